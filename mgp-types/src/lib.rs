@@ -2,4 +2,4 @@
 
 pub mod json;
 
-pub use json::{JsonError, JsonFault, RawJson};
+pub use json::{JsonError, JsonFault, Object, RawJson};

@@ -371,7 +371,7 @@ fn fingerprint(name: &[u8]) -> u64 {
 }
 
 /// How many leading bytes are neither quote, backslash nor control character; eight at a time.
-fn plain_prefix(bytes: &[u8]) -> usize {
+pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;

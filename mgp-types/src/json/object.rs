@@ -63,6 +63,7 @@ impl Object {
         let mut members = SmallVec::new();
         let whole = scan_members(&mut scanner, &mut members)?;
         scanner.end()?;
+        drop(scanner);
         Ok(Self::from_scan(frame, whole, members))
     }
 

@@ -11,4 +11,5 @@ pub use self::object::Object;
 pub use self::raw::RawJson;
 pub use self::scan::Limits;
 pub use self::write::write_string;
-pub(crate) use self::{object::scan_members, scan::Scanner};
+pub(crate) use self::object::scan_members;
+pub(crate) use self::scan::{Scanner, unescape};

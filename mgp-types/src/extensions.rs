@@ -1,12 +1,13 @@
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 /// Values that layers of third parties attach to a request or response, one per type.
 ///
-/// Our own layers use the named slots of [`Context`](crate::Context), which cost nothing. An empty
-/// `Extensions` is one null pointer.
+/// Our own layers use the named slots of [`Context`](crate::Context), which cost nothing. The first
+/// value costs one allocation, an empty `Extensions` none.
 ///
 /// ```
 /// use mgp_types::Extensions;
@@ -19,27 +20,34 @@ use std::sync::Arc;
 /// assert_eq!(extensions.get::<Tenant>(), Some(&Tenant("blue")));
 /// ```
 #[derive(Clone, Default)]
-pub struct Extensions(Option<Box<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
+pub struct Extensions(SmallVec<[(TypeId, Arc<dyn Any + Send + Sync>); 1]>);
 
 impl Extensions {
     /// Attaches `value` in place of an earlier one of its type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
-        self.0.get_or_insert_default().insert(TypeId::of::<T>(), Arc::new(value));
+        self.insert_shared(Arc::new(value));
+    }
+
+    /// Attaches a value that others share, in place of an earlier one of its type.
+    pub fn insert_shared<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.remove::<T>();
+        self.0.push((TypeId::of::<T>(), value));
     }
 
     /// The value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()
+        self.0.iter().find(|(id, _)| *id == TypeId::of::<T>())?.1.downcast_ref()
     }
 
     /// Takes the value of this type away.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<Arc<T>> {
-        self.0.as_mut()?.remove(&TypeId::of::<T>())?.downcast().ok()
+        let place = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;
+        self.0.swap_remove(place).1.downcast().ok()
     }
 }
 
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Extensions({})", self.0.as_ref().map_or(0, |map| map.len()))
+        write!(f, "Extensions({})", self.0.len())
     }
 }

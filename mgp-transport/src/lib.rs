@@ -1,0 +1,7 @@
+//! Transports of MGP and MCP.
+
+mod accept;
+mod limits;
+
+pub use accept::Accept;
+pub use limits::ConnectionLimits;

@@ -18,6 +18,8 @@ pub struct ConnectionLimits {
     pub max_unwritten_bytes: usize,
     /// How long the peer may refuse to read before the connection ends. Default: 60 s.
     pub write_timeout: Duration,
+    /// How long requests in work may go on when the peer sends no more. Default: 1 s.
+    pub drain_timeout: Duration,
 }
 
 impl Default for ConnectionLimits {
@@ -29,6 +31,7 @@ impl Default for ConnectionLimits {
             max_queued: 256,
             max_unwritten_bytes: 1 << 20,
             write_timeout: Duration::from_secs(60),
+            drain_timeout: Duration::from_secs(1),
         }
     }
 }

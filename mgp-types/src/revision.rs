@@ -17,7 +17,6 @@ use thiserror::Error;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-#[expect(non_camel_case_types, reason = "the underscores keep the date readable")]
 pub enum Revision {
     /// The first one: sessions over stdio or HTTP+SSE.
     V2024_11_05,

@@ -1,13 +1,40 @@
-//! stub
-#![allow(missing_docs)]
-use crate::RawJson;
-pub mod code {
-    pub const PARSE_ERROR: i64 = -32700; pub const INVALID_REQUEST: i64 = -32600; pub const METHOD_NOT_FOUND: i64 = -32601;
-    pub const INVALID_PARAMS: i64 = -32602; pub const INTERNAL_ERROR: i64 = -32603; pub const HEADER_MISMATCH: i64 = -32020;
-    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021; pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
-    pub const UPSTREAM_UNAVAILABLE: i64 = 5002; pub const UPSTREAM_ERROR: i64 = 5000; pub const TIMEOUT: i64 = 3003;
-    pub const RESOURCE_EXHAUSTED: i64 = 3001;
-}
-#[derive(Debug, Clone)] pub struct Recovery;
-impl Recovery { pub fn from_error_data(_: &RawJson) -> Option<Self> { None } pub fn into_error_data(&self, d: Option<&RawJson>) -> RawJson { d.cloned().unwrap_or_else(RawJson::null) } }
-#[derive(Debug, Clone)] pub struct Negotiated;
+//! What MGP adds to MCP: negotiation of its extensions (§2) and errors that say how to recover (§14).
+//!
+//! An [`Offer`] is what one side declares among its capabilities, [`Negotiated`] is what both have in common,
+//! and a [`Recovery`] travels with an error whose number stands in [`code`].
+//!
+//! ```
+//! use mgp_types::Object;
+//! use mgp_types::mgp::{Extension, ExtensionSet, Form, Negotiated, Offer};
+//!
+//! let ours = Offer::new(ExtensionSet::standard());
+//! let capabilities = Object::parse(r#"{"mgp":{"version":"0.6.0-draft","extensions":["permissions","audit"]}}"#)?;
+//! let theirs = Offer::read(&capabilities)?.expect("this client speaks MGP");
+//!
+//! let mut result = Object::parse(r#"{"tools":{}}"#)?;
+//! if let Some(answer) = ours.answer(&theirs) {
+//!     answer.write(&mut result, Form::SessionResult);
+//! }
+//! let negotiated = Negotiated::agree(&ours, &theirs).expect("both are at major version 0");
+//! assert!(negotiated.has(&Extension::Permissions));
+//! assert!(!negotiated.has(&Extension::Streaming));
+//! assert!(result.contains("mgp"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod code;
+
+mod extension;
+mod leftover;
+mod negotiation;
+mod offer;
+mod recovery;
+mod trust;
+mod version;
+
+pub use self::extension::{Extension, ExtensionSet};
+pub use self::negotiation::Negotiated;
+pub use self::offer::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer, OfferError, OfferFault, Place};
+pub use self::recovery::{Category, Recovery, RetryStrategy};
+pub use self::trust::TrustLevel;
+pub use self::version::{MgpVersion, VersionError};

@@ -7,6 +7,7 @@ pub mod frame;
 mod id;
 mod input;
 pub mod json;
+pub mod mcp;
 mod method;
 pub mod mgp;
 mod outbox;

@@ -184,7 +184,7 @@ impl<R, W, S> Future for Connection<R, W, S>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
-    S: RpcService + Unpin,
+    S: RpcService,
 {
     type Output = Result<(), Error>;
 
@@ -204,6 +204,9 @@ where
         }
     }
 }
+
+/// Nothing in a connection is pinned in place; the futures of its calls are boxed.
+impl<R, W, S: RpcService> Unpin for Connection<R, W, S> {}
 
 impl<R, W, S: RpcService> Drop for Connection<R, W, S> {
     fn drop(&mut self) {

@@ -4,6 +4,8 @@
 //! slashes of the method are dashes, and notifications go without `notifications-`. `UPDATE=1` rewrites
 //! the files.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic anywhere")]
+
 use std::fmt::Debug;
 use std::fs;
 use std::ops::RangeInclusive;
@@ -193,7 +195,7 @@ impl Frame {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let parts: Vec<&str> = name.trim_end_matches(".json").split('.').collect();
         let (stem, kind) = (parts[0], *parts.last().unwrap());
-        let method = object.text("method").map(|name| name.into_owned());
+        let method = object.text("method").map(std::borrow::Cow::into_owned);
         let known = |known: &str| known.trim_start_matches("notifications/").replace('/', "-") == stem;
         let defined = |method: &Method| known(method.name) && method.revisions.contains(&revision);
         let (member, rewrite) = match kind {

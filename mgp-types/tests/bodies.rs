@@ -1,6 +1,5 @@
 //! What every body of MCP does with members and values it does not know, and with broken ones.
 
-use mgp_types::mcp::meta::key;
 use mgp_types::mcp::{
     Annotations, Answer, CacheScope, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,
     Completion, ContentBlock, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
@@ -301,9 +300,9 @@ fn reserved_keys_of_meta_with_broken_values_are_errors() {
 
 #[test]
 fn meta_is_written_by_key() {
-    let mut meta = Meta::new();
-    meta.members_mut().write(key::CLIENT_INFO, &Implementation::new("a", "1")).unwrap();
-    meta.members_mut().write(key::CLIENT_CAPABILITIES, &ClientCapabilities::new()).unwrap();
+    let mut meta = Meta::new()
+        .with_client_info(&Implementation::new("a", "1"))
+        .with_client_capabilities(&ClientCapabilities::new());
     let json = r#"{"io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
     assert_eq!(written(&meta), json);
     assert_eq!(meta.insert("x", RawJson::null()), None);

@@ -1,7 +1,7 @@
 //! Which members of a body a revision keeps: the tables of the specification, row by row.
 
 use mgp_types::Revision::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
-use mgp_types::mcp::{self, ForRevision, method, notification_name, task};
+use mgp_types::mcp::{self, ForRevision, task};
 use mgp_types::{Object, RawJson};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -475,35 +475,6 @@ fn fitting_twice_changes_nothing_more() {
     for revision in Revision::ALL {
         let once = fit::<mcp::CallToolResult>(json, revision);
         assert_eq!(fit::<mcp::CallToolResult>(&once, revision), once);
-    }
-}
-
-#[test]
-fn methods_are_defined_in_their_revisions() {
-    let table = [
-        (method::INITIALIZE, UNTIL_11),
-        (method::PING, UNTIL_11),
-        (method::SERVER_DISCOVER, SINCE_26),
-        (method::TOOLS_CALL, ALL),
-        (method::RESOURCES_SUBSCRIBE, UNTIL_11),
-        (method::LOGGING_SET_LEVEL, UNTIL_11),
-        (method::SUBSCRIPTIONS_LISTEN, SINCE_26),
-        (method::ELICITATION_CREATE, SINCE_06),
-        (method::TASKS_GET, SINCE_11),
-        (method::TASKS_LIST, ONLY_11),
-        (method::TASKS_RESULT, ONLY_11),
-        (method::TASKS_UPDATE, SINCE_26),
-        (method::TASKS_CANCEL, SINCE_11),
-    ];
-    for revision in Revision::ALL {
-        for (name, exists) in table {
-            assert_eq!(method::is_defined(name, revision), exists.holds(revision), "{revision} {name}");
-        }
-        assert!(!method::is_defined("tools/run", revision));
-        assert_eq!(
-            notification_name::is_defined(notification_name::INITIALIZED, revision),
-            UNTIL_11.holds(revision)
-        );
     }
 }
 

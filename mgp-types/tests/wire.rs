@@ -221,12 +221,10 @@ impl Frame {
     }
 
     fn rewritten(mut self, how: RoundTrip) -> String {
-        match self.object.get(self.member) {
-            Some(body) => self.object.set(self.member, (self.rewrite)(&body, how)),
-            None => {
-                let written = (self.rewrite)(&RawJson::empty_object(), how);
-                assert_eq!(text(&written), "{}");
-            }
+        if let Some(body) = self.object.get(self.member) {
+            self.object.set(self.member, (self.rewrite)(&body, how));
+        } else {
+            assert_eq!(text(&(self.rewrite)(&RawJson::empty_object(), how)), "{}");
         }
         text(&self.object.to_raw()).to_owned()
     }

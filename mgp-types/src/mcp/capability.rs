@@ -17,6 +17,12 @@ body! {
     }
 }
 
+builders! {
+    RootsCapability {
+        with_list_changed: list_changed: bool,
+    }
+}
+
 body! {
     /// Sampling: the client can be asked to let its model answer.
     pub struct SamplingCapability {
@@ -27,6 +33,13 @@ body! {
     }
 }
 
+builders! {
+    SamplingCapability {
+        with_context: context: Marker,
+        with_tools: tools: Marker,
+    }
+}
+
 body! {
     /// Elicitation: the client can be asked to ask its user.
     pub struct ElicitationCapability {
@@ -34,6 +47,13 @@ body! {
         optional form: Marker = "form" [since V2025_11_25];
         /// By a page that the user visits.
         optional url: Marker = "url" [since V2025_11_25];
+    }
+}
+
+builders! {
+    ElicitationCapability {
+        with_form: form: Marker,
+        with_url: url: Marker,
     }
 }
 
@@ -61,6 +81,14 @@ body! {
     }
 }
 
+builders! {
+    ClientTasksCapability {
+        with_list: list: Marker,
+        with_cancel: cancel: Marker,
+        with_requests: requests: ClientTaskRequests,
+    }
+}
+
 body! {
     /// The requests to a client that can run as a task.
     pub struct ClientTaskRequests {
@@ -68,6 +96,13 @@ body! {
         optional sampling: SamplingTaskRequests = "sampling";
         /// Elicitation requests.
         optional elicitation: ElicitationTaskRequests = "elicitation";
+    }
+}
+
+builders! {
+    ClientTaskRequests {
+        with_sampling: sampling: SamplingTaskRequests,
+        with_elicitation: elicitation: ElicitationTaskRequests,
     }
 }
 
@@ -79,11 +114,23 @@ body! {
     }
 }
 
+builders! {
+    SamplingTaskRequests {
+        with_create_message: create_message: Marker,
+    }
+}
+
 body! {
     /// The elicitation requests that can run as a task.
     pub struct ElicitationTaskRequests {
         /// `elicitation/create`.
         optional create: Marker = "create";
+    }
+}
+
+builders! {
+    ElicitationTaskRequests {
+        with_create: create: Marker,
     }
 }
 
@@ -99,6 +146,14 @@ body! {
     }
 }
 
+builders! {
+    ServerTasksCapability {
+        with_list: list: Marker,
+        with_cancel: cancel: Marker,
+        with_requests: requests: ServerTaskRequests,
+    }
+}
+
 body! {
     /// The requests to a server that can run as a task.
     pub struct ServerTaskRequests {
@@ -107,11 +162,23 @@ body! {
     }
 }
 
+builders! {
+    ServerTaskRequests {
+        with_tools: tools: ToolTaskRequests,
+    }
+}
+
 body! {
     /// The tool requests that can run as a task.
     pub struct ToolTaskRequests {
         /// `tools/call`.
         optional call: Marker = "call";
+    }
+}
+
+builders! {
+    ToolTaskRequests {
+        with_call: call: Marker,
     }
 }
 
@@ -155,6 +222,12 @@ body! {
     }
 }
 
+builders! {
+    ListCapability {
+        with_list_changed: list_changed: bool,
+    }
+}
+
 body! {
     /// Resources that the server offers.
     pub struct ResourcesCapability {
@@ -162,6 +235,13 @@ body! {
         optional subscribe: bool = "subscribe";
         /// Whether the server tells when the list changes.
         optional list_changed: bool = "listChanged";
+    }
+}
+
+builders! {
+    ResourcesCapability {
+        with_subscribe: subscribe: bool,
+        with_list_changed: list_changed: bool,
     }
 }
 

@@ -50,6 +50,12 @@ body! {
     }
 }
 
+builders! {
+    CompletionContext {
+        with_arguments: arguments: Map<String>,
+    }
+}
+
 body! {
     /// The params of `completion/complete`.
     pub struct CompleteParams {
@@ -61,6 +67,13 @@ body! {
         required argument: CompletionArgument = "argument";
         /// What else is known.
         optional context: CompletionContext = "context" [since V2025_06_18];
+    }
+}
+
+builders! {
+    CompleteParams {
+        with_meta: meta: Meta,
+        with_context: context: CompletionContext,
     }
 }
 

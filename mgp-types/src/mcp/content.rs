@@ -136,6 +136,13 @@ body! {
     }
 }
 
+builders! {
+    TextContent {
+        with_annotations: annotations: Box<Annotations>,
+        with_meta: meta: Meta,
+    }
+}
+
 body! {
     /// An image.
     pub struct ImageContent("type": "image") {
@@ -150,6 +157,13 @@ body! {
     }
 }
 
+builders! {
+    ImageContent {
+        with_annotations: annotations: Box<Annotations>,
+        with_meta: meta: Meta,
+    }
+}
+
 body! {
     /// Sound.
     pub struct AudioContent("type": "audio") {
@@ -161,6 +175,13 @@ body! {
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+builders! {
+    AudioContent {
+        with_annotations: annotations: Box<Annotations>,
+        with_meta: meta: Meta,
     }
 }
 
@@ -221,6 +242,13 @@ body! {
     }
 }
 
+builders! {
+    EmbeddedResource {
+        with_annotations: annotations: Box<Annotations>,
+        with_meta: meta: Meta,
+    }
+}
+
 impl From<EmbeddedResource> for ContentBlock {
     fn from(resource: EmbeddedResource) -> Self {
         Self::Resource(Box::new(resource))
@@ -255,5 +283,13 @@ body! {
         optional is_error: bool = "isError";
         /// Metadata.
         optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    ToolResultContent {
+        with_structured_content: structured_content: RawJson,
+        with_is_error: is_error: bool,
+        with_meta: meta: Meta,
     }
 }

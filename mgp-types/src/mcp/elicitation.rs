@@ -43,6 +43,12 @@ body! {
     }
 }
 
+builders! {
+    ElicitFormParams {
+        with_mode: mode: ElicitMode,
+    }
+}
+
 body! {
     /// The params of `elicitation/create` that ask by a page that the user visits.
     pub struct ElicitUrlParams("mode": "url") {
@@ -86,6 +92,23 @@ body! {
         optional content: Map<RawJson> = "content";
         /// Metadata.
         optional meta: Meta = "_meta" [until V2025_11_25];
+    }
+}
+
+impl ElicitResult {
+    /// The user filled in the form with `content`.
+    pub fn accept(content: Map<RawJson>) -> Self {
+        Self::new(ElicitAction::Accept).with_content(content)
+    }
+
+    /// The user said no.
+    pub fn decline() -> Self {
+        Self::new(ElicitAction::Decline)
+    }
+
+    /// The user closed the question without an answer.
+    pub fn cancel() -> Self {
+        Self::new(ElicitAction::Cancel)
     }
 }
 

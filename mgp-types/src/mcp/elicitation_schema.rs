@@ -21,13 +21,31 @@ body! {
     }
 }
 
-builders! {
-    FormSchema {
-        with_required: required: Vec<String>,
-    }
-}
-
 impl FormSchema {
+    /// A form without fields.
+    pub fn empty() -> Self {
+        Self::new(Map::new())
+    }
+
+    /// Adds a field that may stay empty.
+    #[must_use]
+    pub fn with_field(mut self, name: impl Into<String>, schema: impl Into<PrimitiveSchema>) -> Self {
+        self.properties.insert(name.into(), schema.into());
+        self
+    }
+
+    /// Adds a field that must be filled in.
+    #[must_use]
+    pub fn with_required_field(
+        mut self,
+        name: impl Into<String>,
+        schema: impl Into<PrimitiveSchema>,
+    ) -> Self {
+        let name = name.into();
+        self.required.get_or_insert_default().push(name.clone());
+        self.with_field(name, schema)
+    }
+
     /// Takes out the fields that 2025-06-18 cannot describe: a form that asks less is better than none.
     fn leave_out_multi_select(&mut self, revision: Revision) {
         if revision >= Revision::V2025_11_25 {

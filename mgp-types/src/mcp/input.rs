@@ -52,6 +52,12 @@ body! {
     }
 }
 
+builders! {
+    ListRootsRequest {
+        with_params: params: ListRootsParams,
+    }
+}
+
 impl From<ElicitParams> for InputRequest {
     fn from(params: ElicitParams) -> Self {
         Self::Elicit(Box::new(ElicitRequest::new(params)))

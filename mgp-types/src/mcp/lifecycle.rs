@@ -28,6 +28,14 @@ body! {
     }
 }
 
+builders! {
+    Icon {
+        with_mime_type: mime_type: String,
+        with_sizes: sizes: Vec<String>,
+        with_theme: theme: IconTheme,
+    }
+}
+
 body! {
     /// The name and version of a client or server.
     pub struct Implementation {

@@ -54,6 +54,59 @@ impl Meta {
         self
     }
 
+    /// The same metadata with `value` written under `key`.
+    fn with_body<T: Serialize>(self, key: &str, value: &T) -> Self {
+        self.with(key, RawJson::from_value(value).expect("the bodies of this module are always JSON"))
+    }
+
+    /// Sets the token that progress notifications are to carry.
+    #[must_use]
+    pub fn with_progress_token(self, token: &ProgressToken) -> Self {
+        self.with_body(key::PROGRESS_TOKEN, token)
+    }
+
+    /// Sets the revision that a stateless request speaks.
+    #[must_use]
+    pub fn with_protocol_version(self, revision: Revision) -> Self {
+        self.with_body(key::PROTOCOL_VERSION, &revision.as_str())
+    }
+
+    /// Sets the client that sends a stateless request.
+    #[must_use]
+    pub fn with_client_info(self, client: &Implementation) -> Self {
+        self.with_body(key::CLIENT_INFO, client)
+    }
+
+    /// Sets what the client can do while it waits for a stateless request.
+    #[must_use]
+    pub fn with_client_capabilities(self, capabilities: &ClientCapabilities) -> Self {
+        self.with_body(key::CLIENT_CAPABILITIES, capabilities)
+    }
+
+    /// Sets the lowest level of log messages wanted while a stateless request runs.
+    #[must_use]
+    pub fn with_log_level(self, level: &LogLevel) -> Self {
+        self.with_body(key::LOG_LEVEL, level)
+    }
+
+    /// Sets the server that sends a stateless result.
+    #[must_use]
+    pub fn with_server_info(self, server: &Implementation) -> Self {
+        self.with_body(key::SERVER_INFO, server)
+    }
+
+    /// Sets the id of the `subscriptions/listen` request that a message belongs to.
+    #[must_use]
+    pub fn with_subscription_id(self, id: &Id) -> Self {
+        self.with_body(key::SUBSCRIPTION_ID, id)
+    }
+
+    /// Sets the task that a message belongs to, in the revision 2025-11-25.
+    #[must_use]
+    pub fn with_related_task(self, task: &RelatedTask) -> Self {
+        self.with_body(key::RELATED_TASK, task)
+    }
+
     /// The token that the sender of a request wants progress notifications to carry.
     ///
     /// # Errors

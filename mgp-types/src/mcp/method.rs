@@ -194,3 +194,47 @@ pub mod notification_name {
         TASKS = "notifications/tasks": task_extension::DetailedTask [since V2026_07_28];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+
+    use super::*;
+
+    fn revisions_of(is_defined: impl Fn(Revision) -> bool) -> Vec<Revision> {
+        let mut revisions: Vec<_> =
+            Revision::ALL.into_iter().filter(|revision| is_defined(*revision)).collect();
+        revisions.reverse();
+        revisions
+    }
+
+    #[test]
+    fn methods_are_defined_in_their_revisions() {
+        let sessions = vec![V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25];
+        for (name, expected) in [
+            (INITIALIZE, sessions.clone()),
+            (PING, sessions.clone()),
+            (LOGGING_SET_LEVEL, sessions.clone()),
+            (RESOURCES_SUBSCRIBE, sessions),
+            (SERVER_DISCOVER, vec![V2026_07_28]),
+            (SUBSCRIPTIONS_LISTEN, vec![V2026_07_28]),
+            (TOOLS_CALL, vec![V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28]),
+            (ELICITATION_CREATE, vec![V2025_06_18, V2025_11_25, V2026_07_28]),
+            (TASKS_GET, vec![V2025_11_25, V2026_07_28]),
+            (TASKS_LIST, vec![V2025_11_25]),
+            (TASKS_UPDATE, vec![V2026_07_28]),
+            ("tools/run", vec![]),
+        ] {
+            assert_eq!(revisions_of(|revision| is_defined(name, revision)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn notifications_are_defined_in_their_revisions() {
+        use notification_name::{INITIALIZED, SUBSCRIPTIONS_ACKNOWLEDGED, TASKS_STATUS, is_defined};
+        let sessions = vec![V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25];
+        assert_eq!(revisions_of(|revision| is_defined(INITIALIZED, revision)), sessions);
+        assert_eq!(revisions_of(|revision| is_defined(TASKS_STATUS, revision)), [V2025_11_25]);
+        assert_eq!(revisions_of(|revision| is_defined(SUBSCRIPTIONS_ACKNOWLEDGED, revision)), [V2026_07_28]);
+    }
+}

@@ -63,6 +63,18 @@ body! {
     }
 }
 
+impl PromptMessage {
+    /// A text that the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, ContentBlock::text(text))
+    }
+
+    /// A text that the model says.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, ContentBlock::text(text))
+    }
+}
+
 body! {
     /// The params of `prompts/list`.
     pub struct ListPromptsParams {
@@ -70,6 +82,13 @@ body! {
         optional meta: Meta = "_meta";
         /// Where to go on.
         optional cursor: String = "cursor";
+    }
+}
+
+builders! {
+    ListPromptsParams {
+        with_meta: meta: Meta,
+        with_cursor: cursor: String,
     }
 }
 
@@ -88,6 +107,15 @@ body! {
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    ListPromptsResult {
+        with_next_cursor: next_cursor: String,
+        with_ttl_ms: ttl_ms: i64,
+        with_cache_scope: cache_scope: CacheScope,
+        with_meta: meta: Meta,
     }
 }
 

@@ -117,6 +117,13 @@ body! {
     }
 }
 
+builders! {
+    ListResourcesParams {
+        with_meta: meta: Meta,
+        with_cursor: cursor: String,
+    }
+}
+
 body! {
     /// The result of `resources/list`.
     pub struct ListResourcesResult {
@@ -135,6 +142,15 @@ body! {
     }
 }
 
+builders! {
+    ListResourcesResult {
+        with_next_cursor: next_cursor: String,
+        with_ttl_ms: ttl_ms: i64,
+        with_cache_scope: cache_scope: CacheScope,
+        with_meta: meta: Meta,
+    }
+}
+
 body! {
     /// The params of `resources/templates/list`.
     pub struct ListResourceTemplatesParams {
@@ -142,6 +158,13 @@ body! {
         optional meta: Meta = "_meta";
         /// Where to go on.
         optional cursor: String = "cursor";
+    }
+}
+
+builders! {
+    ListResourceTemplatesParams {
+        with_meta: meta: Meta,
+        with_cursor: cursor: String,
     }
 }
 
@@ -163,6 +186,15 @@ body! {
     }
 }
 
+builders! {
+    ListResourceTemplatesResult {
+        with_next_cursor: next_cursor: String,
+        with_ttl_ms: ttl_ms: i64,
+        with_cache_scope: cache_scope: CacheScope,
+        with_meta: meta: Meta,
+    }
+}
+
 body! {
     /// The params of `resources/read`.
     pub struct ReadResourceParams {
@@ -174,6 +206,14 @@ body! {
         optional input_responses: InputResponses = "inputResponses" [since V2026_07_28];
         /// The state of the result before, unchanged.
         optional request_state: String = "requestState" [since V2026_07_28];
+    }
+}
+
+builders! {
+    ReadResourceParams {
+        with_meta: meta: Meta,
+        with_input_responses: input_responses: InputResponses,
+        with_request_state: request_state: String,
     }
 }
 
@@ -190,6 +230,14 @@ body! {
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    ReadResourceResult {
+        with_ttl_ms: ttl_ms: i64,
+        with_cache_scope: cache_scope: CacheScope,
+        with_meta: meta: Meta,
     }
 }
 

@@ -108,11 +108,29 @@ body! {
     }
 }
 
+impl SamplingMessage {
+    /// A text that the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, SamplingContent::text(text))
+    }
+
+    /// A text that the model says.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, SamplingContent::text(text))
+    }
+}
+
 body! {
     /// A hint at a model.
     pub struct ModelHint {
         /// A part of the model's name.
         optional name: String = "name";
+    }
+}
+
+builders! {
+    ModelHint {
+        with_name: name: String,
     }
 }
 
@@ -168,6 +186,12 @@ body! {
     pub struct ToolChoice {
         /// Whether it may.
         optional mode: ToolChoiceMode = "mode";
+    }
+}
+
+builders! {
+    ToolChoice {
+        with_mode: mode: ToolChoiceMode,
     }
 }
 

@@ -38,6 +38,12 @@ body! {
     }
 }
 
+builders! {
+    TaskMetadata {
+        with_ttl: ttl: i64,
+    }
+}
+
 body! {
     /// The task that a message belongs to.
     pub struct RelatedTask {

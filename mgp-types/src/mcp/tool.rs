@@ -55,6 +55,12 @@ body! {
     }
 }
 
+builders! {
+    ToolExecution {
+        with_task_support: task_support: TaskSupport,
+    }
+}
+
 body! {
     /// Something that a server does for clients.
     pub struct Tool {
@@ -102,6 +108,13 @@ body! {
     }
 }
 
+builders! {
+    ListToolsParams {
+        with_meta: meta: Meta,
+        with_cursor: cursor: String,
+    }
+}
+
 body! {
     /// The result of `tools/list`.
     pub struct ListToolsResult {
@@ -117,6 +130,15 @@ body! {
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    ListToolsResult {
+        with_next_cursor: next_cursor: String,
+        with_ttl_ms: ttl_ms: i64,
+        with_cache_scope: cache_scope: CacheScope,
+        with_meta: meta: Meta,
     }
 }
 

@@ -95,7 +95,7 @@ macro_rules! union {
 }
 pub(super) use union;
 
-/// The text of the member `name` of an object, `None` if it has no such member.
+/// The text of the member `name` of an object, `None` if it has no such member or it is `null`.
 pub(super) fn read_tag<'de>(
     object: &'de RawValue,
     name: &'static str,
@@ -133,10 +133,10 @@ impl<'de> Visitor<'de> for TagOf {
             } else if tag.is_some() {
                 return Err(de::Error::duplicate_field(self.0));
             } else {
-                tag = Some(map.next_value::<Name<'de>>()?.into_inner());
+                tag = Some(map.next_value::<Option<Name<'de>>>()?);
             }
         }
-        Ok(tag)
+        Ok(tag.flatten().map(Name::into_inner))
     }
 }
 
@@ -160,5 +160,6 @@ mod tests {
     fn object_without_tag_has_none() {
         assert_eq!(tag(r#"{"types":"text"}"#), None);
         assert_eq!(tag("{}"), None);
+        assert_eq!(tag(r#"{"type":null}"#), None);
     }
 }

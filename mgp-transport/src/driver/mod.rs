@@ -133,7 +133,8 @@ where
                 }
                 any = true;
             }
-            if any || !matches!(self.reading, Reading::Open) {
+            let congested = self.writes.unwritten() >= self.limits.max_unwritten_bytes;
+            if any || congested || !matches!(self.reading, Reading::Open) {
                 return Ok(any);
             }
             match pin!(self.reader.read_buf(self.lines.space())).poll(cx) {

@@ -13,7 +13,9 @@
 #![expect(clippy::disallowed_types, reason = "a chore measures the wall clock and has no runtime to pause")]
 
 mod ci;
+mod conformance;
 mod ledger;
+mod node;
 mod process;
 mod table;
 mod tidy;
@@ -41,6 +43,8 @@ enum Chore {
     Tidy,
     /// Requirements of docs/ledger.csv that no test covers
     Ledger(ledger::Args),
+    /// The official MCP conformance suite against our examples
+    Conformance(conformance::Args),
 }
 
 fn main() -> ExitCode {
@@ -59,5 +63,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Ci => ci::run(&workspace),
         Chore::Tidy => tidy::run(&workspace),
         Chore::Ledger(args) => ledger::run(&workspace, &args),
+        Chore::Conformance(args) => conformance::run(&workspace, &args),
     }
 }

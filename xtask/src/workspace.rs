@@ -81,7 +81,7 @@ impl Workspace {
     /// Every file that belongs to the project, relative to the root, in a stable order.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
-        walk(&self.root, &mut found)?;
+        walk(&self.root, &self.target, &mut found)?;
         let mut files: Vec<_> =
             found.iter().filter_map(|f| f.strip_prefix(&self.root).ok()).map(Path::to_path_buf).collect();
         files.sort();
@@ -97,17 +97,17 @@ impl Package {
 }
 
 /// Skips what no one wrote: version control and whatever a tool marked as a cache.
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(folder: &Path, target: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     for entry in entries {
         let entry = entry?;
         let path = entry.path();
-        let skipped = entry.file_name() == ".git" || path.join("CACHEDIR.TAG").exists();
+        let skipped = entry.file_name() == ".git" || path == target || path.join("CACHEDIR.TAG").exists();
         if skipped {
             continue;
         }
         if entry.file_type()?.is_dir() {
-            walk(&path, found)?;
+            walk(&path, target, found)?;
         } else {
             found.push(path);
         }

@@ -80,7 +80,7 @@ impl Row {
 
 /// The ids that some test names; an id that the ledger lacks is an error.
 fn covered(workspace: &Workspace, known: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
-    let mut covered = BTreeSet::new();
+    let mut named = BTreeSet::new();
     for file in workspace.files()? {
         let comment = match file.extension().and_then(|e| e.to_str()) {
             Some("rs" | "mjs") => "// covers:",
@@ -90,28 +90,28 @@ fn covered(workspace: &Workspace, known: &BTreeSet<&str>) -> Result<BTreeSet<Str
         let text = fs::read_to_string(workspace.root.join(&file))?;
         for (number, line) in text.lines().enumerate() {
             let Some(list) = line.trim_start().strip_prefix(comment) else { continue };
-            for id in covers(list).with_context(|| format!("{}:{}", file.display(), number + 1))? {
+            for id in ids_of(list).with_context(|| format!("{}:{}", file.display(), number + 1))? {
                 if !known.contains(id.as_str()) {
                     bail!("{}:{}: the ledger has no row {id}", file.display(), number + 1);
                 }
-                covered.insert(id);
+                named.insert(id);
             }
         }
     }
-    Ok(covered)
+    Ok(named)
 }
 
 /// The ids of one `covers` line, ranges spelled out.
-fn covers(list: &str) -> Result<Vec<String>> {
+fn ids_of(list: &str) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     for item in list.split(',').map(str::trim).filter(|i| !i.is_empty()) {
-        let Some((first, last)) = item.split_once("..") else {
+        let Some((start, end)) = item.split_once("..") else {
             ids.push(item.to_owned());
             continue;
         };
         let (section, from) =
-            first.rsplit_once('-').with_context(|| format!("`{item}` is not a range of ids"))?;
-        let (from, to) = (number(from, item)?, number(last, item)?);
+            start.rsplit_once('-').with_context(|| format!("`{item}` is not a range of ids"))?;
+        let (from, to) = (number(from, item)?, number(end, item)?);
         ensure!(from < to, "the range `{item}` runs backwards");
         ids.extend((from..=to).map(|n| format!("{section}-{n:02}")));
     }
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_range_names_each_of_its_ids() {
         assert_eq!(
-            covers(" BASE-07, MGP-2.2-09..11").unwrap(),
+            ids_of(" BASE-07, MGP-2.2-09..11").unwrap(),
             ["BASE-07", "MGP-2.2-09", "MGP-2.2-10", "MGP-2.2-11"]
         );
     }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_range_without_sense_is_refused() {
         for list in ["MGP-2.2-15..04", "MGP-2.2-04..MGP-2.2-15", "04..15", ""] {
-            assert!(covers(list).is_err(), "{list}");
+            assert!(ids_of(list).is_err(), "{list}");
         }
     }
 

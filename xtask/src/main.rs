@@ -12,11 +12,14 @@
 #![expect(clippy::print_stdout, reason = "the output of a chore is what it is run for")]
 #![expect(clippy::disallowed_types, reason = "a chore measures the wall clock and has no runtime to pause")]
 
+mod bench;
 mod ci;
 mod conformance;
+mod interop;
 mod ledger;
 mod node;
 mod process;
+mod python;
 mod table;
 mod tidy;
 mod workspace;
@@ -45,6 +48,10 @@ enum Chore {
     Ledger(ledger::Args),
     /// The official MCP conformance suite against our examples
     Conformance(conformance::Args),
+    /// Other SDKs against ours, in both directions
+    Interop(interop::Args),
+    /// Speed beside rmcp and a hand-written floor
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -64,5 +71,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Ledger(args) => ledger::run(&workspace, &args),
         Chore::Conformance(args) => conformance::run(&workspace, &args),
+        Chore::Interop(args) => interop::run(&workspace, &args),
+        Chore::Bench(args) => bench::run(&workspace, &args),
     }
 }

@@ -31,6 +31,23 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("`{}` wrote bytes that are not UTF-8", line(command)))
 }
 
+/// Runs a command and returns whether it ended with zero, and in time; a late one is stopped.
+pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<bool> {
+    let mut child = command.spawn().with_context(|| cannot_start(command))?;
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Whether a program is there and answers `--version`.
 pub(crate) fn exists(program: &str) -> bool {
     let probe = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();

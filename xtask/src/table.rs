@@ -10,12 +10,12 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new<const N: usize>(header: [&str; N]) -> Self {
-        Self { rows: vec![header.map(String::from).to_vec()] }
+        Self { rows: vec![header.map(String::from).into()] }
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.rows[0].len(), "a row fits its header");
-        self.rows.push(cells.to_vec());
+        self.rows.push(cells.into());
     }
 }
 

@@ -71,11 +71,9 @@ impl Scenario {
         let checks = checks.unwrap_or_default();
         let count = |status| checks.iter().filter(|c| c.status == status).count();
         let failures = checks.iter().filter(|c| c.status == "FAILURE");
-        let mut faults: Vec<_> = failures
-            .map(|c| format!("{}: {}", c.id, c.error_message.as_deref().unwrap_or("failed")))
-            .collect();
+        let mut faults: Vec<_> = failures.map(Check::fault).collect();
         if !ran {
-            faults.push("it did not run".into());
+            faults.push("it did not run to its end; suite.log says why".into());
         } else if faults.is_empty() {
             faults.push("nothing was checked".into());
         }

@@ -49,10 +49,19 @@ fn parse(output: &str) -> Option<Cost> {
         errors: after("errors")?,
         values: 0.0,
     };
-    for line in lines.filter(|l| l.contains("serde_json::value::")) {
-        cost.values += line.split_whitespace().next()?.parse::<f64>().ok()?;
+    for line in lines {
+        let (instructions, function) = line.trim().split_once(' ')?;
+        if makes_values(function.trim()) {
+            cost.values += instructions.parse::<f64>().ok()?;
+        }
     }
     Some(cost)
+}
+
+/// A function that only names `Value` among its types makes none.
+fn makes_values(function: &str) -> bool {
+    let name = function.trim_start_matches('<');
+    name.starts_with("serde_json::value::") || name.contains("drop_in_place<serde_json::value::Value>")
 }
 
 /// A client is one process with its peer inside: `COMMAND CALLS OUTSTANDING …`, as the difference of two runs.

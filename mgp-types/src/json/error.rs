@@ -24,6 +24,9 @@ pub enum JsonFault {
     /// The bytes are not UTF-8, or an escape names half a character.
     #[error("invalid unicode")]
     Unicode,
+    /// More than 4 GiB.
+    #[error("JSON too long")]
+    TooLong,
     /// More nested arrays and objects than [`Limits`](super::Limits) allows.
     #[error("JSON nested too deeply")]
     TooDeep,

@@ -1,9 +1,15 @@
 //! JSON as bytes: one scan over a frame finds what a gateway needs, the rest stays untouched.
 
 mod error;
+mod object;
 mod raw;
 mod scan;
+mod write;
 
 pub use self::error::{JsonError, JsonFault};
+pub use self::object::Object;
 pub use self::raw::RawJson;
 pub use self::scan::Limits;
+pub use self::write::write_string;
+pub(crate) use self::object::scan_members;
+pub(crate) use self::scan::{Scanner, unescape};

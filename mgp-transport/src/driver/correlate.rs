@@ -1,0 +1,100 @@
+use std::collections::HashMap;
+
+use mgp_types::Id;
+
+/// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be
+/// in use in both directions. Knows nothing of IO or time.
+#[derive(Debug)]
+pub(super) struct Correlation<Waiter, Work> {
+    ours: HashMap<i64, Waiter>,
+    theirs: HashMap<Id, Work>,
+}
+
+impl<Waiter, Work> Default for Correlation<Waiter, Work> {
+    fn default() -> Self {
+        Self { ours: HashMap::new(), theirs: HashMap::new() }
+    }
+}
+
+impl<Waiter, Work> Correlation<Waiter, Work> {
+    /// Notes a request we sent.
+    pub(super) fn sent(&mut self, id: i64, waiter: Waiter) {
+        self.ours.insert(id, waiter);
+    }
+
+    /// Who waits for the answer under this id. A second answer, a late one, or one to a request that was
+    /// never sent finds nobody.
+    pub(super) fn answered(&mut self, id: &Id) -> Option<Waiter> {
+        match id {
+            Id::Number(number) => self.ours.remove(number),
+            // Ids are ours to choose, and we choose numbers; some peers write them as strings.
+            Id::Text(text) => self.ours.remove(&text.parse().ok()?),
+        }
+    }
+
+    /// Looks at who waits for the answer under this id.
+    pub(super) fn waiter(&self, id: &Id) -> Option<&Waiter> {
+        match id {
+            Id::Number(number) => self.ours.get(number),
+            Id::Text(_) => None,
+        }
+    }
+
+    /// Notes a request of the peer that is in work.
+    pub(super) fn began(&mut self, id: Id, work: Work) {
+        self.theirs.insert(id, work);
+    }
+
+    /// Whether the peer has a request under this id in work.
+    pub(super) fn is_in_work(&self, id: &Id) -> bool {
+        self.theirs.contains_key(id)
+    }
+
+    /// How many of the peer's requests are in work.
+    pub(super) fn in_work(&self) -> usize {
+        self.theirs.len()
+    }
+
+    /// Ends the peer's request; `None` if it was taken back before.
+    pub(super) fn ended(&mut self, id: &Id) -> Option<Work> {
+        self.theirs.remove(id)
+    }
+
+    /// The id of the peer's request whose work is the one looked for.
+    pub(super) fn find(&self, mut sought: impl FnMut(&Work) -> bool) -> Option<&Id> {
+        self.theirs.iter().find(|(_, work)| sought(work)).map(|(id, _)| id)
+    }
+
+    /// Everybody who waits, when no answer will come any more.
+    pub(super) fn lost(&mut self) -> impl Iterator<Item = Waiter> {
+        self.ours.drain().map(|(_, waiter)| waiter)
+    }
+
+    /// Everything in work, when nobody waits for it any more.
+    pub(super) fn abandoned(&mut self) -> impl Iterator<Item = Work> {
+        self.theirs.drain().map(|(_, work)| work)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_the_two_directions_do_not_mix() {
+        let mut table = Correlation::default();
+        table.sent(1, "ours");
+        table.began(Id::Number(1), "theirs");
+        assert_eq!(table.ended(&Id::Number(1)), Some("theirs"));
+        assert_eq!(table.answered(&Id::Number(1)), Some("ours"));
+    }
+
+    #[test]
+    fn a_second_answer_finds_nobody() {
+        let mut table: Correlation<_, ()> = Correlation::default();
+        table.sent(1, ());
+        assert!(table.answered(&"1".into()).is_some());
+        assert!(table.answered(&Id::Number(1)).is_none());
+        assert!(table.answered(&Id::Number(7)).is_none());
+    }
+}

@@ -1,0 +1,166 @@
+use bytes::{Buf, Bytes, BytesMut};
+
+/// Cuts a byte stream into frames, one a line. Knows nothing of IO.
+///
+/// Tolerated: CRLF, empty lines, and a byte order mark in front of the first frame. A line that is too
+/// long is reported once and skipped to its end, as long as that end is near.
+#[derive(Debug)]
+pub(super) struct Lines {
+    buffer: BytesMut,
+    /// How much of the buffer is known to hold no line end.
+    searched: usize,
+    max_frame_bytes: usize,
+    /// How many bytes of an overlong line have been skipped, while in one.
+    skipped: Option<usize>,
+    at_start: bool,
+}
+
+/// What the bytes so far amount to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A whole frame.
+    Frame(Bytes),
+    /// A line is longer than allowed; it is being skipped.
+    TooLong,
+    /// A line is so long that its end is not worth waiting for.
+    Endless,
+    /// More bytes are needed.
+    Partial,
+}
+
+impl Lines {
+    pub(super) fn new(max_frame_bytes: usize) -> Self {
+        Self { buffer: BytesMut::new(), searched: 0, max_frame_bytes, skipped: None, at_start: true }
+    }
+
+    /// Where to read more bytes into; there is room for at least one.
+    pub(super) fn space(&mut self) -> &mut BytesMut {
+        if self.buffer.capacity() - self.buffer.len() < LEAST_READ {
+            self.buffer.reserve(READ_SIZE);
+        }
+        &mut self.buffer
+    }
+
+    /// The next frame among the bytes read so far.
+    pub(super) fn next(&mut self) -> Line {
+        loop {
+            let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+                return self.without_end();
+            };
+            let mut line = self.buffer.split_to(self.searched + end);
+            self.buffer.advance(1);
+            self.searched = 0;
+            if self.skipped.take().is_some() {
+                continue;
+            }
+            if line.len() > self.max_frame_bytes {
+                return Line::TooLong;
+            }
+            self.trim(&mut line);
+            if !line.is_empty() {
+                return Line::Frame(line.freeze());
+            }
+        }
+    }
+
+    /// What is left when no more bytes will come: a last line without an end.
+    pub(super) fn rest(&mut self) -> Option<Bytes> {
+        let mut line = self.buffer.split();
+        self.searched = 0;
+        self.trim(&mut line);
+        (self.skipped.is_none() && !line.is_empty()).then(|| line.freeze())
+    }
+
+    fn without_end(&mut self) -> Line {
+        self.searched = self.buffer.len();
+        if let Some(skipped) = &mut self.skipped {
+            *skipped += self.buffer.len();
+            let skipped = *skipped;
+            self.buffer.clear();
+            self.searched = 0;
+            let endless = skipped > self.max_frame_bytes.saturating_mul(ENDLESS);
+            return if endless { Line::Endless } else { Line::Partial };
+        }
+        if self.buffer.len() <= self.max_frame_bytes {
+            return Line::Partial;
+        }
+        self.skipped = Some(self.buffer.len());
+        self.buffer.clear();
+        self.searched = 0;
+        Line::TooLong
+    }
+
+    fn trim(&mut self, line: &mut BytesMut) {
+        if std::mem::take(&mut self.at_start) && line.starts_with(BYTE_ORDER_MARK) {
+            line.advance(BYTE_ORDER_MARK.len());
+        }
+        if line.ends_with(b"\r") {
+            line.truncate(line.len() - 1);
+        }
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// How much is asked for at once.
+const READ_SIZE: usize = 64 << 10;
+/// With less room than this a new buffer is taken.
+const LEAST_READ: usize = 4 << 10;
+/// An overlong line is skipped up to this many times the allowed length.
+const ENDLESS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(lines: &mut Lines, bytes: &[u8]) {
+        lines.space().extend_from_slice(bytes);
+    }
+
+    fn frame(text: &str) -> Line {
+        Line::Frame(Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    #[test]
+    fn frames_are_lines() {
+        let mut lines = Lines::new(100);
+        feed(&mut lines, b"\xEF\xBB\xBFone\r\n\n\r\ntwo\nthr");
+        assert_eq!(lines.next(), frame("one"));
+        assert_eq!(lines.next(), frame("two"));
+        assert_eq!(lines.next(), Line::Partial);
+        feed(&mut lines, b"ee\n");
+        assert_eq!(lines.next(), frame("three"));
+        assert_eq!(lines.next(), Line::Partial);
+        assert_eq!(lines.rest(), None);
+    }
+
+    #[test]
+    fn the_last_line_needs_no_end() {
+        let mut lines = Lines::new(100);
+        feed(&mut lines, b"one\ntwo");
+        assert_eq!(lines.next(), frame("one"));
+        assert_eq!(lines.next(), Line::Partial);
+        assert_eq!(lines.rest().as_deref(), Some(&b"two"[..]));
+    }
+
+    #[test]
+    fn an_overlong_line_is_reported_once_and_skipped() {
+        let mut lines = Lines::new(4);
+        feed(&mut lines, b"12345");
+        assert_eq!(lines.next(), Line::TooLong);
+        feed(&mut lines, b"6789");
+        assert_eq!(lines.next(), Line::Partial);
+        feed(&mut lines, b"0\nnext\n123456\nlast\n");
+        assert_eq!(lines.next(), frame("next"));
+        assert_eq!(lines.next(), Line::TooLong);
+        assert_eq!(lines.next(), frame("last"));
+    }
+
+    #[test]
+    fn a_line_without_end_is_given_up() {
+        let mut lines = Lines::new(4);
+        feed(&mut lines, b"12345");
+        assert_eq!(lines.next(), Line::TooLong);
+        feed(&mut lines, &[b'x'; 20]);
+        assert_eq!(lines.next(), Line::Endless);
+    }
+}

@@ -1,0 +1,235 @@
+//! One connection: frames in, frames out, and who waits for which answer.
+
+mod batch;
+mod correlate;
+mod incoming;
+mod lines;
+mod outgoing;
+mod task;
+mod wire;
+
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::{Error, OutboxPort, RpcService};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Sleep};
+
+use self::incoming::Incoming;
+use self::lines::{Line, Lines};
+use self::outgoing::WriteBuffer;
+use self::task::Done;
+use self::wire::Outgoing;
+pub use self::wire::Wire;
+use crate::{Accept, ConnectionLimits};
+
+/// A connection over a byte stream, one frame a line. It does its work while it is polled.
+///
+/// Requests of the peer go to the service in the order they come. A call whose future is done at once is
+/// answered at once; any other goes on in a task of its own, so that work never stops the connection.
+/// Answers and notifications are written before more is read, and a peer that does not read is not read
+/// from either.
+///
+/// The future ends when the peer closes the stream, or with the error that broke it. Dropping it closes
+/// the connection and aborts what is in work.
+#[must_use = "a connection does nothing unless it is polled"]
+pub struct Connection<R, W, S: RpcService> {
+    reader: R,
+    lines: Lines,
+    writes: WriteBuffer<W>,
+    incoming: Incoming<S>,
+    messages: mpsc::Receiver<Outgoing>,
+    cancels: mpsc::UnboundedReceiver<i64>,
+    done: mpsc::UnboundedReceiver<Done>,
+    finished: Vec<Done>,
+    stalled: Option<Pin<Box<Sleep>>>,
+    reading: Reading,
+    limits: ConnectionLimits,
+}
+
+/// What is still expected from the peer.
+enum Reading {
+    Open,
+    /// The peer sends no more; what is in work may finish until then.
+    Ended(Pin<Box<Sleep>>),
+}
+
+/// Opens a connection: the way to the peer, and the future that carries it.
+pub fn connect<R, W, A>(
+    reader: R,
+    writer: W,
+    accept: &A,
+    limits: ConnectionLimits,
+) -> (Wire, Connection<R, W, A::Service>)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    A: Accept,
+{
+    let (messages_in, messages) = mpsc::channel(limits.max_queued);
+    let (cancels_in, cancels) = mpsc::unbounded_channel();
+    let (done_in, done) = mpsc::unbounded_channel();
+    let wire = Wire::new(messages_in, cancels_in);
+    let port: Arc<dyn OutboxPort> = Arc::new(wire.clone());
+    let incoming = Incoming::new(accept, port, done_in, &limits);
+    let connection = Connection {
+        reader,
+        lines: Lines::new(limits.max_frame_bytes),
+        writes: WriteBuffer::new(writer),
+        incoming,
+        messages,
+        cancels,
+        done,
+        finished: Vec::new(),
+        stalled: None,
+        reading: Reading::Open,
+        limits,
+    };
+    (wire, connection)
+}
+
+impl<R, W, S> Connection<R, W, S>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    S: RpcService,
+{
+    /// Takes what others want written. Whether anything came.
+    fn poll_messages(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.writes.unwritten() >= self.limits.max_unwritten_bytes {
+            return false;
+        }
+        // Outcomes are taken first and written last: what a handler sent before it finished has then
+        // arrived in `messages` and goes out before the answer.
+        let mut any = self.done.poll_recv_many(cx, &mut self.finished, BURST).is_ready_with_some();
+        while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
+            self.incoming.send(message, &mut self.writes);
+            any = true;
+        }
+        for done in self.finished.drain(..) {
+            self.incoming.finish(done, &mut self.writes);
+        }
+        while let Poll::Ready(Some(id)) = self.cancels.poll_recv(cx) {
+            self.incoming.take_back(id, &mut self.writes);
+            any = true;
+        }
+        any
+    }
+
+    /// Reads frames and has them answered. Whether anything came.
+    fn poll_frames(&mut self, cx: &mut Context<'_>) -> Result<bool, Error> {
+        let mut any = false;
+        loop {
+            while self.writes.unwritten() < self.limits.max_unwritten_bytes {
+                match self.lines.next() {
+                    Line::Frame(frame) => self.incoming.frame(frame, cx, &mut self.writes),
+                    Line::TooLong => self.incoming.too_long(&mut self.writes),
+                    Line::Endless => return Err(Error::misbehaved("the peer sends a line without end")),
+                    Line::Partial => break,
+                }
+                any = true;
+            }
+            if any || !matches!(self.reading, Reading::Open) {
+                return Ok(any);
+            }
+            match pin!(self.reader.read_buf(self.lines.space())).poll(cx) {
+                Poll::Pending => return Ok(false),
+                Poll::Ready(Ok(0)) => {
+                    if let Some(frame) = self.lines.rest() {
+                        self.incoming.frame(frame, cx, &mut self.writes);
+                    }
+                    self.incoming.lose_answers();
+                    self.reading = Reading::Ended(Box::pin(tokio::time::sleep(self.limits.drain_timeout)));
+                    return Ok(true);
+                }
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(error)) => return Err(broken(error)),
+            }
+        }
+    }
+
+    /// Writes what waits. Fails when the peer has not read for too long.
+    fn poll_writes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        match self.writes.poll_drain(cx) {
+            Poll::Ready(result) => {
+                self.stalled = None;
+                Poll::Ready(result.map_err(broken))
+            }
+            Poll::Pending => {
+                let timeout = self.limits.write_timeout;
+                let stalled =
+                    self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
+                match stalled.as_mut().poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(Err(Error::misbehaved("the peer does not read"))),
+                    Poll::Pending => Poll::Pending,
+                }
+            }
+        }
+    }
+
+    fn poll_finished(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Reading::Ended(patience) = &mut self.reading else { return Poll::Pending };
+        if self.incoming.in_work() == 0 || patience.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+}
+
+impl<R, W, S> Future for Connection<R, W, S>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    S: RpcService + Unpin,
+{
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        loop {
+            let mut any = this.poll_messages(cx);
+            let written = this.poll_writes(cx)?.is_ready();
+            any |= this.poll_frames(cx)?;
+            if any {
+                continue;
+            }
+            if written && this.poll_finished(cx).is_ready() {
+                return this.writes.poll_shutdown(cx).map_err(broken);
+            }
+            return Poll::Pending;
+        }
+    }
+}
+
+impl<R, W, S: RpcService> Drop for Connection<R, W, S> {
+    fn drop(&mut self) {
+        self.incoming.close();
+    }
+}
+
+impl<R, W, S: RpcService> std::fmt::Debug for Connection<R, W, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("in_work", &self.incoming.in_work()).finish_non_exhaustive()
+    }
+}
+
+trait Received {
+    fn is_ready_with_some(&self) -> bool;
+}
+
+impl Received for Poll<usize> {
+    fn is_ready_with_some(&self) -> bool {
+        matches!(self, Self::Ready(count) if *count > 0)
+    }
+}
+
+fn broken(error: io::Error) -> Error {
+    Error::disconnected("the connection broke").with_source(error)
+}
+
+/// How many outcomes are taken at once.
+const BURST: usize = 256;

@@ -1,0 +1,60 @@
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::AsyncWrite;
+
+/// The bytes that wait to be written, and the writer. Messages that come together leave together.
+#[derive(Debug)]
+pub(super) struct WriteBuffer<W> {
+    writer: W,
+    buffer: Vec<u8>,
+    /// How much of the buffer has been written.
+    written: usize,
+    unflushed: bool,
+}
+
+impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
+    pub(super) fn new(writer: W) -> Self {
+        Self { writer, buffer: Vec::new(), written: 0, unflushed: false }
+    }
+
+    /// Appends one message.
+    pub(super) fn message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.buffer);
+        self.buffer.push(b'\n');
+    }
+
+    /// How many bytes wait.
+    pub(super) fn unwritten(&self) -> usize {
+        self.buffer.len() - self.written
+    }
+
+    /// Writes and flushes all that waits.
+    pub(super) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.buffer.len() {
+            let wrote = ready!(Pin::new(&mut self.writer).poll_write(cx, &self.buffer[self.written..]))?;
+            if wrote == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += wrote;
+            self.unflushed = true;
+        }
+        self.written = 0;
+        self.buffer.clear();
+        // One large message must not keep its memory for the rest of the connection.
+        self.buffer.shrink_to(KEPT_CAPACITY);
+        if self.unflushed {
+            ready!(Pin::new(&mut self.writer).poll_flush(cx))?;
+            self.unflushed = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Tells the peer that nothing more comes.
+    pub(super) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_shutdown(cx)
+    }
+}
+
+const KEPT_CAPACITY: usize = 256 << 10;

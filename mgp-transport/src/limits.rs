@@ -1,0 +1,37 @@
+use std::time::Duration;
+
+use mgp_types::json;
+
+/// What one connection may cost, whatever its peer does.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConnectionLimits {
+    /// The longest frame that is read; a longer one ends the connection. Default: 4 MiB.
+    pub max_frame_bytes: usize,
+    /// Bounds on the JSON in a frame.
+    pub json: json::Limits,
+    /// How many of the peer's requests may be in work at once; further ones are refused. Default: 1024.
+    pub max_in_flight: usize,
+    /// How many messages may wait to be written; senders wait for room. Default: 256.
+    pub max_queued: usize,
+    /// How many bytes may wait to be written before reading stops. Default: 1 MiB.
+    pub max_unwritten_bytes: usize,
+    /// How long the peer may refuse to read before the connection ends. Default: 60 s.
+    pub write_timeout: Duration,
+    /// How long requests in work may go on when the peer sends no more. Default: 1 s.
+    pub drain_timeout: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            max_frame_bytes: 4 << 20,
+            json: json::Limits::default(),
+            max_in_flight: 1024,
+            max_queued: 256,
+            max_unwritten_bytes: 1 << 20,
+            write_timeout: Duration::from_secs(60),
+            drain_timeout: Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use std::sync::Arc;
+
+use crate::input::InputExchange;
+use crate::json::{Object, RawJson};
+use crate::{Error, Method, Outbox, Principal, Request, Session, code};
+
+/// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
+///
+/// A security layer that finds its slot empty refuses.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Context {
+    /// What was agreed with the peer. Written by the era layer.
+    pub session: Option<Arc<Session>>,
+    /// Who the request comes from. Written by whatever authenticates.
+    pub principal: Option<Principal>,
+    /// The reverse channel of the request. Written by the transport.
+    pub outbox: Outbox,
+    /// The questions and answers of the request, where asking means answering with a question.
+    /// Written by the layer that carries them.
+    pub input: Option<Arc<InputExchange>>,
+}
+
+impl Context {
+    /// The session.
+    ///
+    /// # Errors
+    /// -32600 if the request came past the layer that knows it.
+    pub fn session(&self) -> Result<&Arc<Session>, Error> {
+        self.session.as_ref().ok_or_else(|| Error::invalid_request("the request belongs to no session"))
+    }
+
+    /// Asks the caller for input: `method` is `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    ///
+    /// Where the peer can be asked directly, the question is sent and its answer awaited. Where it cannot,
+    /// the answer is taken from those that came with the request; without one the question is noted and the
+    /// error is one to be returned at once: the handler runs again from the start when the answer has come.
+    /// `key` names the question and has to be the same in each run.
+    ///
+    /// # Errors
+    /// The peer did not declare that it can be asked, the connection is lost, the peer refuses, or the
+    /// answer is still to come ([`Origin::InputRequired`](crate::Origin::InputRequired)).
+    pub async fn ask(&self, key: &str, method: Method, params: Object) -> Result<RawJson, Error> {
+        let session = self.session()?;
+        if let Some(missing) = missing_capability(session, &method, &params) {
+            return Err(refuse(session, missing));
+        }
+        match &self.input {
+            Some(exchange) => exchange.answer_or_ask(key, method, params),
+            None => Ok(self.outbox.call(Request::call(method, params)).await?.to_raw()),
+        }
+    }
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self::CLOSED
+    }
+}
+
+/// The capability a question needs and the peer did not declare, as the object that names it.
+fn missing_capability(session: &Session, method: &Method, params: &Object) -> Option<&'static str> {
+    let can = |path: &[&str]| session.peer_can(path);
+    match method.as_str() {
+        "elicitation/create" => match params.text("mode").as_deref() {
+            Some("url") => (!can(&["elicitation", "url"])).then_some(r#"{"elicitation":{"url":{}}}"#),
+            // An empty object declares forms, for peers older than the choice.
+            _ => {
+                let forms = can(&["elicitation", "form"])
+                    || (can(&["elicitation"]) && !can(&["elicitation", "url"]));
+                (!forms).then_some(r#"{"elicitation":{"form":{}}}"#)
+            }
+        },
+        "sampling/createMessage" => {
+            let tools = params.contains("tools") || params.contains("toolChoice");
+            if !can(&["sampling"]) {
+                Some(if tools { r#"{"sampling":{"tools":{}}}"# } else { r#"{"sampling":{}}"# })
+            } else {
+                (tools && !can(&["sampling", "tools"])).then_some(r#"{"sampling":{"tools":{}}}"#)
+            }
+        }
+        "roots/list" => (!can(&["roots"])).then_some(r#"{"roots":{}}"#),
+        _ => None,
+    }
+}
+
+fn refuse(session: &Session, missing: &'static str) -> Error {
+    let error = Error::missing_client_capability(&RawJson::from_valid(missing));
+    if session.revision.is_stateless() { error } else { error.with_code(code::INVALID_REQUEST) }
+}

@@ -1,0 +1,384 @@
+use std::ops::Range;
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+use crate::json::{Limits, Object, RawJson, Scanner, scan_members, unescape};
+use crate::{Error, Id, JsonError, Method, Origin, Params};
+
+/// What one frame holds.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
+pub enum Frame {
+    /// One message.
+    Single(Result<Message, Malformed>),
+    /// An array of messages, never empty. Only revision 2025-03-26 allows it.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// One JSON-RPC message.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
+pub enum Message {
+    /// A request: an answer under the same id is expected.
+    Call {
+        /// The sender's id.
+        id: Id,
+        /// What is asked for.
+        method: Method,
+        /// The parameters.
+        params: Params,
+    },
+    /// A notification: no answer is expected.
+    Notify {
+        /// What happened.
+        method: Method,
+        /// The parameters.
+        params: Params,
+    },
+    /// The answer to a request.
+    Reply {
+        /// The id of the request; `None` if the peer could not read it.
+        id: Option<Id>,
+        /// The result, or the peer's error.
+        outcome: Result<RawJson, Error>,
+    },
+}
+
+/// A frame or message that is not JSON-RPC.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Malformed {
+    /// The id it carries, as far as it could be read.
+    pub id: Option<Id>,
+    /// What is wrong, as the specification names it.
+    pub error: Error,
+    /// Whether the sender waits for an answer. A broken notification or answer is not answered.
+    pub answerable: bool,
+}
+
+/// Decodes one frame.
+///
+/// The scan checks all of it (grammar, UTF-8, depth, repeated members) and splits `params` into its
+/// members; nothing is copied, and nothing is allocated for a well-formed request of usual size.
+///
+/// ```
+/// use mgp_types::frame::{Frame, Message, decode};
+/// use mgp_types::json::Limits;
+///
+/// let frame = decode(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.into(), &Limits::default());
+/// let Frame::Single(Ok(Message::Call { id, method, .. })) = frame else { panic!("not a call") };
+/// assert_eq!((id, method.as_str()), (7.into(), "ping"));
+/// ```
+pub fn decode(bytes: Bytes, limits: &Limits) -> Frame {
+    let mut scanner = match Scanner::new(&bytes, limits) {
+        Ok(scanner) => scanner,
+        Err(error) => return Frame::Single(Err(error.into())),
+    };
+    if scanner.peek() != Some(b'[') {
+        drop(scanner);
+        return Frame::Single(message(bytes, limits));
+    }
+    match elements(&mut scanner) {
+        Ok(spans) if spans.is_empty() => {
+            Frame::Single(Err(Malformed::request(None, Error::invalid_request("a batch must not be empty"))))
+        }
+        Ok(spans) => {
+            drop(scanner);
+            Frame::Batch(spans.into_iter().map(|span| message(bytes.slice(span), limits)).collect())
+        }
+        Err(error) => Frame::Single(Err(error.into())),
+    }
+}
+
+fn elements(scanner: &mut Scanner<'_>) -> Result<Vec<Range<usize>>, JsonError> {
+    let mut spans = Vec::new();
+    let mut first = true;
+    scanner.open_array()?;
+    while scanner.next_element(&mut first)? {
+        let span = scanner.value()?;
+        spans.push(span.start as usize..span.end as usize);
+    }
+    scanner.skip_space();
+    scanner.end()?;
+    Ok(spans)
+}
+
+/// The members of an envelope, as the scan finds them.
+#[derive(Default)]
+struct Envelope {
+    jsonrpc: Option<Range<usize>>,
+    id: Option<Range<usize>>,
+    method: Option<Range<usize>>,
+    params: Option<Found>,
+    result: Option<Range<usize>>,
+    error: Option<Range<usize>>,
+}
+
+enum Found {
+    Object(Params),
+    Null,
+    Other,
+}
+
+fn message(bytes: Bytes, limits: &Limits) -> Result<Message, Malformed> {
+    let mut scanner = Scanner::new(&bytes, limits)?;
+    if scanner.peek() != Some(b'{') {
+        scanner.value()?;
+        scanner.end()?;
+        return Err(Malformed::request(None, Error::invalid_request("a message is a JSON object")));
+    }
+    let envelope = scan(&mut scanner, &bytes)?;
+    drop(scanner);
+    read(&bytes, envelope)
+}
+
+fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError> {
+    let mut envelope = Envelope::default();
+    let mut object = scanner.open_object()?;
+    while let Some(key) = scanner.next_key(&mut object)? {
+        let raw = &bytes[key.span.start as usize..key.span.end as usize];
+        let unescaped;
+        let name = if key.escaped {
+            unescaped = unescape(raw);
+            &unescaped[..]
+        } else {
+            raw
+        };
+        if name == b"params" && scanner.peek() == Some(b'{') {
+            let mut members = SmallVec::new();
+            let whole = scan_members(scanner, &mut members)?;
+            envelope.params = Some(Found::Object(Object::from_scan(bytes.clone(), whole, members)));
+            continue;
+        }
+        let value = scanner.value()?;
+        let value = value.start as usize..value.end as usize;
+        match name {
+            b"jsonrpc" => envelope.jsonrpc = Some(value),
+            b"id" => envelope.id = Some(value),
+            b"method" => envelope.method = Some(value),
+            b"params" => {
+                envelope.params = Some(if &bytes[value] == b"null" { Found::Null } else { Found::Other });
+            }
+            b"result" => envelope.result = Some(value),
+            b"error" => envelope.error = Some(value),
+            _ => {}
+        }
+    }
+    scanner.skip_space();
+    scanner.end()?;
+    Ok(envelope)
+}
+
+fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
+    let id_bytes = envelope.id.map(|span| &bytes[span]);
+    let id = id_bytes.and_then(Id::from_json);
+    let is_reply = envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some());
+    let malformed = |id: Option<Id>, why: &'static str| Malformed {
+        id,
+        error: Error::invalid_request(why),
+        answerable: !is_reply,
+    };
+    if envelope.jsonrpc.map(|span| &bytes[span]) != Some(br#""2.0""#) {
+        return Err(malformed(id, r#"`jsonrpc` must be "2.0""#));
+    }
+    if is_reply {
+        let outcome = match (envelope.result, envelope.error) {
+            (Some(result), None) => Ok(RawJson::from_valid(bytes.slice(result))),
+            (None, Some(error)) => Err(peer_error(&bytes[error])),
+            _ => Err(Error::misbehaved("the answer has both a result and an error")),
+        };
+        if id.is_none() && outcome.is_ok() {
+            return Err(malformed(None, "an answer needs the id of its request"));
+        }
+        return Ok(Message::Reply { id, outcome });
+    }
+    let Some(method) = envelope.method.and_then(|span| method(&bytes[span])) else {
+        return Err(malformed(id, "`method` must be a string"));
+    };
+    if envelope.result.is_some() || envelope.error.is_some() {
+        return Err(malformed(id, "a request has neither result nor error"));
+    }
+    // Some MGP programs write `"id":null` into their notifications.
+    let is_notification = match id_bytes {
+        None => true,
+        Some(b"null") => method.is_notification(),
+        Some(_) => false,
+    };
+    let params = match envelope.params {
+        Some(Found::Object(params)) => params,
+        None | Some(Found::Null) => Params::new(),
+        Some(Found::Other) => {
+            let error = Error::invalid_params("`params` must be an object");
+            return Err(Malformed { id, error, answerable: !is_notification });
+        }
+    };
+    match id {
+        _ if is_notification => Ok(Message::Notify { method, params }),
+        Some(id) => Ok(Message::Call { id, method, params }),
+        None => Err(malformed(None, "`id` must be a string or an integer")),
+    }
+}
+
+fn method(quoted: &[u8]) -> Option<Method> {
+    let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if inner.contains(&b'\\') {
+        return serde_json::from_slice::<String>(quoted).ok().map(|name| Method::new(&name));
+    }
+    std::str::from_utf8(inner).ok().map(Method::new)
+}
+
+/// The peer's error with its code, message and data untouched.
+fn peer_error(bytes: &[u8]) -> Error {
+    let Ok(object) = Object::parse(Bytes::copy_from_slice(bytes)) else {
+        return Error::misbehaved("the answer's error is not an object");
+    };
+    let Some(code) = object.bytes("code").and_then(integer) else {
+        return Error::misbehaved("the answer's error has no code");
+    };
+    let message = object.text("message").map_or_else(String::new, |text| text.into_owned());
+    let error = Error::from_origin(Origin::Peer, code, message);
+    match object.get("data") {
+        Some(data) => error.with_data(data),
+        None => error,
+    }
+}
+
+fn integer(bytes: &[u8]) -> Option<i64> {
+    std::str::from_utf8(bytes).ok()?.parse().ok()
+}
+
+impl Malformed {
+    fn request(id: Option<Id>, error: Error) -> Self {
+        Self { id, error, answerable: true }
+    }
+}
+
+impl From<JsonError> for Malformed {
+    fn from(error: JsonError) -> Self {
+        Self::request(None, error.into())
+    }
+}
+
+impl From<Malformed> for Error {
+    fn from(malformed: Malformed) -> Self {
+        malformed.error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn single(text: &str) -> Result<Message, Malformed> {
+        match decode(Bytes::copy_from_slice(text.as_bytes()), &Limits::default()) {
+            Frame::Single(message) => message,
+            Frame::Batch(_) => panic!("{text} is a batch"),
+        }
+    }
+
+    fn refusal(text: &str) -> (Option<Id>, i64, bool) {
+        let malformed = single(text).expect_err(text);
+        (malformed.id, malformed.error.code(), malformed.answerable)
+    }
+
+    // covers: BASE-01, BASE-14, MGP-1.5-01
+    #[test]
+    fn the_four_kinds_of_message_are_told_apart() {
+        let call = single(r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"a"}}"#).unwrap();
+        let Message::Call { id, method, params } = call else { panic!("{call:?}") };
+        assert_eq!((id, method), ("x".into(), Method::TOOLS_CALL));
+        assert_eq!(params.text("name").unwrap(), "a");
+
+        let notify = single(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).unwrap();
+        assert!(matches!(notify, Message::Notify { method, .. } if method == Method::INITIALIZED));
+
+        let reply = single(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#).unwrap();
+        let Message::Reply { id: Some(Id::Number(1)), outcome: Ok(result) } = reply else { panic!("{reply:?}") };
+        assert_eq!(result.as_bytes(), br#"{"a":1}"#);
+
+        let text = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1000,"message":"no","data":{"x":[1]}}}"#;
+        let Message::Reply { outcome: Err(error), .. } = single(text).unwrap() else { panic!("no error") };
+        assert_eq!((error.code(), error.message(), error.origin()), (1000, "no", Origin::Peer));
+        assert_eq!(error.data().unwrap().as_bytes(), br#"{"x":[1]}"#);
+    }
+
+    // covers: BASE-01
+    #[test]
+    fn broken_frames_get_the_exact_error() {
+        let one = Some(Id::Number(1));
+        for (text, id, code) in [
+            ("{", None, -32700),
+            ("", None, -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping",}"#, None, -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, None, -32700),
+            (r#"{"jsonrpc":"2.0","id":NaN,"method":"ping"}"#, None, -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, None, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":{"y":1,"y":2}}}"#, None, -32600),
+            ("{}", None, -32600),
+            ("1", None, -32600),
+            ("null", None, -32600),
+            ("[]", None, -32600),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, one.clone(), -32600),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#, one.clone(), -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"Method":"ping"}"#, one.clone(), -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, one.clone(), -32600),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, None, -32600),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":1}"#, one.clone(), -32602),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, one.clone(), -32602),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#, one, -32600),
+        ] {
+            assert_eq!(refusal(text), (id, code, true), "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_answers_and_notifications_are_not_answered() {
+        assert!(!refusal(r#"{"jsonrpc":"1.0","id":1,"result":{}}"#).2);
+        assert!(!refusal(r#"{"jsonrpc":"2.0","result":{}}"#).2);
+        assert!(!refusal(r#"{"jsonrpc":"2.0","method":"notifications/x","params":3}"#).2);
+    }
+
+    #[test]
+    fn an_answer_with_result_and_error_is_the_peers_fault() {
+        let both = single(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#).unwrap();
+        let Message::Reply { outcome: Err(error), .. } = both else { panic!("{both:?}") };
+        assert_eq!(error.origin(), Origin::Misbehaved);
+    }
+
+    #[test]
+    fn a_notification_with_a_null_id_is_a_notification() {
+        let text = r#"{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}"#;
+        assert!(matches!(single(text), Ok(Message::Notify { .. })));
+    }
+
+    #[test]
+    fn escaped_member_names_mean_what_they_spell() {
+        let text = r#"{"jsonrpc":"2.0","id":1,"m\u0065thod":"p\u0069ng","par\u0061ms":{}}"#;
+        let Ok(Message::Call { method, .. }) = single(text) else { panic!("not a call") };
+        assert_eq!(method, Method::PING);
+    }
+
+    #[test]
+    fn a_batch_is_decoded_message_by_message() {
+        let text = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 3 ,{"jsonrpc":"2.0","method":"a"}]"#;
+        let Frame::Batch(messages) = decode(text.into(), &Limits::default()) else { panic!("no batch") };
+        assert!(matches!(messages[0], Ok(Message::Call { .. })));
+        assert!(messages[1].is_err());
+        assert!(matches!(messages[2], Ok(Message::Notify { .. })));
+    }
+
+    #[test]
+    fn depth_bombs_are_refused() {
+        let bomb = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"x":{}"#, "[".repeat(100_000));
+        assert_eq!(refusal(&bomb).1, -32600);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn never_panics(bytes: Vec<u8>) {
+            let _ = decode(bytes.into(), &Limits::default());
+        }
+    }
+}

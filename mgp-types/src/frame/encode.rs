@@ -1,0 +1,87 @@
+use crate::json::write_string;
+use crate::{Error, Id, Method, Params, Response};
+
+/// Appends a request to `out`, without a line end.
+pub fn write_call(out: &mut Vec<u8>, id: &Id, method: &Method, params: &Params) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    write_method(out, method, params);
+}
+
+/// Appends a notification to `out`, without a line end.
+pub fn write_notification(out: &mut Vec<u8>, method: &Method, params: &Params) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    write_method(out, method, params);
+}
+
+/// Appends the answer to a request to `out`, without a line end.
+pub fn write_reply(out: &mut Vec<u8>, id: &Id, response: &Response) {
+    out.reserve(response.len() + 48);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.extend_from_slice(br#","result":"#);
+    response.write(out);
+    out.push(b'}');
+}
+
+/// Appends an error to `out`, without a line end; without `id` if that of the request could not be read.
+pub fn write_error(out: &mut Vec<u8>, id: Option<&Id>, error: &Error) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        out.extend_from_slice(br#","id":"#);
+        id.write(out);
+    }
+    out.extend_from_slice(br#","error":{"code":"#);
+    Id::Number(error.code()).write(out);
+    out.extend_from_slice(br#","message":"#);
+    write_string(out, error.message());
+    if let Some(data) = error.wire_data() {
+        out.extend_from_slice(br#","data":"#);
+        out.extend_from_slice(data.as_bytes());
+    }
+    out.extend_from_slice(b"}}");
+}
+
+fn write_method(out: &mut Vec<u8>, method: &Method, params: &Params) {
+    out.extend_from_slice(br#","method":"#);
+    write_string(out, method.as_str());
+    if !params.is_empty() {
+        out.extend_from_slice(br#","params":"#);
+        params.write(out);
+    }
+    out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RawJson;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn messages_are_written_compactly() {
+        let params = Params::parse(r#"{"a":1}"#).unwrap();
+        assert_eq!(
+            written(|out| write_call(out, &1.into(), &Method::PING, &params)),
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1}}"#
+        );
+        assert_eq!(
+            written(|out| write_notification(out, &Method::INITIALIZED, &Params::new())),
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#
+        );
+        assert_eq!(
+            written(|out| write_reply(out, &"x".into(), &Response::empty())),
+            r#"{"jsonrpc":"2.0","id":"x","result":{}}"#
+        );
+        let error = Error::new(7, "a \"b\"").with_data(RawJson::null());
+        assert_eq!(
+            written(|out| write_error(out, None, &error)),
+            r#"{"jsonrpc":"2.0","error":{"code":7,"message":"a \"b\"","data":null}}"#
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! JSON-RPC messages as bytes: decoded in one scan, encoded by splicing.
+
+mod decode;
+mod encode;
+
+pub use self::decode::{Frame, Malformed, Message, decode};
+pub use self::encode::{write_call, write_error, write_notification, write_reply};

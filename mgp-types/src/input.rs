@@ -1,0 +1,98 @@
+use parking_lot::Mutex;
+
+use crate::json::{Object, RawJson, write_string};
+use crate::{Error, Method};
+
+/// The questions and answers of one request whose caller cannot be asked directly.
+///
+/// The handler of such a request runs once per round. Answers of all rounds so far are here; a question
+/// without an answer is noted, to be sent to the caller as the result of this round.
+#[derive(Debug, Default)]
+pub struct InputExchange {
+    answers: Object,
+    questions: Mutex<Vec<Question>>,
+}
+
+/// One question for the caller.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Question {
+    /// The name under which the answer comes back.
+    pub key: Box<str>,
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: Method,
+    /// The parameters of the method.
+    pub params: Object,
+}
+
+impl InputExchange {
+    /// An exchange in which `answers` have come, by key.
+    pub fn new(answers: Object) -> Self {
+        Self { answers, questions: Mutex::default() }
+    }
+
+    /// The answer to the question called `key`, or the question noted.
+    ///
+    /// # Errors
+    /// [`Origin::InputRequired`](crate::Origin::InputRequired) if the answer is still to come.
+    pub fn answer_or_ask(&self, key: &str, method: Method, params: Object) -> Result<RawJson, Error> {
+        match self.answers.get(key) {
+            Some(answer) if answer.is_object() => Ok(answer),
+            _ => {
+                let mut questions = self.questions.lock();
+                if !questions.iter().any(|question| &*question.key == key) {
+                    questions.push(Question { key: key.into(), method, params });
+                }
+                Err(Error::input_required())
+            }
+        }
+    }
+
+    /// The answers of all rounds so far.
+    pub fn answers(&self) -> &Object {
+        &self.answers
+    }
+
+    /// The questions noted in this round, and none from now on.
+    pub fn take_questions(&self) -> Vec<Question> {
+        std::mem::take(&mut *self.questions.lock())
+    }
+}
+
+impl Question {
+    /// Appends the question as a member of `inputRequests` to `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        write_string(out, &self.key);
+        out.extend_from_slice(br#":{"method":"#);
+        write_string(out, self.method.as_str());
+        out.extend_from_slice(br#","params":"#);
+        self.params.write(out);
+        out.push(b'}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Origin;
+
+    #[test]
+    fn a_question_is_noted_until_its_answer_has_come() {
+        let ask = |exchange: &InputExchange| exchange.answer_or_ask("name", Method::ELICIT, Object::new());
+        let exchange = InputExchange::default();
+        assert_eq!(ask(&exchange).unwrap_err().origin(), Origin::InputRequired);
+        assert!(ask(&exchange).is_err());
+        assert_eq!(exchange.take_questions().len(), 1);
+
+        let exchange = InputExchange::new(Object::parse(r#"{"name":{"action":"accept"}}"#).unwrap());
+        assert_eq!(ask(&exchange).unwrap().as_bytes(), br#"{"action":"accept"}"#);
+        assert!(exchange.take_questions().is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_is_no_object_is_asked_for_again() {
+        let exchange = InputExchange::new(Object::parse(r#"{"name":5}"#).unwrap());
+        assert!(exchange.answer_or_ask("name", Method::ELICIT, Object::new()).is_err());
+        assert_eq!(exchange.take_questions().len(), 1);
+    }
+}

@@ -1,0 +1,326 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use smallvec::SmallVec;
+
+use super::scan::{Key, Scanner, Span, unescape};
+use super::{JsonError, JsonFault, Limits, RawJson};
+
+/// A JSON object of which only the top-level members are known, each as a slice of the bytes it came in.
+///
+/// Reading a member is a search among a few spans, replacing one leaves the others untouched, and writing
+/// an unchanged object is one copy. Member names are unique: a repeated one is refused by the scanner.
+///
+/// ```
+/// use mgp_types::{Object, RawJson};
+///
+/// let mut params = Object::parse(r#"{"name":"echo","arguments":{"text":"hi"}}"#)?;
+/// assert_eq!(params.text("name").as_deref(), Some("echo"));
+/// params.set("name", RawJson::parse(r#""shout""#)?);
+/// assert_eq!(params.to_raw().as_bytes(), br#"{"name":"shout","arguments":{"text":"hi"}}"#);
+/// # Ok::<(), mgp_types::JsonError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Object {
+    /// The bytes that all spans point into.
+    frame: Bytes,
+    /// Where the whole object lies in `frame`; empty for one that was built member by member.
+    whole: Span,
+    members: SmallVec<[Member; 4]>,
+    /// Members set since, by name; they come before `members`. Boxed: most objects are never changed.
+    changes: Option<Box<Vec<Change>>>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) key: Key,
+    pub(crate) value: Span,
+}
+
+#[derive(Clone)]
+struct Change {
+    name: Box<str>,
+    /// `None` removes the member.
+    value: Option<RawJson>,
+}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Scans `bytes` with the default [`Limits`].
+    ///
+    /// # Errors
+    /// The bytes are not exactly one JSON object within the limits.
+    pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, JsonError> {
+        let frame = bytes.into();
+        let mut scanner = Scanner::new(&frame, &Limits::default())?;
+        let mut members = SmallVec::new();
+        let whole = scan_members(&mut scanner, &mut members)?;
+        scanner.end()?;
+        drop(scanner);
+        Ok(Self::from_scan(frame, whole, members))
+    }
+
+    /// The top-level members of `raw`.
+    ///
+    /// # Errors
+    /// `raw` is not an object.
+    pub fn from_raw(raw: &RawJson) -> Result<Self, JsonError> {
+        Self::parse(raw.to_bytes())
+    }
+
+    /// The object that `value` is written as.
+    ///
+    /// # Errors
+    /// `value` cannot be written, or is not written as an object.
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        let raw = RawJson::from_value(value)?;
+        Self::from_raw(&raw).map_err(serde::ser::Error::custom)
+    }
+
+    /// Takes over what a scan of `frame` found.
+    pub(crate) fn from_scan(frame: Bytes, whole: Span, members: SmallVec<[Member; 4]>) -> Self {
+        Self { frame, whole, members, changes: None }
+    }
+
+    /// The member called `name`.
+    pub fn get(&self, name: &str) -> Option<RawJson> {
+        match self.changed(name) {
+            Some(change) => change.value.clone(),
+            None => self.member(name).map(|member| self.value(member)),
+        }
+    }
+
+    /// The bytes of the member called `name`.
+    pub fn bytes(&self, name: &str) -> Option<&[u8]> {
+        match self.changed(name) {
+            Some(change) => change.value.as_ref().map(RawJson::as_bytes),
+            None => self.member(name).map(|member| &self.frame[range(&member.value)]),
+        }
+    }
+
+    /// The member called `name` as text; `None` if it is missing or not a string.
+    pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
+        let quoted = self.bytes(name)?;
+        let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        if memchr::memchr(b'\\', inner).is_none() {
+            return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
+        }
+        serde_json::from_slice(quoted).ok().map(Cow::Owned)
+    }
+
+    /// Whether there is a member called `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.bytes(name).is_some()
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, RawJson)> {
+        let kept = self.members.iter().filter_map(|member| {
+            let name = self.name(member);
+            match self.changed(&name) {
+                Some(change) => change.value.clone().map(|value| (name, value)),
+                None => Some((name, self.value(member))),
+            }
+        });
+        let added = self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
+            let value = change.value.clone()?;
+            self.member(&change.name).is_none().then(|| (Cow::Borrowed(&*change.name), value))
+        });
+        kept.chain(added)
+    }
+
+    /// Sets the member called `name`, in its old place if it was there, else at the end.
+    pub fn set(&mut self, name: &str, value: RawJson) {
+        self.change(name, Some(value));
+    }
+
+    /// Takes the member called `name` out.
+    pub fn remove(&mut self, name: &str) -> Option<RawJson> {
+        let old = self.get(name)?;
+        self.change(name, None);
+        Some(old)
+    }
+
+    /// The object as a typed value.
+    ///
+    /// # Errors
+    /// The object does not have the shape of `T`.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        match self.unchanged() {
+            Some(bytes) => serde_json::from_slice(bytes),
+            None => self.to_raw().to(),
+        }
+    }
+
+    /// The object as one value; no copy is made of an unchanged one.
+    pub fn to_raw(&self) -> RawJson {
+        if self.unchanged().is_some() {
+            return RawJson::from_valid(self.frame.slice(range(&self.whole)));
+        }
+        let mut out = Vec::new();
+        self.write(&mut out);
+        RawJson::from_valid(out)
+    }
+
+    /// Appends the object to `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        if let Some(bytes) = self.unchanged() {
+            out.extend_from_slice(bytes);
+            return;
+        }
+        out.push(b'{');
+        for (index, (name, value)) in self.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            super::write_string(out, &name);
+            out.push(b':');
+            out.extend_from_slice(value.as_bytes());
+        }
+        out.push(b'}');
+    }
+
+    fn unchanged(&self) -> Option<&[u8]> {
+        (self.changes.is_none() && !self.whole.is_empty()).then(|| &self.frame[range(&self.whole)])
+    }
+
+    fn changed(&self, name: &str) -> Option<&Change> {
+        self.changes.as_ref()?.iter().find(|change| &*change.name == name)
+    }
+
+    fn change(&mut self, name: &str, value: Option<RawJson>) {
+        let changes = self.changes.get_or_insert_default();
+        match changes.iter_mut().find(|change| &*change.name == name) {
+            Some(change) => change.value = value,
+            None => changes.push(Change { name: name.into(), value }),
+        }
+    }
+
+    fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| {
+            let raw = &self.frame[range(&member.key.span)];
+            if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
+        })
+    }
+
+    fn name(&self, member: &Member) -> Cow<'_, str> {
+        let raw = &self.frame[range(&member.key.span)];
+        if member.key.escaped {
+            Cow::Owned(String::from_utf8_lossy(&unescape(raw)).into_owned())
+        } else {
+            String::from_utf8_lossy(raw)
+        }
+    }
+
+    fn value(&self, member: &Member) -> RawJson {
+        RawJson::from_valid(self.frame.slice(range(&member.value)))
+    }
+}
+
+impl fmt::Debug for Object {
+    /// Shows the names only: values may hold secrets and reach logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl PartialEq for Object {
+    /// Whether both write the same bytes.
+    fn eq(&self, other: &Self) -> bool {
+        self.to_raw() == other.to_raw()
+    }
+}
+
+impl Serialize for Object {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_raw().serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Object {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        Self::from_raw(&raw).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Scans the object at the current place and notes its members.
+pub(crate) fn scan_members(
+    scanner: &mut Scanner<'_>,
+    members: &mut SmallVec<[Member; 4]>,
+) -> Result<Span, JsonError> {
+    let start = scanner.offset();
+    let mut object = scanner.open_object()?;
+    while let Some(key) = scanner.next_key(&mut object)? {
+        let value = scanner.value()?;
+        members.push(Member { key, value });
+    }
+    let end = scanner.offset();
+    scanner.skip_space();
+    let bound = |at| u32::try_from(at).map_err(|_| scanner.fault(JsonFault::TooLong));
+    Ok(bound(start)?..bound(end)?)
+}
+
+pub(crate) fn range(span: &Span) -> std::ops::Range<usize> {
+    span.start as usize..span.end as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unchanged_object_is_written_as_it_came() {
+        let text = r#"{ "a" : [1, 2],"é":null }"#;
+        let object = Object::parse(text).unwrap();
+        assert_eq!(object.to_raw().as_bytes(), text.as_bytes());
+        assert_eq!(object.get("a").unwrap().as_bytes(), b"[1, 2]");
+        assert!(object.get("é").unwrap().is_null());
+        assert!(object.get("b").is_none());
+    }
+
+    #[test]
+    fn a_change_leaves_the_other_members_untouched() {
+        let mut object = Object::parse(r#"{"a":1.0,"b":2,"c":3}"#).unwrap();
+        object.set("b", RawJson::parse("true").unwrap());
+        object.set("d", RawJson::null());
+        assert_eq!(object.remove("c").unwrap().as_bytes(), b"3");
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a":1.0,"b":true,"d":null}"#);
+        object.set("c", RawJson::null());
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a":1.0,"b":true,"c":null,"d":null}"#);
+    }
+
+    #[test]
+    fn an_escaped_name_is_the_name_it_spells() {
+        let object = Object::parse(r#"{"n\u0061me":"x\ny"}"#).unwrap();
+        assert_eq!(object.text("name").as_deref(), Some("x\ny"));
+    }
+
+    #[test]
+    fn a_built_object_starts_empty() {
+        let mut object = Object::new();
+        assert!(object.is_empty());
+        assert_eq!(object.to_raw().as_bytes(), b"{}");
+        object.set("a\"b", RawJson::null());
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a\"b":null}"#);
+    }
+
+    #[test]
+    fn only_objects_are_objects() {
+        for json in ["[]", "1", "{} {}", ""] {
+            assert!(Object::parse(json).is_err(), "{json}");
+        }
+    }
+}

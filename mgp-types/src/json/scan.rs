@@ -1,0 +1,473 @@
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::{JsonError, JsonFault};
+
+/// Bounds on the JSON that is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How many arrays and objects may be open at once.
+    pub max_depth: u16,
+}
+
+impl Limits {
+    /// The default limits with another depth.
+    pub const fn with_max_depth(max_depth: u16) -> Self {
+        Self { max_depth }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        // The depth at which serde_json itself stops: what passes here can be read as a typed value.
+        Self { max_depth: 120 }
+    }
+}
+
+/// Checks that `bytes` hold exactly one value and says where it lies.
+pub(crate) fn value(bytes: &[u8], limits: &Limits) -> Result<Range<usize>, JsonError> {
+    let mut scanner = Scanner::new(bytes, limits)?;
+    let span = scanner.value()?;
+    scanner.end()?;
+    Ok(span.start as usize..span.end as usize)
+}
+
+/// Where something lies in the bytes. Frames are far below 4 GiB; [`Scanner::new`] refuses longer ones.
+pub(crate) type Span = Range<u32>;
+
+/// A member name: its bytes between the quotes, and whether they contain escapes.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    pub(crate) span: Span,
+    pub(crate) escaped: bool,
+}
+
+/// An object being scanned: which of the noted names are its own.
+pub(crate) struct OpenObject<'a> {
+    names_from: usize,
+    many: Option<HashSet<Cow<'a, [u8]>>>,
+    first: bool,
+}
+
+/// Walks JSON once. It checks grammar, UTF-8, depth and repeated names, and builds nothing.
+pub(crate) struct Scanner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    depth_left: u16,
+    names: SmallVec<[Name<'a>; 16]>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Result<Self, JsonError> {
+        if let Err(error) = std::str::from_utf8(bytes) {
+            return Err(JsonError { fault: JsonFault::Unicode, offset: error.valid_up_to() });
+        }
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(JsonError { fault: JsonFault::TooLong, offset: u32::MAX as usize });
+        }
+        let mut scanner = Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new() };
+        scanner.skip_space();
+        Ok(scanner)
+    }
+
+    /// The byte at the current place.
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Scans one value and the white space behind it.
+    pub(crate) fn value(&mut self) -> Result<Span, JsonError> {
+        let start = self.at;
+        match self.peek() {
+            Some(b'"') => {
+                self.string()?;
+            }
+            Some(b'{') => {
+                let mut object = self.open_object()?;
+                while self.next_key(&mut object)?.is_some() {
+                    self.value()?;
+                }
+                let end = self.at;
+                self.skip_space();
+                return Ok(span(start, end));
+            }
+            Some(b'[') => {
+                let mut first = true;
+                self.open_array()?;
+                while self.next_element(&mut first)? {
+                    self.value()?;
+                }
+                let end = self.at;
+                self.skip_space();
+                return Ok(span(start, end));
+            }
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b't') => self.literal(b"true")?,
+            Some(b'f') => self.literal(b"false")?,
+            Some(b'n') => self.literal(b"null")?,
+            Some(_) => return Err(self.fault(JsonFault::Syntax)),
+            None => return Err(self.fault(JsonFault::UnexpectedEnd)),
+        }
+        let end = self.at;
+        self.skip_space();
+        Ok(span(start, end))
+    }
+
+    /// Checks that nothing is left.
+    pub(crate) fn end(&self) -> Result<(), JsonError> {
+        if self.at == self.bytes.len() { Ok(()) } else { Err(self.fault(JsonFault::Syntax)) }
+    }
+
+    /// Steps over `{`. Read the members with [`next_key`](Self::next_key).
+    pub(crate) fn open_object(&mut self) -> Result<OpenObject<'a>, JsonError> {
+        self.expect(b'{')?;
+        self.descend()?;
+        Ok(OpenObject { names_from: self.names.len(), many: None, first: true })
+    }
+
+    /// The next member's name, with the scanner at its value; `None` behind the closing brace.
+    ///
+    /// The white space behind the brace is left for the caller: the object's end is where the scanner is.
+    pub(crate) fn next_key(&mut self, object: &mut OpenObject<'a>) -> Result<Option<Key>, JsonError> {
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                self.depth_left += 1;
+                self.names.truncate(object.names_from);
+                return Ok(None);
+            }
+            Some(b',') if !object.first => {
+                self.at += 1;
+                self.skip_space();
+            }
+            Some(b'"') if object.first => {}
+            Some(_) => return Err(self.fault(JsonFault::Syntax)),
+            None => return Err(self.fault(JsonFault::UnexpectedEnd)),
+        }
+        object.first = false;
+        let start = self.at;
+        let escaped = self.string()?;
+        let key = Key { span: span(start + 1, self.at - 1), escaped };
+        self.note_name(object, &key, start)?;
+        self.skip_space();
+        self.expect(b':')?;
+        self.skip_space();
+        Ok(Some(key))
+    }
+
+    /// Steps over `[`. Read the elements with [`next_element`](Self::next_element).
+    pub(crate) fn open_array(&mut self) -> Result<(), JsonError> {
+        self.expect(b'[')?;
+        self.descend()
+    }
+
+    /// Whether another element follows, with the scanner at it; `false` behind the closing bracket.
+    pub(crate) fn next_element(&mut self, first: &mut bool) -> Result<bool, JsonError> {
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                self.depth_left += 1;
+                return Ok(false);
+            }
+            Some(b',') if !*first => {
+                self.at += 1;
+                self.skip_space();
+            }
+            Some(_) if *first => {}
+            Some(_) => return Err(self.fault(JsonFault::Syntax)),
+            None => return Err(self.fault(JsonFault::UnexpectedEnd)),
+        }
+        *first = false;
+        Ok(true)
+    }
+
+    /// The offset the scanner has reached.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    pub(crate) fn fault(&self, fault: JsonFault) -> JsonError {
+        JsonError { fault, offset: self.at }
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), JsonError> {
+        match self.peek() {
+            Some(found) if found == byte => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(_) => Err(self.fault(JsonFault::Syntax)),
+            None => Err(self.fault(JsonFault::UnexpectedEnd)),
+        }
+    }
+
+    fn descend(&mut self) -> Result<(), JsonError> {
+        match self.depth_left.checked_sub(1) {
+            Some(left) => self.depth_left = left,
+            None => return Err(self.fault(JsonFault::TooDeep)),
+        }
+        self.skip_space();
+        Ok(())
+    }
+
+    /// Steps over a string and says whether it contains escapes.
+    fn string(&mut self) -> Result<bool, JsonError> {
+        self.expect(b'"')?;
+        let mut escaped = false;
+        loop {
+            self.at += plain_prefix(&self.bytes[self.at..]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => return Err(self.fault(JsonFault::Syntax)),
+                None => return Err(self.fault(JsonFault::UnexpectedEnd)),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), JsonError> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 2;
+                Ok(())
+            }
+            Some(b'u') => {
+                let start = self.at;
+                let whole = match self.unit()? {
+                    0xD800..=0xDBFF => {
+                        self.bytes[self.at..].starts_with(b"\\u") && matches!(self.unit()?, 0xDC00..=0xDFFF)
+                    }
+                    0xDC00..=0xDFFF => false,
+                    _ => true,
+                };
+                if whole { Ok(()) } else { Err(JsonError { fault: JsonFault::Unicode, offset: start }) }
+            }
+            Some(_) => Err(self.fault(JsonFault::Syntax)),
+            None => Err(self.fault(JsonFault::UnexpectedEnd)),
+        }
+    }
+
+    /// The UTF-16 code unit of the `\uXXXX` at the current place.
+    fn unit(&mut self) -> Result<u32, JsonError> {
+        let Some(digits) = self.bytes.get(self.at + 2..self.at + 6) else {
+            return Err(self.fault(JsonFault::UnexpectedEnd));
+        };
+        let mut unit = 0;
+        for &digit in digits {
+            match char::from(digit).to_digit(16) {
+                Some(value) => unit = unit << 4 | value,
+                None => return Err(self.fault(JsonFault::Syntax)),
+            }
+        }
+        self.at += 6;
+        Ok(unit)
+    }
+
+    fn number(&mut self) -> Result<(), JsonError> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(self.fault(JsonFault::Syntax)) }
+    }
+
+    fn literal(&mut self, word: &[u8]) -> Result<(), JsonError> {
+        if self.bytes[self.at..].starts_with(word) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            Err(self.fault(JsonFault::Syntax))
+        }
+    }
+
+    fn note_name(&mut self, object: &mut OpenObject<'a>, key: &Key, at: usize) -> Result<(), JsonError> {
+        let raw = &self.bytes[key.span.start as usize..key.span.end as usize];
+        let name = if key.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) };
+        let duplicate = JsonError { fault: JsonFault::DuplicateMember, offset: at };
+        if let Some(many) = &mut object.many {
+            return if many.insert(name) { Ok(()) } else { Err(duplicate) };
+        }
+        let name = Name { fingerprint: fingerprint(&name), name };
+        let known = &self.names[object.names_from..];
+        if known.iter().any(|other| *other == name) {
+            return Err(duplicate);
+        }
+        // Comparing each with each is fastest for the few members an object has, and quadratic for the
+        // thousands a hostile one may have.
+        if known.len() == FEW {
+            object.many = Some(self.names.drain(object.names_from..).map(|n| n.name).chain([name.name]).collect());
+        } else {
+            self.names.push(name);
+        }
+        Ok(())
+    }
+}
+
+/// The text between the quotes of a string that was scanned, without its escapes.
+pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
+    let mut quoted = Vec::with_capacity(raw.len() + 2);
+    quoted.push(b'"');
+    quoted.extend_from_slice(raw);
+    quoted.push(b'"');
+    serde_json::from_slice::<String>(&quoted).map_or_else(|_| raw.to_vec(), String::into_bytes)
+}
+
+struct Name<'a> {
+    fingerprint: u64,
+    name: Cow<'a, [u8]>,
+}
+
+impl PartialEq for Name<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint && self.name == other.name
+    }
+}
+
+/// Tells most names apart in one comparison: the length, the first and the last bytes.
+fn fingerprint(name: &[u8]) -> u64 {
+    let word = |bytes: &[u8]| bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+    let head = &name[..name.len().min(4)];
+    let tail = &name[name.len().saturating_sub(3)..];
+    word(head) << 32 | word(tail) << 8 | (name.len() as u64 & 0xFF)
+}
+
+/// How many leading bytes are neither quote, backslash nor control character; eight at a time.
+pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let stop = zero(word ^ (ONES * 0x22))
+            | zero(word ^ (ONES * 0x5C))
+            | (word.wrapping_sub(ONES * 0x20) & !word & HIGH);
+        if stop != 0 {
+            return index * 8 + (stop.trailing_zeros() / 8) as usize;
+        }
+    }
+    let plain = rest.iter().take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\').count();
+    words.len() * 8 + plain
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "`Scanner::new` refuses bytes beyond u32::MAX")]
+fn span(start: usize, end: usize) -> Span {
+    start as u32..end as u32
+}
+
+/// Up to how many members the names are compared each with each.
+const FEW: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(json: &str) -> Option<JsonFault> {
+        value(json.as_bytes(), &Limits::default()).err().map(|error| error.fault)
+    }
+
+    #[test]
+    fn valid_values_are_found_without_the_space_around_them() {
+        for json in ["{}", "[]", "0", "-1.5e+3", "true", "null", r#""a\"\u00e9\ud83d\ude00""#, r#"{"a":[1,{"b":2}]}"#] {
+            let padded = format!(" \t\r\n{json} \n");
+            assert_eq!(value(padded.as_bytes(), &Limits::default()), Ok(4..4 + json.len()), "{json}");
+        }
+    }
+
+    #[test]
+    fn broken_values_are_refused() {
+        for json in [
+            "", "{", "[1,]", "{\"a\":1,}", "{,}", "{a:1}", "'a'", "01", "1.", "+1", ".5", "1e", "-", "nul", "NaN",
+            "\"\u{1}\"", "\"\\x\"", "\"\\u12\"", "\"abc", "[1 2]", "{\"a\" 1}", "1 2", "{}{}", "\u{feff}{}",
+        ] {
+            assert!(fault(json).is_some(), "{json:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_refused() {
+        for json in [r#""\ud800""#, r#""\udc00""#, r#""\ud800\u0041""#, r#""\ud800x""#] {
+            assert_eq!(fault(json), Some(JsonFault::Unicode), "{json}");
+        }
+        assert_eq!(value(b"\"\xff\"", &Limits::default()).map_err(|e| e.fault), Err(JsonFault::Unicode));
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert_eq!(fault(&nested(120)), None);
+        assert_eq!(fault(&nested(121)), Some(JsonFault::TooDeep));
+        assert_eq!(fault(&"[".repeat(1_000_000)), Some(JsonFault::TooDeep));
+        assert_eq!(fault(&r#"{"a":"#.repeat(1_000_000)), Some(JsonFault::TooDeep));
+    }
+
+    #[test]
+    fn a_repeated_member_is_refused_at_any_depth_and_in_any_spelling() {
+        for json in [r#"{"a":1,"a":1}"#, r#"[{"b":{"a":1,"c":2,"a":3}}]"#, r#"{"a":1,"\u0061":2}"#] {
+            assert_eq!(fault(json), Some(JsonFault::DuplicateMember), "{json}");
+        }
+        assert_eq!(fault(r#"{"a":{"a":1},"b":{"a":1}}"#), None);
+    }
+
+    #[test]
+    fn repeated_members_are_found_among_thousands() {
+        let members: Vec<String> = (0..5000).map(|n| format!(r#""key{n}":{{"x":{n}}}"#)).collect();
+        assert_eq!(fault(&format!("{{{}}}", members.join(","))), None);
+        assert_eq!(fault(&format!("{{{},{}}}", members.join(","), members[4321])), Some(JsonFault::DuplicateMember));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn agrees_with_serde_json(text in r#"[\[\]{}",:\\a\u{e9} 0-9.eE+-]{0,24}"#) {
+            let ours = value(text.as_bytes(), &Limits::default());
+            let theirs = serde_json::from_str::<serde_json::Value>(&text);
+            let lenient = matches!(ours, Err(JsonError { fault: JsonFault::DuplicateMember, .. }))
+                || theirs.as_ref().is_err_and(|e| e.to_string().contains("out of range"));
+            proptest::prop_assert!(lenient || ours.is_ok() == theirs.is_ok(), "{text:?}: {ours:?} {theirs:?}");
+        }
+
+        #[test]
+        fn never_panics(bytes: Vec<u8>) {
+            let _ = value(&bytes, &Limits::default());
+        }
+    }
+}

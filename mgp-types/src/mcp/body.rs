@@ -1,0 +1,274 @@
+//! Objects of the wire as structs, with what each revision lacks noted beside each member.
+
+use serde::de::{Error, MapAccess};
+
+use super::map::Name;
+
+/// Defines an object of the wire.
+///
+/// ```text
+/// body! {
+///     /// Documentation.
+///     pub struct Name("type": "constant") {                 // the tag is optional
+///         /// Documentation.
+///         required field: Type = "wireName";                // absent: an error
+///         /// Documentation.
+///         optional field: Type = "wireName" [since V2025_06_18];   // absent or null: None
+///         /// Documentation.
+///         nullable field: Type = "wireName";                // absent: None; null is a value of Type
+///     }
+/// }
+/// ```
+///
+/// The struct gets a public `extra` for every other member, `new` with the required fields in order,
+/// `Default` if there are none, `Serialize` in the order written here, `Deserialize` that refuses
+/// duplicates, and [`ForRevision`](super::ForRevision). The gates of an optional or nullable field:
+///
+/// * `[since R]`, `[until R]`, `[only R]`: other revisions lack the member;
+/// * `[since R, or value]`: and from `R` on it is required, so that fitting fills `value` in;
+/// * `[since R, before Q only predicate]`: and revisions before `Q` allow only some values.
+///
+/// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for what no gate can say.
+macro_rules! body {
+    (
+        $(#[$attribute:meta])*
+        pub struct $name:ident $(($tag:literal : $tag_value:literal))? $(, fit by $hook:ident)? {
+            $(
+                $(#[$field_attribute:meta])*
+                $presence:ident $field:ident: $type:ty = $wire:literal $([$($gate:tt)*])?;
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$field_attribute])* pub $field: $crate::mcp::body::field_type!($presence $type),)*
+            /// The members that this type does not name.
+            pub extra: $crate::mcp::Extra,
+        }
+
+        $crate::mcp::body::constructor!($name [] [] $($presence $field: $type,)*);
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap as _;
+                let mut map = serializer.serialize_map(None)?;
+                $(map.serialize_entry($tag, $tag_value)?;)?
+                $($crate::mcp::body::write_field!($presence map $wire self.$field);)*
+                self.extra.write_into(&mut map)?;
+                map.end()
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Members;
+
+                impl<'de> serde::de::Visitor<'de> for Members {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> Result<Self::Value, A::Error> {
+                        $(
+                            let mut $field: Option<$crate::mcp::body::slot_type!($presence $type)> = None;
+                        )*
+                        $(let mut tag: Option<&'static str> = { let _: &str = $tag; None };)?
+                        let mut extra = $crate::mcp::Extra::new();
+                        while let Some(name) = map.next_key::<$crate::mcp::map::Name<'de>>()? {
+                            match &*name {
+                                $($tag => $crate::mcp::body::read_tag(&mut tag, $tag, $tag_value, &mut map)?,)?
+                                $($wire => $crate::mcp::body::read_field(&mut $field, $wire, &mut map)?,)*
+                                other => extra.push_unchecked(other, map.next_value()?),
+                            }
+                        }
+                        extra.refuse_duplicate()?;
+                        $(tag.ok_or_else(|| serde::de::Error::missing_field($tag))?;)?
+                        Ok($name {
+                            $($field: $crate::mcp::body::finish_field!($presence $field $wire),)*
+                            extra,
+                        })
+                    }
+                }
+
+                deserializer.deserialize_map(Members)
+            }
+        }
+
+        impl $crate::mcp::ForRevision for $name {
+            #[allow(unused_variables, reason = "an object may have no members of its own")]
+            fn fit(&mut self, revision: $crate::Revision) {
+                $(self.$hook(revision);)?
+                $(
+                    $($crate::mcp::body::gate!(self.$field, revision, $($gate)*);)?
+                    $crate::mcp::ForRevision::fit(&mut self.$field, revision);
+                )*
+            }
+        }
+    };
+}
+
+/// The type of a field in the struct.
+macro_rules! field_type {
+    (required $type:ty) => { $type };
+    (optional $type:ty) => { Option<$type> };
+    (nullable $type:ty) => { Option<$type> };
+}
+
+/// What is read from the wire for a field.
+macro_rules! slot_type {
+    (required $type:ty) => { $type };
+    (optional $type:ty) => { Option<$type> };
+    (nullable $type:ty) => { $type };
+}
+
+/// Writes one field unless it is absent.
+macro_rules! write_field {
+    (required $map:ident $wire:literal $($field:tt)*) => {
+        $map.serialize_entry($wire, &$($field)*)?
+    };
+    ($presence:ident $map:ident $wire:literal $($field:tt)*) => {
+        if let Some(value) = &$($field)* {
+            $map.serialize_entry($wire, value)?;
+        }
+    };
+}
+
+/// Turns what was read into the field.
+macro_rules! finish_field {
+    (required $slot:ident $wire:literal) => {
+        $slot.ok_or_else(|| serde::de::Error::missing_field($wire))?
+    };
+    (optional $slot:ident $wire:literal) => {
+        $slot.flatten()
+    };
+    (nullable $slot:ident $wire:literal) => {
+        $slot
+    };
+}
+
+/// Leaves a field out of, or fills it in for, a revision.
+macro_rules! gate {
+    ($self:ident.$field:ident, $revision:ident, since $since:ident) => {
+        if $revision < $crate::Revision::$since {
+            $self.$field = None;
+        }
+    };
+    ($self:ident.$field:ident, $revision:ident, until $until:ident) => {
+        if $revision > $crate::Revision::$until {
+            $self.$field = None;
+        }
+    };
+    ($self:ident.$field:ident, $revision:ident, only $only:ident) => {
+        if $revision != $crate::Revision::$only {
+            $self.$field = None;
+        }
+    };
+    ($self:ident.$field:ident, $revision:ident, since $since:ident, or $value:expr) => {
+        if $revision < $crate::Revision::$since {
+            $self.$field = None;
+        } else {
+            $self.$field.get_or_insert_with(|| $value);
+        }
+    };
+    ($self:ident.$field:ident, $revision:ident, since $since:ident, before $before:ident only $allowed:expr) => {
+        if $revision < $crate::Revision::$since {
+            $self.$field = None;
+        } else if $revision < $crate::Revision::$before {
+            $self.$field = $self.$field.take().filter($allowed);
+        }
+    };
+}
+
+/// Writes `new`, whose arguments are the required fields, by walking over all fields.
+macro_rules! constructor {
+    ($name:ident [] [$($init:tt)*]) => {
+        impl $name {
+            /// One without any member.
+            pub const fn new() -> Self {
+                Self { $($init)* extra: $crate::mcp::Extra::new() }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+    ($name:ident [$($argument:ident: $argument_type:ty,)+] [$($init:tt)*]) => {
+        impl $name {
+            /// One with the members that are always required.
+            pub fn new($($argument: impl Into<$argument_type>),+) -> Self {
+                Self { $($init)* extra: $crate::mcp::Extra::new() }
+            }
+        }
+    };
+    ($name:ident [$($arguments:tt)*] [$($init:tt)*] required $field:ident: $type:ty, $($rest:tt)*) => {
+        $crate::mcp::body::constructor!(
+            $name [$($arguments)* $field: $type,] [$($init)* $field: $field.into(),] $($rest)*
+        );
+    };
+    ($name:ident [$($arguments:tt)*] [$($init:tt)*] $presence:ident $field:ident: $type:ty, $($rest:tt)*) => {
+        $crate::mcp::body::constructor!($name [$($arguments)*] [$($init)* $field: None,] $($rest)*);
+    };
+}
+
+/// Defines `with_…` methods that set optional fields.
+macro_rules! builders {
+    ($name:ident { $($method:ident: $field:ident: $type:ty,)* }) => {
+        impl $name {
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+                #[must_use]
+                pub fn $method(mut self, value: impl Into<$type>) -> Self {
+                    self.$field = Some(value.into());
+                    self
+                }
+            )*
+        }
+    };
+}
+
+pub(super) use {body, builders, constructor, field_type, finish_field, gate, slot_type, write_field};
+
+/// Reads the value of a member into its slot, which must still be empty.
+pub(super) fn read_field<'de, T, A>(
+    slot: &mut Option<T>,
+    name: &'static str,
+    map: &mut A,
+) -> Result<(), A::Error>
+where
+    T: serde::Deserialize<'de>,
+    A: MapAccess<'de>,
+{
+    if slot.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    *slot = Some(map.next_value()?);
+    Ok(())
+}
+
+/// Reads the member that tells which kind of object this is, and checks that it is the expected kind.
+pub(super) fn read_tag<'de, A: MapAccess<'de>>(
+    slot: &mut Option<&'static str>,
+    name: &'static str,
+    expected: &'static str,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if slot.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    let value: Name<'de> = map.next_value()?;
+    if &*value != expected {
+        return Err(A::Error::custom(format_args!("field `{name}` is not `{expected}`")));
+    }
+    *slot = Some(expected);
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Completion of the arguments of prompts and resource templates.
+
+use super::body::{body, builders};
+use super::union::union;
+use super::{Map, Meta, ResultType};
+
+body! {
+    /// A prompt whose argument is completed.
+    pub struct PromptReference("type": "ref/prompt") {
+        /// The name of the prompt.
+        required name: String = "name";
+        /// The name for people.
+        optional title: String = "title" [since V2025_06_18];
+    }
+}
+
+body! {
+    /// A resource or a template of resources whose argument is completed.
+    pub struct ResourceTemplateReference("type": "ref/resource") {
+        /// The URI or the template.
+        required uri: String = "uri";
+    }
+}
+
+union! {
+    /// Whose argument is completed.
+    pub enum Reference by "type" {
+        /// A prompt.
+        Prompt(PromptReference) = "ref/prompt",
+        /// A resource or a template of resources.
+        Resource(ResourceTemplateReference) = "ref/resource",
+    }
+}
+
+body! {
+    /// The argument that is completed.
+    pub struct CompletionArgument {
+        /// The name of the argument.
+        required name: String = "name";
+        /// What has been typed so far.
+        required value: String = "value";
+    }
+}
+
+body! {
+    /// What else is known when an argument is completed.
+    pub struct CompletionContext {
+        /// The arguments already given.
+        optional arguments: Map<String> = "arguments";
+    }
+}
+
+body! {
+    /// The params of `completion/complete`.
+    pub struct CompleteParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// Whose argument is completed.
+        required reference: Reference = "ref";
+        /// The argument.
+        required argument: CompletionArgument = "argument";
+        /// What else is known.
+        optional context: CompletionContext = "context" [since V2025_06_18];
+    }
+}
+
+body! {
+    /// The values that complete an argument.
+    pub struct Completion {
+        /// The values, at most a hundred.
+        required values: Vec<String> = "values";
+        /// How many values there are in all.
+        optional total: i64 = "total";
+        /// Whether there are more values than these.
+        optional has_more: bool = "hasMore";
+    }
+}
+
+builders! {
+    Completion {
+        with_total: total: i64,
+        with_has_more: has_more: bool,
+    }
+}
+
+body! {
+    /// The result of `completion/complete`.
+    pub struct CompleteResult {
+        /// How to read the result.
+        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
+        /// The values.
+        required completion: Completion = "completion";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}

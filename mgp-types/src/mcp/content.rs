@@ -1,0 +1,259 @@
+//! Content blocks: what tools return, prompts hold and models read and write.
+
+use super::body::{body, builders};
+use super::open_enum::open_enum;
+use super::union::union;
+use super::{Icon, Meta, Number, ResourceContents};
+use crate::{RawJson, Revision};
+
+open_enum! {
+    /// Who speaks in a conversation.
+    pub enum Role {
+        /// The user.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+    }
+}
+
+body! {
+    /// Hints about how to use or show something.
+    pub struct Annotations {
+        /// Whom it is meant for.
+        optional audience: Vec<Role> = "audience";
+        /// How important it is, from 0 to 1.
+        optional priority: Number = "priority";
+        /// When it was last modified, in ISO 8601.
+        optional last_modified: String = "lastModified" [since V2025_06_18];
+    }
+}
+
+builders! {
+    Annotations {
+        with_audience: audience: Vec<Role>,
+        with_priority: priority: Number,
+        with_last_modified: last_modified: String,
+    }
+}
+
+union! {
+    /// One piece of content.
+    pub enum ContentBlock by "type" {
+        /// Text.
+        Text(TextContent) = "text",
+        /// An image.
+        Image(ImageContent) = "image",
+        /// Sound.
+        Audio(AudioContent) = "audio" [since V2025_03_26],
+        /// A resource that can be read.
+        ResourceLink(Box<ResourceLink>) = "resource_link" [since V2025_06_18],
+        /// A resource, read.
+        Resource(Box<EmbeddedResource>) = "resource",
+    }
+}
+
+impl ContentBlock {
+    /// A block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+
+    /// The text of a block of text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(content) => Some(&content.text),
+            _ => None,
+        }
+    }
+
+    /// The text that stands in for content that the peer's revision lacks.
+    fn left_out(&self, revision: Revision) -> Self {
+        Self::text(match self {
+            Self::ResourceLink(link) => {
+                format!("[resource link left out, MCP {revision} has none: {} <{}>]", link.name, link.uri)
+            }
+            Self::Audio(audio) => audio.left_out(revision),
+            _ => format!("[content left out, MCP {revision} has no such kind]"),
+        })
+    }
+}
+
+union! {
+    /// One piece of content in a conversation with a model.
+    pub enum SamplingContent by "type" {
+        /// Text.
+        Text(TextContent) = "text",
+        /// An image.
+        Image(ImageContent) = "image",
+        /// Sound.
+        Audio(AudioContent) = "audio" [since V2025_03_26],
+        /// The model's wish to call a tool.
+        ToolUse(ToolUseContent) = "tool_use" [since V2025_11_25],
+        /// What a tool returned.
+        ToolResult(ToolResultContent) = "tool_result" [since V2025_11_25],
+    }
+}
+
+impl SamplingContent {
+    /// A block of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+
+    /// The text of a block of text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(content) => Some(&content.text),
+            _ => None,
+        }
+    }
+
+    /// The text that stands in for content that the peer's revision lacks.
+    pub(super) fn left_out(&self, revision: Revision) -> Self {
+        Self::text(match self {
+            Self::Audio(audio) => audio.left_out(revision),
+            Self::Image(image) => format!("[image left out: {}]", image.mime_type),
+            Self::ToolUse(tool) => {
+                format!("[tool call left out, MCP {revision} has none: {}]", tool.name)
+            }
+            Self::ToolResult(_) => format!("[tool result left out, MCP {revision} has none]"),
+            Self::Text(_) | Self::Unknown(_) => {
+                format!("[content left out, MCP {revision} has no such kind]")
+            }
+        })
+    }
+}
+
+body! {
+    /// Text.
+    pub struct TextContent("type": "text") {
+        /// The text.
+        required text: String = "text";
+        /// Hints about how to use it.
+        optional annotations: Box<Annotations> = "annotations";
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+body! {
+    /// An image.
+    pub struct ImageContent("type": "image") {
+        /// The image in base64.
+        required data: String = "data";
+        /// The media type of the image.
+        required mime_type: String = "mimeType";
+        /// Hints about how to use it.
+        optional annotations: Box<Annotations> = "annotations";
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+body! {
+    /// Sound.
+    pub struct AudioContent("type": "audio") {
+        /// The sound in base64.
+        required data: String = "data";
+        /// The media type of the sound.
+        required mime_type: String = "mimeType";
+        /// Hints about how to use it.
+        optional annotations: Box<Annotations> = "annotations";
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+impl AudioContent {
+    fn left_out(&self, revision: Revision) -> String {
+        format!("[audio left out, MCP {revision} has none: {}]", self.mime_type)
+    }
+}
+
+body! {
+    /// A resource that can be read, not necessarily one of the server's list.
+    pub struct ResourceLink("type": "resource_link") {
+        /// Where the resource is.
+        required uri: String = "uri";
+        /// The name for programs.
+        required name: String = "name";
+        /// The name for people.
+        optional title: String = "title";
+        /// What the resource holds.
+        optional description: String = "description";
+        /// The media type.
+        optional mime_type: String = "mimeType";
+        /// The size in bytes, before any encoding.
+        optional size: i64 = "size";
+        /// Images for a user interface.
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        /// Hints about how to use it.
+        optional annotations: Box<Annotations> = "annotations";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    ResourceLink {
+        with_title: title: String,
+        with_description: description: String,
+        with_mime_type: mime_type: String,
+        with_size: size: i64,
+    }
+}
+
+impl From<ResourceLink> for ContentBlock {
+    fn from(link: ResourceLink) -> Self {
+        Self::ResourceLink(Box::new(link))
+    }
+}
+
+body! {
+    /// The contents of a resource inside a message.
+    pub struct EmbeddedResource("type": "resource") {
+        /// The contents.
+        required resource: ResourceContents = "resource";
+        /// Hints about how to use it.
+        optional annotations: Box<Annotations> = "annotations";
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+impl From<EmbeddedResource> for ContentBlock {
+    fn from(resource: EmbeddedResource) -> Self {
+        Self::Resource(Box::new(resource))
+    }
+}
+
+body! {
+    /// The model's wish to call a tool.
+    pub struct ToolUseContent("type": "tool_use") {
+        /// The id that the matching result carries.
+        required id: String = "id";
+        /// The name of the tool.
+        required name: String = "name";
+        /// The arguments: an object.
+        required input: RawJson = "input";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+body! {
+    /// What a tool returned to the model.
+    pub struct ToolResultContent("type": "tool_result") {
+        /// The id of the matching use.
+        required tool_use_id: String = "toolUseId";
+        /// The unstructured result.
+        required content: Vec<ContentBlock> = "content";
+        /// The structured result.
+        nullable structured_content: RawJson = "structuredContent"
+            [since V2025_06_18, before V2026_07_28 only RawJson::is_object];
+        /// Whether the tool failed.
+        optional is_error: bool = "isError";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}

@@ -1,0 +1,256 @@
+//! An ordered map from member names to values.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::ForRevision;
+use crate::{RawJson, Revision};
+
+/// The members of an object that its type does not name, in the order they came.
+pub type Extra = Map<RawJson>;
+
+/// A JSON object whose member names are data; keeps their order, allocates nothing while empty.
+///
+/// Lookup is linear: such objects hold a handful of members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Map<V>(Vec<(Box<str>, V)>);
+
+impl<V> Map<V> {
+    /// An empty map.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of the member `name`.
+    pub fn get(&self, name: &str) -> Option<&V> {
+        self.0.iter().find(|(member, _)| &**member == name).map(|(_, value)| value)
+    }
+
+    /// The value of the member `name`, to change.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut V> {
+        self.0.iter_mut().find(|(member, _)| &**member == name).map(|(_, value)| value)
+    }
+
+    /// Sets the member `name`, in its old place if it was there, and returns its old value.
+    pub fn insert(&mut self, name: impl Into<Box<str>>, value: V) -> Option<V> {
+        let name = name.into();
+        if let Some(old) = self.get_mut(&name) {
+            return Some(std::mem::replace(old, value));
+        }
+        self.0.push((name, value));
+        None
+    }
+
+    /// Takes the member `name` out; the others keep their order.
+    pub fn remove(&mut self, name: &str) -> Option<V> {
+        let position = self.0.iter().position(|(member, _)| &**member == name)?;
+        Some(self.0.remove(position).1)
+    }
+
+    /// Keeps the members for which `keep` holds.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut V) -> bool) {
+        self.0.retain_mut(|(name, value)| keep(name, value));
+    }
+
+    /// The members in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// The values in their order, to change.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+
+    /// Adds a member read from the wire; [`find_duplicate`](Self::find_duplicate) must follow the last one.
+    pub(super) fn push_unchecked(&mut self, name: &str, value: V) {
+        self.0.push((name.into(), value));
+    }
+
+    /// A name that occurs twice, found in linear time however many members a peer sends.
+    pub(super) fn find_duplicate(&self) -> Option<&str> {
+        if self.0.len() <= FEW {
+            let mut members = self.0.iter();
+            while let Some((name, _)) = members.next() {
+                if members.as_slice().iter().any(|(other, _)| other == name) {
+                    return Some(name);
+                }
+            }
+            return None;
+        }
+        let mut seen = HashSet::with_capacity(self.0.len());
+        self.0.iter().map(|(name, _)| &**name).find(|name| !seen.insert(*name))
+    }
+
+    /// Writes the members into an object that is being written.
+    pub(super) fn write_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>
+    where
+        V: Serialize,
+    {
+        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(&**name, value))
+    }
+}
+
+impl Map<RawJson> {
+    /// The value of the member `name` as a typed one, `None` if there is no such member.
+    ///
+    /// # Errors
+    /// The value does not have the shape of `T`.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, serde_json::Error> {
+        self.get(name).map(RawJson::to).transpose()
+    }
+
+    /// Sets the member `name` to `value` written as JSON.
+    ///
+    /// # Errors
+    /// The value's own `Serialize` refuses, or a map key in it is not a string.
+    pub fn write<T: Serialize + ?Sized>(
+        &mut self,
+        name: impl Into<Box<str>>,
+        value: &T,
+    ) -> Result<(), serde_json::Error> {
+        self.insert(name, RawJson::from_value(value)?);
+        Ok(())
+    }
+}
+
+impl<V> Default for Map<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<N: Into<Box<str>>, V> FromIterator<(N, V)> for Map<V> {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(members: I) -> Self {
+        let mut map = Self::new();
+        map.extend(members);
+        map
+    }
+}
+
+impl<N: Into<Box<str>>, V> Extend<(N, V)> for Map<V> {
+    fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, members: I) {
+        for (name, value) in members {
+            self.insert(name, value);
+        }
+    }
+}
+
+impl<V> IntoIterator for Map<V> {
+    type Item = (Box<str>, V);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<V: ForRevision> ForRevision for Map<V> {
+    fn fit(&mut self, revision: Revision) {
+        self.values_mut().for_each(|value| value.fit(revision));
+    }
+}
+
+impl<V: Serialize> Serialize for Map<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.write_into(&mut map)?;
+        map.end()
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<V>(PhantomData<V>);
+
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for Members<V> {
+            type Value = Map<V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Map<V>, A::Error> {
+                let mut members = Map::new();
+                while let Some(name) = map.next_key::<Name<'de>>()? {
+                    members.push_unchecked(&name, map.next_value()?);
+                }
+                members.refuse_duplicate()?;
+                Ok(members)
+            }
+        }
+
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+impl<V> Map<V> {
+    /// Fails if a member read from the wire occurs twice.
+    pub(super) fn refuse_duplicate<E: de::Error>(&self) -> Result<(), E> {
+        match self.find_duplicate() {
+            Some(name) => Err(E::custom(format_args!("duplicate field `{name}`"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A member name, borrowed from the frame unless it holds escapes.
+pub(super) struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Name<'de> {
+    /// The text itself.
+    pub(super) fn into_inner(self) -> Cow<'de, str> {
+        self.0
+    }
+}
+
+impl Deref for Name<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.into())))
+            }
+        }
+
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// Up to so many members, comparing all pairs is cheaper than hashing.
+const FEW: usize = 16;

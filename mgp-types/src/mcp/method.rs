@@ -1,0 +1,196 @@
+//! The methods and notifications of MCP, with the bodies and revisions of each.
+
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{ForRevision, task, task_extension};
+use crate::{RawJson, Revision};
+
+/// The params of a method.
+pub trait RequestBody: ForRevision + Serialize + DeserializeOwned {
+    /// The name of the method.
+    const METHOD: &'static str;
+
+    /// The revisions that define the method.
+    const REVISIONS: RangeInclusive<Revision>;
+
+    /// The result of the method.
+    ///
+    /// A server may answer with another one: see [`Answer`](super::Answer) for stateless revisions and
+    /// [`CreateTaskResult`](super::task::CreateTaskResult) for requests with `task`.
+    type Result: ForRevision + Serialize + DeserializeOwned;
+}
+
+/// The params of a notification.
+pub trait NotificationBody: ForRevision + Serialize + DeserializeOwned {
+    /// The name of the notification.
+    const METHOD: &'static str;
+
+    /// The revisions that define the notification.
+    const REVISIONS: RangeInclusive<Revision>;
+}
+
+/// A revision or a range of revisions.
+macro_rules! revisions {
+    (all) => {
+        Revision::V2024_11_05..=Revision::LATEST
+    };
+    (only $only:ident) => {
+        Revision::$only..=Revision::$only
+    };
+    (since $since:ident) => {
+        Revision::$since..=Revision::LATEST
+    };
+    (until $until:ident) => {
+        Revision::V2024_11_05..=Revision::$until
+    };
+    (from $from:ident to $to:ident) => {
+        Revision::$from..=Revision::$to
+    };
+}
+
+/// Names of methods, their params, results and revisions.
+macro_rules! requests {
+    ($($(#[$doc:meta])* $name:ident = $method:literal: $($params:ty => $result:ty [$($range:tt)*]),+;)*) => {
+        $(
+            $(#[$doc])*
+            pub const $name: &str = $method;
+
+            $(
+                impl RequestBody for $params {
+                    const METHOD: &'static str = $method;
+                    const REVISIONS: RangeInclusive<Revision> = revisions!($($range)*);
+                    type Result = $result;
+                }
+            )+
+        )*
+
+        /// Whether `revision` or one of its official extensions defines the method.
+        pub fn is_defined(method: &str, revision: Revision) -> bool {
+            match method {
+                $($method => $((revisions!($($range)*)).contains(&revision))||+,)*
+                _ => false,
+            }
+        }
+    };
+}
+
+requests! {
+    /// Opens a session.
+    INITIALIZE = "initialize": super::InitializeParams => super::InitializeResult [until V2025_11_25];
+    /// Asks whether the peer is there.
+    PING = "ping": super::PingParams => super::EmptyResult [until V2025_11_25];
+    /// Asks what the server can do.
+    SERVER_DISCOVER = "server/discover": super::DiscoverParams => super::DiscoverResult [since V2026_07_28];
+    /// Lists tools.
+    TOOLS_LIST = "tools/list": super::ListToolsParams => super::ListToolsResult [all];
+    /// Calls a tool.
+    TOOLS_CALL = "tools/call": super::CallToolParams => super::CallToolResult [all];
+    /// Lists resources.
+    RESOURCES_LIST = "resources/list": super::ListResourcesParams => super::ListResourcesResult [all];
+    /// Lists templates of resources.
+    RESOURCES_TEMPLATES_LIST = "resources/templates/list":
+        super::ListResourceTemplatesParams => super::ListResourceTemplatesResult [all];
+    /// Reads a resource.
+    RESOURCES_READ = "resources/read": super::ReadResourceParams => super::ReadResourceResult [all];
+    /// Asks for notifications about one resource.
+    RESOURCES_SUBSCRIBE = "resources/subscribe":
+        super::SubscribeParams => super::EmptyResult [until V2025_11_25];
+    /// Ends notifications about one resource.
+    RESOURCES_UNSUBSCRIBE = "resources/unsubscribe":
+        super::UnsubscribeParams => super::EmptyResult [until V2025_11_25];
+    /// Lists prompts.
+    PROMPTS_LIST = "prompts/list": super::ListPromptsParams => super::ListPromptsResult [all];
+    /// Gets a prompt.
+    PROMPTS_GET = "prompts/get": super::GetPromptParams => super::GetPromptResult [all];
+    /// Completes an argument.
+    COMPLETION_COMPLETE = "completion/complete": super::CompleteParams => super::CompleteResult [all];
+    /// Sets the lowest level of log messages.
+    LOGGING_SET_LEVEL = "logging/setLevel": super::SetLevelParams => super::EmptyResult [until V2025_11_25];
+    /// Asks for notifications.
+    SUBSCRIPTIONS_LISTEN = "subscriptions/listen":
+        super::SubscriptionsListenParams => super::SubscriptionsListenResult [since V2026_07_28];
+    /// Asks the client's model; inside a result since 2026-07-28.
+    SAMPLING_CREATE_MESSAGE = "sampling/createMessage":
+        super::CreateMessageParams => super::CreateMessageResult [all];
+    /// Asks the client's user; inside a result since 2026-07-28.
+    ELICITATION_CREATE = "elicitation/create": super::ElicitParams => super::ElicitResult [since V2025_06_18];
+    /// Asks for the client's roots; inside a result since 2026-07-28.
+    ROOTS_LIST = "roots/list": super::ListRootsParams => super::ListRootsResult [all];
+    /// Asks how far a task has come: two methods of one name.
+    TASKS_GET = "tasks/get":
+        task::GetTaskParams => task::Task [only V2025_11_25],
+        task_extension::GetTaskParams => task_extension::DetailedTask [since V2026_07_28];
+    /// Waits for the result of a task.
+    TASKS_RESULT = "tasks/result": task::GetTaskPayloadParams => RawJson [only V2025_11_25];
+    /// Lists tasks.
+    TASKS_LIST = "tasks/list": task::ListTasksParams => task::ListTasksResult [only V2025_11_25];
+    /// Gives a task the input it waits for.
+    TASKS_UPDATE = "tasks/update": task_extension::UpdateTaskParams => super::EmptyResult [since V2026_07_28];
+    /// Cancels a task: two methods of one name.
+    TASKS_CANCEL = "tasks/cancel":
+        task::CancelTaskParams => task::Task [only V2025_11_25],
+        task_extension::CancelTaskParams => super::EmptyResult [since V2026_07_28];
+}
+
+/// The names of the notifications.
+pub mod notification_name {
+    use super::{NotificationBody, RangeInclusive, Revision, task, task_extension};
+    use crate::mcp;
+
+    /// Names of notifications, their params and revisions.
+    macro_rules! notifications {
+        ($($(#[$doc:meta])* $name:ident = $method:literal: $params:ty [$($range:tt)*];)*) => {
+            $(
+                $(#[$doc])*
+                pub const $name: &str = $method;
+
+                impl NotificationBody for $params {
+                    const METHOD: &'static str = $method;
+                    const REVISIONS: RangeInclusive<Revision> = revisions!($($range)*);
+                }
+            )*
+
+            /// Whether `revision` or one of its official extensions defines the notification.
+            pub fn is_defined(method: &str, revision: Revision) -> bool {
+                match method {
+                    $($method => (revisions!($($range)*)).contains(&revision),)*
+                    _ => false,
+                }
+            }
+        };
+    }
+
+    notifications! {
+        /// The session is open.
+        INITIALIZED = "notifications/initialized": mcp::InitializedParams [until V2025_11_25];
+        /// A request is no longer wanted.
+        CANCELLED = "notifications/cancelled": mcp::CancelledParams [all];
+        /// How far a request has come.
+        PROGRESS = "notifications/progress": mcp::ProgressParams [all];
+        /// A log message.
+        MESSAGE = "notifications/message": mcp::LoggingMessageParams [all];
+        /// The list of tools has changed.
+        TOOLS_LIST_CHANGED = "notifications/tools/list_changed": mcp::ToolListChangedParams [all];
+        /// The list of prompts has changed.
+        PROMPTS_LIST_CHANGED = "notifications/prompts/list_changed": mcp::PromptListChangedParams [all];
+        /// The list of resources has changed.
+        RESOURCES_LIST_CHANGED = "notifications/resources/list_changed": mcp::ResourceListChangedParams [all];
+        /// A resource has changed.
+        RESOURCES_UPDATED = "notifications/resources/updated": mcp::ResourceUpdatedParams [all];
+        /// The roots have changed.
+        ROOTS_LIST_CHANGED = "notifications/roots/list_changed": mcp::RootsListChangedParams [until V2025_11_25];
+        /// The user is done with a page.
+        ELICITATION_COMPLETE = "notifications/elicitation/complete":
+            mcp::ElicitationCompleteParams [only V2025_11_25];
+        /// The status of a task has changed.
+        TASKS_STATUS = "notifications/tasks/status": task::Task [only V2025_11_25];
+        /// What a subscription will bring.
+        SUBSCRIPTIONS_ACKNOWLEDGED = "notifications/subscriptions/acknowledged":
+            mcp::SubscriptionsAcknowledgedParams [since V2026_07_28];
+        /// A task of the tasks extension has changed.
+        TASKS = "notifications/tasks": task_extension::DetailedTask [since V2026_07_28];
+    }
+}

@@ -1,0 +1,72 @@
+//! The bodies of MCP: every method, notification, capability and content type of every revision.
+//!
+//! There is one type for each object, with the members of all revisions; what a revision lacks is an
+//! `Option`, and [`ForRevision`] makes a body legal for the revision that a peer speaks. Members and values
+//! that no revision known here defines survive a round trip: members in `extra`, values in `Unknown`.
+//!
+//! ```
+//! use mgp_types::mcp::{CallToolResult, ForRevision};
+//! use mgp_types::{RawJson, Revision};
+//!
+//! let result: CallToolResult = RawJson::parse(r#"{"content":[{"type":"text","text":"7"}],"x":1}"#)?.to()?;
+//! assert_eq!(result.content[0].as_text(), Some("7"));
+//!
+//! let result = result.for_revision(Revision::V2026_07_28);
+//! let json = r#"{"resultType":"complete","content":[{"type":"text","text":"7"}],"x":1}"#;
+//! assert_eq!(RawJson::from_value(&result)?.as_bytes(), json.as_bytes());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Bodies are read from bytes or text in memory; some cannot be read from a `std::io::Read`.
+
+mod body;
+mod capability;
+mod completion;
+mod content;
+mod elicitation;
+mod elicitation_schema;
+mod for_revision;
+mod input;
+mod lifecycle;
+mod logging;
+mod map;
+pub mod meta;
+pub mod method;
+mod notification;
+mod number;
+mod open_enum;
+mod progress_token;
+mod prompt;
+mod resource;
+mod result;
+mod roots;
+mod sampling;
+mod subscription;
+pub mod task;
+pub mod task_extension;
+mod tool;
+mod union;
+
+pub use self::capability::*;
+pub use self::completion::*;
+pub use self::content::*;
+pub use self::elicitation::*;
+pub use self::elicitation_schema::*;
+pub use self::for_revision::ForRevision;
+pub use self::input::*;
+pub use self::lifecycle::*;
+pub use self::logging::*;
+pub use self::map::{Extra, Map};
+#[doc(no_inline)]
+pub use self::meta::Meta;
+pub use self::method::{NotificationBody, RequestBody, notification_name};
+pub use self::notification::*;
+pub use self::number::Number;
+pub use self::progress_token::ProgressToken;
+pub use self::prompt::*;
+pub use self::resource::*;
+pub use self::result::*;
+pub use self::roots::*;
+pub use self::sampling::*;
+pub use self::subscription::*;
+pub use self::tool::*;

@@ -1,0 +1,124 @@
+//! Numbers that keep the form they had on the wire.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use super::for_revision::same_in_every_revision;
+
+/// A JSON number that stays an integer if it came as one.
+#[derive(Clone, Copy)]
+pub struct Number(Form);
+
+#[derive(Clone, Copy)]
+enum Form {
+    Integer(i64),
+    Unsigned(u64),
+    Float(f64),
+}
+
+impl Number {
+    /// The nearest floating point number.
+    #[expect(clippy::cast_precision_loss, reason = "a priority or a count of work, not an identity")]
+    pub const fn as_f64(self) -> f64 {
+        match self.0 {
+            Form::Integer(number) => number as f64,
+            Form::Unsigned(number) => number as f64,
+            Form::Float(number) => number,
+        }
+    }
+
+    /// The integer, or `None` for a fraction or one beyond `i64`.
+    pub const fn as_i64(self) -> Option<i64> {
+        match self.0 {
+            Form::Integer(number) => Some(number),
+            Form::Unsigned(_) | Form::Float(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Form::Integer(number) => number.fmt(f),
+            Form::Unsigned(number) => number.fmt(f),
+            Form::Float(number) => number.fmt(f),
+        }
+    }
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.0, other.0) {
+            (Form::Integer(a), Form::Integer(b)) => a == b,
+            (Form::Unsigned(a), Form::Unsigned(b)) => a == b,
+            _ => self.as_f64() == other.as_f64(),
+        }
+    }
+}
+
+impl From<i64> for Number {
+    fn from(number: i64) -> Self {
+        Self(Form::Integer(number))
+    }
+}
+
+impl From<i32> for Number {
+    fn from(number: i32) -> Self {
+        Self(Form::Integer(number.into()))
+    }
+}
+
+impl From<u32> for Number {
+    fn from(number: u32) -> Self {
+        Self(Form::Integer(number.into()))
+    }
+}
+
+impl From<f64> for Number {
+    /// JSON has no infinities; they and not-a-number are written as `null`.
+    fn from(number: f64) -> Self {
+        Self(Form::Float(number))
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Form::Integer(number) => serializer.serialize_i64(number),
+            Form::Unsigned(number) => serializer.serialize_u64(number),
+            Form::Float(number) => serializer.serialize_f64(number),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Digits;
+
+        impl Visitor<'_> for Digits {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Number, E> {
+                Ok(Number(Form::Integer(number)))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Number, E> {
+                Ok(Number(i64::try_from(number).map_or(Form::Unsigned(number), Form::Integer)))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Number, E> {
+                Ok(Number(Form::Float(number)))
+            }
+        }
+
+        deserializer.deserialize_f64(Digits)
+    }
+}
+
+same_in_every_revision!(Number);

@@ -1,0 +1,146 @@
+//! Prompts: messages that a server prepares for its users.
+
+use super::body::{body, builders};
+use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType, Role};
+
+body! {
+    /// An argument of a prompt.
+    pub struct PromptArgument {
+        /// The name for programs.
+        required name: String = "name";
+        /// The name for people.
+        optional title: String = "title" [since V2025_06_18];
+        /// What the argument is for.
+        optional description: String = "description";
+        /// Whether the argument must be given.
+        optional required: bool = "required";
+    }
+}
+
+builders! {
+    PromptArgument {
+        with_title: title: String,
+        with_description: description: String,
+        with_required: required: bool,
+    }
+}
+
+body! {
+    /// A prompt or a template of prompts.
+    pub struct Prompt {
+        /// The name for programs.
+        required name: String = "name";
+        /// The name for people.
+        optional title: String = "title" [since V2025_06_18];
+        /// What the prompt is for.
+        optional description: String = "description";
+        /// Images for a user interface.
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        /// The arguments of the template.
+        optional arguments: Vec<PromptArgument> = "arguments";
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+builders! {
+    Prompt {
+        with_title: title: String,
+        with_description: description: String,
+        with_icons: icons: Vec<Icon>,
+        with_arguments: arguments: Vec<PromptArgument>,
+        with_meta: meta: Meta,
+    }
+}
+
+body! {
+    /// A message of a prompt.
+    pub struct PromptMessage {
+        /// Who says it.
+        required role: Role = "role";
+        /// What is said.
+        required content: ContentBlock = "content";
+    }
+}
+
+body! {
+    /// The params of `prompts/list`.
+    pub struct ListPromptsParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// Where to go on.
+        optional cursor: String = "cursor";
+    }
+}
+
+body! {
+    /// The result of `prompts/list`.
+    pub struct ListPromptsResult {
+        /// How to read the result.
+        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
+        /// The prompts of this page.
+        required prompts: Vec<Prompt> = "prompts";
+        /// Where the next page starts; absent on the last one.
+        optional next_cursor: String = "nextCursor";
+        /// For how many milliseconds the result stays fresh.
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        /// Who may share the result.
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+body! {
+    /// The params of `prompts/get`.
+    pub struct GetPromptParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// The name of the prompt.
+        required name: String = "name";
+        /// The arguments of the template.
+        optional arguments: Map<String> = "arguments";
+        /// The answers to the input requests of the result before.
+        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28];
+        /// The state of the result before, unchanged.
+        optional request_state: String = "requestState" [since V2026_07_28];
+    }
+}
+
+builders! {
+    GetPromptParams {
+        with_meta: meta: Meta,
+        with_arguments: arguments: Map<String>,
+        with_input_responses: input_responses: InputResponses,
+        with_request_state: request_state: String,
+    }
+}
+
+body! {
+    /// The result of `prompts/get`.
+    pub struct GetPromptResult {
+        /// How to read the result.
+        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
+        /// What the prompt is for.
+        optional description: String = "description";
+        /// The messages.
+        required messages: Vec<PromptMessage> = "messages";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    GetPromptResult {
+        with_description: description: String,
+        with_meta: meta: Meta,
+    }
+}
+
+body! {
+    /// The params of `notifications/prompts/list_changed`.
+    pub struct PromptListChangedParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}

@@ -1,0 +1,49 @@
+//! Roots: the directories that a client opens to a server.
+
+use super::Meta;
+use super::body::{body, builders};
+
+body! {
+    /// A directory or file that a server may work on.
+    pub struct Root {
+        /// Where the root is: a `file:` URI.
+        required uri: String = "uri";
+        /// The name for people.
+        optional name: String = "name";
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+builders! {
+    Root {
+        with_name: name: String,
+        with_meta: meta: Meta,
+    }
+}
+
+body! {
+    /// The params of `roots/list`.
+    pub struct ListRootsParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+body! {
+    /// The result of `roots/list`.
+    pub struct ListRootsResult {
+        /// The roots.
+        required roots: Vec<Root> = "roots";
+        /// Metadata.
+        optional meta: Meta = "_meta" [until V2025_11_25];
+    }
+}
+
+body! {
+    /// The params of `notifications/roots/list_changed`.
+    pub struct RootsListChangedParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}

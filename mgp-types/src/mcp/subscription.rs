@@ -1,0 +1,60 @@
+//! Subscriptions of the stateless revisions: one request whose answer is a stream of notifications.
+
+use super::body::{body, builders};
+use super::{Meta, ResultType};
+
+body! {
+    /// Which notifications a subscription is for; the extensions' members are in `extra`.
+    pub struct SubscriptionFilter {
+        /// `notifications/tools/list_changed`.
+        optional tools_list_changed: bool = "toolsListChanged";
+        /// `notifications/prompts/list_changed`.
+        optional prompts_list_changed: bool = "promptsListChanged";
+        /// `notifications/resources/list_changed`.
+        optional resources_list_changed: bool = "resourcesListChanged";
+        /// `notifications/resources/updated` for these URIs.
+        optional resource_subscriptions: Vec<String> = "resourceSubscriptions";
+        /// `notifications/tasks` of the tasks extension for these tasks.
+        optional task_ids: Vec<String> = "taskIds";
+    }
+}
+
+builders! {
+    SubscriptionFilter {
+        with_tools_list_changed: tools_list_changed: bool,
+        with_prompts_list_changed: prompts_list_changed: bool,
+        with_resources_list_changed: resources_list_changed: bool,
+        with_resource_subscriptions: resource_subscriptions: Vec<String>,
+        with_task_ids: task_ids: Vec<String>,
+    }
+}
+
+body! {
+    /// The params of `subscriptions/listen`.
+    pub struct SubscriptionsListenParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// What is wanted.
+        required notifications: SubscriptionFilter = "notifications";
+    }
+}
+
+body! {
+    /// The result of `subscriptions/listen`, which ends the stream.
+    pub struct SubscriptionsListenResult {
+        /// How to read the result.
+        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
+        /// Metadata, which names the subscription.
+        required meta: Meta = "_meta";
+    }
+}
+
+body! {
+    /// The params of `notifications/subscriptions/acknowledged`, the first message of the stream.
+    pub struct SubscriptionsAcknowledgedParams {
+        /// Metadata, which names the subscription.
+        optional meta: Meta = "_meta";
+        /// What of the wanted notifications the server will send.
+        required notifications: SubscriptionFilter = "notifications";
+    }
+}

@@ -1,0 +1,119 @@
+//! The extension `io.modelcontextprotocol/tasks` of the stateless revisions.
+//!
+//! It is not the experiment of 2025-11-25: see [`task`](super::task).
+
+use super::body::{body, builders};
+use super::{InputRequests, InputResponses, Meta, ResultType};
+use crate::RawJson;
+
+pub use super::task::TaskStatus;
+
+/// The id under which both sides declare the extension.
+pub const EXTENSION_ID: &str = "io.modelcontextprotocol/tasks";
+
+body! {
+    /// The result of `tools/call` that goes on as a task.
+    pub struct CreateTaskResult {
+        /// `task`.
+        required result_type: ResultType = "resultType";
+        /// The id of the task.
+        required task_id: String = "taskId";
+        /// How far the task has come.
+        required status: TaskStatus = "status";
+        /// The same for people.
+        optional status_message: String = "statusMessage";
+        /// When the task was created, in ISO 8601.
+        required created_at: String = "createdAt";
+        /// When the task last changed, in ISO 8601.
+        required last_updated_at: String = "lastUpdatedAt";
+        /// For how many milliseconds from its creation the task is kept; without end if `None`.
+        required ttl_ms: Option<i64> = "ttlMs";
+        /// How many milliseconds to wait between polls.
+        optional poll_interval_ms: i64 = "pollIntervalMs";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    CreateTaskResult {
+        with_status_message: status_message: String,
+        with_poll_interval_ms: poll_interval_ms: i64,
+        with_meta: meta: Meta,
+    }
+}
+
+body! {
+    /// A task with what its status calls for; the result of `tasks/get`, and the params of
+    /// `notifications/tasks`, which have no `resultType`.
+    pub struct DetailedTask {
+        /// How to read the result; absent in a notification.
+        optional result_type: ResultType = "resultType";
+        /// The id of the task.
+        required task_id: String = "taskId";
+        /// How far the task has come.
+        required status: TaskStatus = "status";
+        /// The same for people.
+        optional status_message: String = "statusMessage";
+        /// When the task was created, in ISO 8601.
+        required created_at: String = "createdAt";
+        /// When the task last changed, in ISO 8601.
+        required last_updated_at: String = "lastUpdatedAt";
+        /// For how many milliseconds from its creation the task is kept; without end if `None`.
+        required ttl_ms: Option<i64> = "ttlMs";
+        /// How many milliseconds to wait between polls.
+        optional poll_interval_ms: i64 = "pollIntervalMs";
+        /// What the server needs, while the status is `input_required`.
+        optional input_requests: InputRequests = "inputRequests";
+        /// The result of the request that became the task, once it is `completed`.
+        optional result: RawJson = "result";
+        /// The JSON-RPC error of that request, once it is `failed`.
+        optional error: RawJson = "error";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    DetailedTask {
+        with_result_type: result_type: ResultType,
+        with_status_message: status_message: String,
+        with_poll_interval_ms: poll_interval_ms: i64,
+        with_input_requests: input_requests: InputRequests,
+        with_result: result: RawJson,
+        with_error: error: RawJson,
+        with_meta: meta: Meta,
+    }
+}
+
+body! {
+    /// The params of `tasks/get`.
+    pub struct GetTaskParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// The id of the task.
+        required task_id: String = "taskId";
+    }
+}
+
+body! {
+    /// The params of `tasks/update`.
+    pub struct UpdateTaskParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// The id of the task.
+        required task_id: String = "taskId";
+        /// Answers to some or all of the task's input requests.
+        required input_responses: InputResponses = "inputResponses";
+    }
+}
+
+body! {
+    /// The params of `tasks/cancel`.
+    pub struct CancelTaskParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// The id of the task.
+        required task_id: String = "taskId";
+    }
+}

@@ -1,0 +1,214 @@
+//! Tools: what a server does for clients.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::body::{body, builders};
+use super::open_enum::open_enum;
+use super::task::TaskMetadata;
+use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType};
+use crate::RawJson;
+
+body! {
+    /// Hints about what a tool does; not to be relied on unless the server is trusted.
+    pub struct ToolAnnotations {
+        /// The name for people.
+        optional title: String = "title";
+        /// The tool changes nothing.
+        optional read_only_hint: bool = "readOnlyHint";
+        /// The tool may destroy something.
+        optional destructive_hint: bool = "destructiveHint";
+        /// Calling the tool again with the same arguments changes nothing more.
+        optional idempotent_hint: bool = "idempotentHint";
+        /// The tool deals with a world beyond the server.
+        optional open_world_hint: bool = "openWorldHint";
+    }
+}
+
+builders! {
+    ToolAnnotations {
+        with_title: title: String,
+        with_read_only_hint: read_only_hint: bool,
+        with_destructive_hint: destructive_hint: bool,
+        with_idempotent_hint: idempotent_hint: bool,
+        with_open_world_hint: open_world_hint: bool,
+    }
+}
+
+open_enum! {
+    /// Whether a tool runs as a task; absent means forbidden.
+    pub enum TaskSupport {
+        /// Never.
+        Forbidden = "forbidden",
+        /// If the client wants it.
+        Optional = "optional",
+        /// Always.
+        Required = "required",
+    }
+}
+
+body! {
+    /// How a tool is to be run.
+    pub struct ToolExecution {
+        /// Whether the tool runs as a task.
+        optional task_support: TaskSupport = "taskSupport";
+    }
+}
+
+body! {
+    /// Something that a server does for clients.
+    pub struct Tool {
+        /// The name for programs.
+        required name: String = "name";
+        /// The name for people.
+        optional title: String = "title" [since V2025_06_18];
+        /// What the tool does, for a model.
+        optional description: String = "description";
+        /// Images for a user interface.
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        /// The JSON Schema of the arguments, whose root is an object.
+        required input_schema: RawJson = "inputSchema";
+        /// How the tool is to be run.
+        optional execution: ToolExecution = "execution" [only V2025_11_25];
+        /// The JSON Schema of the structured result.
+        optional output_schema: RawJson = "outputSchema"
+            [since V2025_06_18, before V2026_07_28 only is_object_schema];
+        /// Hints about what the tool does.
+        optional annotations: Box<ToolAnnotations> = "annotations" [since V2025_03_26];
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18];
+    }
+}
+
+builders! {
+    Tool {
+        with_title: title: String,
+        with_description: description: String,
+        with_icons: icons: Vec<Icon>,
+        with_execution: execution: ToolExecution,
+        with_output_schema: output_schema: RawJson,
+        with_annotations: annotations: Box<ToolAnnotations>,
+        with_meta: meta: Meta,
+    }
+}
+
+body! {
+    /// The params of `tools/list`.
+    pub struct ListToolsParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// Where to go on.
+        optional cursor: String = "cursor";
+    }
+}
+
+body! {
+    /// The result of `tools/list`.
+    pub struct ListToolsResult {
+        /// How to read the result.
+        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
+        /// The tools of this page.
+        required tools: Vec<Tool> = "tools";
+        /// Where the next page starts; absent on the last one.
+        optional next_cursor: String = "nextCursor";
+        /// For how many milliseconds the result stays fresh.
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        /// Who may share the result.
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+body! {
+    /// The params of `tools/call`.
+    pub struct CallToolParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+        /// The name of the tool.
+        required name: String = "name";
+        /// The arguments: an object.
+        optional arguments: RawJson = "arguments";
+        /// The wish to run the call as a task.
+        optional task: TaskMetadata = "task" [only V2025_11_25];
+        /// The answers to the input requests of the result before.
+        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28];
+        /// The state of the result before, unchanged.
+        optional request_state: String = "requestState" [since V2026_07_28];
+    }
+}
+
+builders! {
+    CallToolParams {
+        with_meta: meta: Meta,
+        with_arguments: arguments: RawJson,
+        with_task: task: TaskMetadata,
+        with_input_responses: input_responses: InputResponses,
+        with_request_state: request_state: String,
+    }
+}
+
+body! {
+    /// The result of `tools/call`.
+    pub struct CallToolResult {
+        /// How to read the result.
+        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
+        /// The unstructured result.
+        required content: Vec<ContentBlock> = "content";
+        /// The structured result: any JSON, `null` included.
+        nullable structured_content: RawJson = "structuredContent"
+            [since V2025_06_18, before V2026_07_28 only RawJson::is_object];
+        /// Whether the tool failed.
+        optional is_error: bool = "isError";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    CallToolResult {
+        with_structured_content: structured_content: RawJson,
+        with_meta: meta: Meta,
+    }
+}
+
+impl CallToolResult {
+    /// A result of one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new([ContentBlock::text(text)])
+    }
+
+    /// A failure, told in one text for the model to read.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: Some(true), ..Self::text(text) }
+    }
+
+    /// A structured result, given as text as well for clients that read nothing else.
+    ///
+    /// # Errors
+    /// The value's own `Serialize` refuses, or a map key in it is not a string.
+    pub fn structured<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        let text = serde_json::to_string(value)?;
+        let structured = RawJson::from_valid(text.clone());
+        Ok(Self::text(text).with_structured_content(structured))
+    }
+
+    /// Whether the tool failed.
+    pub fn is_error(&self) -> bool {
+        self.is_error == Some(true)
+    }
+}
+
+body! {
+    /// The params of `notifications/tools/list_changed`.
+    pub struct ToolListChangedParams {
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+/// Whether a schema says that its root is an object, the only root allowed before 2026-07-28.
+fn is_object_schema(schema: &RawJson) -> bool {
+    let members = schema.read::<Map<&RawValue>>();
+    members.is_ok_and(|members| members.get("type").is_some_and(|root| root.get() == "\"object\""))
+}

@@ -1,0 +1,164 @@
+//! Objects of several kinds, told apart by one member.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::map::Name;
+
+/// Defines an enum over bodies that share a member telling which one it is.
+///
+/// ```text
+/// union! {
+///     /// Documentation.
+///     pub enum Name by "type" {                                   // or: by "mode" else "form"
+///         /// Documentation.
+///         Variant(Body) = "constant",
+///         /// Documentation.
+///         Newer(Body) = "constant" [since V2025_03_26],           // fitting calls `Self::left_out`
+///     }
+/// }
+/// ```
+///
+/// An object of another kind is kept as it came, in `Unknown`. The value is read from a borrowed slice,
+/// so deserialising works from bytes or text in memory, not from a reader.
+macro_rules! union {
+    (
+        $(#[$attribute:meta])*
+        pub enum $name:ident by $tag:literal $(else $default:literal)? {
+            $(
+                $(#[$variant_attribute:meta])*
+                $variant:ident($body:ty) = $value:literal $([since $since:ident])?,
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$variant_attribute])* $variant($body),)*
+            /// An object of a kind that no revision known here defines.
+            Unknown($crate::RawJson),
+        }
+
+        $(
+            impl From<$body> for $name {
+                fn from(body: $body) -> Self {
+                    Self::$variant(body)
+                }
+            }
+        )*
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(body) => body.serialize(serializer),)*
+                    Self::Unknown(object) => object.serialize(serializer),
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use serde::de::Error as _;
+                let object = <&'de serde_json::value::RawValue>::deserialize(deserializer)?;
+                let tag = $crate::mcp::union::read_tag(object, $tag).map_err(D::Error::custom)?;
+                $(let tag = tag.or(Some($default.into()));)?
+                let Some(tag) = tag else {
+                    return Err(D::Error::missing_field($tag));
+                };
+                match &*tag {
+                    $($value => serde_json::from_str(object.get()).map(Self::$variant),)*
+                    _ => serde_json::from_str(object.get()).map(Self::Unknown),
+                }
+                .map_err(D::Error::custom)
+            }
+        }
+
+        impl $crate::mcp::ForRevision for $name {
+            fn fit(&mut self, revision: $crate::Revision) {
+                $($(
+                    if matches!(self, Self::$variant(_)) && revision < $crate::Revision::$since {
+                        *self = self.left_out(revision);
+                        return;
+                    }
+                )?)*
+                match self {
+                    $(Self::$variant(body) => $crate::mcp::ForRevision::fit(body, revision),)*
+                    Self::Unknown(_) => {}
+                }
+            }
+        }
+    };
+}
+pub(super) use union;
+
+/// The text of the member `name` of an object, `None` if it has no such member.
+pub(super) fn read_tag<'de>(
+    object: &'de RawValue,
+    name: &'static str,
+) -> Result<Option<Cow<'de, str>>, serde_json::Error> {
+    if let Some(tag) = leading_tag(object.get(), name) {
+        return Ok(Some(Cow::Borrowed(tag)));
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(object.get());
+    deserializer.deserialize_map(TagOf(name))
+}
+
+/// The same for an object that starts with that member, as most do; the rest need not be looked at.
+fn leading_tag<'de>(object: &'de str, name: &str) -> Option<&'de str> {
+    let rest = object.strip_prefix('{')?.trim_ascii_start().strip_prefix('"')?;
+    let rest = rest.strip_prefix(name)?.strip_prefix('"')?.trim_ascii_start().strip_prefix(':')?;
+    let (tag, _) = rest.trim_ascii_start().strip_prefix('"')?.split_once('"')?;
+    (!tag.contains('\\')).then_some(tag)
+}
+
+/// Finds one text member of an object.
+struct TagOf(&'static str);
+
+impl<'de> Visitor<'de> for TagOf {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut tag = None;
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            if *name != *self.0 {
+                map.next_value::<IgnoredAny>()?;
+            } else if tag.is_some() {
+                return Err(de::Error::duplicate_field(self.0));
+            } else {
+                tag = Some(map.next_value::<Name<'de>>()?.into_inner());
+            }
+        }
+        Ok(tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(object: &str) -> Option<String> {
+        let object: &RawValue = serde_json::from_str(object).unwrap();
+        read_tag(object, "type").unwrap().map(Cow::into_owned)
+    }
+
+    #[test]
+    fn tag_is_found_wherever_it_stands() {
+        assert_eq!(tag(r#"{ "type" : "text" , "a":1}"#).as_deref(), Some("text"));
+        assert_eq!(tag(r#"{"a":{"type":"inner"},"type":"outer"}"#).as_deref(), Some("outer"));
+        assert_eq!(tag(r#"{"type":"te\u0078t"}"#).as_deref(), Some("text"));
+    }
+
+    #[test]
+    fn object_without_tag_has_none() {
+        assert_eq!(tag(r#"{"types":"text"}"#), None);
+        assert_eq!(tag("{}"), None);
+    }
+}

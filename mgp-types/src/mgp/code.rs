@@ -1,0 +1,224 @@
+//! The numbers of errors: those of MGP (§14.3), and those of JSON-RPC and MCP that stand beside them.
+
+use super::Category;
+
+macro_rules! mgp_codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
+        $($(#[$doc])* pub const $name: i64 = $code;)*
+
+        /// The name of an MGP code; `None` for other numbers, those of JSON-RPC and MCP included.
+        pub const fn name(code: i64) -> Option<&'static str> {
+            match code {
+                $($name => Some(stringify!($name)),)*
+                _ => None,
+            }
+        }
+
+        #[cfg(test)]
+        const NAMED: &[(i64, &str)] = &[$(($code, stringify!($name)),)*];
+    };
+}
+
+mgp_codes! {
+    /// The caller lacks a required permission.
+    PERMISSION_DENIED = 1000;
+    /// The agent has no access to this tool.
+    ACCESS_DENIED = 1001;
+    /// The caller must authenticate.
+    AUTH_REQUIRED = 1002;
+    /// The caller's credentials have expired.
+    AUTH_EXPIRED = 1003;
+    /// A validator on the kernel's side blocked the request.
+    VALIDATION_BLOCKED = 1010;
+    /// The code safety framework refused the code.
+    CODE_SAFETY_VIOLATION = 1011;
+    /// The server is not in the state `connected`.
+    SERVER_NOT_READY = 2000;
+    /// The server is shutting down and takes no new requests.
+    SERVER_DRAINING = 2001;
+    /// The server is restarting.
+    SERVER_RESTARTING = 2002;
+    /// Too many requests.
+    RATE_LIMITED = 3000;
+    /// The server is at a limit: memory, connections and the like.
+    RESOURCE_EXHAUSTED = 3001;
+    /// A quota is used up: tokens, API calls and the like.
+    QUOTA_EXCEEDED = 3002;
+    /// The operation took too long.
+    TIMEOUT = 3003;
+    /// The tool's arguments are not valid.
+    INVALID_TOOL_ARGS = 4000;
+    /// There is no such tool.
+    TOOL_NOT_FOUND = 4001;
+    /// The tool exists and is switched off.
+    TOOL_DISABLED = 4002;
+    /// A tool has a name that is reserved or taken; from a later draft.
+    TOOL_NAME_CONFLICT = 4003;
+    /// There is no such resource; from a later draft.
+    RESOURCE_NOT_FOUND = 4004;
+    /// A server of this id is registered already; from a later draft.
+    SERVER_ALREADY_REGISTERED = 4101;
+    /// An external API answered with an error.
+    UPSTREAM_ERROR = 5000;
+    /// An external API took too long.
+    UPSTREAM_TIMEOUT = 5001;
+    /// An external API cannot be reached.
+    UPSTREAM_UNAVAILABLE = 5002;
+}
+
+/// JSON-RPC: the bytes are not JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// JSON-RPC: the JSON is not a request.
+pub const INVALID_REQUEST: i64 = -32600;
+/// JSON-RPC: there is no such method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// JSON-RPC: the parameters do not fit the method. MCP answers unknown tools with it.
+pub const INVALID_PARAMS: i64 = -32602;
+/// JSON-RPC: something went wrong inside.
+pub const INTERNAL_ERROR: i64 = -32603;
+/// MCP, stateless revisions: an HTTP header is missing or contradicts the body.
+pub const HEADER_MISMATCH: i64 = -32020;
+/// MCP, stateless revisions: the request needs a capability that the client did not declare.
+pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+/// MCP, stateless revisions: the protocol version is not served.
+pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+/// MCP, session revisions: there is no such resource. See [`RESOURCE_NOT_FOUND`] for MGP's own number.
+pub const MCP_RESOURCE_NOT_FOUND: i64 = -32002;
+/// MCP, session revisions: the user must visit an address first.
+pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+
+/// The category of a code, by the range it lies in (§14.2).
+///
+/// Ranges leave room for numbers without a name here. Later drafts add 4100 to 4199 for registration, where
+/// the request itself is at fault: that is validation.
+pub const fn category(code: i64) -> Option<Category> {
+    match code {
+        1000..=1099 => Some(Category::Security),
+        2000..=2099 => Some(Category::Lifecycle),
+        3000..=3099 => Some(Category::Resource),
+        4000..=4199 => Some(Category::Validation),
+        5000..=5099 => Some(Category::External),
+        _ => None,
+    }
+}
+
+/// What a peer that has not negotiated MGP gets in place of `code`.
+///
+/// A fault in what was asked for becomes [`INVALID_PARAMS`], a refusal for security [`INVALID_REQUEST`], all
+/// else in MGP's ranges [`INTERNAL_ERROR`]. Numbers outside of those ranges are not MGP's to change, with one
+/// exception: stateless revisions of MCP forbid two numbers of the session revisions, and then a missing
+/// resource is [`INVALID_PARAMS`] and a required address [`INTERNAL_ERROR`].
+pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
+    match code {
+        INVALID_TOOL_ARGS | TOOL_NOT_FOUND | TOOL_DISABLED | TOOL_NAME_CONFLICT | RESOURCE_NOT_FOUND => {
+            INVALID_PARAMS
+        }
+        MCP_RESOURCE_NOT_FOUND if in_revision_stateless => INVALID_PARAMS,
+        URL_ELICITATION_REQUIRED if in_revision_stateless => INTERNAL_ERROR,
+        _ => match category(code) {
+            Some(Category::Security) => INVALID_REQUEST,
+            Some(_) => INTERNAL_ERROR,
+            None => code,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-14.3-01..19
+    #[test]
+    fn every_code_of_the_specification_has_its_name() {
+        for (code, expected) in [
+            (1000, "PERMISSION_DENIED"),
+            (1001, "ACCESS_DENIED"),
+            (1002, "AUTH_REQUIRED"),
+            (1003, "AUTH_EXPIRED"),
+            (1010, "VALIDATION_BLOCKED"),
+            (1011, "CODE_SAFETY_VIOLATION"),
+            (2000, "SERVER_NOT_READY"),
+            (2001, "SERVER_DRAINING"),
+            (2002, "SERVER_RESTARTING"),
+            (3000, "RATE_LIMITED"),
+            (3001, "RESOURCE_EXHAUSTED"),
+            (3002, "QUOTA_EXCEEDED"),
+            (3003, "TIMEOUT"),
+            (4000, "INVALID_TOOL_ARGS"),
+            (4001, "TOOL_NOT_FOUND"),
+            (4002, "TOOL_DISABLED"),
+            (5000, "UPSTREAM_ERROR"),
+            (5001, "UPSTREAM_TIMEOUT"),
+            (5002, "UPSTREAM_UNAVAILABLE"),
+        ] {
+            assert_eq!(name(code), Some(expected));
+        }
+    }
+
+    #[test]
+    fn codes_of_later_drafts_have_names_and_others_have_none() {
+        assert_eq!(name(4003), Some("TOOL_NAME_CONFLICT"));
+        assert_eq!(name(4004), Some("RESOURCE_NOT_FOUND"));
+        assert_eq!(name(4101), Some("SERVER_ALREADY_REGISTERED"));
+        assert_eq!(NAMED.len(), 22);
+        for code in [0, 999, 1004, 4100, 5003, -32600, i64::MIN, i64::MAX] {
+            assert_eq!(name(code), None, "{code}");
+        }
+    }
+
+    // covers: MGP-14.2-02..06
+    #[test]
+    fn the_range_gives_the_category() {
+        for (first, last, expected) in [
+            (1000, 1099, Category::Security),
+            (2000, 2099, Category::Lifecycle),
+            (3000, 3099, Category::Resource),
+            (4000, 4199, Category::Validation),
+            (5000, 5099, Category::External),
+        ] {
+            assert_eq!(category(first), Some(expected.clone()));
+            assert_eq!(category(last), Some(expected));
+            assert_eq!(category(first - 1), None);
+            assert_eq!(category(last + 1), None);
+        }
+    }
+
+    // covers: MGP-14.2-01
+    #[test]
+    fn the_numbers_of_json_rpc_are_apart_from_those_of_mgp() {
+        let standard = [PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR];
+        assert_eq!(standard, [-32700, -32600, -32601, -32602, -32603]);
+        for code in -32768..=-32000 {
+            assert_eq!(category(code), None);
+            assert_eq!(name(code), None);
+        }
+    }
+
+    #[test]
+    fn a_plain_peer_gets_only_numbers_of_json_rpc() {
+        for &(code, name) in NAMED {
+            let expected = match code {
+                4000..=4004 => INVALID_PARAMS,
+                1000..=1099 => INVALID_REQUEST,
+                _ => INTERNAL_ERROR,
+            };
+            for stateless in [false, true] {
+                assert_eq!(to_mcp(code, stateless), expected, "{name}");
+            }
+        }
+        assert_eq!(to_mcp(1050, true), INVALID_REQUEST);
+        assert_eq!(to_mcp(4050, true), INTERNAL_ERROR);
+    }
+
+    #[test]
+    fn numbers_that_are_not_of_mgp_stay_except_where_the_revision_forbids_them() {
+        for code in [PARSE_ERROR, METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION, -1, 7, 9000] {
+            assert_eq!(to_mcp(code, false), code);
+            assert_eq!(to_mcp(code, true), code);
+        }
+        assert_eq!(to_mcp(-32002, false), -32002);
+        assert_eq!(to_mcp(-32002, true), INVALID_PARAMS);
+        assert_eq!(to_mcp(-32042, false), -32042);
+        assert_eq!(to_mcp(-32042, true), INTERNAL_ERROR);
+    }
+}

@@ -1,0 +1,439 @@
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A name in the list of extensions that a side offers (§2.2).
+///
+/// Some names stand for several features: later drafts split `security` and `bidirectional`, and took progress
+/// out of `streaming`. [`ExtensionSet`] knows which names mean the same.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Extension {
+    /// `security`: permission declarations and tool security metadata (§3, §4).
+    Security,
+    /// `access_control`: which agent may call which tool (§5).
+    AccessControl,
+    /// `audit`: the audit trail (§6).
+    Audit,
+    /// `code_safety`: checks on code before it runs (§7).
+    CodeSafety,
+    /// `lifecycle`: health checks, graceful shutdown, server states (§11).
+    Lifecycle,
+    /// `streaming`: streamed results, progress, cancellation (§12).
+    Streaming,
+    /// `bidirectional`: server notifications, event subscriptions, callbacks (§13).
+    Bidirectional,
+    /// `discovery`: advertisement, registration, deregistration (§15).
+    Discovery,
+    /// `tool_discovery`: tool search, active requests, the session's tools (§16).
+    ToolDiscovery,
+    /// `permissions`: the half of `security` that is §3, in later drafts.
+    Permissions,
+    /// `tool_security`: the half of `security` that is §4, in later drafts.
+    ToolSecurity,
+    /// `callbacks`: the half of `bidirectional` that is §13.4, in later drafts.
+    Callbacks,
+    /// `events`: the half of `bidirectional` that is §13.2 and §13.3, in later drafts.
+    Events,
+    /// `progress`: the part of `streaming` that is §12.6, in later drafts.
+    Progress,
+    /// `error_handling`: §14, which has no name in the seed and is always on.
+    ErrorHandling,
+    /// `delegation`: calls on behalf of another agent, only in later drafts.
+    Delegation,
+    /// A name that is not known here.
+    Unknown(Box<str>),
+}
+
+impl Extension {
+    /// The names that the specification defines, in its order.
+    pub const STANDARD: [Self; 9] = [
+        Self::Security,
+        Self::AccessControl,
+        Self::Audit,
+        Self::CodeSafety,
+        Self::Lifecycle,
+        Self::Streaming,
+        Self::Bidirectional,
+        Self::Discovery,
+        Self::ToolDiscovery,
+    ];
+
+    /// The name on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Security => "security",
+            Self::AccessControl => "access_control",
+            Self::Audit => "audit",
+            Self::CodeSafety => "code_safety",
+            Self::Lifecycle => "lifecycle",
+            Self::Streaming => "streaming",
+            Self::Bidirectional => "bidirectional",
+            Self::Discovery => "discovery",
+            Self::ToolDiscovery => "tool_discovery",
+            Self::Permissions => "permissions",
+            Self::ToolSecurity => "tool_security",
+            Self::Callbacks => "callbacks",
+            Self::Events => "events",
+            Self::Progress => "progress",
+            Self::ErrorHandling => "error_handling",
+            Self::Delegation => "delegation",
+            Self::Unknown(name) => name,
+        }
+    }
+
+    /// The features that the name stands for; none for an unknown name.
+    const fn features(&self) -> u16 {
+        match self {
+            Self::Streaming => STREAMS | PROGRESS,
+            other => other.core(),
+        }
+    }
+
+    /// Those of its features of which the other side must have at least one for the name to be agreed on.
+    ///
+    /// One half of `security` suffices: answering nothing would leave both sides without a permission gate.
+    /// Progress alone does not make a stream.
+    const fn core(&self) -> u16 {
+        match self {
+            Self::Security => PERMISSIONS | TOOL_SECURITY,
+            Self::AccessControl => ACCESS_CONTROL,
+            Self::Audit => AUDIT,
+            Self::CodeSafety => CODE_SAFETY,
+            Self::Lifecycle => LIFECYCLE,
+            Self::Streaming => STREAMS,
+            Self::Bidirectional => CALLBACKS | EVENTS,
+            Self::Discovery => DISCOVERY,
+            Self::ToolDiscovery => TOOL_DISCOVERY,
+            Self::Permissions => PERMISSIONS,
+            Self::ToolSecurity => TOOL_SECURITY,
+            Self::Callbacks => CALLBACKS,
+            Self::Events => EVENTS,
+            Self::Progress => PROGRESS,
+            Self::ErrorHandling => ERROR_HANDLING,
+            Self::Delegation => DELEGATION,
+            Self::Unknown(_) => 0,
+        }
+    }
+}
+
+impl From<&str> for Extension {
+    fn from(name: &str) -> Self {
+        let known = KNOWN.iter().find(|known| known.as_str() == name);
+        known.cloned().unwrap_or_else(|| Self::Unknown(name.into()))
+    }
+}
+
+impl fmt::Display for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A set of extensions: the names as one side spells them, and the features they stand for.
+///
+/// Asking for a known extension is a comparison of bits.
+///
+/// ```
+/// use mgp_types::mgp::{Extension, ExtensionSet};
+///
+/// let ours = ExtensionSet::from_names(["security", "streaming"]);
+/// let theirs = ExtensionSet::from_names(["permissions", "progress", "audit"]);
+/// let both = ours.intersection(&theirs);
+/// assert_eq!(both.names().collect::<Vec<_>>(), ["permissions", "progress"]);
+/// assert!(both.contains(&Extension::Permissions) && !both.contains(&Extension::Security));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExtensionSet {
+    /// A bit for each of [`KNOWN`] that is in the list.
+    spelled: u16,
+    features: u16,
+    unknown: BTreeSet<Box<str>>,
+}
+
+impl ExtensionSet {
+    /// A set without extensions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All that the specification defines.
+    pub fn standard() -> Self {
+        Extension::STANDARD.into_iter().collect()
+    }
+
+    /// The extensions with these names.
+    pub fn from_names<I>(names: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        names.into_iter().map(|name| Extension::from(name.as_ref())).collect()
+    }
+
+    /// Adds an extension.
+    pub fn insert(&mut self, extension: Extension) {
+        self.features |= extension.features();
+        if let Some(index) = KNOWN.iter().position(|known| *known == extension) {
+            self.spelled |= 1 << index;
+        } else if let Extension::Unknown(name) = extension {
+            self.unknown.insert(name);
+        }
+    }
+
+    /// The set under every name that its features have in any draft.
+    ///
+    /// A client offers this to a server that may compare names letter by letter.
+    #[must_use]
+    pub fn with_synonyms(mut self) -> Self {
+        let features = self.features | ERROR_HANDLING;
+        self.extend(KNOWN.iter().filter(|known| has(features, known.features())).cloned());
+        self
+    }
+
+    /// Whether everything that `extension` stands for is in the set, under whatever name.
+    pub fn contains(&self, extension: &Extension) -> bool {
+        match extension {
+            Extension::Unknown(name) => self.unknown.contains(name),
+            known => has(self.features, known.features()),
+        }
+    }
+
+    /// What both sides have, in the names of `theirs` only.
+    ///
+    /// A name of `theirs` stays when this set has a feature that it stands for, and features that only one side
+    /// has are not in the result even if the name would include them. Error handling has no name in the seed and
+    /// belongs to every set.
+    //= mgp §2.4
+    //# The active extension set is the intersection of client and server extensions
+    pub fn intersection(&self, theirs: &Self) -> Self {
+        let ours = self.features | ERROR_HANDLING;
+        let mut both = Self::new();
+        for (index, known) in KNOWN.iter().enumerate() {
+            if theirs.spelled & 1 << index != 0 && ours & known.core() != 0 {
+                both.insert(known.clone());
+            }
+        }
+        both.features &= ours & theirs.features;
+        both.unknown = self.unknown.intersection(&theirs.unknown).cloned().collect();
+        both
+    }
+
+    /// The names: known ones in the order of [`Extension`], then the others by the alphabet.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let known = KNOWN.iter().enumerate().filter(|(index, _)| self.spelled & 1 << index != 0);
+        known.map(|(_, known)| known.as_str()).chain(self.unknown.iter().map(|name| &**name))
+    }
+
+    /// Whether there are no names.
+    pub fn is_empty(&self) -> bool {
+        self.spelled == 0 && self.unknown.is_empty()
+    }
+}
+
+impl Extend<Extension> for ExtensionSet {
+    fn extend<I: IntoIterator<Item = Extension>>(&mut self, extensions: I) {
+        extensions.into_iter().for_each(|extension| self.insert(extension));
+    }
+}
+
+impl FromIterator<Extension> for ExtensionSet {
+    fn from_iter<I: IntoIterator<Item = Extension>>(extensions: I) -> Self {
+        let mut set = Self::new();
+        set.extend(extensions);
+        set
+    }
+}
+
+impl Serialize for ExtensionSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.names())
+    }
+}
+
+impl<'de> Deserialize<'de> for ExtensionSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Cow<'_, str>>::deserialize(deserializer).map(Self::from_names)
+    }
+}
+
+const fn has(set: u16, wanted: u16) -> bool {
+    set & wanted == wanted
+}
+
+const PERMISSIONS: u16 = 1;
+const TOOL_SECURITY: u16 = 1 << 1;
+const ACCESS_CONTROL: u16 = 1 << 2;
+const AUDIT: u16 = 1 << 3;
+const CODE_SAFETY: u16 = 1 << 4;
+const LIFECYCLE: u16 = 1 << 5;
+const STREAMS: u16 = 1 << 6;
+const PROGRESS: u16 = 1 << 7;
+const CALLBACKS: u16 = 1 << 8;
+const EVENTS: u16 = 1 << 9;
+const DISCOVERY: u16 = 1 << 10;
+const TOOL_DISCOVERY: u16 = 1 << 11;
+const ERROR_HANDLING: u16 = 1 << 12;
+const DELEGATION: u16 = 1 << 13;
+
+/// Every extension but the unknown ones, in the order of [`Extension`].
+static KNOWN: [Extension; 16] = [
+    Extension::Security,
+    Extension::AccessControl,
+    Extension::Audit,
+    Extension::CodeSafety,
+    Extension::Lifecycle,
+    Extension::Streaming,
+    Extension::Bidirectional,
+    Extension::Discovery,
+    Extension::ToolDiscovery,
+    Extension::Permissions,
+    Extension::ToolSecurity,
+    Extension::Callbacks,
+    Extension::Events,
+    Extension::Progress,
+    Extension::ErrorHandling,
+    Extension::Delegation,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> ExtensionSet {
+        ExtensionSet::from_names(names)
+    }
+
+    fn names(set: &ExtensionSet) -> Vec<&str> {
+        set.names().collect()
+    }
+
+    // covers: MGP-2.2-06..14
+    #[test]
+    fn the_nine_standard_extensions_have_their_names() {
+        let standard = [
+            "security",
+            "access_control",
+            "audit",
+            "code_safety",
+            "lifecycle",
+            "streaming",
+            "bidirectional",
+            "discovery",
+            "tool_discovery",
+        ];
+        assert_eq!(names(&ExtensionSet::standard()), standard);
+        for (extension, name) in Extension::STANDARD.into_iter().zip(standard) {
+            assert_eq!(Extension::from(name), extension);
+            assert!(ExtensionSet::standard().contains(&extension), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_read_as_it_is_written() {
+        let later = [
+            "permissions",
+            "tool_security",
+            "callbacks",
+            "events",
+            "progress",
+            "error_handling",
+            "delegation",
+        ];
+        for name in later {
+            assert!(!matches!(Extension::from(name), Extension::Unknown(_)), "{name}");
+        }
+        for known in &KNOWN {
+            assert_eq!(Extension::from(known.as_str()), *known);
+        }
+        assert_eq!(Extension::from("Security"), Extension::Unknown("Security".into()));
+        assert_eq!(Extension::from("com.example/x").to_string(), "com.example/x");
+    }
+
+    #[test]
+    fn split_names_mean_what_the_whole_means() {
+        for (whole, halves) in [
+            (Extension::Security, ["permissions", "tool_security"]),
+            (Extension::Bidirectional, ["callbacks", "events"]),
+        ] {
+            let split = set(&halves);
+            assert!(split.contains(&whole));
+            assert!(!set(&halves[..1]).contains(&whole));
+            assert_eq!(names(&set(&[whole.as_str()]).intersection(&split)), halves);
+            assert_eq!(names(&split.intersection(&set(&[whole.as_str()]))), [whole.as_str()]);
+        }
+    }
+
+    #[test]
+    fn streaming_includes_progress_and_not_the_reverse() {
+        let (streaming, progress) = (set(&["streaming"]), set(&["progress"]));
+        assert!(streaming.contains(&Extension::Progress));
+        assert!(!progress.contains(&Extension::Streaming));
+        assert_eq!(streaming.intersection(&progress), progress);
+        assert!(progress.intersection(&streaming).is_empty());
+        assert!(!progress.intersection(&streaming).contains(&Extension::Progress));
+    }
+
+    #[test]
+    fn half_of_a_whole_is_agreed_under_the_others_name_without_the_missing_half() {
+        let both = set(&["permissions"]).intersection(&set(&["security"]));
+        assert_eq!(names(&both), ["security"]);
+        assert!(both.contains(&Extension::Permissions));
+        assert!(!both.contains(&Extension::ToolSecurity) && !both.contains(&Extension::Security));
+    }
+
+    #[test]
+    fn unknown_names_are_kept_and_intersect_by_spelling() {
+        let theirs = set(&["x.b", "audit", "x.a", "x.b"]);
+        assert_eq!(names(&theirs), ["audit", "x.a", "x.b"]);
+        let both = set(&["x.b", "x.c"]).intersection(&theirs);
+        assert_eq!(names(&both), ["x.b"]);
+        assert!(both.contains(&Extension::from("x.b")) && !both.contains(&Extension::from("x.a")));
+    }
+
+    #[test]
+    fn synonyms_cover_every_spelling_but_nothing_new() {
+        assert_eq!(
+            names(&set(&["security", "streaming", "x"]).with_synonyms()),
+            ["security", "streaming", "permissions", "tool_security", "progress", "error_handling", "x"]
+        );
+        assert!(!ExtensionSet::standard().with_synonyms().contains(&Extension::Delegation));
+    }
+
+    #[test]
+    fn a_set_is_written_as_a_list_of_names() {
+        let json = r#"["audit","x"]"#;
+        let read: ExtensionSet = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        assert!(serde_json::from_str::<ExtensionSet>(r#"["audit",1]"#).is_err());
+    }
+
+    fn any_set() -> impl proptest::strategy::Strategy<Value = ExtensionSet> {
+        use proptest::strategy::Strategy;
+        proptest::collection::vec("(x|y|z)", 0..3).prop_flat_map(|unknown| {
+            proptest::sample::subsequence(KNOWN.to_vec(), 0..=KNOWN.len()).prop_map(move |known| {
+                let unknown = unknown.iter().map(|name| Extension::from(&**name));
+                known.into_iter().chain(unknown).collect()
+            })
+        })
+    }
+
+    proptest::proptest! {
+        // covers: MGP-2.4-01
+        #[test]
+        fn the_intersection_holds_what_both_have_in_the_names_of_one(ours in any_set(), theirs in any_set()) {
+            let both = ours.intersection(&theirs);
+            for name in both.names() {
+                proptest::prop_assert!(theirs.names().any(|theirs| theirs == name), "{name}");
+            }
+            for known in KNOWN.iter().filter(|known| both.contains(known)) {
+                proptest::prop_assert!(theirs.contains(known), "{known}");
+                proptest::prop_assert!(ours.contains(known) || *known == Extension::ErrorHandling, "{known}");
+            }
+            // The other side intersects the answer again and finds the same features.
+            proptest::prop_assert_eq!(theirs.intersection(&both).features & !ERROR_HANDLING, both.features & !ERROR_HANDLING);
+        }
+    }
+}

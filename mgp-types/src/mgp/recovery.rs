@@ -1,0 +1,320 @@
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::code;
+use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use crate::{Object, RawJson};
+
+/// What an error says about itself and about trying again: the member `_mgp` of its data (§14.4, §14.5).
+///
+/// Reading is lenient, for advice that is half broken is better than none: a member of another type than expected
+/// counts as missing, and members that are not known here are kept.
+///
+/// ```
+/// use mgp_types::mgp::{Recovery, RetryStrategy, code};
+///
+/// let recovery = Recovery::for_code(code::RATE_LIMITED)
+///     .expect("the code is one of MGP")
+///     .with_retry_after_ms(5000)
+///     .with_retry_strategy(RetryStrategy::ExponentialBackoff);
+/// assert_eq!(
+///     recovery.into_error_data(None).as_bytes(),
+///     concat!(
+///         r#"{"_mgp":{"category":"resource","retryable":true,"#,
+///         r#""retry_after_ms":5000,"retry_strategy":"exponential_backoff"}}"#
+///     ).as_bytes(),
+/// );
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// What kind of error it is.
+    pub category: Option<Category>,
+    /// Whether the client should try again. See [`may_retry`](Self::may_retry) for when nothing is said.
+    pub retryable: Option<bool>,
+    /// How many milliseconds to wait at least before trying again.
+    pub retry_after_ms: Option<u64>,
+    /// How to space the attempts.
+    pub retry_strategy: Option<RetryStrategy>,
+    /// How many further attempts to make, the first one not counted.
+    pub max_retries: Option<u32>,
+    /// The tool to call once all attempts have failed.
+    pub fallback_tool: Option<Box<str>>,
+    /// An object that the server defines.
+    pub details: Option<RawJson>,
+    /// Members that are not known here, in order.
+    pub unknown: Object,
+}
+
+impl Recovery {
+    /// An error of this category, to be tried again or not.
+    pub fn new(category: Category, retryable: bool) -> Self {
+        Self { category: Some(category), retryable: Some(retryable), ..Self::default() }
+    }
+
+    /// What is true of every error with this MGP code; `None` for a number outside of MGP's ranges.
+    ///
+    /// The category is that of the [range](code::category). Trying the same call again makes sense where time alone
+    /// can change the outcome:
+    ///
+    /// * 2000, 2001, 2002: the server will be ready, or replaced by another instance.
+    /// * 3000, 3001, 3003: load passes. After 3003 the call may have had its effect all the same, so whoever retries
+    ///   must know that the tool may run twice.
+    /// * 5001, 5002: the external service was not there; it did not refuse.
+    ///
+    /// It makes none where somebody has to act first. For 1xxx a person must grant, log in or change the request;
+    /// 3002 is over only when a quota is renewed or raised, long after any backoff; 4xxx fails the same way every
+    /// time; 5000 is an answer of the external service, which a server that knows it to be passing can overrule.
+    /// Numbers without a name are not tried again either: nothing is known of them.
+    pub fn for_code(code: i64) -> Option<Self> {
+        let passing = matches!(
+            code,
+            code::SERVER_NOT_READY
+                | code::SERVER_DRAINING
+                | code::SERVER_RESTARTING
+                | code::RATE_LIMITED
+                | code::RESOURCE_EXHAUSTED
+                | code::TIMEOUT
+                | code::UPSTREAM_TIMEOUT
+                | code::UPSTREAM_UNAVAILABLE
+        );
+        code::category(code).map(|category| Self::new(category, passing))
+    }
+
+    /// The recovery in the data of an error; `None` if there is no object `_mgp`.
+    pub fn from_error_data(data: &RawJson) -> Option<Self> {
+        let member = Object::from_raw(data).ok()?.get(MEMBER)?;
+        Object::from_raw(&member).ok().map(|object| Self::from_object(&object))
+    }
+
+    /// The data of an error with the recovery in it, in place of one that may be there.
+    ///
+    /// Data that is no object has no room for it and stays as it is: what reads it expects that shape.
+    pub fn into_error_data(&self, data: Option<&RawJson>) -> RawJson {
+        let mut object = match data.filter(|data| !data.is_null()) {
+            None => Object::new(),
+            Some(data) => match Object::from_raw(data) {
+                Ok(object) => object,
+                Err(_) => return data.clone(),
+            },
+        };
+        object.set(MEMBER, self.to_raw());
+        object.to_raw()
+    }
+
+    /// The recovery as JSON: the object that stands under `_mgp`.
+    pub fn to_raw(&self) -> RawJson {
+        let mut out = vec![b'{'];
+        if let Some(category) = &self.category {
+            write_text_member(&mut out, "category", category.as_str());
+        }
+        if let Some(retryable) = self.retryable {
+            write_member(&mut out, "retryable", if retryable { b"true" } else { b"false" });
+        }
+        if let Some(milliseconds) = self.retry_after_ms {
+            write_member(&mut out, "retry_after_ms", milliseconds.to_string().as_bytes());
+        }
+        if let Some(strategy) = &self.retry_strategy {
+            write_text_member(&mut out, "retry_strategy", strategy.as_str());
+        }
+        if let Some(retries) = self.max_retries {
+            write_member(&mut out, "max_retries", retries.to_string().as_bytes());
+        }
+        if let Some(tool) = &self.fallback_tool {
+            write_text_member(&mut out, "fallback_tool", tool);
+        }
+        if let Some(details) = &self.details {
+            write_member(&mut out, "details", details.as_bytes());
+        }
+        write_leftover(&mut out, &self.unknown, &KNOWN);
+        out.push(b'}');
+        RawJson::from_valid(out)
+    }
+
+    /// Whether the client may try again: only if the error says so, for a wrong retry can do harm.
+    pub fn may_retry(&self) -> bool {
+        self.retryable == Some(true)
+    }
+
+    /// Whether to try again.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.retryable = Some(retryable);
+        self
+    }
+
+    /// How many milliseconds to wait at least.
+    #[must_use]
+    pub fn with_retry_after_ms(mut self, milliseconds: u64) -> Self {
+        self.retry_after_ms = Some(milliseconds);
+        self
+    }
+
+    /// How to space the attempts.
+    #[must_use]
+    pub fn with_retry_strategy(mut self, strategy: RetryStrategy) -> Self {
+        self.retry_strategy = Some(strategy);
+        self
+    }
+
+    /// How many further attempts to make.
+    #[must_use]
+    pub fn with_max_retries(mut self, retries: u32) -> Self {
+        self.max_retries = Some(retries);
+        self
+    }
+
+    /// The tool to call once all attempts have failed.
+    #[must_use]
+    pub fn with_fallback_tool(mut self, tool: impl Into<Box<str>>) -> Self {
+        self.fallback_tool = Some(tool.into());
+        self
+    }
+
+    /// Facts about this one error. They reach the peer: nothing about paths, queries or other agents.
+    #[must_use]
+    pub fn with_details(mut self, details: &Object) -> Self {
+        self.details = Some(details.to_raw());
+        self
+    }
+
+    fn from_object(object: &Object) -> Self {
+        // Some peers put the members into one more object. Its members count where the flat ones are missing.
+        let nested = object.get(NESTED).and_then(|raw| Object::from_raw(&raw).ok());
+        let get = |name| object.get(name).or_else(|| nested.as_ref()?.get(name));
+        let mut recovery = Self {
+            category: get("category").and_then(|raw| raw.to().ok()),
+            retryable: get("retryable").and_then(|raw| raw.to().ok()),
+            retry_after_ms: get("retry_after_ms").and_then(|raw| whole(&raw, f64::ceil)),
+            retry_strategy: get("retry_strategy").and_then(|raw| raw.to().ok()),
+            max_retries: get("max_retries")
+                .and_then(|raw| whole(&raw, f64::floor))
+                .map(|retries| u32::try_from(retries).unwrap_or(u32::MAX)),
+            fallback_tool: get("fallback_tool").and_then(|raw| raw.to().ok()),
+            details: get("details").filter(RawJson::is_object),
+            unknown: leftover(object, &KNOWN),
+        };
+        if let Some(nested) = nested {
+            let rest = leftover(&nested, &KNOWN);
+            if rest.is_empty() {
+                recovery.unknown.remove(NESTED);
+            } else {
+                recovery.unknown.set(NESTED, rest.to_raw());
+            }
+        }
+        recovery
+    }
+}
+
+impl Serialize for Recovery {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_raw().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Recovery {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Object::deserialize(deserializer).map(|object| Self::from_object(&object))
+    }
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+            /// A word that is not known here.
+            Unknown(Box<str>),
+        }
+
+        impl $name {
+            /// The word on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $word,)*
+                    Self::Unknown(word) => word,
+                }
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(word: &str) -> Self {
+                match word {
+                    $($word $(| $alias)* => Self::$variant,)*
+                    _ => Self::Unknown(word.into()),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Box::<str>::deserialize(deserializer).map(|word| Self::from(&*word))
+            }
+        }
+    };
+}
+
+words! {
+    /// What kind of error it is (§14.2).
+    Category {
+        /// `security`: the caller may not.
+        Security = "security",
+        /// `lifecycle`: the server is not in the right state.
+        Lifecycle = "lifecycle",
+        /// `resource`: something is used up.
+        Resource = "resource",
+        /// `validation`: the request is wrong.
+        Validation = "validation",
+        /// `external`: a service behind the server is at fault. Some peers write `upstream`.
+        External = "external" | "upstream",
+    }
+}
+
+words! {
+    /// How to space further attempts (§14.5).
+    RetryStrategy {
+        /// `immediate`: without a pause beyond the minimum.
+        Immediate = "immediate",
+        /// `fixed_delay`: with the same pause each time.
+        FixedDelay = "fixed_delay",
+        /// `exponential_backoff`: with a pause that doubles. Some peers write `exponential`.
+        ExponentialBackoff = "exponential_backoff" | "exponential",
+    }
+}
+
+/// A number that is not negative; a fraction is rounded, for some languages write `5000.0`.
+fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {
+    if let Ok(number) = raw.to() {
+        return Some(number);
+    }
+    let number = round(raw.to::<f64>().ok()?);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and `as` saturates"
+    )]
+    (number >= 0.0).then_some(number as u64)
+}
+
+const MEMBER: &str = "_mgp";
+const NESTED: &str = "recovery";
+const KNOWN: [&str; 7] =
+    ["category", "retryable", "retry_after_ms", "retry_strategy", "max_retries", "fallback_tool", "details"];
+
+#[cfg(test)]
+mod tests;

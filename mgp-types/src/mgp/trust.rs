@@ -1,0 +1,104 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// How far a server says it may be trusted (§2.3).
+///
+/// A declared level can only lower what the operator's configuration grants, so the order is that of trust and
+/// [`stricter`](Self::stricter) chooses between the two.
+///
+/// ```
+/// use mgp_types::mgp::TrustLevel;
+///
+/// assert!(TrustLevel::Sandboxed < TrustLevel::Trusted);
+/// assert_eq!(TrustLevel::Standard.stricter(TrustLevel::read("untrusted")), TrustLevel::Sandboxed);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustLevel {
+    /// Confined as far as possible; also what a server is of which nothing is known.
+    #[default]
+    Sandboxed,
+    /// The usual checks.
+    Standard,
+    /// Part of the installation.
+    Trusted,
+}
+
+impl TrustLevel {
+    /// Reads a level in the seed's words and in those of later drafts; a word it does not know is
+    /// [`Sandboxed`](Self::Sandboxed), for a guess must not raise trust.
+    pub fn read(word: &str) -> Self {
+        match word {
+            "trusted" | "core" => Self::Trusted,
+            "standard" => Self::Standard,
+            _ => Self::Sandboxed,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sandboxed => "sandboxed",
+            Self::Standard => "standard",
+            Self::Trusted => "trusted",
+        }
+    }
+
+    /// The lower of the two levels.
+    pub fn stricter(self, other: Self) -> Self {
+        self.min(other)
+    }
+}
+
+impl fmt::Display for TrustLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for TrustLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-2.3-07..09
+    #[test]
+    fn the_three_levels_are_read_as_they_are_written() {
+        for (level, json) in [
+            (TrustLevel::Trusted, r#""trusted""#),
+            (TrustLevel::Standard, r#""standard""#),
+            (TrustLevel::Sandboxed, r#""sandboxed""#),
+        ] {
+            assert_eq!(serde_json::to_string(&level).unwrap(), json);
+            assert_eq!(serde_json::from_str::<TrustLevel>(json).unwrap(), level);
+            assert_eq!(format!("\"{level}\""), json);
+        }
+    }
+
+    #[test]
+    fn words_of_later_drafts_are_read_and_unknown_ones_give_no_trust() {
+        assert_eq!(TrustLevel::read("core"), TrustLevel::Trusted);
+        for word in ["experimental", "untrusted", "unknown", "", "Trusted", "root"] {
+            assert_eq!(TrustLevel::read(word), TrustLevel::Sandboxed, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_stricter_level_wins_whichever_side_says_it() {
+        use TrustLevel::{Sandboxed, Standard, Trusted};
+        for (a, b, strict) in
+            [(Trusted, Standard, Standard), (Standard, Sandboxed, Sandboxed), (Trusted, Trusted, Trusted)]
+        {
+            assert_eq!(a.stricter(b), strict);
+            assert_eq!(b.stricter(a), strict);
+        }
+        assert_eq!(TrustLevel::default(), Sandboxed);
+    }
+}

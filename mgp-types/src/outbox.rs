@@ -1,0 +1,87 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::{Error, Request, Response};
+
+/// A boxed future, for the calls that are rare enough not to need a named one.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Which of a connection's streams a message belongs to; chosen by the transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId(pub u64);
+
+impl StreamId {
+    /// The stream of messages that belong to no request.
+    pub const STANDALONE: Self = Self(0);
+}
+
+/// The way back to the peer: what a transport offers to those who answer its requests.
+pub trait OutboxPort: Send + Sync + 'static {
+    /// Sends a notification on `stream`; it is done when the message has a place in the queue.
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Sends a request on `stream` and waits for its answer. Dropping the future takes the request back.
+    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>>;
+}
+
+/// The reverse channel of one request: notifications and requests that travel with its answer.
+///
+/// A layer that cares about them wraps the port. One that leads nowhere costs nothing.
+#[derive(Clone)]
+pub struct Outbox {
+    port: Option<Arc<dyn OutboxPort>>,
+    stream: StreamId,
+}
+
+impl Outbox {
+    /// An outbox that leads nowhere.
+    pub const CLOSED: Self = Self { port: None, stream: StreamId::STANDALONE };
+
+    /// The outbox that writes to `stream` of `port`.
+    pub fn new(port: Arc<dyn OutboxPort>, stream: StreamId) -> Self {
+        Self { port: Some(port), stream }
+    }
+
+    /// Whether messages lead somewhere.
+    pub fn is_open(&self) -> bool {
+        self.port.is_some()
+    }
+
+    /// The port and stream behind the outbox, for a layer that puts itself between.
+    pub fn into_parts(self) -> Option<(Arc<dyn OutboxPort>, StreamId)> {
+        Some((self.port?, self.stream))
+    }
+
+    /// Sends a notification. Without a way back it is dropped: a notification asks for nothing.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub async fn notify(&self, notification: Request) -> Result<(), Error> {
+        match &self.port {
+            Some(port) => port.notify(self.stream, notification).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Sends a request to the peer and waits for the answer.
+    ///
+    /// # Errors
+    /// There is no way back, the connection is lost, or the peer answers with an error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes the request back.
+    pub async fn call(&self, request: Request) -> Result<Response, Error> {
+        match &self.port {
+            Some(port) => port.call(self.stream, request).await,
+            None => Err(Error::invalid_request("the peer cannot be asked on this connection")),
+        }
+    }
+}
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("open", &self.is_open()).field("stream", &self.stream).finish()
+    }
+}

@@ -1,0 +1,77 @@
+use serde::Serialize;
+
+use crate::json::{Object, RawJson};
+use crate::{Context, Error, Extensions, Method};
+
+/// The parameters of a request: a shallow object, so that forwarding them is a copy of bytes.
+pub type Params = Object;
+
+/// A call or notification on its way through the stack.
+///
+/// It has no JSON-RPC id: correlation belongs to the connection that carries it, and retrying or fanning
+/// out one request needs several ids. Notifications are requests too, so no gate can be passed by choosing
+/// another shape of message.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Request {
+    /// Whether an answer is expected.
+    pub kind: Kind,
+    /// What is asked for.
+    pub method: Method,
+    /// The parameters.
+    pub params: Params,
+    /// What is known about the request beyond its bytes.
+    pub context: Context,
+    /// What layers of third parties attach.
+    pub extensions: Extensions,
+}
+
+/// Whether an answer is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
+pub enum Kind {
+    /// An answer is expected.
+    Call,
+    /// No answer is expected, and none is given.
+    Notify,
+}
+
+impl Request {
+    /// A call of `method`.
+    pub fn call(method: impl Into<Method>, params: Params) -> Self {
+        Self::new(Kind::Call, method.into(), params)
+    }
+
+    /// A notification.
+    pub fn notify(method: impl Into<Method>, params: Params) -> Self {
+        Self::new(Kind::Notify, method.into(), params)
+    }
+
+    /// A call or notification without context.
+    pub fn new(kind: Kind, method: Method, params: Params) -> Self {
+        Self { kind, method, params, context: Context::default(), extensions: Extensions::default() }
+    }
+
+    /// A call of `method` with typed parameters.
+    ///
+    /// # Errors
+    /// `params` cannot be written as a JSON object.
+    pub fn with_body<T: Serialize>(method: impl Into<Method>, params: &T) -> Result<Self, Error> {
+        let params = Object::from_value(params)
+            .map_err(|error| Error::invalid_params("the parameters are not a JSON object").with_source(error))?;
+        Ok(Self::call(method, params))
+    }
+
+    /// The member of `_meta` called `key`.
+    pub fn meta(&self, key: &str) -> Option<RawJson> {
+        Object::from_raw(&self.params.get("_meta")?).ok()?.get(key)
+    }
+
+    /// The typed parameters.
+    ///
+    /// # Errors
+    /// -32602 if they do not have the shape of `T`.
+    pub fn body<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
+        self.params.to().map_err(|error| Error::invalid_params(error.to_string()))
+    }
+}

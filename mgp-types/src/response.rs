@@ -1,0 +1,162 @@
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::json::RawJson;
+use crate::{Error, Extensions};
+
+/// The answer to a call.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Response {
+    /// The result, an object.
+    pub result: RawJson,
+    /// What is known about the result beyond its bytes.
+    pub context: ResponseContext,
+    /// What layers of third parties attach.
+    pub extensions: Extensions,
+}
+
+/// What is known about a result beyond its bytes.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ResponseContext {
+    /// Whether the result may hold members that belong to the era.
+    pub shape: Shape,
+    /// How long the result may be kept, for a result that says nothing itself.
+    pub cache: Option<CacheHint>,
+    /// Members to write in front of the result's own, as `"name":value,"name":value`.
+    ///
+    /// They are kept apart so that adding them to a large result copies nothing.
+    pub stamp: Option<Bytes>,
+}
+
+/// Whether a result may hold members that belong to the era, like `resultType` or `_meta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::exhaustive_enums, reason = "a result either may hold them or not")]
+pub enum Shape {
+    /// It may; whoever adds one has to look first. True of whatever came from a peer.
+    #[default]
+    Opaque,
+    /// It is an object that holds none of `resultType`, `ttlMs`, `cacheScope` and `_meta`.
+    Plain,
+}
+
+/// How long a result may be kept, and by whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
+pub struct CacheHint {
+    /// For how many milliseconds.
+    pub ttl_ms: u64,
+    /// By whom.
+    pub scope: CacheScope,
+}
+
+/// Who may keep a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+pub enum CacheScope {
+    /// Anybody.
+    Public,
+    /// Only whoever has the same authorization.
+    Private,
+}
+
+impl CacheScope {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
+impl Response {
+    /// A result that may hold anything.
+    pub fn new(result: RawJson) -> Self {
+        Self { result, context: ResponseContext::default(), extensions: Extensions::default() }
+    }
+
+    /// A result that holds no members of the era; see [`Shape::Plain`].
+    pub fn plain(result: RawJson) -> Self {
+        let context = ResponseContext { shape: Shape::Plain, ..ResponseContext::default() };
+        Self { context, ..Self::new(result) }
+    }
+
+    /// The empty result `{}`, which is also what answers a notification.
+    pub fn empty() -> Self {
+        Self::plain(RawJson::empty_object())
+    }
+
+    /// A typed result.
+    ///
+    /// # Errors
+    /// -32603 if it cannot be written as JSON.
+    pub fn with_body<T: Serialize + ?Sized>(body: &T) -> Result<Self, Error> {
+        RawJson::from_value(body)
+            .map(Self::new)
+            .map_err(|error| Error::internal("the result is not JSON").with_source(error))
+    }
+
+    /// The typed result.
+    ///
+    /// # Errors
+    /// The peer's result does not have the shape of `T`.
+    pub fn body<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
+        let body = match &self.context.stamp {
+            None => self.result.to(),
+            Some(_) => self.to_raw().to(),
+        };
+        body.map_err(|error| Error::misbehaved("the result does not have the shape of its method").with_source(error))
+    }
+
+    /// The result with the stamp in it.
+    pub fn to_raw(&self) -> RawJson {
+        if self.context.stamp.is_none() {
+            return self.result.clone();
+        }
+        let mut out = Vec::with_capacity(self.len());
+        self.write(&mut out);
+        RawJson::from_valid(out)
+    }
+
+    /// How many bytes [`write`](Self::write) appends at most.
+    pub fn len(&self) -> usize {
+        self.result.as_bytes().len() + self.context.stamp.as_ref().map_or(0, |stamp| stamp.len() + 1)
+    }
+
+    /// Whether nothing is written; never true, a result is at least `{}`.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the result with the stamp in it to `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let result = self.result.as_bytes();
+        let Some(stamp) = &self.context.stamp else {
+            out.extend_from_slice(result);
+            return;
+        };
+        out.push(b'{');
+        out.extend_from_slice(stamp);
+        let members = result.strip_prefix(b"{").unwrap_or(b"}");
+        if members.trim_ascii_start() != b"}" {
+            out.push(b',');
+        }
+        out.extend_from_slice(members);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stamp_is_written_in_front() {
+        let mut response = Response::plain(RawJson::parse(r#"{"a":1}"#).unwrap());
+        response.context.stamp = Some(Bytes::from_static(br#""resultType":"complete""#));
+        assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete","a":1}"#);
+        response.result = RawJson::parse("{ }").unwrap();
+        assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete" }"#);
+    }
+}

@@ -1,0 +1,117 @@
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::json::{Object, RawJson};
+use crate::mgp::Negotiated;
+use crate::{Outbox, Revision};
+
+/// What is known about the peer: agreed in a handshake, or told by each request.
+///
+/// Everything above the era layer reads this and never asks which era it is in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Session {
+    /// The revision of MCP that is spoken.
+    pub revision: Revision,
+    /// The peer's name and version, for display only, if it told.
+    pub peer: Option<RawJson>,
+    /// What the peer can do.
+    pub capabilities: Object,
+    /// The MGP extensions both sides have, if any were negotiated (MGP §2).
+    pub mgp: Option<Negotiated>,
+    /// The way to the peer for messages that belong to no request; closed where there is none.
+    pub outbox: Outbox,
+    log_level: AtomicU8,
+}
+
+/// How severe a log message is, as RFC 5424 orders it: 0 is `emergency`, 7 is `debug`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Severity(u8);
+
+impl Severity {
+    const NAMES: [&'static str; 8] =
+        ["emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"];
+
+    /// The severity with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let place = Self::NAMES.iter().position(|known| *known == name)?;
+        u8::try_from(place).ok().map(Self)
+    }
+
+    /// The name on the wire.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[usize::from(self.0)]
+    }
+}
+
+impl Session {
+    /// A session in which nothing but the revision is known.
+    pub fn new(revision: Revision) -> Self {
+        Self {
+            revision,
+            peer: None,
+            capabilities: Object::new(),
+            mgp: None,
+            outbox: Outbox::CLOSED,
+            log_level: AtomicU8::new(NO_LOGS),
+        }
+    }
+
+    /// Whether the peer declared the capability at `path`, like `["sampling", "tools"]`.
+    pub fn peer_can(&self, path: &[&str]) -> bool {
+        let Some((first, rest)) = path.split_first() else { return true };
+        let Some(mut value) = self.capabilities.get(first) else { return false };
+        for name in rest {
+            let inner = Object::from_raw(&value).ok().and_then(|object| object.get(name));
+            match inner {
+                Some(inner) => value = inner,
+                None => return false,
+            }
+        }
+        !value.is_null() && value.as_bytes() != b"false"
+    }
+
+    /// The least severe log message the peer wants; `None` if it wants none.
+    pub fn log_level(&self) -> Option<Severity> {
+        let level = self.log_level.load(Ordering::Relaxed);
+        (level != NO_LOGS).then_some(Severity(level))
+    }
+
+    /// Sets the least severe log message the peer wants.
+    pub fn set_log_level(&self, level: Option<Severity>) {
+        self.log_level.store(level.map_or(NO_LOGS, |level| level.0), Ordering::Relaxed);
+    }
+
+    /// Whether the peer wants log messages of this severity.
+    pub fn wants_log(&self, severity: Severity) -> bool {
+        self.log_level().is_some_and(|least| severity <= least)
+    }
+}
+
+const NO_LOGS: u8 = u8::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_found_by_path() {
+        let mut session = Session::new(Revision::LATEST);
+        session.capabilities =
+            Object::parse(r#"{"sampling":{"tools":{}},"roots":{"listChanged":false},"x":null}"#).unwrap();
+        assert!(session.peer_can(&["sampling"]));
+        assert!(session.peer_can(&["sampling", "tools"]));
+        assert!(!session.peer_can(&["sampling", "context"]));
+        assert!(!session.peer_can(&["roots", "listChanged"]));
+        assert!(!session.peer_can(&["x"]));
+    }
+
+    #[test]
+    fn logs_are_wanted_from_the_level_that_was_set() {
+        let session = Session::new(Revision::LATEST);
+        let named = |name| Severity::named(name).unwrap();
+        assert!(!session.wants_log(named("emergency")));
+        session.set_log_level(Some(named("warning")));
+        assert!(session.wants_log(named("error")) && session.wants_log(named("warning")));
+        assert!(!session.wants_log(named("notice")));
+    }
+}

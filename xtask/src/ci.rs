@@ -50,7 +50,7 @@ fn feature_sets(workspace: &Workspace) -> Vec<(String, Vec<String>)> {
 
 /// Advisories are left out: they come from a repository, not from a package registry, and change daily.
 fn deny(workspace: &Workspace) -> Result<()> {
-    if !process::exists("cargo-deny") {
+    if !process::succeeds(workspace.cargo().args(["deny", "--version"])) {
         bail!(
             "`cargo deny` is missing; install it: cargo install cargo-deny --locked --version {DENY_VERSION}"
         );

@@ -2,7 +2,6 @@
 
 use std::{
     fmt::Write as _,
-    io,
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
@@ -48,15 +47,14 @@ pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<bool> {
     }
 }
 
-/// Whether a program is there and answers `--version`.
-pub(crate) fn exists(program: &str) -> bool {
-    let probe = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    !matches!(probe, Err(e) if e.kind() == io::ErrorKind::NotFound)
+/// Whether a command, run in silence, exits with zero.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 /// Fails with the way to get the program when it is missing.
 pub(crate) fn require(program: &str, install: &str) -> Result<()> {
-    if exists(program) {
+    if succeeds(Command::new(program).arg("--version")) {
         return Ok(());
     }
     bail!("`{program}` is missing; install it: {install}")

@@ -146,12 +146,20 @@ impl Suite {
 }
 
 fn report(scenarios: &[Scenario]) -> usize {
-    let mut table = Table::new(["scenario", "scored", "passed", "failed", "warnings", "verdict"]);
+    let mut table = Table::new(["scenario", "scored", "passed", "failed", "warnings", "skipped", "verdict"]);
     for s in scenarios {
         let scored = if s.scored { "yes" } else { "no" };
-        let counts = [s.passed, s.failed, s.warnings].map(|n| n.to_string());
-        let [passed, failed, warnings] = counts;
-        table.row([s.name.clone(), scored.into(), passed, failed, warnings, s.verdict().to_string()]);
+        let counts = [s.passed, s.failed, s.warnings, s.skipped].map(|n| n.to_string());
+        let [passed, failed, warnings, skipped] = counts;
+        table.row([
+            s.name.clone(),
+            scored.into(),
+            passed,
+            failed,
+            warnings,
+            skipped,
+            s.verdict().to_string(),
+        ]);
     }
     print!("{table}");
     for s in scenarios.iter().filter(|s| s.verdict() == Verdict::Failed) {

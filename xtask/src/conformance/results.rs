@@ -25,7 +25,8 @@ pub(super) struct Scenario {
     pub(super) passed: usize,
     pub(super) failed: usize,
     pub(super) warnings: usize,
-    skipped: usize,
+    /// Checks that nothing called for.
+    pub(super) skipped: usize,
     excused: bool,
     pub(super) faults: Vec<String>,
 }

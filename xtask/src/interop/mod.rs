@@ -2,7 +2,9 @@
 //!
 //! Ours are two examples. `everything stdio` and `everything http PORT` serve the fixtures of the conformance suite,
 //! the latter at `/mcp` for both eras and at `/sse` and `/message` for the oldest. `interop TRANSPORT ERA TARGET…` is a
-//! client; like the clients of others it prints a line of JSON for each check it makes.
+//! client; like the clients of others it prints a line of JSON for each check it makes. It checks the fixtures where the
+//! server lists them, and otherwise calls what is there: `echo`, or `list_allowed_directories`. A leg counts only if it
+//! reports `tools/list` and `tools/call`.
 
 mod leg;
 mod peers;

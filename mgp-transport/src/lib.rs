@@ -4,6 +4,10 @@ mod accept;
 mod driver;
 pub mod era;
 mod limits;
+pub mod memory;
+pub mod mrtr;
+#[cfg(all(unix, feature = "stdio"))]
+pub mod stdio;
 
 pub use accept::Accept;
 pub use driver::{Connection, Wire, connect};

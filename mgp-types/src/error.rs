@@ -147,6 +147,12 @@ impl Error {
         self
     }
 
+    /// The error without recovery advice, for a peer that does not speak MGP.
+    pub fn without_recovery(mut self) -> Self {
+        self.0.recovery = None;
+        self
+    }
+
     /// The error with the cause behind it, for logs; it never goes to the peer.
     pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));

@@ -2,6 +2,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::json::RawJson;
+use crate::mcp::CacheScope;
 use crate::{Error, Extensions};
 
 /// The answer to a call.
@@ -42,33 +43,13 @@ pub enum Shape {
 }
 
 /// How long a result may be kept, and by whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
 pub struct CacheHint {
     /// For how many milliseconds.
     pub ttl_ms: u64,
     /// By whom.
     pub scope: CacheScope,
-}
-
-/// Who may keep a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum CacheScope {
-    /// Anybody.
-    Public,
-    /// Only whoever has the same authorization.
-    Private,
-}
-
-impl CacheScope {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Private => "private",
-        }
-    }
 }
 
 impl Response {

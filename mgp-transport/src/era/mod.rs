@@ -1,5 +1,12 @@
 //! The two eras of MCP: sessions until 2025-11-25, requests that describe themselves from 2026-07-28.
+//!
+//! Only this module knows which era a request belongs to. Everything above reads
+//! [`Context::session`](mgp_types::Context::session).
 
+mod refused;
+mod server;
 mod subscription;
 
+pub use self::refused::EnvelopeRefused;
+pub use self::server::{ServerEra, ServerEraFuture, ServerIdentity, VersionMismatch};
 pub use self::subscription::tag_subscription;

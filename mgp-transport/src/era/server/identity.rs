@@ -1,0 +1,116 @@
+use bytes::Bytes;
+use mgp_types::mcp::{self, ForRevision, Implementation, meta::key};
+use mgp_types::mgp::Offer;
+use mgp_types::{CacheHint, RawJson, Revision, json};
+
+/// What a server is on every connection: its name, the revisions it serves, and what of MGP it offers.
+#[derive(Debug)]
+pub struct ServerIdentity {
+    info: Implementation,
+    revisions: Vec<Revision>,
+    mgp: Option<Offer>,
+    mismatch: VersionMismatch,
+    stamp: Bytes,
+    uncached_stamp: Bytes,
+}
+
+/// What a session is offered that asks for a revision the server does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::exhaustive_enums, reason = "the specification knows these two answers")]
+pub enum VersionMismatch {
+    /// The newest revision the server has.
+    #[default]
+    CounterOffer,
+    /// An error that names the revisions the server has.
+    Refuse,
+}
+
+impl ServerIdentity {
+    /// A server with this name that serves every revision and offers nothing of MGP.
+    pub fn new(info: Implementation) -> Self {
+        let server_info = RawJson::from_value(&info).unwrap_or_else(|_| RawJson::empty_object());
+        let mut stamp = br#""resultType":"complete","_meta":{""#.to_vec();
+        stamp.extend_from_slice(key::SERVER_INFO.as_bytes());
+        stamp.extend_from_slice(br#"":"#);
+        stamp.extend_from_slice(server_info.as_bytes());
+        stamp.push(b'}');
+        let mut uncached_stamp = stamp.clone();
+        uncached_stamp.extend_from_slice(br#","ttlMs":0,"cacheScope":"private""#);
+        Self {
+            info,
+            revisions: Revision::ALL.to_vec(),
+            mgp: None,
+            mismatch: VersionMismatch::default(),
+            stamp: stamp.into(),
+            uncached_stamp: uncached_stamp.into(),
+        }
+    }
+
+    /// Serves only these revisions.
+    #[must_use]
+    pub fn with_revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.revisions = revisions.into_iter().collect();
+        self.revisions.sort_unstable_by(|a, b| b.cmp(a));
+        self.revisions.dedup();
+        self
+    }
+
+    /// Offers MGP to clients that speak it.
+    #[must_use]
+    pub fn with_mgp(mut self, offer: Offer) -> Self {
+        self.mgp = Some(offer);
+        self
+    }
+
+    /// Answers a request for a revision the server does not have in this way.
+    #[must_use]
+    pub fn with_version_mismatch(mut self, mismatch: VersionMismatch) -> Self {
+        self.mismatch = mismatch;
+        self
+    }
+
+    /// The revisions served, newest first.
+    pub fn revisions(&self) -> &[Revision] {
+        &self.revisions
+    }
+
+    /// What of MGP is offered.
+    pub fn mgp(&self) -> Option<&Offer> {
+        self.mgp.as_ref()
+    }
+
+    pub(super) fn mismatch(&self) -> VersionMismatch {
+        self.mismatch
+    }
+
+    /// The name and version as `revision` writes them.
+    pub(super) fn info(&self, revision: Revision) -> RawJson {
+        RawJson::from_value(&self.info.clone().for_revision(revision)).unwrap_or_else(|_| RawJson::empty_object())
+    }
+
+    /// The revisions that `initialize` may agree on, newest first.
+    pub(super) fn session_revisions(&self) -> impl Iterator<Item = Revision> {
+        self.revisions.iter().copied().filter(|revision| !revision.is_stateless())
+    }
+
+    /// What every stateless result begins with.
+    pub(super) fn stamp(&self) -> Bytes {
+        self.stamp.clone()
+    }
+
+    /// What every stateless result begins with that may be kept.
+    pub(super) fn cacheable_stamp(&self, hint: Option<&CacheHint>) -> Bytes {
+        let Some(hint) = hint else { return self.uncached_stamp.clone() };
+        let mut stamp = self.stamp.to_vec();
+        stamp.extend_from_slice(br#","ttlMs":"#);
+        stamp.extend_from_slice(hint.ttl_ms.to_string().as_bytes());
+        stamp.extend_from_slice(br#","cacheScope":"#);
+        json::write_string(&mut stamp, hint.scope.as_str());
+        stamp.into()
+    }
+
+    /// The cache hint of a result that says nothing itself: nobody keeps it.
+    pub(super) fn no_cache() -> CacheHint {
+        CacheHint { ttl_ms: 0, scope: mcp::CacheScope::Private }
+    }
+}

@@ -1,0 +1,177 @@
+//! The server's side of the eras.
+
+mod identity;
+mod outgoing;
+mod session;
+mod stateless;
+#[cfg(test)]
+mod tests;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use mgp_types::{Error, Kind, Method, Outbox, Request, Response, RpcService, Session};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+pub use self::identity::{ServerIdentity, VersionMismatch};
+use self::session::Opened;
+use self::stateless::Described;
+
+/// Lets a server be one server in both eras. Sits outermost, behind the transport.
+///
+/// Inbound it writes `context.session`: agreed by `initialize` once per connection, or described by each
+/// request's `_meta`. The server behind it answers `server/discover` with its `capabilities` and
+/// `instructions`, and this layer makes the results of `initialize` and `server/discover` from that.
+/// Outbound it adds what the era requires of a result (`resultType`, `serverInfo`, cache hints) or takes it
+/// away, and puts errors in the peer's terms.
+///
+/// It refuses methods that the era does not have, sessions that were not opened, and requests that do not
+/// describe themselves. It answers `ping`. It does not allocate for a request whose `_meta` is that of the
+/// last one.
+#[derive(Debug, Clone)]
+pub struct ServerEra<S> {
+    inner: S,
+    identity: Arc<ServerIdentity>,
+    connection: Arc<Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    opened: Opened,
+    described: Described,
+}
+
+impl<S> ServerEra<S> {
+    /// The server `inner` on one connection, whose peer is reached through `outbox`.
+    ///
+    /// With a closed outbox the connection cannot hold a session, and every request has to describe itself.
+    pub fn new(inner: S, identity: Arc<ServerIdentity>, outbox: Outbox) -> Self {
+        let connection = Connection { opened: Opened::new(outbox), described: Described::default() };
+        Self { inner, identity, connection: Arc::new(connection) }
+    }
+
+    /// What the request becomes inside, and what its answer becomes outside.
+    fn admit(&self, request: &mut Request) -> Result<Admitted, Error> {
+        let Connection { opened, described } = &*self.connection;
+        if !opened.can_open() || described.is_stateless(&request.params) {
+            let session = described.session(&request.params, &self.identity)?;
+            session::stateless_has(&request.method)?;
+            let outgoing = match request.method == Method::DISCOVER {
+                true => Outgoing::Discovered,
+                false => Outgoing::Stamped { cacheable: outgoing::is_cacheable(&request.method) },
+            };
+            return Ok(Admitted::pass(request, session, outgoing));
+        }
+        if request.method == Method::PING && request.kind == Kind::Call {
+            return Ok(Admitted::Answered(Response::empty()));
+        }
+        if request.method == Method::INITIALIZE && request.kind == Kind::Call {
+            let session = opened.described(&request.params, &self.identity)?;
+            request.method = Method::DISCOVER;
+            return Ok(Admitted::pass(request, session, Outgoing::Initialized));
+        }
+        let session = opened.session()?;
+        session::session_has(&request.method)?;
+        Ok(Admitted::pass(request, session, Outgoing::Stripped))
+    }
+}
+
+enum Admitted {
+    Answered(Response),
+    Passed { session: Arc<Session>, outgoing: Outgoing },
+}
+
+impl Admitted {
+    fn pass(request: &mut Request, session: Arc<Session>, outgoing: Outgoing) -> Self {
+        request.context.session = Some(session.clone());
+        Self::Passed { session, outgoing }
+    }
+}
+
+/// What is done to the answer on its way out.
+#[derive(Debug, Clone, Copy)]
+enum Outgoing {
+    Initialized,
+    Discovered,
+    Stamped { cacheable: bool },
+    Stripped,
+}
+
+impl<S: RpcService> Service<Request> for ServerEra<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = ServerEraFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let is_call = request.kind == Kind::Call;
+        match self.admit(&mut request) {
+            Ok(Admitted::Passed { session, outgoing }) => ServerEraFuture::Passed {
+                future: self.inner.call(request),
+                session,
+                outgoing,
+                identity: self.identity.clone(),
+                connection: self.connection.clone(),
+            },
+            Ok(Admitted::Answered(response)) => ServerEraFuture::Answered { outcome: Some(Ok(response)) },
+            Err(error) if is_call => ServerEraFuture::Answered { outcome: Some(Err(error)) },
+            Err(error) => {
+                tracing::debug!(%error, method = %request.method, "ignoring a notification");
+                ServerEraFuture::Answered { outcome: Some(Ok(Response::empty())) }
+            }
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`ServerEra`].
+    #[project = Projected]
+    #[derive(Debug)]
+    pub enum ServerEraFuture<F> {
+        /// The layer answered itself.
+        #[doc(hidden)]
+        Answered { outcome: Option<Result<Response, Error>> },
+        /// The service behind the layer answers.
+        #[doc(hidden)]
+        Passed {
+            #[pin]
+            future: F,
+            session: Arc<Session>,
+            outgoing: Outgoing,
+            identity: Arc<ServerIdentity>,
+            connection: Arc<Connection>,
+        },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for ServerEraFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Answered { outcome } => {
+                Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
+            }
+            Projected::Passed { future, session, outgoing, identity, connection } => {
+                let response = match ready!(future.poll(cx)) {
+                    Ok(response) => response,
+                    Err(error) => return Poll::Ready(Err(outgoing::explain(error, session))),
+                };
+                Poll::Ready(match outgoing {
+                    Outgoing::Stripped => Ok(outgoing::strip(response)),
+                    Outgoing::Stamped { cacheable } => Ok(outgoing::stamp(response, *cacheable, identity)),
+                    Outgoing::Discovered => session::discovered(&response, identity)
+                        .map(|response| outgoing::stamp(response, true, identity)),
+                    Outgoing::Initialized => session::initialized(&response, session, identity)
+                        .inspect(|_| connection.opened.open(session.clone())),
+                })
+            }
+        }
+    }
+}

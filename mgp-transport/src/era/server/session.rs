@@ -1,0 +1,153 @@
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use mgp_types::mgp::Form;
+use mgp_types::{Error, Method, Object, Outbox, Params, RawJson, Response, Revision, Session, code};
+
+use super::stateless::{client_offer, negotiated};
+use super::{ServerIdentity, VersionMismatch};
+use crate::era::refused::refused;
+
+/// The session of one connection, once `initialize` has opened it.
+#[derive(Debug)]
+pub(super) struct Opened {
+    session: ArcSwapOption<Session>,
+    outbox: Outbox,
+}
+
+impl Opened {
+    pub(super) fn new(outbox: Outbox) -> Self {
+        Self { session: ArcSwapOption::empty(), outbox }
+    }
+
+    /// Whether the connection can hold a session: the peer has to be reachable for as long as it lasts.
+    pub(super) fn can_open(&self) -> bool {
+        self.outbox.is_open()
+    }
+
+    /// The session.
+    ///
+    /// # Errors
+    /// -32600 before `initialize`.
+    pub(super) fn session(&self) -> Result<Arc<Session>, Error> {
+        self.session.load_full().ok_or_else(|| Error::invalid_request("the session is not open: send `initialize` first"))
+    }
+
+    pub(super) fn open(&self, session: Arc<Session>) {
+        self.session.store(Some(session));
+    }
+
+    /// The session that an `initialize` request describes.
+    ///
+    /// # Errors
+    /// -32600 if there is one already, -32602 if something is missing or the revision is refused.
+    pub(super) fn described(&self, params: &Params, identity: &ServerIdentity) -> Result<Arc<Session>, Error> {
+        if self.session.load().is_some() {
+            return Err(Error::invalid_request("the session is open already"));
+        }
+        let requested = params.text("protocolVersion").ok_or_else(|| lacking("protocolVersion"))?;
+        let info = params.get("clientInfo").filter(RawJson::is_object).ok_or_else(|| lacking("clientInfo"))?;
+        let capabilities = params
+            .get("capabilities")
+            .and_then(|capabilities| Object::from_raw(&capabilities.detached()).ok())
+            .ok_or_else(|| lacking("capabilities"))?;
+        let mut session = Session::new(agreed(&requested, identity)?);
+        session.mgp = negotiated(&capabilities, identity.mgp());
+        session.capabilities = capabilities;
+        session.peer = Some(info.detached());
+        session.outbox = self.outbox.clone();
+        Ok(Arc::new(session))
+    }
+}
+
+/// The revision of a session for which `requested` was asked.
+fn agreed(requested: &str, identity: &ServerIdentity) -> Result<Revision, Error> {
+    let known = requested.parse().ok();
+    if let Some(same) = identity.session_revisions().find(|revision| Some(*revision) == known) {
+        return Ok(same);
+    }
+    match (identity.mismatch(), identity.session_revisions().next()) {
+        (VersionMismatch::CounterOffer, Some(newest)) => Ok(newest),
+        (VersionMismatch::Refuse, Some(_)) => {
+            Err(Error::unsupported_version(code::INVALID_PARAMS, requested, identity.revisions()))
+        }
+        (_, None) => {
+            let unsupported = code::UNSUPPORTED_PROTOCOL_VERSION;
+            Err(refused(Error::unsupported_version(unsupported, requested, identity.revisions())))
+        }
+    }
+}
+
+/// The result of `initialize`, from what the server answered about itself.
+pub(super) fn initialized(
+    described: &Response,
+    session: &Session,
+    identity: &ServerIdentity,
+) -> Result<Response, Error> {
+    let mut result = Object::from_raw(&described.to_raw())?;
+    let mut capabilities = take_capabilities(&mut result);
+    if let Some(answer) = client_offer(&session.capabilities).and_then(|theirs| identity.mgp()?.answer(&theirs)) {
+        answer.write(&mut capabilities, Form::SessionResult);
+    }
+    let mut opened = Object::new();
+    opened.set("protocolVersion", RawJson::from_value(session.revision.as_str()).unwrap_or_else(|_| RawJson::null()));
+    opened.set("capabilities", capabilities.to_raw());
+    opened.set("serverInfo", identity.info(session.revision));
+    for (name, value) in result.iter() {
+        opened.set(&name, value);
+    }
+    Ok(Response::plain(opened.to_raw()))
+}
+
+/// The result of `server/discover`, from what the server answered about itself.
+pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Result<Response, Error> {
+    let mut result = Object::from_raw(&described.to_raw())?;
+    let mut capabilities = take_capabilities(&mut result);
+    if let Some(offer) = identity.mgp() {
+        offer.write(&mut capabilities, Form::Stateless);
+    }
+    let names: Vec<_> = identity.revisions().iter().map(|revision| revision.as_str()).collect();
+    let mut discovered = Object::new();
+    discovered.set("supportedVersions", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
+    discovered.set("capabilities", capabilities.to_raw());
+    for (name, value) in result.iter() {
+        discovered.set(&name, value);
+    }
+    let mut response = Response::plain(discovered.to_raw());
+    response.context.cache.clone_from(&described.context.cache);
+    Ok(response)
+}
+
+fn take_capabilities(result: &mut Object) -> Object {
+    result.remove("capabilities").and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default()
+}
+
+fn lacking(member: &'static str) -> Error {
+    Error::invalid_params(format!("`initialize` needs `{member}`"))
+}
+
+/// Whether sessions have the method.
+pub(super) fn session_has(method: &Method) -> Result<(), Error> {
+    match method.as_str() {
+        "server/discover" => {
+            Err(refused(Error::invalid_params("`server/discover` needs a protocol version in `_meta`")))
+        }
+        "subscriptions/listen" | "tasks/update" => Err(Error::method_not_found(method)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the stateless era has the method.
+pub(super) fn stateless_has(method: &Method) -> Result<(), Error> {
+    match method.as_str() {
+        "initialize"
+        | "notifications/initialized"
+        | "ping"
+        | "logging/setLevel"
+        | "resources/subscribe"
+        | "resources/unsubscribe"
+        | "tasks/result"
+        | "tasks/list" => Err(Error::method_not_found(method)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,8 @@
+//! Requests that take several rounds: the server answers with questions, and the client asks again with
+//! the answers (2026-07-28).
+
+mod seal;
+mod server;
+
+pub use self::seal::{SealingKey, Unsealed};
+pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};

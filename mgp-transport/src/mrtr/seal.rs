@@ -1,0 +1,147 @@
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+
+/// Seals what a client keeps for the server, so that it can neither read nor change it.
+///
+/// Instances that answer for each other need the same key. After a change of keys, what the old one sealed
+/// stays readable for as long as it is [`with_previous`](Self::with_previous).
+#[derive(Clone)]
+pub struct SealingKey {
+    current: XChaCha20Poly1305,
+    previous: Option<XChaCha20Poly1305>,
+}
+
+/// Why something is not what this server sealed for this purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unsealed {
+    /// It was changed, sealed by another key, or sealed for something else.
+    #[error("the state is not one this server gave for this request")]
+    Forged,
+    /// Its time is over.
+    #[error("the state has expired")]
+    Expired,
+}
+
+impl SealingKey {
+    /// A key that only this process has.
+    ///
+    /// # Panics
+    /// The operating system gives no random bytes; nothing secure can be done then.
+    pub fn random() -> Self {
+        let mut key = [0; 32];
+        fill(&mut key);
+        Self::new(key)
+    }
+
+    /// The key made of these bytes.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self { current: XChaCha20Poly1305::new(&key.into()), previous: None }
+    }
+
+    /// Also opens what `previous` sealed.
+    #[must_use]
+    pub fn with_previous(mut self, previous: [u8; 32]) -> Self {
+        self.previous = Some(XChaCha20Poly1305::new(&previous.into()));
+        self
+    }
+
+    /// Seals `content` for `purpose`; it can be opened for this long.
+    pub fn seal(&self, content: &[u8], purpose: &[u8], ttl: Duration) -> String {
+        self.seal_until(content, purpose, millis(SystemTime::now() + ttl))
+    }
+
+    fn seal_until(&self, content: &[u8], purpose: &[u8], expiry: u64) -> String {
+        let mut nonce = [0; NONCE];
+        fill(&mut nonce);
+        let mut plain = expiry.to_be_bytes().to_vec();
+        plain.extend_from_slice(content);
+        let mut sealed = nonce.to_vec();
+        let payload = Payload { msg: &plain, aad: purpose };
+        let cipher = self.current.encrypt(&XNonce::from(nonce), payload);
+        sealed.extend(cipher.expect("encrypting less than 256 GiB into memory does not fail"));
+        URL_SAFE_NO_PAD.encode(sealed)
+    }
+
+    /// What was sealed for `purpose`.
+    ///
+    /// # Errors
+    /// It was not sealed by this key for this purpose, or its time is over.
+    pub fn open(&self, sealed: &str, purpose: &[u8]) -> Result<Vec<u8>, Unsealed> {
+        let sealed = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| Unsealed::Forged)?;
+        let (nonce, cipher) = sealed.split_first_chunk::<NONCE>().ok_or(Unsealed::Forged)?;
+        let nonce = XNonce::from(*nonce);
+        let open = |key: &XChaCha20Poly1305| key.decrypt(&nonce, Payload { msg: cipher, aad: purpose }).ok();
+        let plain = open(&self.current).or_else(|| open(self.previous.as_ref()?)).ok_or(Unsealed::Forged)?;
+        let (expiry, content) = plain.split_first_chunk::<8>().ok_or(Unsealed::Forged)?;
+        if millis(SystemTime::now()) > u64::from_be_bytes(*expiry) {
+            return Err(Unsealed::Expired);
+        }
+        Ok(content.to_vec())
+    }
+}
+
+impl fmt::Debug for SealingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SealingKey(***)")
+    }
+}
+
+fn fill(bytes: &mut [u8]) {
+    getrandom::fill(bytes).expect("the operating system gives random bytes");
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+const NONCE: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_was_sealed_opens_for_its_purpose_only() {
+        let key = SealingKey::random();
+        let sealed = key.seal(b"content", b"purpose", MINUTE);
+        assert_eq!(key.open(&sealed, b"purpose").unwrap(), b"content");
+        assert_eq!(key.open(&sealed, b"another"), Err(Unsealed::Forged));
+        assert_eq!(SealingKey::random().open(&sealed, b"purpose"), Err(Unsealed::Forged));
+    }
+
+    #[test]
+    fn a_change_of_any_byte_is_noticed() {
+        let key = SealingKey::random();
+        let sealed = key.seal(b"content", b"", MINUTE);
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            assert!(key.open(std::str::from_utf8(&changed).unwrap(), b"").is_err(), "byte {at}");
+        }
+        assert!(key.open(&(sealed + "-TAMPERED"), b"").is_err());
+        assert!(key.open("", b"").is_err());
+    }
+
+    #[test]
+    fn the_previous_key_still_opens() {
+        let old = SealingKey::new([1; 32]).seal(b"x", b"", MINUTE);
+        assert!(SealingKey::new([2; 32]).open(&old, b"").is_err());
+        assert!(SealingKey::new([2; 32]).with_previous([1; 32]).open(&old, b"").is_ok());
+    }
+
+    #[test]
+    fn time_runs_out() {
+        let key = SealingKey::random();
+        let sealed = key.seal_until(b"x", b"", 1);
+        assert_eq!(key.open(&sealed, b""), Err(Unsealed::Expired));
+    }
+}

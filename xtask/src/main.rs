@@ -1,2 +1,77 @@
-//! placeholder
-fn main() {}
+//! The chores of the workspace, one subcommand each.
+//!
+//! ```text
+//! cargo xtask ci            what a change must pass
+//! cargo xtask tidy          crate graph, docs, file sizes, forbidden words
+//! cargo xtask ledger        which requirements no test covers
+//! cargo xtask conformance   the official MCP conformance suite, server and client
+//! cargo xtask interop       other SDKs against ours, in both directions
+//! cargo xtask bench         speed beside rmcp and a hand-written floor
+//! ```
+
+#![expect(clippy::print_stdout, reason = "the output of a chore is what it is run for")]
+#![expect(clippy::disallowed_types, reason = "a chore measures the wall clock and has no runtime to pause")]
+
+mod bench;
+mod ci;
+mod conformance;
+mod interop;
+mod ledger;
+mod node;
+mod process;
+mod python;
+mod table;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The chores of the MGP workspace", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Format, lints, docs, each feature alone, licences, tidy
+    Ci,
+    /// Crate graph, crate docs, file sizes, forbidden words
+    Tidy,
+    /// Requirements of docs/ledger.csv that no test covers
+    Ledger(ledger::Args),
+    /// The official MCP conformance suite against our examples
+    Conformance(conformance::Args),
+    /// Other SDKs against ours, in both directions
+    Interop(interop::Args),
+    /// Speed beside rmcp and a hand-written floor
+    Bench(bench::Args),
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<()> {
+    let workspace = Workspace::load()?;
+    match chore {
+        Chore::Ci => ci::run(&workspace),
+        Chore::Tidy => tidy::run(&workspace),
+        Chore::Ledger(args) => ledger::run(&workspace, &args),
+        Chore::Conformance(args) => conformance::run(&workspace, &args),
+        Chore::Interop(args) => interop::run(&workspace, &args),
+        Chore::Bench(args) => bench::run(&workspace, &args),
+    }
+}

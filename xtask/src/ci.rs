@@ -1,0 +1,70 @@
+//! `cargo xtask ci`: everything but the tests that a change must pass, stopping at the first failure.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{process, tidy, workspace::Workspace};
+
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let started = Instant::now();
+    step("format", || process::run(workspace.cargo().args(["fmt", "--all", "--check"])))?;
+    step("tidy", || tidy::run(workspace))?;
+    step("lints", || {
+        let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        process::run(workspace.cargo().args(clippy))
+    })?;
+    step("docs", || {
+        let doc = ["doc", "--quiet", "--no-deps", "--workspace"];
+        process::run(workspace.cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    for (name, arguments) in feature_sets(workspace) {
+        step(&name, || process::run(workspace.cargo().args(["check", "--quiet"]).args(&arguments)))?;
+    }
+    step("licences", || deny(workspace))?;
+    println!("all of it in {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let started = Instant::now();
+    work().with_context(|| format!("step `{name}` failed"))?;
+    println!("{:6.1} s  {name}", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Each crate with none of its features, and with each of them alone: features only ever add.
+fn feature_sets(workspace: &Workspace) -> Vec<(String, Vec<String>)> {
+    let mut sets = Vec::new();
+    for package in workspace.members() {
+        let alone = |feature: &str| {
+            ["-p", &package.name, "--no-default-features", "--features", feature].map(String::from).to_vec()
+        };
+        sets.push((format!("{} without features", package.name), alone("")));
+        for feature in package.features.keys().filter(|f| *f != "default") {
+            sets.push((format!("{} with `{feature}` alone", package.name), alone(feature)));
+        }
+    }
+    sets
+}
+
+/// Advisories are left out: they come from a repository, not from a package registry, and change daily.
+fn deny(workspace: &Workspace) -> Result<()> {
+    if !process::succeeds(workspace.cargo().args(["deny", "--version"])) {
+        bail!(
+            "`cargo deny` is missing; install it: cargo install cargo-deny --locked --version {DENY_VERSION}"
+        );
+    }
+    process::run(workspace.cargo().args([
+        "deny",
+        "--log-level",
+        "error",
+        "check",
+        "licenses",
+        "bans",
+        "sources",
+    ]))
+}
+
+/// The version that `.ci/run` installs.
+const DENY_VERSION: &str = "0.20.2";

@@ -1,0 +1,223 @@
+//! `cargo xtask interop`: other SDKs against ours, both ways, over every transport they have and in both eras.
+//!
+//! Ours are two examples. `everything stdio` and `everything http PORT` serve the fixtures of the conformance suite,
+//! the latter at `/mcp` for both eras and at `/sse` and `/message` for the oldest. `interop TRANSPORT ERA TARGET…` is a
+//! client; like the clients of others it prints a line of JSON for each check it makes. It checks the fixtures where the
+//! server lists them, and otherwise calls what is there: `echo`, or `list_allowed_directories`. A leg counts only if it
+//! reports `tools/list` and `tools/call`.
+
+mod leg;
+mod peers;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::{
+    process::{self, Background},
+    table::Table,
+    workspace::Workspace,
+};
+use leg::{Checks, Target};
+use peers::{Direction, PEERS, Peer, Tools, Transport};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only this peer
+    #[arg(long)]
+    peer: Option<String>,
+    /// Keep the logs of what passed, too
+    #[arg(long)]
+    keep: bool,
+    /// A program in the place of our example `everything`
+    #[arg(long, value_name = "PROGRAM")]
+    server: Option<PathBuf>,
+    /// A program in the place of our example `interop`
+    #[arg(long, value_name = "PROGRAM")]
+    client: Option<PathBuf>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let wanted = |name: &str| args.peer.as_deref().is_none_or(|peer| peer == name);
+    let peers: Vec<_> = PEERS.iter().filter(|p| wanted(p.name)).collect();
+    if peers.is_empty() && !wanted(RMCP) {
+        let names: Vec<_> = PEERS.iter().map(|p| p.name).chain([RMCP]).collect();
+        bail!("no such peer; there are {}", names.join(", "));
+    }
+
+    let mut report = Report::new();
+    if !peers.is_empty() {
+        let server = match &args.server {
+            Some(program) => program.clone(),
+            None => workspace.build_example("mgp-server-sdk", "everything")?,
+        };
+        let client = match &args.client {
+            Some(program) => program.clone(),
+            None => workspace.build_example("mgp-client-sdk", "interop")?,
+        };
+        let folder = workspace.target.join("interop");
+        let tools = Tools::install(&folder, &workspace.root.join("xtask/interop"), &peers)?;
+        let legs = Legs { tools, logs: folder.join("logs"), server, client, keep: args.keep };
+        legs.run(&peers, &mut report)?;
+    }
+    if wanted(RMCP) && args.server.is_none() && args.client.is_none() {
+        rmcp(workspace, &mut report);
+    }
+    report.finish()
+}
+
+/// What the legs need: the programs of both sides and a place for their output.
+struct Legs {
+    tools: Tools,
+    logs: PathBuf,
+    server: PathBuf,
+    client: PathBuf,
+    keep: bool,
+}
+
+impl Legs {
+    fn run(&self, peers: &[&Peer], report: &mut Report) -> Result<()> {
+        if self.logs.exists() {
+            fs::remove_dir_all(&self.logs)?;
+        }
+        fs::create_dir_all(&self.logs)?;
+        let port = process::free_port()?;
+        let mut everything = Command::new(&self.server);
+        everything.args(["http", &port.to_string()]);
+        let _ours = Background::start(&mut everything, port, &self.logs.join("everything.log"))?;
+        for peer in peers {
+            for route in peer.client {
+                let target = match route.transport {
+                    Transport::Stdio => Target::program(&self.server, &["stdio"]),
+                    Transport::Http | Transport::Sse => Target::url(route.transport, port),
+                };
+                for era in route.eras {
+                    let log = self.log(peer, Direction::TheirClient, route.transport, era);
+                    let checks = peer.client_checks(&self.tools, route.transport, era, &target, &log);
+                    self.note(report, peer, Direction::TheirClient, route.transport, era, checks, &log)?;
+                }
+            }
+            for route in peer.server {
+                self.serve(peer, route, report)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts their server once for all eras and sends our client to it.
+    fn serve(&self, peer: &Peer, route: &peers::Route, report: &mut Report) -> Result<()> {
+        let port = process::free_port()?;
+        let mut command = peer.server_command(&self.tools, route.transport, port);
+        let started = match route.transport {
+            Transport::Stdio => Ok(None),
+            Transport::Http | Transport::Sse => {
+                let log = self.logs.join(format!("{}-{}-server.log", peer.name, route.transport));
+                Background::start(&mut command, port, &log).map(Some)
+            }
+        };
+        for era in route.eras {
+            let log = self.log(peer, Direction::TheirServer, route.transport, era);
+            let checks = match &started {
+                Err(error) => Err(anyhow::anyhow!("{error:#}")),
+                Ok(None) => self.ours(route.transport, era, &Target::command(&command), &log),
+                Ok(Some(_)) => self.ours(route.transport, era, &Target::url(route.transport, port), &log),
+            };
+            self.note(report, peer, Direction::TheirServer, route.transport, era, checks, &log)?;
+        }
+        Ok(())
+    }
+
+    fn ours(&self, transport: Transport, era: &str, target: &Target, log: &Path) -> Result<Checks> {
+        let mut command = Command::new(&self.client);
+        command.args([transport.word(), era]).args(target.arguments());
+        leg::run(&mut command, log)
+    }
+
+    fn log(&self, peer: &Peer, direction: Direction, transport: Transport, era: &str) -> PathBuf {
+        self.logs.join(format!("{}-{}-{transport}-{era}.log", peer.name, direction.word()))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "these are the columns of the table")]
+    fn note(
+        &self,
+        report: &mut Report,
+        peer: &Peer,
+        direction: Direction,
+        transport: Transport,
+        era: &str,
+        checks: Result<Checks>,
+        log: &Path,
+    ) -> Result<()> {
+        let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
+        let checks = checks.without(peer.lacks(direction, transport, era));
+        if checks.failed.is_empty() && !self.keep && log.exists() {
+            fs::remove_file(log)?;
+        }
+        report.row(peer.name, direction.title(), transport.word(), era, &checks);
+        for fault in &checks.failed {
+            println!("    {fault}");
+        }
+        if !checks.failed.is_empty() {
+            println!("    see {}", log.display());
+        }
+        Ok(())
+    }
+}
+
+/// rmcp needs no process of its own: it is a dev-dependency of our SDKs, and `tests/rmcp.rs` of each is an ordinary
+/// test that `cargo test --workspace` runs as well. Here the two stand in the table beside the other peers.
+fn rmcp(workspace: &Workspace, report: &mut Report) {
+    let sides = [("mgp-server-sdk", Direction::TheirClient), ("mgp-client-sdk", Direction::TheirServer)];
+    for (package, direction) in sides {
+        let test = ["test", "--quiet", "-p", package, "--test", "rmcp"];
+        let outcome = workspace
+            .require_member(package)
+            .and_then(|_| process::run(workspace.cargo().args(test)))
+            .map_or_else(|error| Checks::broken(&format!("{error:#}")), |()| Checks::passed("tests/rmcp.rs"));
+        report.row(RMCP, direction.title(), "all", "all", &outcome);
+        for fault in &outcome.failed {
+            println!("    {fault}");
+        }
+    }
+}
+
+struct Report {
+    table: Table,
+    failed: usize,
+}
+
+impl Report {
+    fn new() -> Self {
+        Self {
+            table: Table::new(["peer", "direction", "transport", "era", "passed", "failed", "lacking"]),
+            failed: 0,
+        }
+    }
+
+    fn row(&mut self, peer: &str, direction: &str, transport: &str, era: &str, checks: &Checks) {
+        let verdict = if checks.failed.is_empty() { "ok" } else { "FAILED" };
+        println!("{peer:12} {direction:12} {transport:5} {era:6} {verdict}");
+        self.failed += usize::from(!checks.failed.is_empty());
+        self.table.row([
+            peer.into(),
+            direction.into(),
+            transport.into(),
+            era.into(),
+            checks.passed.len().to_string(),
+            checks.failed.len().to_string(),
+            checks.lacking.join(", "),
+        ]);
+    }
+
+    fn finish(self) -> Result<()> {
+        print!("\n{}", self.table);
+        ensure!(self.failed == 0, "{} legs failed", self.failed);
+        Ok(())
+    }
+}
+
+const RMCP: &str = "rmcp";

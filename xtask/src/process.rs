@@ -1,0 +1,120 @@
+//! Running other programs, and saying clearly when one is missing or fails.
+
+use std::{
+    fmt::Write as _,
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+/// Runs a command with the terminal as its output; fails unless it exits with zero.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| cannot_start(command))?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", line(command));
+    }
+    Ok(())
+}
+
+/// Runs a command and returns what it wrote to its output; its errors go to the terminal.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let out = command.stderr(Stdio::inherit()).output().with_context(|| cannot_start(command))?;
+    if !out.status.success() {
+        bail!("`{}` ended with {}", line(command), out.status);
+    }
+    String::from_utf8(out.stdout)
+        .with_context(|| format!("`{}` wrote bytes that are not UTF-8", line(command)))
+}
+
+/// Runs a command and returns whether it ended with zero, and in time; a late one is stopped.
+pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<bool> {
+    let mut child = command.spawn().with_context(|| cannot_start(command))?;
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether a command, run in silence, exits with zero.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// Fails with the way to get the program when it is missing.
+pub(crate) fn require(program: &str, install: &str) -> Result<()> {
+    if succeeds(Command::new(program).arg("--version")) {
+        return Ok(());
+    }
+    bail!("`{program}` is missing; install it: {install}")
+}
+
+/// The command as one would type it.
+pub(crate) fn line(command: &Command) -> String {
+    let mut line = command.get_program().to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        let _ = write!(line, " {}", argument.to_string_lossy());
+    }
+    line
+}
+
+fn cannot_start(command: &Command) -> String {
+    format!("cannot start `{}`", line(command))
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0)).context("no free port on 127.0.0.1")?.local_addr()?.port())
+}
+
+/// A server in the background that ends with this value.
+#[derive(Debug)]
+pub(crate) struct Background {
+    child: Child,
+}
+
+impl Background {
+    /// Starts the server with its output in `log` and waits until its port accepts a connection.
+    pub(crate) fn start(command: &mut Command, port: u16, log: &Path) -> Result<Self> {
+        let file = std::fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .spawn()
+            .with_context(|| cannot_start(command))?;
+        let mut server = Self { child };
+        let deadline = Instant::now() + START_LIMIT;
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if let Some(status) = server.child.try_wait()? {
+                bail!("`{}` ended with {status} before it listened; see {}", line(command), log.display());
+            }
+            if Instant::now() > deadline {
+                bail!("`{}` does not listen on port {port}; see {}", line(command), log.display());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing left to stop.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const START_LIMIT: Duration = Duration::from_secs(30);

@@ -1,0 +1,20 @@
+//! `cargo xtask tidy`: what the compiler does not check. It reports every fault it finds, not only the first.
+
+mod crates;
+mod sources;
+
+use anyhow::{Result, bail};
+
+use crate::workspace::Workspace;
+
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let mut faults = crates::faults(workspace)?;
+    faults.extend(sources::faults(workspace)?);
+    for fault in &faults {
+        println!("{fault}");
+    }
+    match faults.len() {
+        0 => Ok(()),
+        count => bail!("the tree is not tidy: {count} faults"),
+    }
+}

@@ -1,0 +1,116 @@
+//! What `cargo metadata` and the file tree say about the workspace.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::process;
+
+/// The workspace as `cargo metadata` describes it.
+#[derive(Deserialize)]
+pub(crate) struct Workspace {
+    packages: Vec<Package>,
+    #[serde(rename = "workspace_root")]
+    pub(crate) root: PathBuf,
+    #[serde(rename = "target_directory")]
+    pub(crate) target: PathBuf,
+}
+
+/// A crate of this workspace.
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) features: BTreeMap<String, Vec<String>>,
+}
+
+/// An arrow of the dependency graph, as the manifest declares it.
+#[derive(Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// `dev`, `build`, or nothing for a normal one.
+    pub(crate) kind: Option<String>,
+}
+
+impl Workspace {
+    /// Asks cargo, from the folder of this crate upwards.
+    pub(crate) fn load() -> Result<Self> {
+        let json = process::output(
+            Command::new(env!("CARGO"))
+                .args(["metadata", "--format-version", "1", "--no-deps"])
+                .current_dir(env!("CARGO_MANIFEST_DIR")),
+        )?;
+        serde_json::from_str(&json).context("cargo metadata wrote JSON of an unknown form")
+    }
+
+    /// The crates of this workspace, by name.
+    pub(crate) fn members(&self) -> Vec<&Package> {
+        let mut members: Vec<_> = self.packages.iter().collect();
+        members.sort_by(|a, b| a.name.cmp(&b.name));
+        members
+    }
+
+    /// Fails when a crate is not there yet.
+    pub(crate) fn require_member(&self, name: &str) -> Result<&Package> {
+        self.members().into_iter().find(|p| p.name == name).with_context(|| {
+            format!("the workspace has no crate `{name}` yet: this chore needs its examples")
+        })
+    }
+
+    /// A command `cargo` that runs at the root.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(&self.root);
+        cargo
+    }
+
+    /// Builds an example in release mode and returns its path.
+    pub(crate) fn build_example(&self, package: &str, example: &str) -> Result<PathBuf> {
+        self.require_member(package)?;
+        process::run(self.cargo().args(["build", "--release", "-p", package, "--example", example]))?;
+        Ok(self.target.join("release/examples").join(example))
+    }
+
+    /// Every file that belongs to the project, relative to the root, in a stable order.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        walk(&self.root, &self.target, &mut found)?;
+        let mut files: Vec<_> =
+            found.iter().filter_map(|f| f.strip_prefix(&self.root).ok()).map(Path::to_path_buf).collect();
+        files.sort();
+        Ok(files)
+    }
+}
+
+impl Package {
+    /// The folder that holds the manifest.
+    pub(crate) fn folder(&self) -> &Path {
+        self.manifest_path.parent().expect("a manifest lies in a folder")
+    }
+}
+
+/// Skips what no one wrote: version control and whatever a tool marked as a cache.
+fn walk(folder: &Path, target: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        let skipped = entry.file_name() == ".git" || path == target || path.join("CACHEDIR.TAG").exists();
+        if skipped {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            walk(&path, target, found)?;
+        } else {
+            found.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,6 +1,7 @@
 //! Transports of MGP and MCP.
 
 mod accept;
+mod catch_panic;
 mod driver;
 pub mod era;
 mod limits;
@@ -10,5 +11,6 @@ pub mod mrtr;
 pub mod stdio;
 
 pub use accept::Accept;
+pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::ConnectionLimits;

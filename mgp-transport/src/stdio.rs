@@ -106,7 +106,11 @@ fn socket(descriptor: OwnedFd) -> io::Result<UnixStream> {
 }
 
 impl AsyncRead for Input {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match &mut self.0 {
             Source::Pipe(pipe) => Pin::new(pipe).poll_read(cx, buf),
             Source::Socket(socket) => Pin::new(socket).poll_read(cx, buf),

@@ -52,7 +52,8 @@ async fn depth_bombs_are_refused() {
 #[tokio::test]
 async fn a_line_that_is_too_long_is_refused_and_skipped() {
     let mut peer = Peer::in_session(&server()).await;
-    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(5 << 20));
+    let long =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(5 << 20));
     let answer = peer.round_trip(&long).await;
     assert!(answer.contains(r#""code":-32600"#) && answer.contains("longer"), "{answer}");
     peer.is_quiet().await;
@@ -129,9 +130,8 @@ async fn answers_nobody_waits_for_are_ignored() {
 #[tokio::test]
 async fn the_second_of_two_answers_is_ignored() {
     let mut peer = Peer::in_session(&server()).await;
-    let asked = peer
-        .round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}"#)
-        .await;
+    let asked =
+        peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}"#).await;
     assert!(asked.contains("elicitation/create"), "{asked}");
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#;
     assert!(peer.round_trip(answer).await.contains(r#""action":"decline""#));
@@ -195,4 +195,13 @@ async fn a_peer_that_never_reads_is_given_up() {
     let error = connection.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("does not read"), "{error}");
     flood.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_panic_before_the_first_await_leaves_the_connection_alive() {
+    let accept = |_: mgp_types::Outbox| support::Panics;
+    let mut peer = Peer::of(&accept);
+    let answer = peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await;
+    assert!(answer.contains(r#""code":-32603"#), "{answer}");
+    peer.is_quiet().await;
 }

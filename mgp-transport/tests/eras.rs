@@ -39,7 +39,8 @@ async fn an_unknown_revision_gets_the_newest_or_a_refusal() {
         let answer = peer.round_trip(&initialize(requested, "{}")).await;
         assert!(answer.contains(r#""protocolVersion":"2025-11-25""#), "{answer}");
     }
-    let old = || identity().with_revisions([Revision::V2024_11_05]).with_version_mismatch(VersionMismatch::Refuse);
+    let old =
+        || identity().with_revisions([Revision::V2024_11_05]).with_version_mismatch(VersionMismatch::Refuse);
     let mut peer = Peer::of(&server_with(old()));
     let answer = peer.round_trip(&initialize("1.0.0", "{}")).await;
     assert_eq!(
@@ -53,7 +54,10 @@ async fn an_unknown_revision_gets_the_newest_or_a_refusal() {
 async fn a_server_without_sessions_names_its_revisions() {
     let mut peer = Peer::of(&server_with(identity().with_revisions([Revision::V2026_07_28])));
     let answer = peer.round_trip(&initialize("2025-11-25", "{}")).await;
-    assert!(answer.contains(r#""code":-32022"#) && answer.contains(r#""supported":["2026-07-28"]"#), "{answer}");
+    assert!(
+        answer.contains(r#""code":-32022"#) && answer.contains(r#""supported":["2026-07-28"]"#),
+        "{answer}"
+    );
 }
 
 // covers: BASE-07, BASE-15
@@ -109,8 +113,14 @@ async fn stateless_requests_are_answered_with_what_their_era_requires() {
         r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"stub","version":"1.0.0"}},"content":[],"structuredContent":{"a":1.0}}}"#
     );
     let discover = peer.round_trip(&stateless(3, "server/discover", "")).await;
-    assert!(discover.contains(r#""supportedVersions":["2026-07-28","2025-11-25","2025-06-18""#), "{discover}");
-    assert!(discover.contains(r#""instructions":"be kind""#) && discover.contains(r#""ttlMs":0"#), "{discover}");
+    assert!(
+        discover.contains(r#""supportedVersions":["2026-07-28","2025-11-25","2025-06-18""#),
+        "{discover}"
+    );
+    assert!(
+        discover.contains(r#""instructions":"be kind""#) && discover.contains(r#""ttlMs":0"#),
+        "{discover}"
+    );
 }
 
 #[tokio::test]
@@ -150,7 +160,14 @@ async fn requests_that_do_not_describe_themselves_are_refused() {
 #[tokio::test]
 async fn methods_of_the_other_era_do_not_exist() {
     let mut peer = Peer::in_session(&server()).await;
-    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/list"] {
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/list",
+    ] {
         let answer = peer.round_trip(&stateless(1, method, "")).await;
         assert!(answer.contains(r#""code":-32601"#), "{method}: {answer}");
     }
@@ -171,7 +188,8 @@ async fn both_eras_live_on_one_connection() {
 #[tokio::test]
 async fn a_question_is_pushed_in_a_session() {
     let mut peer = Peer::in_session(&server()).await;
-    let asked = peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}"#).await;
+    let asked =
+        peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}"#).await;
     assert_eq!(
         asked,
         r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object"}}}"#
@@ -191,11 +209,14 @@ async fn a_question_is_a_result_without_a_session() {
     assert!(asked.contains(r#""resultType":"input_required""#) && asked.contains(question), "{asked}");
     let state = asked.split(r#""requestState":""#).nth(1).unwrap().split('"').next().unwrap();
 
-    let members = format!(r#""name":"ask","inputResponses":{{"who":{{"action":"accept"}}}},"requestState":"{state}""#);
+    let members =
+        format!(r#""name":"ask","inputResponses":{{"who":{{"action":"accept"}}}},"requestState":"{state}""#);
     let answer = peer.round_trip(&stateless(2, "tools/call", &members)).await;
     assert!(answer.contains(r#""structuredContent":{"action":"accept"}"#), "{answer}");
 
-    for (from, to) in [(state, format!("{state}-TAMPERED")), (r#""name":"ask""#, r#""name":"ask","x":1"#.to_owned())] {
+    for (from, to) in
+        [(state, format!("{state}-TAMPERED")), (r#""name":"ask""#, r#""name":"ask","x":1"#.to_owned())]
+    {
         let forged = peer.round_trip(&stateless(3, "tools/call", &members.replace(from, &to))).await;
         assert!(forged.contains(r#""code":-32602"#), "{forged}");
     }
@@ -218,7 +239,10 @@ async fn a_question_the_client_cannot_answer_is_an_error() {
 #[tokio::test]
 async fn notifications_of_a_request_come_before_its_answer() {
     for (line, answered) in [
-        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"notify"}}"#.to_owned(), r#""id":7"#),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"notify"}}"#.to_owned(),
+            r#""id":7"#,
+        ),
         (stateless(7, "tools/call", r#""name":"notify""#), r#""id":7"#),
     ] {
         let mut peer = Peer::in_session(&server()).await;
@@ -277,10 +301,17 @@ async fn mgp_is_agreed_on_in_both_eras() {
     assert!(answer.contains(r#""mgp":{"version":"0.2.0","extensions":["audit"]}"#), "{answer}");
     assert!(answer.contains(r#""extensions":{"dev.cloto/mgp":{"version":"0.2.0","extensions":["audit"]}}"#));
     let refused = peer.round_trip(r#"{"jsonrpc":"2.0","id":2,"method":"test/refuse"}"#).await;
-    assert!(refused.contains(r#""code":3000"#) && refused.contains(r#""_mgp":{"category":"resource""#), "{refused}");
+    assert!(
+        refused.contains(r#""code":3000"#) && refused.contains(r#""_mgp":{"category":"resource""#),
+        "{refused}"
+    );
 
     let discover = peer.round_trip(&stateless(3, "server/discover", "")).await;
-    assert!(discover.contains(r#""extensions":{"dev.cloto/mgp":{"version":"0.2.0","extensions":["security","audit"]}}"#));
+    assert!(
+        discover.contains(
+            r#""extensions":{"dev.cloto/mgp":{"version":"0.2.0","extensions":["security","audit"]}}"#
+        )
+    );
     let line = stateless(4, "test/refuse", "");
     assert!(peer.round_trip(&line).await.contains(r#""code":-32603"#));
     let theirs = r#"{"extensions":{"dev.cloto/mgp":{"version":"0.2.0","extensions":["audit"]}}}"#;

@@ -66,8 +66,8 @@ fn missing_capability(session: &Session, method: &Method, params: &Object) -> Op
             Some("url") => (!can(&["elicitation", "url"])).then_some(r#"{"elicitation":{"url":{}}}"#),
             // An empty object declares forms, for peers older than the choice.
             _ => {
-                let forms = can(&["elicitation", "form"])
-                    || (can(&["elicitation"]) && !can(&["elicitation", "url"]));
+                let forms =
+                    can(&["elicitation", "form"]) || (can(&["elicitation"]) && !can(&["elicitation", "url"]));
                 (!forms).then_some(r#"{"elicitation":{"form":{}}}"#)
             }
         },

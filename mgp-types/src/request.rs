@@ -57,8 +57,9 @@ impl Request {
     /// # Errors
     /// `params` cannot be written as a JSON object.
     pub fn with_body<T: Serialize>(method: impl Into<Method>, params: &T) -> Result<Self, Error> {
-        let params = Object::from_value(params)
-            .map_err(|error| Error::invalid_params("the parameters are not a JSON object").with_source(error))?;
+        let params = Object::from_value(params).map_err(|error| {
+            Error::invalid_params("the parameters are not a JSON object").with_source(error)
+        })?;
         Ok(Self::call(method, params))
     }
 

@@ -88,7 +88,9 @@ impl Response {
             None => self.result.to(),
             Some(_) => self.to_raw().to(),
         };
-        body.map_err(|error| Error::misbehaved("the result does not have the shape of its method").with_source(error))
+        body.map_err(|error| {
+            Error::misbehaved("the result does not have the shape of its method").with_source(error)
+        })
     }
 
     /// The result with the stamp in it.

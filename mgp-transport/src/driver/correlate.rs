@@ -1,18 +1,19 @@
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use mgp_types::Id;
 
 /// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be
 /// in use in both directions. Knows nothing of IO or time.
 #[derive(Debug)]
 pub(super) struct Correlation<Waiter, Work> {
-    ours: HashMap<i64, Waiter>,
-    theirs: HashMap<Id, Work>,
+    ours: HashMap<i64, Waiter, RandomState>,
+    theirs: HashMap<Id, Work, RandomState>,
 }
 
 impl<Waiter, Work> Default for Correlation<Waiter, Work> {
     fn default() -> Self {
-        Self { ours: HashMap::new(), theirs: HashMap::new() }
+        Self { ours: HashMap::default(), theirs: HashMap::default() }
     }
 }
 

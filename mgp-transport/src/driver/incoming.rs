@@ -4,27 +4,28 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    Error, Id, Kind, Method, Object, Outbox, OutboxPort, Params, Request, Response, Revision, RpcService, StreamId,
-    code, json,
+    Error, Id, Kind, Method, Object, Outbox, OutboxPort, Params, Request, Response, Revision, RpcService,
+    StreamId, code, json,
 };
 use tokio::io::AsyncWrite;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
+use tower_service::Service;
 
 use super::batch::{BatchId, Batches};
 use super::correlate::Correlation;
 use super::outgoing::WriteBuffer;
-use super::task::{Done, Work};
+use super::task::{Report, Work};
 use super::wire::{Outgoing, closed};
 use crate::era::tag_subscription;
-use crate::{Accept, ConnectionLimits};
+use crate::{Accept, CatchPanic, ConnectionLimits};
 
 /// The heart of a connection: what each frame does, and what each message becomes.
 pub(super) struct Incoming<S: RpcService> {
-    service: S,
+    service: CatchPanic<S>,
     /// The way back to the peer. `None` once the connection is over.
     port: Option<Arc<dyn OutboxPort>>,
-    done: mpsc::UnboundedSender<Done>,
+    reports: mpsc::UnboundedSender<Report>,
     waiting: Correlation<Waiter, InWork>,
     batches: Batches,
     batches_allowed: bool,
@@ -51,13 +52,13 @@ impl<S: RpcService> Incoming<S> {
     pub(super) fn new<A: Accept<Service = S>>(
         accept: &A,
         port: Arc<dyn OutboxPort>,
-        done: mpsc::UnboundedSender<Done>,
+        reports: mpsc::UnboundedSender<Report>,
         limits: &ConnectionLimits,
     ) -> Self {
         Self {
-            service: accept.accept(Outbox::new(port.clone(), StreamId::STANDALONE)),
+            service: CatchPanic::new(accept.accept(Outbox::new(port.clone(), StreamId::STANDALONE))),
             port: Some(port),
-            done,
+            reports,
             waiting: Correlation::default(),
             batches: Batches::default(),
             batches_allowed: false,
@@ -117,19 +118,31 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    /// Answers a request of the peer whose work is done.
-    pub(super) fn finish<W: AsyncWrite + Unpin>(&mut self, done: Done, writes: &mut WriteBuffer<W>) {
-        // A request that was taken back is not answered.
-        let Some(work) = self.waiting.ended(&done.id) else { return };
-        let mut outcome = done.outcome;
-        if let (Some(_), Ok(response)) = (work.subscription, &mut outcome) {
-            tag_result(response, &done.id);
+    /// Does what a report asks for.
+    pub(super) fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
+        match report {
+            Report::Done { id, outcome } => self.finish(&id, outcome, writes),
+            Report::Dropped { id } => self.take_back(id, writes),
         }
-        self.answer(&done.id, &outcome, work.batch, writes);
+    }
+
+    /// Answers a request of the peer whose work is done.
+    fn finish<W: AsyncWrite + Unpin>(
+        &mut self,
+        id: &Id,
+        mut outcome: Result<Response, Error>,
+        writes: &mut WriteBuffer<W>,
+    ) {
+        // A request that was taken back is not answered.
+        let Some(work) = self.waiting.ended(id) else { return };
+        if let (Some(_), Ok(response)) = (work.subscription, &mut outcome) {
+            tag_result(response, id);
+        }
+        self.answer(id, &outcome, work.batch, writes);
     }
 
     /// Tells the peer that nobody waits for its answer any more.
-    pub(super) fn take_back<W: AsyncWrite + Unpin>(&mut self, id: i64, writes: &mut WriteBuffer<W>) {
+    fn take_back<W: AsyncWrite + Unpin>(&mut self, id: i64, writes: &mut WriteBuffer<W>) {
         let Some(waiter) = self.waiting.answered(&Id::Number(id)) else { return };
         // The specification forbids to cancel the opening of a session.
         if waiter.method == Method::INITIALIZE {
@@ -180,7 +193,8 @@ impl<S: RpcService> Incoming<S> {
             }
             Err(malformed) if malformed.answerable => {
                 tracing::debug!(error = %malformed.error, "refusing a malformed message");
-                let write = |out: &mut Vec<u8>| frame::write_error(out, malformed.id.as_ref(), &malformed.error);
+                let write =
+                    |out: &mut Vec<u8>| frame::write_error(out, malformed.id.as_ref(), &malformed.error);
                 match batch {
                     None => writes.message(write),
                     Some(batch) => {
@@ -218,20 +232,21 @@ impl<S: RpcService> Incoming<S> {
                 let mut future = Box::pin(self.service.call(request));
                 // Most calls are done when they are first looked at and need no task.
                 if subscription.is_none()
-                    && let Poll::Ready(outcome) = future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+                    && let Poll::Ready(outcome) =
+                        future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
                 {
                     if opens_session {
                         self.batches_allowed = outcome.as_ref().is_ok_and(allows_batches);
                     }
                     return self.answer(&id, &outcome, batch, writes);
                 }
-                tokio::spawn(Work::new(id.clone(), future, self.done.clone()))
+                tokio::spawn(Work::new(id.clone(), future, self.reports.clone()))
             }
             Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch, writes),
             // No capacity now: the request waits for it in a task, and the connection goes on.
             Poll::Pending => {
                 let future = Box::pin(when_ready(self.service.clone(), request));
-                tokio::spawn(Work::new(id.clone(), future, self.done.clone()))
+                tokio::spawn(Work::new(id.clone(), future, self.reports.clone()))
             }
         };
         self.waiting.began(id, InWork { task: task.abort_handle(), batch, subscription });

@@ -22,7 +22,7 @@ use tokio::time::{Instant, Sleep};
 use self::incoming::Incoming;
 use self::lines::{Line, Lines};
 use self::outgoing::WriteBuffer;
-use self::task::Done;
+use self::task::Report;
 use self::wire::Outgoing;
 pub use self::wire::Wire;
 use crate::{Accept, ConnectionLimits};
@@ -43,9 +43,8 @@ pub struct Connection<R, W, S: RpcService> {
     writes: WriteBuffer<W>,
     incoming: Incoming<S>,
     messages: mpsc::Receiver<Outgoing>,
-    cancels: mpsc::UnboundedReceiver<i64>,
-    done: mpsc::UnboundedReceiver<Done>,
-    finished: Vec<Done>,
+    reports: mpsc::UnboundedReceiver<Report>,
+    reported: Vec<Report>,
     stalled: Option<Pin<Box<Sleep>>>,
     reading: Reading,
     limits: ConnectionLimits,
@@ -71,20 +70,18 @@ where
     A: Accept,
 {
     let (messages_in, messages) = mpsc::channel(limits.max_queued);
-    let (cancels_in, cancels) = mpsc::unbounded_channel();
-    let (done_in, done) = mpsc::unbounded_channel();
-    let wire = Wire::new(messages_in, cancels_in);
+    let (reports_in, reports) = mpsc::unbounded_channel();
+    let wire = Wire::new(messages_in, reports_in.clone());
     let port: Arc<dyn OutboxPort> = Arc::new(wire.clone());
-    let incoming = Incoming::new(accept, port, done_in, &limits);
+    let incoming = Incoming::new(accept, port, reports_in, &limits);
     let connection = Connection {
         reader,
         lines: Lines::new(limits.max_frame_bytes),
         writes: WriteBuffer::new(writer),
         incoming,
         messages,
-        cancels,
-        done,
-        finished: Vec::new(),
+        reports,
+        reported: Vec::new(),
         stalled: None,
         reading: Reading::Open,
         limits,
@@ -98,26 +95,22 @@ where
     W: AsyncWrite + Unpin,
     S: RpcService,
 {
-    /// Takes what others want written. Whether anything came.
-    fn poll_messages(&mut self, cx: &mut Context<'_>) -> bool {
+    /// Takes what others want written.
+    fn poll_messages(&mut self, cx: &mut Context<'_>) {
         if self.writes.unwritten() >= self.limits.max_unwritten_bytes {
-            return false;
+            return;
         }
-        // Outcomes are taken first and written last: what a handler sent before it finished has then
-        // arrived in `messages` and goes out before the answer.
-        let mut any = self.done.poll_recv_many(cx, &mut self.finished, BURST).is_ready_with_some();
+        // Reports are taken first and written last: what a handler sent before it finished has then arrived
+        // in `messages` and goes out before the answer.
+        while let Poll::Ready(Some(report)) = self.reports.poll_recv(cx) {
+            self.reported.push(report);
+        }
         while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
             self.incoming.send(message, &mut self.writes);
-            any = true;
         }
-        for done in self.finished.drain(..) {
-            self.incoming.finish(done, &mut self.writes);
+        for report in self.reported.drain(..) {
+            self.incoming.report(report, &mut self.writes);
         }
-        while let Poll::Ready(Some(id)) = self.cancels.poll_recv(cx) {
-            self.incoming.take_back(id, &mut self.writes);
-            any = true;
-        }
-        any
     }
 
     /// Reads frames and has them answered. Whether anything came.
@@ -162,8 +155,9 @@ where
             }
             Poll::Pending => {
                 let timeout = self.limits.write_timeout;
-                let stalled =
-                    self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
+                let stalled = self
+                    .stalled
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
                 match stalled.as_mut().poll(cx) {
                     Poll::Ready(()) => Poll::Ready(Err(Error::misbehaved("the peer does not read"))),
                     Poll::Pending => Poll::Pending,
@@ -191,11 +185,10 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
+        this.poll_messages(cx);
         loop {
-            let mut any = this.poll_messages(cx);
             let written = this.poll_writes(cx)?.is_ready();
-            any |= this.poll_frames(cx)?;
-            if any {
+            if this.poll_frames(cx)? {
                 continue;
             }
             if written && this.poll_finished(cx).is_ready() {
@@ -221,19 +214,6 @@ impl<R, W, S: RpcService> std::fmt::Debug for Connection<R, W, S> {
     }
 }
 
-trait Received {
-    fn is_ready_with_some(&self) -> bool;
-}
-
-impl Received for Poll<usize> {
-    fn is_ready_with_some(&self) -> bool {
-        matches!(self, Self::Ready(count) if *count > 0)
-    }
-}
-
 fn broken(error: io::Error) -> Error {
     Error::disconnected("the connection broke").with_source(error)
 }
-
-/// How many outcomes are taken at once.
-const BURST: usize = 256;

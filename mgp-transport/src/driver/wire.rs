@@ -9,6 +9,8 @@ use mgp_types::{BoxFuture, Error, Kind, Method, OutboxPort, Params, Request, Res
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
+use super::task::Report;
+
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
 ///
 /// Clones share the connection. Dropping the future of a call takes the request back: the peer is told
@@ -19,8 +21,8 @@ pub struct Wire(Arc<Shared>);
 struct Shared {
     /// Messages to write. Bounded: senders wait for room.
     messages: mpsc::Sender<Outgoing>,
-    /// Calls that were dropped. At most one entry per call in flight.
-    cancels: mpsc::UnboundedSender<i64>,
+    /// Where calls that were dropped are reported.
+    reports: mpsc::UnboundedSender<Report>,
     next_id: AtomicI64,
 }
 
@@ -31,8 +33,8 @@ pub(super) enum Outgoing {
 }
 
 impl Wire {
-    pub(super) fn new(messages: mpsc::Sender<Outgoing>, cancels: mpsc::UnboundedSender<i64>) -> Self {
-        Self(Arc::new(Shared { messages, cancels, next_id: AtomicI64::new(1) }))
+    pub(super) fn new(messages: mpsc::Sender<Outgoing>, reports: mpsc::UnboundedSender<Report>) -> Self {
+        Self(Arc::new(Shared { messages, reports, next_id: AtomicI64::new(1) }))
     }
 
     /// Whether the connection has ended.
@@ -110,7 +112,7 @@ impl Drop for Answer<'_> {
     fn drop(&mut self) {
         if !self.answer.is_terminated() {
             // Fails only if the connection is gone, and then there is nobody to tell.
-            let _ = self.wire.cancels.send(self.id);
+            let _ = self.wire.reports.send(Report::Dropped { id: self.id });
         }
     }
 }

@@ -5,7 +5,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use mgp_types::{
-    Error, InputExchange, Kind, Method, Object, Origin, Params, Principal, Request, Response, RpcService, json,
+    Error, InputExchange, Kind, Method, Object, Origin, Params, Principal, Request, Response, RpcService,
+    json,
 };
 use pin_project_lite::pin_project;
 use sha2::{Digest, Sha256};
@@ -58,7 +59,8 @@ pub struct Mrtr<S> {
 
 impl<S> Mrtr<S> {
     fn exchange(&self, request: &Request) -> Result<Option<Rounds>, Error> {
-        let stateless = request.context.session.as_ref().is_some_and(|session| session.revision.is_stateless());
+        let stateless =
+            request.context.session.as_ref().is_some_and(|session| session.revision.is_stateless());
         if !stateless || request.kind != Kind::Call || !may_ask(&request.method) {
             return Ok(None);
         }
@@ -157,7 +159,9 @@ impl Rounds {
         let mut answers = match state {
             None => Object::new(),
             Some(state) => {
-                let sealed = state.to_text().ok_or_else(|| Error::invalid_params("`requestState` must be a string"))?;
+                let sealed = state
+                    .to_text()
+                    .ok_or_else(|| Error::invalid_params("`requestState` must be a string"))?;
                 let opened = self.sealing.key.open(&sealed, &self.asked.digest());
                 Object::parse(opened.map_err(|why| Error::invalid_params(why.to_string()).with_source(why))?)?
             }

@@ -35,11 +35,14 @@ impl Service<Request> for Stub {
 async fn answer(request: Request) -> Result<Response, Error> {
     let json = |text: &str| RawJson::parse(text.to_owned()).unwrap();
     match request.method.as_str() {
-        "server/discover" => Ok(Response::plain(json(r#"{"capabilities":{"tools":{}},"instructions":"be kind"}"#))),
+        "server/discover" => {
+            Ok(Response::plain(json(r#"{"capabilities":{"tools":{}},"instructions":"be kind"}"#)))
+        }
         "tools/list" => Ok(Response::plain(json(r#"{"tools":[]}"#))),
         "tools/call" => match request.params.text("name").as_deref() {
             Some("ask") => {
-                let params = Object::parse(r#"{"message":"who?","requestedSchema":{"type":"object"}}"#).unwrap();
+                let params =
+                    Object::parse(r#"{"message":"who?","requestedSchema":{"type":"object"}}"#).unwrap();
                 let answer = request.context.ask("who", Method::ELICIT, params).await?;
                 Ok(Response::plain(json(&format!(
                     r#"{{"content":[],"structuredContent":{}}}"#,
@@ -80,6 +83,24 @@ async fn answer(request: Request) -> Result<Response, Error> {
             Ok(Response::plain(json("{}")))
         }
         _ => Err(Error::method_not_found(&request.method)),
+    }
+}
+
+/// A server whose every call panics before it returns a future.
+#[derive(Debug, Clone)]
+pub struct Panics;
+
+impl Service<Request> for Panics {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        panic!("the service is broken")
     }
 }
 

@@ -71,24 +71,28 @@ pub struct Malformed {
 /// assert_eq!((id, method.as_str()), (7.into(), "ping"));
 /// ```
 pub fn decode(bytes: Bytes, limits: &Limits) -> Frame {
-    let mut scanner = match Scanner::new(&bytes, limits) {
-        Ok(scanner) => scanner,
-        Err(error) => return Frame::Single(Err(error.into())),
-    };
+    let mut scanner = Scanner::new(&bytes, limits);
+    if let Err(error) = scanner.start() {
+        return Frame::Single(Err(error.into()));
+    }
     if scanner.peek() != Some(b'[') {
-        drop(scanner);
-        return Frame::Single(message(bytes, limits));
+        return Frame::Single(message(&mut scanner, &bytes));
     }
     match elements(&mut scanner) {
         Ok(spans) if spans.is_empty() => {
             Frame::Single(Err(Malformed::request(None, Error::invalid_request("a batch must not be empty"))))
         }
         Ok(spans) => {
-            drop(scanner);
-            Frame::Batch(spans.into_iter().map(|span| message(bytes.slice(span), limits)).collect())
+            Frame::Batch(spans.into_iter().map(|span| element(&bytes.slice(span), limits)).collect())
         }
         Err(error) => Frame::Single(Err(error.into())),
     }
+}
+
+fn element(bytes: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
+    let mut scanner = Scanner::new(bytes, limits);
+    scanner.start()?;
+    message(&mut scanner, bytes)
 }
 
 fn elements(scanner: &mut Scanner<'_>) -> Result<Vec<Range<usize>>, JsonError> {
@@ -121,16 +125,14 @@ enum Found {
     Other,
 }
 
-fn message(bytes: Bytes, limits: &Limits) -> Result<Message, Malformed> {
-    let mut scanner = Scanner::new(&bytes, limits)?;
-    if scanner.peek() != Some(b'{') {
-        scanner.value()?;
-        scanner.end()?;
-        return Err(Malformed::request(None, Error::invalid_request("a message is a JSON object")));
+fn message(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Message, Malformed> {
+    if scanner.peek() == Some(b'{') {
+        let envelope = scan(scanner, bytes)?;
+        return read(bytes, envelope);
     }
-    let envelope = scan(&mut scanner, &bytes)?;
-    drop(scanner);
-    read(&bytes, envelope)
+    scanner.value()?;
+    scanner.end()?;
+    Err(Malformed::request(None, Error::invalid_request("a message is a JSON object")))
 }
 
 fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError> {
@@ -285,7 +287,8 @@ mod tests {
     // covers: BASE-01, BASE-14, MGP-1.5-01
     #[test]
     fn the_four_kinds_of_message_are_told_apart() {
-        let call = single(r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"a"}}"#).unwrap();
+        let call =
+            single(r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"a"}}"#).unwrap();
         let Message::Call { id, method, params } = call else { panic!("{call:?}") };
         assert_eq!((id, method), ("x".into(), Method::TOOLS_CALL));
         assert_eq!(params.text("name").unwrap(), "a");
@@ -294,7 +297,9 @@ mod tests {
         assert!(matches!(notify, Message::Notify { method, .. } if method == Method::INITIALIZED));
 
         let reply = single(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#).unwrap();
-        let Message::Reply { id: Some(Id::Number(1)), outcome: Ok(result) } = reply else { panic!("{reply:?}") };
+        let Message::Reply { id: Some(Id::Number(1)), outcome: Ok(result) } = reply else {
+            panic!("{reply:?}")
+        };
         assert_eq!(result.as_bytes(), br#"{"a":1}"#);
 
         let text = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1000,"message":"no","data":{"x":[1]}}}"#;

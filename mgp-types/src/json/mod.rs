@@ -8,8 +8,8 @@ mod write;
 
 pub use self::error::{JsonError, JsonFault};
 pub use self::object::Object;
+pub(crate) use self::object::scan_members;
 pub use self::raw::RawJson;
 pub use self::scan::Limits;
-pub use self::write::write_string;
-pub(crate) use self::object::scan_members;
 pub(crate) use self::scan::{Scanner, unescape};
+pub use self::write::write_string;

@@ -59,7 +59,8 @@ impl Object {
     /// The bytes are not exactly one JSON object within the limits.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, JsonError> {
         let frame = bytes.into();
-        let mut scanner = Scanner::new(&frame, &Limits::default())?;
+        let mut scanner = Scanner::new(&frame, &Limits::default());
+        scanner.start()?;
         let mut members = SmallVec::new();
         let whole = scan_members(&mut scanner, &mut members)?;
         scanner.end()?;

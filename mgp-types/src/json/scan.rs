@@ -30,13 +30,14 @@ impl Default for Limits {
 
 /// Checks that `bytes` hold exactly one value and says where it lies.
 pub(crate) fn value(bytes: &[u8], limits: &Limits) -> Result<Range<usize>, JsonError> {
-    let mut scanner = Scanner::new(bytes, limits)?;
+    let mut scanner = Scanner::new(bytes, limits);
+    scanner.start()?;
     let span = scanner.value()?;
     scanner.end()?;
     Ok(span.start as usize..span.end as usize)
 }
 
-/// Where something lies in the bytes. Frames are far below 4 GiB; [`Scanner::new`] refuses longer ones.
+/// Where something lies in the bytes. Frames are far below 4 GiB; [`Scanner::start`] refuses longer ones.
 pub(crate) type Span = Range<u32>;
 
 /// A member name: its bytes between the quotes, and whether they contain escapes.
@@ -58,20 +59,25 @@ pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     depth_left: u16,
-    names: SmallVec<[Name<'a>; 16]>,
+    names: SmallVec<[Name; 16]>,
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Result<Self, JsonError> {
-        if let Err(error) = std::str::from_utf8(bytes) {
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Self {
+        Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new() }
+    }
+
+    /// Checks the bytes as a whole and steps to the first value.
+    pub(crate) fn start(&mut self) -> Result<(), JsonError> {
+        if let Err(error) = std::str::from_utf8(self.bytes) {
             return Err(JsonError { fault: JsonFault::Unicode, offset: error.valid_up_to() });
         }
-        if u32::try_from(bytes.len()).is_err() {
+        if u32::try_from(self.bytes.len()).is_err() {
             return Err(JsonError { fault: JsonFault::TooLong, offset: u32::MAX as usize });
         }
-        let mut scanner = Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new() };
-        scanner.skip_space();
-        Ok(scanner)
+        self.skip_space();
+        Ok(())
     }
 
     /// The byte at the current place.
@@ -320,25 +326,31 @@ impl<'a> Scanner<'a> {
     }
 
     fn note_name(&mut self, object: &mut OpenObject<'a>, key: &Key, at: usize) -> Result<(), JsonError> {
-        let raw = &self.bytes[key.span.start as usize..key.span.end as usize];
-        let name = if key.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) };
+        let text = self.name(key);
         let duplicate = JsonError { fault: JsonFault::DuplicateMember, offset: at };
         if let Some(many) = &mut object.many {
-            return if many.insert(name) { Ok(()) } else { Err(duplicate) };
+            return if many.insert(text) { Ok(()) } else { Err(duplicate) };
         }
-        let name = Name { fingerprint: fingerprint(&name), name };
+        let fingerprint = fingerprint(&text);
         let known = &self.names[object.names_from..];
-        if known.iter().any(|other| *other == name) {
+        let same = |other: &Name| other.fingerprint == fingerprint && self.name(&other.key) == text;
+        if known.iter().any(same) {
             return Err(duplicate);
         }
         // Comparing each with each is fastest for the few members an object has, and quadratic for the
         // thousands a hostile one may have.
         if known.len() == FEW {
-            object.many = Some(self.names.drain(object.names_from..).map(|n| n.name).chain([name.name]).collect());
+            object.many = Some(known.iter().map(|name| self.name(&name.key)).chain([text]).collect());
+            self.names.truncate(object.names_from);
         } else {
-            self.names.push(name);
+            self.names.push(Name { fingerprint, key: key.clone() });
         }
         Ok(())
+    }
+
+    fn name(&self, key: &Key) -> Cow<'a, [u8]> {
+        let raw = &self.bytes[key.span.start as usize..key.span.end as usize];
+        if key.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 }
 
@@ -351,23 +363,18 @@ pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
     serde_json::from_slice::<String>(&quoted).map_or_else(|_| raw.to_vec(), String::into_bytes)
 }
 
-struct Name<'a> {
+struct Name {
     fingerprint: u64,
-    name: Cow<'a, [u8]>,
-}
-
-impl PartialEq for Name<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.fingerprint == other.fingerprint && self.name == other.name
-    }
+    key: Key,
 }
 
 /// Tells most names apart in one comparison: the length, the first and the last bytes.
 fn fingerprint(name: &[u8]) -> u64 {
-    let word = |bytes: &[u8]| bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-    let head = &name[..name.len().min(4)];
-    let tail = &name[name.len().saturating_sub(3)..];
-    word(head) << 32 | word(tail) << 8 | (name.len() as u64 & 0xFF)
+    let (head, tail) = match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
+        (Some(head), Some(tail)) => (u32::from_le_bytes(*head), u32::from_le_bytes(*tail)),
+        _ => (name.iter().fold(0, |word, &byte| word << 8 | u32::from(byte)), 0),
+    };
+    (u64::from(head) << 32 | u64::from(tail)) ^ (name.len() as u64).rotate_right(8)
 }
 
 /// How many leading bytes are neither quote, backslash nor control character; eight at a time.
@@ -407,7 +414,9 @@ mod tests {
 
     #[test]
     fn valid_values_are_found_without_the_space_around_them() {
-        for json in ["{}", "[]", "0", "-1.5e+3", "true", "null", r#""a\"\u00e9\ud83d\ude00""#, r#"{"a":[1,{"b":2}]}"#] {
+        for json in
+            ["{}", "[]", "0", "-1.5e+3", "true", "null", r#""a\"\u00e9\ud83d\ude00""#, r#"{"a":[1,{"b":2}]}"#]
+        {
             let padded = format!(" \t\r\n{json} \n");
             assert_eq!(value(padded.as_bytes(), &Limits::default()), Ok(4..4 + json.len()), "{json}");
         }
@@ -416,8 +425,30 @@ mod tests {
     #[test]
     fn broken_values_are_refused() {
         for json in [
-            "", "{", "[1,]", "{\"a\":1,}", "{,}", "{a:1}", "'a'", "01", "1.", "+1", ".5", "1e", "-", "nul", "NaN",
-            "\"\u{1}\"", "\"\\x\"", "\"\\u12\"", "\"abc", "[1 2]", "{\"a\" 1}", "1 2", "{}{}", "\u{feff}{}",
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "{,}",
+            "{a:1}",
+            "'a'",
+            "01",
+            "1.",
+            "+1",
+            ".5",
+            "1e",
+            "-",
+            "nul",
+            "NaN",
+            "\"\u{1}\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"abc",
+            "[1 2]",
+            "{\"a\" 1}",
+            "1 2",
+            "{}{}",
+            "\u{feff}{}",
         ] {
             assert!(fault(json).is_some(), "{json:?} was accepted");
         }
@@ -452,7 +483,10 @@ mod tests {
     fn repeated_members_are_found_among_thousands() {
         let members: Vec<String> = (0..5000).map(|n| format!(r#""key{n}":{{"x":{n}}}"#)).collect();
         assert_eq!(fault(&format!("{{{}}}", members.join(","))), None);
-        assert_eq!(fault(&format!("{{{},{}}}", members.join(","), members[4321])), Some(JsonFault::DuplicateMember));
+        assert_eq!(
+            fault(&format!("{{{},{}}}", members.join(","), members[4321])),
+            Some(JsonFault::DuplicateMember)
+        );
     }
 
     proptest::proptest! {

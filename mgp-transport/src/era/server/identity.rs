@@ -85,7 +85,8 @@ impl ServerIdentity {
 
     /// The name and version as `revision` writes them.
     pub(super) fn info(&self, revision: Revision) -> RawJson {
-        RawJson::from_value(&self.info.clone().for_revision(revision)).unwrap_or_else(|_| RawJson::empty_object())
+        RawJson::from_value(&self.info.clone().for_revision(revision))
+            .unwrap_or_else(|_| RawJson::empty_object())
     }
 
     /// The revisions that `initialize` may agree on, newest first.

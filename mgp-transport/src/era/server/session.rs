@@ -30,7 +30,9 @@ impl Opened {
     /// # Errors
     /// -32600 before `initialize`.
     pub(super) fn session(&self) -> Result<Arc<Session>, Error> {
-        self.session.load_full().ok_or_else(|| Error::invalid_request("the session is not open: send `initialize` first"))
+        self.session
+            .load_full()
+            .ok_or_else(|| Error::invalid_request("the session is not open: send `initialize` first"))
     }
 
     pub(super) fn open(&self, session: Arc<Session>) {
@@ -41,12 +43,17 @@ impl Opened {
     ///
     /// # Errors
     /// -32600 if there is one already, -32602 if something is missing or the revision is refused.
-    pub(super) fn described(&self, params: &Params, identity: &ServerIdentity) -> Result<Arc<Session>, Error> {
+    pub(super) fn described(
+        &self,
+        params: &Params,
+        identity: &ServerIdentity,
+    ) -> Result<Arc<Session>, Error> {
         if self.session.load().is_some() {
             return Err(Error::invalid_request("the session is open already"));
         }
         let requested = params.text("protocolVersion").ok_or_else(|| lacking("protocolVersion"))?;
-        let info = params.get("clientInfo").filter(RawJson::is_object).ok_or_else(|| lacking("clientInfo"))?;
+        let info =
+            params.get("clientInfo").filter(RawJson::is_object).ok_or_else(|| lacking("clientInfo"))?;
         let capabilities = params
             .get("capabilities")
             .and_then(|capabilities| Object::from_raw(&capabilities.detached()).ok())
@@ -86,11 +93,16 @@ pub(super) fn initialized(
 ) -> Result<Response, Error> {
     let mut result = Object::from_raw(&described.to_raw())?;
     let mut capabilities = take_capabilities(&mut result);
-    if let Some(answer) = client_offer(&session.capabilities).and_then(|theirs| identity.mgp()?.answer(&theirs)) {
+    if let Some(answer) =
+        client_offer(&session.capabilities).and_then(|theirs| identity.mgp()?.answer(&theirs))
+    {
         answer.write(&mut capabilities, Form::SessionResult);
     }
     let mut opened = Object::new();
-    opened.set("protocolVersion", RawJson::from_value(session.revision.as_str()).unwrap_or_else(|_| RawJson::null()));
+    opened.set(
+        "protocolVersion",
+        RawJson::from_value(session.revision.as_str()).unwrap_or_else(|_| RawJson::null()),
+    );
     opened.set("capabilities", capabilities.to_raw());
     opened.set("serverInfo", identity.info(session.revision));
     for (name, value) in result.iter() {

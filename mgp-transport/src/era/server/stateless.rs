@@ -37,9 +37,10 @@ impl Described {
             return true;
         }
         memchr::memmem::find(meta, key::PROTOCOL_VERSION.as_bytes()).is_some()
-            && params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).is_some_and(|meta| {
-                meta.contains(key::PROTOCOL_VERSION)
-            })
+            && params
+                .get("_meta")
+                .and_then(|meta| Object::from_raw(&meta).ok())
+                .is_some_and(|meta| meta.contains(key::PROTOCOL_VERSION))
     }
 
     /// The session that the request describes.

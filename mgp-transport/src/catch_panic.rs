@@ -1,0 +1,76 @@
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mgp_types::{Error, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+/// Turns a panic behind it into the error -32603, so that one broken handler does not end the connection
+/// that other requests share. Sits outermost; transports put it there themselves. Reads and writes no slot.
+#[derive(Debug, Clone)]
+pub struct CatchPanic<S> {
+    inner: S,
+}
+
+impl<S> CatchPanic<S> {
+    /// Catches the panics of `inner`.
+    pub fn new(inner: S) -> Self {
+        Self { inner }
+    }
+}
+
+impl<S: RpcService> Service<Request> for CatchPanic<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = CatchPanicFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let inner = &mut self.inner;
+        match catch_unwind(AssertUnwindSafe(|| inner.call(request))) {
+            Ok(future) => CatchPanicFuture::Called { future },
+            Err(panic) => CatchPanicFuture::Panicked { error: Some(caught(panic)) },
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`CatchPanic`].
+    #[project = Projected]
+    #[derive(Debug)]
+    pub enum CatchPanicFuture<F> {
+        /// The call panicked.
+        #[doc(hidden)]
+        Panicked { error: Option<Error> },
+        /// The call goes on.
+        #[doc(hidden)]
+        Called { #[pin] future: F },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for CatchPanicFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Panicked { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Called { future } => catch_unwind(AssertUnwindSafe(|| future.poll(cx)))
+                .unwrap_or_else(|panic| Poll::Ready(Err(caught(panic)))),
+        }
+    }
+}
+
+fn caught(panic: Box<dyn Any + Send>) -> Error {
+    // The message may quote what the peer sent, so it goes to the panic hook only.
+    drop(panic);
+    tracing::error!("a request handler panicked");
+    Error::internal("the request handler panicked")
+}

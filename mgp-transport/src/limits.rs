@@ -30,7 +30,7 @@ impl Default for ConnectionLimits {
             max_in_flight: 1024,
             max_queued: 256,
             max_unwritten_bytes: 1 << 20,
-            write_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(1),
         }
     }

@@ -61,27 +61,23 @@ impl Default for Outbox {
 /// The capability a question needs and the peer did not declare, as the object that names it.
 fn missing_capability(session: &Session, method: &Method, params: &Object) -> Option<&'static str> {
     let can = |path: &[&str]| session.peer_can(path);
-    match method.as_str() {
-        "elicitation/create" => match params.text("mode").as_deref() {
-            Some("url") => (!can(&["elicitation", "url"])).then_some(r#"{"elicitation":{"url":{}}}"#),
-            // An empty object declares forms, for peers older than the choice.
-            _ => {
-                let forms =
-                    can(&["elicitation", "form"]) || (can(&["elicitation"]) && !can(&["elicitation", "url"]));
-                (!forms).then_some(r#"{"elicitation":{"form":{}}}"#)
-            }
-        },
-        "sampling/createMessage" => {
-            let tools = params.contains("tools") || params.contains("toolChoice");
-            if !can(&["sampling"]) {
-                Some(if tools { r#"{"sampling":{"tools":{}}}"# } else { r#"{"sampling":{}}"# })
-            } else {
-                (tools && !can(&["sampling", "tools"])).then_some(r#"{"sampling":{"tools":{}}}"#)
-            }
+    let (declared, needed) = match method.as_str() {
+        "elicitation/create" if params.text("mode").as_deref() == Some("url") => {
+            (can(&["elicitation", "url"]), r#"{"elicitation":{"url":{}}}"#)
         }
-        "roots/list" => (!can(&["roots"])).then_some(r#"{"roots":{}}"#),
-        _ => None,
-    }
+        "elicitation/create" => {
+            // An empty object declares forms, for clients older than the choice.
+            let unspecific = can(&["elicitation"]) && !can(&["elicitation", "url"]);
+            (unspecific || can(&["elicitation", "form"]), r#"{"elicitation":{"form":{}}}"#)
+        }
+        "sampling/createMessage" if params.contains("tools") || params.contains("toolChoice") => {
+            (can(&["sampling", "tools"]), r#"{"sampling":{"tools":{}}}"#)
+        }
+        "sampling/createMessage" => (can(&["sampling"]), r#"{"sampling":{}}"#),
+        "roots/list" => (can(&["roots"]), r#"{"roots":{}}"#),
+        _ => return None,
+    };
+    (!declared).then_some(needed)
 }
 
 fn refuse(session: &Session, missing: &'static str) -> Error {

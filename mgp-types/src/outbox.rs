@@ -82,6 +82,9 @@ impl Outbox {
 
 impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outbox").field("open", &self.is_open()).field("stream", &self.stream).finish()
+        f.debug_struct("Outbox")
+            .field("open", &self.is_open())
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
     }
 }

@@ -73,11 +73,11 @@ impl<S: RpcService> Incoming<S> {
     }
 
     /// Does what a frame asks for.
-    pub(super) fn frame<W>(&mut self, bytes: Bytes, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>)
+    pub(super) fn frame<W>(&mut self, bytes: &Bytes, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>)
     where
         W: AsyncWrite + Unpin,
     {
-        match frame::decode(bytes, &self.json) {
+        match frame::decode(bytes, self.json) {
             Frame::Single(message) => self.message(message, None, cx, writes),
             Frame::Batch(_) if !self.batches_allowed => {
                 let error = Error::invalid_request("batches are not part of this protocol version");
@@ -91,11 +91,6 @@ impl<S: RpcService> Incoming<S> {
                 self.answer_batch(batch, writes, |_| {});
             }
         }
-    }
-
-    pub(super) fn too_long<W: AsyncWrite + Unpin>(&mut self, writes: &mut WriteBuffer<W>) {
-        let error = Error::invalid_request("the message is longer than this connection allows");
-        writes.message(|out| frame::write_error(out, None, &error));
     }
 
     /// Writes a message of our side.
@@ -297,11 +292,12 @@ impl<S: RpcService> Incoming<S> {
     }
 
     fn replied(&mut self, id: &Id, outcome: Result<json::RawJson, Error>) {
-        match self.waiting.answered(id) {
-            // Fails if the caller has given up in this moment.
-            Some(waiter) => drop(waiter.answer.send(outcome.map(Response::new))),
-            None => tracing::debug!(%id, "ignoring an answer nobody waits for"),
-        }
+        let Some(waiter) = self.waiting.answered(id) else {
+            tracing::debug!(%id, "ignoring an answer nobody waits for");
+            return;
+        };
+        // Fails if the caller has given up in this moment.
+        let _ = waiter.answer.send(outcome.map(Response::new));
     }
 
     fn answer<W: AsyncWrite + Unpin>(

@@ -14,7 +14,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, OutboxPort, RpcService};
+use mgp_types::{Error, OutboxPort, RpcService, frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
@@ -119,8 +119,12 @@ where
         loop {
             while self.writes.unwritten() < self.limits.max_unwritten_bytes {
                 match self.lines.next() {
-                    Line::Frame(frame) => self.incoming.frame(frame, cx, &mut self.writes),
-                    Line::TooLong => self.incoming.too_long(&mut self.writes),
+                    Line::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
+                    Line::TooLong => {
+                        let error =
+                            Error::invalid_request("the message is longer than this connection allows");
+                        self.writes.message(|out| frame::write_error(out, None, &error));
+                    }
                     Line::Endless => return Err(Error::misbehaved("the peer sends a line without end")),
                     Line::Partial => break,
                 }
@@ -134,7 +138,7 @@ where
                 Poll::Pending => return Ok(false),
                 Poll::Ready(Ok(0)) => {
                     if let Some(frame) = self.lines.rest() {
-                        self.incoming.frame(frame, cx, &mut self.writes);
+                        self.incoming.frame(&frame, cx, &mut self.writes);
                     }
                     self.incoming.lose_answers();
                     self.reading = Reading::Ended(Box::pin(tokio::time::sleep(self.limits.drain_timeout)));

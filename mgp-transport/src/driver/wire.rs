@@ -54,10 +54,10 @@ impl Wire {
             self.0.messages.send(message).await.map_err(|_| closed())?;
             return Ok(Response::empty());
         }
-        let (waiter, answer) = oneshot::channel();
+        let (waiter, reply) = oneshot::channel();
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         self.0.messages.send(Outgoing::Call { id, method, params, waiter }).await.map_err(|_| closed())?;
-        Answer { wire: &self.0, id, answer }.await
+        Answer { wire: &self.0, id, reply }.await
     }
 }
 
@@ -97,20 +97,20 @@ impl fmt::Debug for Wire {
 struct Answer<'a> {
     wire: &'a Shared,
     id: i64,
-    answer: oneshot::Receiver<Result<Response, Error>>,
+    reply: oneshot::Receiver<Result<Response, Error>>,
 }
 
 impl Future for Answer<'_> {
     type Output = Result<Response, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.answer).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(closed())))
+        Pin::new(&mut self.reply).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(closed())))
     }
 }
 
 impl Drop for Answer<'_> {
     fn drop(&mut self) {
-        if !self.answer.is_terminated() {
+        if !self.reply.is_terminated() {
             // Fails only if the connection is gone, and then there is nobody to tell.
             let _ = self.wire.reports.send(Report::Dropped { id: self.id });
         }

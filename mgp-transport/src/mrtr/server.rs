@@ -25,7 +25,7 @@ pub struct MrtrLayer {
 impl MrtrLayer {
     /// Seals the state between rounds with `key`, for 10 minutes.
     pub fn new(key: SealingKey) -> Self {
-        Self { key, ttl: Duration::from_secs(600) }
+        Self { key, ttl: Duration::from_mins(10) }
     }
 
     /// Gives the user this long to answer.

@@ -66,17 +66,17 @@ pub struct Malformed {
 /// use mgp_types::frame::{Frame, Message, decode};
 /// use mgp_types::json::Limits;
 ///
-/// let frame = decode(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.into(), &Limits::default());
+/// let frame = decode(&r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.into(), Limits::default());
 /// let Frame::Single(Ok(Message::Call { id, method, .. })) = frame else { panic!("not a call") };
 /// assert_eq!((id, method.as_str()), (7.into(), "ping"));
 /// ```
-pub fn decode(bytes: Bytes, limits: &Limits) -> Frame {
-    let mut scanner = Scanner::new(&bytes, limits);
+pub fn decode(bytes: &Bytes, limits: Limits) -> Frame {
+    let mut scanner = Scanner::new(bytes, limits);
     if let Err(error) = scanner.start() {
         return Frame::Single(Err(error.into()));
     }
     if scanner.peek() != Some(b'[') {
-        return Frame::Single(message(&mut scanner, &bytes));
+        return Frame::Single(message(&mut scanner, bytes));
     }
     match elements(&mut scanner) {
         Ok(spans) if spans.is_empty() => {
@@ -89,7 +89,7 @@ pub fn decode(bytes: Bytes, limits: &Limits) -> Frame {
     }
 }
 
-fn element(bytes: &Bytes, limits: &Limits) -> Result<Message, Malformed> {
+fn element(bytes: &Bytes, limits: Limits) -> Result<Message, Malformed> {
     let mut scanner = Scanner::new(bytes, limits);
     scanner.start()?;
     message(&mut scanner, bytes)
@@ -238,7 +238,7 @@ fn peer_error(bytes: &[u8]) -> Error {
     let Some(code) = object.bytes("code").and_then(integer) else {
         return Error::misbehaved("the answer's error has no code");
     };
-    let message = object.text("message").map_or_else(String::new, |text| text.into_owned());
+    let message = object.text("message").map_or_else(String::new, std::borrow::Cow::into_owned);
     let error = Error::from_origin(Origin::Peer, code, message);
     match object.get("data") {
         Some(data) => error.with_data(data),
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     fn single(text: &str) -> Result<Message, Malformed> {
-        match decode(Bytes::copy_from_slice(text.as_bytes()), &Limits::default()) {
+        match decode(&Bytes::copy_from_slice(text.as_bytes()), Limits::default()) {
             Frame::Single(message) => message,
             Frame::Batch(_) => panic!("{text} is a batch"),
         }
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn a_batch_is_decoded_message_by_message() {
         let text = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 3 ,{"jsonrpc":"2.0","method":"a"}]"#;
-        let Frame::Batch(messages) = decode(text.into(), &Limits::default()) else { panic!("no batch") };
+        let Frame::Batch(messages) = decode(&text.into(), Limits::default()) else { panic!("no batch") };
         assert!(matches!(messages[0], Ok(Message::Call { .. })));
         assert!(messages[1].is_err());
         assert!(matches!(messages[2], Ok(Message::Notify { .. })));
@@ -383,7 +383,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn never_panics(bytes: Vec<u8>) {
-            let _ = decode(bytes.into(), &Limits::default());
+            let _ = decode(&bytes.into(), Limits::default());
         }
     }
 }

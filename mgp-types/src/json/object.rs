@@ -31,7 +31,7 @@ pub struct Object {
     whole: Span,
     members: SmallVec<[Member; 4]>,
     /// Members set since, by name; they come before `members`. Boxed: most objects are never changed.
-    changes: Option<Box<Vec<Change>>>,
+    changes: Option<Box<Changes>>,
 }
 
 #[derive(Clone)]
@@ -39,6 +39,9 @@ pub(crate) struct Member {
     pub(crate) key: Key,
     pub(crate) value: Span,
 }
+
+/// Rare, so the object holds one pointer to them.
+type Changes = SmallVec<[Change; 2]>;
 
 #[derive(Clone)]
 struct Change {
@@ -59,7 +62,7 @@ impl Object {
     /// The bytes are not exactly one JSON object within the limits.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, JsonError> {
         let frame = bytes.into();
-        let mut scanner = Scanner::new(&frame, &Limits::default());
+        let mut scanner = Scanner::new(&frame, Limits::default());
         scanner.start()?;
         let mut members = SmallVec::new();
         let whole = scan_members(&mut scanner, &mut members)?;
@@ -137,7 +140,7 @@ impl Object {
         });
         let added = self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
             let value = change.value.clone()?;
-            self.member(&change.name).is_none().then(|| (Cow::Borrowed(&*change.name), value))
+            self.member(&change.name).is_none().then_some((Cow::Borrowed(&*change.name), value))
         });
         kept.chain(added)
     }

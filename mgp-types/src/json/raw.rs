@@ -30,7 +30,7 @@ impl RawJson {
     /// The bytes are not exactly one JSON value, nest too deeply, or repeat a member name.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, JsonError> {
         let bytes = bytes.into();
-        let span = scan::value(&bytes, &Limits::default())?;
+        let span = scan::value(&bytes, Limits::default())?;
         Ok(Self(bytes.slice(span)))
     }
 

@@ -29,7 +29,7 @@ impl Default for Limits {
 }
 
 /// Checks that `bytes` hold exactly one value and says where it lies.
-pub(crate) fn value(bytes: &[u8], limits: &Limits) -> Result<Range<usize>, JsonError> {
+pub(crate) fn value(bytes: &[u8], limits: Limits) -> Result<Range<usize>, JsonError> {
     let mut scanner = Scanner::new(bytes, limits);
     scanner.start()?;
     let span = scanner.value()?;
@@ -64,7 +64,7 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     #[inline]
-    pub(crate) fn new(bytes: &'a [u8], limits: &Limits) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
         Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new() }
     }
 
@@ -409,7 +409,7 @@ mod tests {
     use super::*;
 
     fn fault(json: &str) -> Option<JsonFault> {
-        value(json.as_bytes(), &Limits::default()).err().map(|error| error.fault)
+        value(json.as_bytes(), Limits::default()).err().map(|error| error.fault)
     }
 
     #[test]
@@ -418,7 +418,7 @@ mod tests {
             ["{}", "[]", "0", "-1.5e+3", "true", "null", r#""a\"\u00e9\ud83d\ude00""#, r#"{"a":[1,{"b":2}]}"#]
         {
             let padded = format!(" \t\r\n{json} \n");
-            assert_eq!(value(padded.as_bytes(), &Limits::default()), Ok(4..4 + json.len()), "{json}");
+            assert_eq!(value(padded.as_bytes(), Limits::default()), Ok(4..4 + json.len()), "{json}");
         }
     }
 
@@ -459,7 +459,7 @@ mod tests {
         for json in [r#""\ud800""#, r#""\udc00""#, r#""\ud800\u0041""#, r#""\ud800x""#] {
             assert_eq!(fault(json), Some(JsonFault::Unicode), "{json}");
         }
-        assert_eq!(value(b"\"\xff\"", &Limits::default()).map_err(|e| e.fault), Err(JsonFault::Unicode));
+        assert_eq!(value(b"\"\xff\"", Limits::default()).map_err(|e| e.fault), Err(JsonFault::Unicode));
     }
 
     #[test]
@@ -492,7 +492,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn agrees_with_serde_json(text in r#"[\[\]{}",:\\a\u{e9} 0-9.eE+-]{0,24}"#) {
-            let ours = value(text.as_bytes(), &Limits::default());
+            let ours = value(text.as_bytes(), Limits::default());
             let theirs = serde_json::from_str::<serde_json::Value>(&text);
             let lenient = matches!(ours, Err(JsonError { fault: JsonFault::DuplicateMember, .. }))
                 || theirs.as_ref().is_err_and(|e| e.to_string().contains("out of range"));
@@ -501,7 +501,7 @@ mod tests {
 
         #[test]
         fn never_panics(bytes: Vec<u8>) {
-            let _ = value(&bytes, &Limits::default());
+            let _ = value(&bytes, Limits::default());
         }
     }
 }

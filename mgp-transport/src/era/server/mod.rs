@@ -59,9 +59,10 @@ impl<S> ServerEra<S> {
         if !opened.can_open() || described.is_stateless(&request.params) {
             let session = described.session(&request.params, &self.identity)?;
             session::stateless_has(&request.method)?;
-            let outgoing = match request.method == Method::DISCOVER {
-                true => Outgoing::Discovered,
-                false => Outgoing::Stamped { cacheable: outgoing::is_cacheable(&request.method) },
+            let outgoing = if request.method == Method::DISCOVER {
+                Outgoing::Discovered
+            } else {
+                Outgoing::Stamped { cacheable: outgoing::is_cacheable(&request.method) }
             };
             return Ok(Admitted::pass(request, session, outgoing));
         }

@@ -1,4 +1,49 @@
-//! Transports of MGP and MCP.
+//! The transports of MGP and MCP, and the two eras of the protocol, behind one service trait.
+//!
+//! It implements MGP §1.4 (every transport of MCP) and the lifecycle of MCP. A server is any
+//! [`RpcService`](mgp_types::RpcService); a connection to one is an `RpcService` as well:
+//!
+//! ```
+//! use mgp_transport::{ConnectionLimits, connect, memory};
+//! use mgp_types::{Outbox, Params, Request};
+//! use tower_service::Service;
+//! # use mgp_types::{Error, Response};
+//! # #[derive(Clone)]
+//! # struct Pong;
+//! # impl Service<Request> for Pong {
+//! #     type Response = Response;
+//! #     type Error = Error;
+//! #     type Future = std::future::Ready<Result<Response, Error>>;
+//! #     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
+//! #         std::task::Poll::Ready(Ok(()))
+//! #     }
+//! #     fn call(&mut self, _: Request) -> Self::Future {
+//! #         std::future::ready(Ok(Response::empty()))
+//! #     }
+//! # }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let (near, far) = memory::pair(4096);
+//! let (_, server) = connect(far.0, far.1, &|_: Outbox| Pong, ConnectionLimits::default());
+//! let (mut wire, client) = connect(near.0, near.1, &|_: Outbox| Pong, ConnectionLimits::default());
+//! tokio::spawn(server);
+//! tokio::spawn(client);
+//! let answer = wire.call(Request::call("ping", Params::new())).await?;
+//! assert_eq!(answer.result.as_bytes(), b"{}");
+//! # Ok::<(), Error>(())
+//! # }).unwrap();
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`connect`], [`Connection`], [`Wire`] | one connection over any byte stream |
+//! | [`Accept`] | what makes the service for each connection |
+//! | [`era`] | sessions until 2025-11-25, stateless requests from 2026-07-28; nothing above it knows |
+//! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
+//! | [`CatchPanic`] | one broken handler does not end the connection |
+//! | [`memory`], `stdio` | byte streams |
+//!
+//! Features: `stdio` (default) for this process' own standard input and output.
 
 mod accept;
 mod catch_panic;

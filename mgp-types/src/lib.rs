@@ -1,4 +1,36 @@
-//! Data types, errors and the one service trait of MGP, the Model General Protocol.
+//! The data types of MGP, the Model General Protocol, its errors, and the one trait all of it flows through.
+//!
+//! MGP is a strict superset of MCP: this crate holds both, for every revision of MCP, and implements MGP §2
+//! (negotiation) and §14 (errors). It does no IO and needs no runtime. Messages stay the bytes they came in
+//! until somebody asks for a typed value:
+//!
+//! ```
+//! use mgp_types::frame::{Frame, Message, decode};
+//! use mgp_types::mcp::CallToolParams;
+//! use mgp_types::{Method, Request, json::Limits};
+//!
+//! let line = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1}}}"#;
+//! let Frame::Single(Ok(Message::Call { method, params, .. })) = decode(&line.into(), Limits::default()) else {
+//!     panic!("not a call");
+//! };
+//! let request = Request::call(method, params);
+//! assert_eq!(request.method, Method::TOOLS_CALL);
+//! assert_eq!(request.params.text("name").as_deref(), Some("add"));
+//! assert_eq!(request.body::<CallToolParams>()?.name, "add");
+//! # Ok::<(), mgp_types::Error>(())
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`Request`], [`Response`], [`Error`] | what flows through a stack of layers |
+//! | [`RpcService`] | what every layer, server and connection is |
+//! | [`Context`], [`Session`], [`Outbox`] | what is known about a request, its peer, and the way back |
+//! | [`RawJson`], [`Object`] | JSON as bytes: valid, shared, split no further than needed |
+//! | [`frame`] | JSON-RPC messages to and from bytes |
+//! | [`mcp`] | the bodies of MCP, of all five revisions |
+//! | [`mgp`] | what MGP adds: negotiation, error codes, recovery |
+//!
+//! The crate has no features.
 
 mod context;
 mod error;

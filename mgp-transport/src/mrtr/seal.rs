@@ -107,7 +107,7 @@ const NONCE: usize = 24;
 mod tests {
     use super::*;
 
-    const MINUTE: Duration = Duration::from_secs(60);
+    const MINUTE: Duration = Duration::from_mins(1);
 
     #[test]
     fn what_was_sealed_opens_for_its_purpose_only() {

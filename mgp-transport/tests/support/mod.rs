@@ -1,5 +1,6 @@
 //! A server to talk to, and a peer that writes and reads raw lines.
 #![allow(unreachable_pub, reason = "a test support module has no outside")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::sync::Arc;

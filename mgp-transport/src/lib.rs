@@ -40,6 +40,7 @@
 //! | [`Accept`] | what makes the service for each connection |
 //! | [`era`] | sessions until 2025-11-25, stateless requests from 2026-07-28; nothing above it knows |
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
+//! | [`TraceLayer`] | one span per request |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
 //! | [`memory`], `stdio` | byte streams |
 //!
@@ -54,8 +55,10 @@ pub mod memory;
 pub mod mrtr;
 #[cfg(all(unix, feature = "stdio"))]
 pub mod stdio;
+mod trace;
 
 pub use accept::Accept;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::ConnectionLimits;
+pub use trace::{Trace, TraceFuture, TraceLayer};

@@ -1,0 +1,103 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+use tracing::Span;
+use tracing::field::Empty;
+
+/// Opens one span per request; the only layer that opens any.
+///
+/// The span is called `rpc` and has the fields `method`, `kind`, `tool`, `revision`, `outcome` (`ok` or
+/// `error`) and `code`; layers further in add fields with [`Span::record`]. It never holds arguments or
+/// results. Without a subscriber that wants it, it costs a comparison.
+///
+/// Sits behind the era, whose session it reads, and around everything else. Writes no slot.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct TraceLayer;
+
+impl TraceLayer {
+    /// The layer.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl<S> Layer<S> for TraceLayer {
+    type Service = Trace<S>;
+
+    fn layer(&self, inner: S) -> Trace<S> {
+        Trace { inner }
+    }
+}
+
+/// The service of [`TraceLayer`].
+#[derive(Debug, Clone)]
+pub struct Trace<S> {
+    inner: S,
+}
+
+impl<S: RpcService> Service<Request> for Trace<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = TraceFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let span = tracing::info_span!(
+            "rpc",
+            method = %request.method,
+            kind = if request.kind == Kind::Call { "call" } else { "notify" },
+            tool = Empty,
+            revision = Empty,
+            outcome = Empty,
+            code = Empty,
+        );
+        if !span.is_disabled() {
+            if let Some(session) = &request.context.session {
+                span.record("revision", session.revision.as_str());
+            }
+            if request.method == Method::TOOLS_CALL
+                && let Some(tool) = request.params.text("name")
+            {
+                span.record("tool", &*tool);
+            }
+        }
+        let future = span.in_scope(|| self.inner.call(request));
+        TraceFuture { future, span }
+    }
+}
+
+pin_project! {
+    /// The future of [`Trace`].
+    #[derive(Debug)]
+    pub struct TraceFuture<F> {
+        #[pin]
+        future: F,
+        span: Span,
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for TraceFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let outcome = {
+            let _entered = this.span.enter();
+            ready!(this.future.poll(cx))
+        };
+        match &outcome {
+            Ok(_) => this.span.record("outcome", "ok"),
+            Err(error) => this.span.record("outcome", "error").record("code", error.code()),
+        };
+        Poll::Ready(outcome)
+    }
+}

@@ -318,3 +318,14 @@ async fn mgp_is_agreed_on_in_both_eras() {
     let refused = peer.round_trip(&line.replace(r#"{"elicitation":{}}"#, theirs)).await;
     assert!(refused.contains(r#""code":3000"#), "{refused}");
 }
+
+// covers: BASE-16
+#[tokio::test]
+async fn questions_wait_until_the_client_has_initialized() {
+    let mut peer = Peer::of(&server());
+    peer.round_trip(&initialize("2025-11-25", r#"{"elicitation":{}}"#)).await;
+    peer.send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}"#).await;
+    peer.is_quiet().await;
+    let asked = peer.round_trip(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    assert!(asked.contains("elicitation/create"), "{asked}");
+}

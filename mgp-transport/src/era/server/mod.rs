@@ -1,11 +1,10 @@
 //! The server's side of the eras.
 
 mod identity;
+mod initialized;
 mod outgoing;
 mod session;
 mod stateless;
-#[cfg(test)]
-mod tests;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -76,6 +75,7 @@ impl<S> ServerEra<S> {
         }
         let session = opened.session()?;
         session::session_has(&request.method)?;
+        opened.connect(request);
         Ok(Admitted::pass(request, session, Outgoing::Stripped))
     }
 }

@@ -2,8 +2,11 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use mgp_types::mgp::Form;
-use mgp_types::{Error, Method, Object, Outbox, Params, RawJson, Response, Revision, Session, code};
+use mgp_types::{
+    Error, Kind, Method, Object, Outbox, Params, RawJson, Request, Response, Revision, Session, code,
+};
 
+use super::initialized::Initialized;
 use super::stateless::{client_offer, negotiated};
 use super::{ServerIdentity, VersionMismatch};
 use crate::era::refused::refused;
@@ -13,11 +16,12 @@ use crate::era::refused::refused;
 pub(super) struct Opened {
     session: ArcSwapOption<Session>,
     outbox: Outbox,
+    initialized: Initialized,
 }
 
 impl Opened {
     pub(super) fn new(outbox: Outbox) -> Self {
-        Self { session: ArcSwapOption::empty(), outbox }
+        Self { session: ArcSwapOption::empty(), outbox, initialized: Initialized::default() }
     }
 
     /// Whether the connection can hold a session: the peer has to be reachable for as long as it lasts.
@@ -33,6 +37,15 @@ impl Opened {
         self.session
             .load_full()
             .ok_or_else(|| Error::invalid_request("the session is not open: send `initialize` first"))
+    }
+
+    /// Lets the request reach the peer as far as the peer is ready for it.
+    pub(super) fn connect(&self, request: &mut Request) {
+        if request.method == Method::INITIALIZED && request.kind == Kind::Notify {
+            self.initialized.set();
+        }
+        let outbox = std::mem::take(&mut request.context.outbox);
+        request.context.outbox = self.initialized.holding(outbox);
     }
 
     pub(super) fn open(&self, session: Arc<Session>) {
@@ -62,7 +75,7 @@ impl Opened {
         session.mgp = negotiated(&capabilities, identity.mgp());
         session.capabilities = capabilities;
         session.peer = Some(info.detached());
-        session.outbox = self.outbox.clone();
+        session.outbox = self.initialized.holding(self.outbox.clone());
         Ok(Arc::new(session))
     }
 }

@@ -74,8 +74,8 @@ fn call<S: RpcService>(
     if method == Method::INITIALIZE {
         return refuse(Error::invalid_request("`initialize` must not be part of a batch"));
     }
-    let cancelled = Arc::new(Notify::new());
-    let canceller = Canceller::Task(Arc::clone(&cancelled));
+    let stop = Arc::new(Notify::new());
+    let canceller = Canceller::Task(Arc::clone(&stop));
     let guard = match InFlight::enter(Arc::clone(&live.session), &id, canceller) {
         Ok(guard) => guard,
         Err(error) => return refuse(error),
@@ -87,7 +87,7 @@ fn call<S: RpcService>(
     live.session.spawn(async move {
         tokio::select! {
             biased;
-            () = cancelled.notified() => {}
+            () = stop.notified() => {}
             done = call => {
                 let _ = answer.send(done);
             }

@@ -93,9 +93,9 @@ fn call<S: RpcService>(
     params: Params,
 ) -> Result<(), Refusal> {
     let opens = method == Method::INITIALIZE;
-    let cancelled = Arc::new(Notify::new());
+    let stop = Arc::new(Notify::new());
     let session = Arc::clone(&live.session);
-    let canceller = Canceller::Task(Arc::clone(&cancelled));
+    let canceller = Canceller::Task(Arc::clone(&stop));
     let guard = match InFlight::enter(Arc::clone(&session), &id, canceller) {
         Ok(guard) => guard,
         Err(error) => return Err(crowded(error).of(Some(id))),
@@ -106,7 +106,7 @@ fn call<S: RpcService>(
     live.session.spawn(async move {
         let outcome = tokio::select! {
             biased;
-            () = cancelled.notified() => return,
+            () = stop.notified() => return,
             outcome = call => outcome,
         };
         drop(guard);

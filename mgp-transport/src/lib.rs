@@ -50,6 +50,8 @@ mod accept;
 mod catch_panic;
 mod driver;
 pub mod era;
+#[cfg(any(feature = "http-client", feature = "http-server"))]
+pub mod http;
 mod limits;
 pub mod memory;
 pub mod mrtr;

@@ -1,0 +1,12 @@
+//! Streamable HTTP in both eras, and the older HTTP+SSE.
+
+pub mod header;
+pub mod sse;
+
+#[cfg(feature = "http-server")]
+mod server;
+
+#[cfg(feature = "http-server")]
+pub use self::server::{
+    HttpBody, HttpConfig, HttpServer, Listen, ResponseFuture, ResponseStream, Routes, serve, serve_until,
+};

@@ -1,0 +1,136 @@
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::call::BoxCall;
+use super::stream::ResponseStream;
+use crate::http::sse;
+
+/// The body of an answer: nothing, one JSON text, or a stream of events.
+#[must_use]
+pub struct HttpBody(Inner);
+
+enum Inner {
+    Full(Bytes),
+    Events(Box<Events>),
+}
+
+impl HttpBody {
+    pub(super) const fn empty() -> Self {
+        Self(Inner::Full(Bytes::new()))
+    }
+
+    pub(super) const fn full(bytes: Bytes) -> Self {
+        Self(Inner::Full(bytes))
+    }
+
+    pub(super) fn events(events: Events) -> Self {
+        Self(Inner::Events(Box::new(events)))
+    }
+}
+
+impl Body for HttpBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = match &mut self.get_mut().0 {
+            Inner::Full(bytes) if bytes.is_empty() => None,
+            Inner::Full(bytes) => Some(std::mem::take(bytes)),
+            Inner::Events(events) => match events.poll_next(cx) {
+                Poll::Ready(bytes) => bytes,
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.0, Inner::Full(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Inner::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Inner::Full(bytes) => write!(f, "HttpBody({} bytes)", bytes.len()),
+            Inner::Events(_) => f.write_str("HttpBody(events)"),
+        }
+    }
+}
+
+/// A stream of events on its way to one reader.
+///
+/// Where the reader's leaving cancels the call, the call lives here: dropping the body drops it.
+pub(super) struct Events {
+    stream: Arc<ResponseStream>,
+    /// Which of the readers of the stream this is; see [`ResponseStream::attach`].
+    reader: u64,
+    call: Option<BoxCall>,
+    keep_alive: Duration,
+    next_keep_alive: Pin<Box<Sleep>>,
+    /// What ends with the stream.
+    _held: Option<Box<dyn Send>>,
+}
+
+impl Events {
+    pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
+        let keep_alive = stream.config().keep_alive;
+        let next_keep_alive = Box::pin(sleep(keep_alive));
+        Self { stream, reader, call: None, keep_alive, next_keep_alive, _held: None }
+    }
+
+    /// Lets the stream own the call whose answer ends it.
+    pub(super) fn owning(mut self, call: BoxCall) -> Self {
+        self.call = Some(call);
+        self
+    }
+
+    /// Drops `held` when the stream ends.
+    pub(super) fn holding(mut self, held: impl Send + 'static) -> Self {
+        self._held = Some(Box::new(held));
+        self
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(call) = &mut self.call
+            && let Poll::Ready(answer) = call.as_mut().poll(cx)
+        {
+            self.call = None;
+            self.stream.finish(&answer.json);
+        }
+        if let Poll::Ready(event) = self.stream.poll_next(self.reader, cx) {
+            return Poll::Ready(event);
+        }
+        if self.next_keep_alive.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let next = Instant::now() + self.keep_alive;
+        self.next_keep_alive.as_mut().reset(next);
+        Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.stream.detach(self.reader);
+    }
+}

@@ -1,0 +1,172 @@
+//! A call while it is not yet clear whether its answer is JSON or a stream.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{HeaderValue, Response};
+use tokio::time::{Sleep, sleep};
+
+use super::body::{Events, HttpBody};
+use super::call::BoxCall;
+use super::respond::{Answer, events};
+use super::session::Session;
+use super::stream::ResponseStream;
+use crate::http::header;
+
+/// Polls a call until it is answered or writes to its stream, whichever comes first.
+///
+/// Neither a task nor a channel is needed for the answer that is plain JSON.
+pub(super) struct Calling {
+    call: Option<BoxCall>,
+    stream: Arc<ResponseStream>,
+    owner: Owner,
+    /// When the answer becomes a stream though nothing was written.
+    patience: Option<Pin<Box<Sleep>>>,
+}
+
+/// What becomes of the call when its client goes away.
+pub(super) enum Owner {
+    /// The connection: the call is dropped with it.
+    Connection,
+    /// As `Connection`; the call opens this session.
+    Opening(Arc<Session>),
+    /// The session: the call goes on in a task.
+    Session(Arc<Session>),
+    /// As `Session`, and nobody waits for the answer anyway.
+    Notification(Arc<Session>),
+}
+
+impl Calling {
+    pub(super) fn new(call: BoxCall, stream: Arc<ResponseStream>, owner: Owner) -> Self {
+        Self { call: Some(call), stream, owner, patience: None }
+    }
+
+    /// Makes the answer a stream soon. It is not one at once, so that a refusal keeps its status.
+    pub(super) fn impatient(mut self) -> Self {
+        self.patience = Some(Box::pin(sleep(PATIENCE)));
+        self
+    }
+
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Response<HttpBody>> {
+        let answer = match &mut self.call {
+            Some(_) if self.stream.is_cancelled() => None,
+            Some(call) => match call.as_mut().poll(cx) {
+                Poll::Ready(answer) => Some(answer),
+                Poll::Pending => return self.poll_pending(cx),
+            },
+            None => None,
+        };
+        self.call = None;
+        Poll::Ready(match answer {
+            Some(answer) => self.answered(answer),
+            None => events(HttpBody::empty()),
+        })
+    }
+
+    fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<Response<HttpBody>> {
+        if let Owner::Notification(session) = &self.owner {
+            if let Some(call) = self.call.take() {
+                session.spawn(async {
+                    call.await;
+                });
+            }
+            return Poll::Ready(Answer::ACCEPTED.into_response());
+        }
+        if let Some(patience) = &mut self.patience
+            && patience.as_mut().poll(cx).is_ready()
+        {
+            self.patience = None;
+            self.stream.set_used();
+        }
+        if self.stream.poll_used(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let Some(call) = self.call.take().filter(|_| !self.stream.is_cancelled()) else {
+            return Poll::Ready(events(HttpBody::empty()));
+        };
+        Poll::Ready(self.streaming(Some(call)))
+    }
+
+    fn answered(&mut self, answer: Answer) -> Response<HttpBody> {
+        if self.stream.is_used() {
+            self.stream.finish(&answer.json);
+            return self.streaming(None);
+        }
+        let mut response = answer.into_response();
+        if let Owner::Opening(session) = &self.owner
+            && session.revision().is_some()
+        {
+            response.headers_mut().insert(header::SESSION_ID, name(session));
+        }
+        response
+    }
+
+    fn streaming(&mut self, call: Option<BoxCall>) -> Response<HttpBody> {
+        let body = Events::new(Arc::clone(&self.stream), FIRST_READER);
+        match (&self.owner, call) {
+            (Owner::Connection, Some(call)) => events(HttpBody::events(body.owning(call))),
+            (Owner::Connection, None) => events(HttpBody::events(body)),
+            (Owner::Opening(session), call) => {
+                let body = match call {
+                    Some(call) => body.owning(call),
+                    None => body,
+                };
+                let mut response = events(HttpBody::events(body));
+                response.headers_mut().insert(header::SESSION_ID, name(session));
+                response
+            }
+            (Owner::Session(session) | Owner::Notification(session), call) => {
+                session.keep(&self.stream);
+                if let Some(call) = call {
+                    session.spawn(run(call, Arc::clone(&self.stream)));
+                }
+                events(HttpBody::events(body.holding(Touch(Arc::clone(session)))))
+            }
+        }
+    }
+}
+
+impl Drop for Calling {
+    /// A client of a session that goes away has not cancelled anything.
+    fn drop(&mut self) {
+        let Some(call) = self.call.take() else { return };
+        match &self.owner {
+            Owner::Connection | Owner::Opening(_) => self.stream.detach(FIRST_READER),
+            Owner::Session(session) | Owner::Notification(session) => {
+                self.stream.detach(FIRST_READER);
+                session.spawn(run(call, Arc::clone(&self.stream)));
+            }
+        }
+    }
+}
+
+/// Tells a session, when a stream ends, that its peer was there until now.
+pub(super) struct Touch(pub(super) Arc<Session>);
+
+impl Drop for Touch {
+    fn drop(&mut self) {
+        self.0.touch();
+    }
+}
+
+async fn run(mut call: BoxCall, stream: Arc<ResponseStream>) {
+    let answer = poll_fn(|cx| match stream.poll_cancelled(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => call.as_mut().poll(cx).map(Some),
+    })
+    .await;
+    drop(call);
+    stream.finish(&answer.map(|answer| answer.json).unwrap_or_default());
+}
+
+fn name(session: &Session) -> HeaderValue {
+    HeaderValue::try_from(session.name()).expect("hexadecimal digits are visible ASCII")
+}
+
+/// The reader that a stream has from its start; see [`ResponseStream::attach`].
+const FIRST_READER: u64 = 0;
+/// How long a subscription may take to be refused.
+const PATIENCE: Duration = Duration::from_millis(100);

@@ -1,0 +1,214 @@
+use std::time::Duration;
+
+use crate::ConnectionLimits;
+
+/// What an HTTP server allows, and what its peers may cost it.
+///
+/// The defaults are safe for a server on one's own machine: only loopback names are accepted as `Host`
+/// and `Origin`. A server that is reached under another name has to say so.
+///
+/// ```
+/// use mgp_transport::http::HttpConfig;
+///
+/// let config = HttpConfig::default().allow_host("mcp.example.com").allow_origin("https://app.example.com");
+/// # drop(config);
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct HttpConfig {
+    pub(super) limits: ConnectionLimits,
+    pub(super) hosts: Vec<Box<str>>,
+    pub(super) any_host: bool,
+    pub(super) origins: Vec<Box<str>>,
+    pub(super) any_origin: bool,
+    pub(super) lenient_accept: bool,
+    pub(super) max_sessions: usize,
+    pub(super) session_idle: Duration,
+    pub(super) handshake_timeout: Duration,
+    pub(super) body_timeout: Duration,
+    pub(super) peer_timeout: Duration,
+    pub(super) replay_events: usize,
+    pub(super) replay_bytes: usize,
+    pub(super) replay_streams: usize,
+    pub(super) replay_ttl: Duration,
+    pub(super) retry: Duration,
+    pub(super) keep_alive: Duration,
+    pub(super) path: Box<str>,
+    pub(super) sse_paths: Option<(Box<str>, Box<str>)>,
+    pub(super) max_connections: usize,
+    pub(super) max_header_bytes: usize,
+    pub(super) header_timeout: Duration,
+    pub(super) shutdown_grace: Duration,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            limits: ConnectionLimits::default(),
+            hosts: Vec::new(),
+            any_host: false,
+            origins: Vec::new(),
+            any_origin: false,
+            lenient_accept: false,
+            max_sessions: 10_000,
+            session_idle: Duration::from_secs(30 * 60),
+            handshake_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(10),
+            peer_timeout: Duration::from_secs(600),
+            replay_events: 256,
+            replay_bytes: 1 << 20,
+            replay_streams: 16,
+            replay_ttl: Duration::from_secs(300),
+            retry: Duration::from_secs(1),
+            keep_alive: Duration::from_secs(15),
+            path: "/mcp".into(),
+            sse_paths: Some(("/sse".into(), "/message".into())),
+            max_connections: 1024,
+            max_header_bytes: 64 << 10,
+            header_timeout: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+impl HttpConfig {
+    /// Bounds on bodies, JSON, the calls of one session and what waits to be written on one stream.
+    ///
+    /// A body longer than `max_frame_bytes` is refused with 413. A stream whose reader does not keep up
+    /// makes its writers wait at `max_queued` messages or `max_unwritten_bytes`, and loses its reader
+    /// after `write_timeout`.
+    pub fn limits(mut self, limits: ConnectionLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Accepts a `Host` besides the loopback names, with any port.
+    pub fn allow_host(mut self, host: impl Into<Box<str>>) -> Self {
+        self.hosts.push(host.into());
+        self
+    }
+
+    /// Accepts every `Host`. Only for a server behind a proxy that checks it: a web page can otherwise
+    /// reach the server under a name of its own.
+    pub fn allow_any_host(mut self) -> Self {
+        self.any_host = true;
+        self
+    }
+
+    /// Accepts an `Origin`, like `https://app.example.com`, besides the loopback ones.
+    pub fn allow_origin(mut self, origin: impl Into<Box<str>>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Accepts every `Origin`: any web page may then use the server with what its visitor's browser knows.
+    pub fn allow_any_origin(mut self) -> Self {
+        self.any_origin = true;
+        self
+    }
+
+    /// Accepts an `Accept` that does not name both `application/json` and `text/event-stream`.
+    pub fn lenient_accept(mut self) -> Self {
+        self.lenient_accept = true;
+        self
+    }
+
+    /// How many sessions may be open; further ones are refused with 503. Default: 10,000.
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// How long a session without requests, calls and streams lives. Default: 30 min.
+    pub fn session_idle(mut self, idle: Duration) -> Self {
+        self.session_idle = idle;
+        self
+    }
+
+    /// How long `initialize` may take. Default: 10 s.
+    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.handshake_timeout = timeout;
+        self
+    }
+
+    /// How long the body of a request may take to arrive; then 408. Default: 10 s.
+    pub fn body_timeout(mut self, timeout: Duration) -> Self {
+        self.body_timeout = timeout;
+        self
+    }
+
+    /// How long a client may take to answer a request of the server. Default: 10 min, since a human may
+    /// have to answer.
+    pub fn peer_timeout(mut self, timeout: Duration) -> Self {
+        self.peer_timeout = timeout;
+        self
+    }
+
+    /// How much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
+    pub fn replay(mut self, events: usize, bytes: usize) -> Self {
+        (self.replay_events, self.replay_bytes) = (events.max(1), bytes);
+        self
+    }
+
+    /// How many finished streams of a session are kept for a client that lost them, and for how long.
+    /// Default: 16, 5 min.
+    pub fn replay_streams(mut self, streams: usize, ttl: Duration) -> Self {
+        (self.replay_streams, self.replay_ttl) = (streams, ttl);
+        self
+    }
+
+    /// How long a client should wait before it resumes a stream. Default: 1 s.
+    pub fn retry(mut self, retry: Duration) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// How often a stream carries a comment, so that no proxy closes it. Default: 15 s.
+    pub fn keep_alive(mut self, every: Duration) -> Self {
+        self.keep_alive = every;
+        self
+    }
+
+    /// The path of the endpoint in [`serve`](super::serve()). Default: `/mcp`.
+    pub fn path(mut self, path: impl Into<Box<str>>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// The paths of HTTP+SSE: that of the stream, and that of the messages. Default: `/sse`, `/message`.
+    pub fn sse_paths(mut self, stream: impl Into<Box<str>>, message: impl Into<Box<str>>) -> Self {
+        self.sse_paths = Some((stream.into(), message.into()));
+        self
+    }
+
+    /// Serves no HTTP+SSE.
+    pub fn without_sse(mut self) -> Self {
+        self.sse_paths = None;
+        self
+    }
+
+    /// How many connections [`serve`](super::serve()) holds open; further ones wait. Default: 1024.
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections;
+        self
+    }
+
+    /// How long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
+    pub fn max_header_bytes(mut self, bytes: usize) -> Self {
+        self.max_header_bytes = bytes.max(8 << 10);
+        self
+    }
+
+    /// How long the head of a request may take to arrive in [`serve`](super::serve()). Default: 30 s.
+    pub fn header_timeout(mut self, timeout: Duration) -> Self {
+        self.header_timeout = timeout;
+        self
+    }
+
+    /// How long [`serve`](super::serve()) waits for calls when it ends, and then once more for what they
+    /// leave behind. Default: 2 s.
+    pub fn shutdown_grace(mut self, grace: Duration) -> Self {
+        self.shutdown_grace = grace;
+        self
+    }
+}

@@ -1,0 +1,206 @@
+//! Which era a message belongs to, and whether its headers say what its body says.
+//!
+//! | `MCP-Protocol-Version` | `_meta` version | | |
+//! |---|---|---|---|
+//! | 2026-07-28 or unknown | any | | without sessions |
+//! | absent | present | | -32020 |
+//! | absent or with sessions | absent | `initialize` | a new session |
+//! | absent or with sessions | absent | `Mcp-Session-Id` | that session |
+//! | absent or with sessions | absent | neither | 400 |
+
+use http::StatusCode;
+use mgp_types::{Error, Kind, Method, Params};
+
+use super::envelope::BodyVersion;
+use super::head::{Marks, SessionMark, Version};
+use super::respond::Refusal;
+use crate::http::header;
+
+/// Where a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Route {
+    /// To the service of requests that stand alone; its headers are still to be compared with the body
+    /// unless the service will refuse it anyway.
+    Stateless { compare: bool },
+    /// To a new session.
+    Initialize,
+    /// To a session.
+    Session(SessionMark),
+}
+
+/// Where a message goes. `method` is absent for an answer.
+pub(super) fn route(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Result<Route, Refusal> {
+    let by_meta = match (&marks.version, body) {
+        (Version::Known(revision), _) => revision.is_stateless() || *body != BodyVersion::Absent,
+        // What belongs to a session cannot be a request of its own, whatever the version means.
+        (Version::Unknown(_), BodyVersion::Absent) => marks.session == SessionMark::Absent,
+        (Version::Unknown(_), _) => true,
+        (Version::Absent, BodyVersion::Absent) => false,
+        (Version::Absent, _) => return Err(mismatch("the header MCP-Protocol-Version is missing")),
+    };
+    if by_meta {
+        return stateless(marks, method, body);
+    }
+    if let Version::Unknown(_) = marks.version {
+        return Err(Refusal::bad_request(Error::invalid_request("unsupported MCP-Protocol-Version")));
+    }
+    match marks.session {
+        _ if method == Some(&Method::INITIALIZE) => Ok(Route::Initialize),
+        SessionMark::Absent => Err(Refusal::bad_request(Error::invalid_request(
+            "the header Mcp-Session-Id is missing; a session starts with `initialize`",
+        ))),
+        session => Ok(Route::Session(session)),
+    }
+}
+
+fn stateless(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Result<Route, Refusal> {
+    let Some(method) = method else {
+        return Err(Refusal::bad_request(Error::invalid_request("nothing was asked that could be answered")));
+    };
+    let same = match (&marks.version, body) {
+        (_, BodyVersion::Absent) if *method == Method::INITIALIZE => {
+            return Err(Refusal::bad_request(Error::invalid_params(
+                "`initialize` belongs to revisions up to 2025-11-25: send it without MCP-Protocol-Version",
+            )));
+        }
+        (_, BodyVersion::Absent) => return Ok(Route::Stateless { compare: false }),
+        (Version::Known(header), BodyVersion::Known { revision, .. }) => header == revision,
+        (Version::Unknown(header), BodyVersion::Unknown(name)) => header.as_bytes() == name.as_bytes(),
+        _ => false,
+    };
+    if !same {
+        return Err(mismatch("the header MCP-Protocol-Version and `_meta` name different versions"));
+    }
+    let compare = matches!(body, BodyVersion::Known { revision, complete: true } if revision.is_stateless());
+    Ok(Route::Stateless { compare })
+}
+
+/// Compares `Mcp-Method` and `Mcp-Name` with the body.
+///
+/// A notification need not have them, since the specification leaves its headers open; those it has must
+/// be true.
+pub(super) fn compare(marks: &Marks, kind: Kind, method: &Method, params: &Params) -> Result<(), Refusal> {
+    check(marks.method.as_ref(), Some(method.as_str()), kind, "Mcp-Method")?;
+    let Some(source) = header::name_source(method.as_str()) else { return Ok(()) };
+    let named = params.text(source);
+    if named.is_none() && marks.name.is_none() {
+        return Ok(()); // The parameters are wrong, which is for the handler to say.
+    }
+    check(marks.name.as_ref(), named.as_deref(), kind, "Mcp-Name")
+}
+
+fn check(
+    value: Option<&http::HeaderValue>,
+    expected: Option<&str>,
+    kind: Kind,
+    name: &'static str,
+) -> Result<(), Refusal> {
+    let why = match (value, expected) {
+        (None, _) if kind == Kind::Notify => return Ok(()),
+        (None, _) => "is missing",
+        (Some(value), Some(expected)) => match header::matches(value.as_bytes(), expected) {
+            Ok(true) => return Ok(()),
+            Ok(false) => "says something else than the body",
+            Err(_) => "is malformed",
+        },
+        (Some(_), None) => "says something else than the body",
+    };
+    Err(mismatch(format!("the header {name} {why}")))
+}
+
+fn mismatch(why: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, Error::header_mismatch(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use mgp_types::Revision;
+
+    use super::*;
+
+    const MODERN: BodyVersion = BodyVersion::Known { revision: Revision::V2026_07_28, complete: true };
+    const LEGACY: BodyVersion = BodyVersion::Known { revision: Revision::V2025_11_25, complete: true };
+
+    fn decide(
+        version: &str,
+        session: SessionMark,
+        method: &Method,
+        body: &BodyVersion,
+    ) -> Result<Route, i64> {
+        let version = match version {
+            "" => Version::Absent,
+            name => name
+                .parse()
+                .map_or_else(|_| Version::Unknown(HeaderValue::from_str(name).unwrap()), Version::Known),
+        };
+        let marks = Marks { version, session, ..Marks::default() };
+        route(&marks, Some(method), body).map_err(|refusal| refusal.error().code())
+    }
+
+    #[test]
+    fn the_decision_table_holds() {
+        let (none, some) = (SessionMark::Absent, SessionMark::Id(1));
+        let (list, init) = (&Method::TOOLS_LIST, &Method::INITIALIZE);
+        let (absent, odd) = (&BodyVersion::Absent, &BodyVersion::Unknown("v999".into()));
+        let alone = |compare| Ok(Route::Stateless { compare });
+        for (version, session, method, body, expected) in [
+            ("2026-07-28", none, list, &MODERN, alone(true)),
+            ("2026-07-28", some, list, &MODERN, alone(true)),
+            ("2026-07-28", none, list, absent, alone(false)),
+            ("2026-07-28", some, list, absent, alone(false)),
+            ("2026-07-28", none, init, absent, Err(-32602)),
+            ("2026-07-28", none, init, &MODERN, alone(true)),
+            ("2026-07-28", none, list, odd, Err(-32020)),
+            ("2026-07-28", none, list, &LEGACY, Err(-32020)),
+            ("v999", none, list, odd, alone(false)),
+            ("v1", none, list, odd, Err(-32020)),
+            ("v999", none, list, absent, alone(false)),
+            ("v999", some, list, absent, Err(-32600)),
+            ("", none, list, &MODERN, Err(-32020)),
+            ("", none, init, &MODERN, Err(-32020)),
+            ("", some, list, &MODERN, Err(-32020)),
+            ("", none, init, absent, Ok(Route::Initialize)),
+            ("2025-11-25", none, init, absent, Ok(Route::Initialize)),
+            ("2025-11-25", none, list, &MODERN, Err(-32020)),
+            ("2025-11-25", none, list, &LEGACY, alone(false)),
+            ("", none, list, absent, Err(-32600)),
+            ("2025-06-18", none, list, absent, Err(-32600)),
+            ("", some, list, absent, Ok(Route::Session(some))),
+            ("2024-11-05", some, list, absent, Ok(Route::Session(some))),
+            ("", SessionMark::Foreign, list, absent, Ok(Route::Session(SessionMark::Foreign))),
+        ] {
+            assert_eq!(
+                decide(version, session, method, body),
+                expected,
+                "{version} {session:?} {method} {body:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_belongs_to_a_session() {
+        let marks = Marks { version: Version::Known(Revision::V2026_07_28), ..Marks::default() };
+        assert_eq!(route(&marks, None, &BodyVersion::Absent).unwrap_err().error().code(), -32600);
+    }
+
+    #[test]
+    fn mirrored_headers_must_be_true() {
+        let params = Params::parse(r#"{"name":"größe"}"#).unwrap();
+        let refused = |method: Option<&str>, name: Option<&str>, kind| {
+            let value = |text: &str| HeaderValue::from_str(text).unwrap();
+            let marks = Marks { method: method.map(value), name: name.map(value), ..Marks::default() };
+            compare(&marks, kind, &Method::TOOLS_CALL, &params).is_err()
+        };
+        let (call, name) = (Some("tools/call"), Some("=?base64?Z3LDtsOfZQ==?="));
+        assert!(!refused(call, name, Kind::Call));
+        assert!(refused(None, name, Kind::Call));
+        assert!(refused(call, None, Kind::Call));
+        assert!(refused(Some("tools/list"), name, Kind::Call));
+        assert!(refused(Some("Tools/call"), name, Kind::Call));
+        assert!(refused(call, Some("grosse"), Kind::Call));
+        assert!(refused(call, Some("=?base64?Z3LDtsOfZQ=?="), Kind::Call));
+        assert!(!refused(None, None, Kind::Notify));
+        assert!(refused(Some("x"), None, Kind::Notify));
+    }
+}

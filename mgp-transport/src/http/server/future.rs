@@ -1,0 +1,104 @@
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::Response;
+use http::request::Parts;
+use http_body::Body;
+use pin_project_lite::pin_project;
+
+use super::HttpServer;
+use super::body::HttpBody;
+use super::calling::Calling;
+use super::head::Marks;
+use super::post::Step;
+use super::read::Reader;
+use super::respond::Refusal;
+use crate::Accept;
+
+pin_project! {
+    /// The answer of an [`HttpServer`] on its way.
+    ///
+    /// Dropping it cancels the call, unless the call belongs to a session: that goes on.
+    pub struct ResponseFuture<A: Accept, B> {
+        #[pin]
+        state: State<A, B>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<A: Accept, B> {
+        Reading {
+            #[pin]
+            body: Reader<B>,
+            post: Option<Post<A>>,
+        },
+        Calling { calling: Calling },
+        Done { response: Option<Response<HttpBody>> },
+    }
+}
+
+/// A POST whose body is being read.
+pub(super) struct Post<A: Accept> {
+    pub(super) server: HttpServer<A>,
+    pub(super) parts: Parts,
+    pub(super) target: Target,
+}
+
+/// What the body is for.
+pub(super) enum Target {
+    /// The endpoint of both eras.
+    Endpoint(Marks),
+    /// A session of HTTP+SSE.
+    Sse(u128),
+}
+
+impl<A: Accept, B> ResponseFuture<A, B> {
+    pub(super) fn reading(body: Reader<B>, post: Post<A>) -> Self {
+        Self { state: State::Reading { body, post: Some(post) } }
+    }
+
+    pub(super) fn ready(response: Response<HttpBody>) -> Self {
+        Self { state: State::Done { response: Some(response) } }
+    }
+}
+
+impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
+    type Output = Result<Response<HttpBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            let step = match state.as_mut().project() {
+                StateProjection::Reading { body, post } => {
+                    let read = ready!(body.poll_read(cx));
+                    match (read, post.take()) {
+                        (Ok(bytes), Some(Post { server, parts, target })) => match target {
+                            Target::Endpoint(marks) => server.post(parts, &marks, bytes),
+                            Target::Sse(session) => Step::Done(server.sse_message(session, parts, bytes)),
+                        },
+                        (Err(unread), _) => Step::Done(Refusal::from(unread).into_response()),
+                        (Ok(_), None) => return Poll::Pending,
+                    }
+                }
+                StateProjection::Calling { calling } => return calling.poll(cx).map(Ok),
+                StateProjection::Done { response } => {
+                    return response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
+                }
+            };
+            state.set(match step {
+                Step::Done(response) => State::Done { response: Some(response) },
+                Step::Calling(calling) => State::Calling { calling },
+            });
+        }
+    }
+}
+
+impl<A: Accept, B> fmt::Debug for ResponseFuture<A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResponseFuture")
+    }
+}

@@ -1,0 +1,181 @@
+//! The head of a request, read in one pass.
+
+use http::{HeaderMap, HeaderValue, header as standard};
+use mgp_types::Revision;
+
+use super::negotiate::Accepts;
+use crate::http::header;
+
+/// What the headers say, as far as the server cares.
+#[derive(Debug, Default)]
+pub(super) struct Head<'a> {
+    pub(super) host: Option<&'a HeaderValue>,
+    pub(super) origin: Option<&'a HeaderValue>,
+    pub(super) content_type: Option<&'a HeaderValue>,
+    pub(super) content_length: Option<&'a HeaderValue>,
+    pub(super) accepts: Accepts,
+    pub(super) last_event: Option<&'a HeaderValue>,
+    pub(super) marks: Marks,
+    /// A header that may come once and came twice: two readers may read it differently.
+    pub(super) repeated: Option<&'static str>,
+}
+
+/// What is needed beyond the head: the headers that say what the body is.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    pub(super) version: Version,
+    pub(super) session: SessionMark,
+    pub(super) method: Option<HeaderValue>,
+    pub(super) name: Option<HeaderValue>,
+}
+
+/// What `MCP-Protocol-Version` says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum Version {
+    #[default]
+    Absent,
+    Known(Revision),
+    Unknown(HeaderValue),
+}
+
+/// What `Mcp-Session-Id` says.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionMark {
+    #[default]
+    Absent,
+    /// An id that this server cannot have made.
+    Foreign,
+    Id(u128),
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn read(headers: &'a HeaderMap) -> Self {
+        let mut head = Self::default();
+        for (name, value) in headers {
+            let first = match name.as_str() {
+                "accept" => {
+                    head.accepts.add(value.as_bytes());
+                    continue;
+                }
+                "host" => head.host.replace(value).is_none(),
+                "origin" => head.origin.replace(value).is_none(),
+                "content-type" => head.content_type.replace(value).is_none(),
+                "content-length" => head.content_length.replace(value).is_none(),
+                "last-event-id" => head.last_event.replace(value).is_none(),
+                "mcp-protocol-version" => {
+                    let first = head.marks.version == Version::Absent;
+                    head.marks.version = Version::read(value);
+                    first
+                }
+                "mcp-session-id" => {
+                    let first = head.marks.session == SessionMark::Absent;
+                    head.marks.session = SessionMark::read(value.as_bytes());
+                    first
+                }
+                "mcp-method" => head.marks.method.replace(value.clone()).is_none(),
+                "mcp-name" => head.marks.name.replace(value.clone()).is_none(),
+                other => {
+                    if other.starts_with(header::PARAM_PREFIX)
+                        && headers.get_all(name).iter().nth(1).is_some()
+                    {
+                        head.repeated = Some("Mcp-Param-*");
+                    }
+                    continue;
+                }
+            };
+            if !first {
+                head.repeated = Some(spelling(name.as_str()));
+            }
+        }
+        head
+    }
+}
+
+impl Version {
+    fn read(value: &HeaderValue) -> Self {
+        let text = value.to_str().map(str::trim).unwrap_or_default();
+        // The one that nearly every request names comes first.
+        Revision::ALL
+            .into_iter()
+            .find(|revision| revision.as_str() == text)
+            .map_or_else(|| Self::Unknown(value.clone()), Self::Known)
+    }
+}
+
+impl SessionMark {
+    pub(super) fn read(value: &[u8]) -> Self {
+        let Ok(digits) = <&[u8; 32]>::try_from(value) else { return Self::Foreign };
+        let mut id = 0u128;
+        for &digit in digits {
+            let nibble = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                _ => return Self::Foreign,
+            };
+            id = id << 4 | u128::from(nibble);
+        }
+        Self::Id(id)
+    }
+}
+
+fn spelling(name: &str) -> &'static str {
+    match name {
+        _ if name == standard::HOST => "Host",
+        _ if name == standard::ORIGIN => "Origin",
+        _ if name == standard::CONTENT_TYPE => "Content-Type",
+        _ if name == standard::CONTENT_LENGTH => "Content-Length",
+        _ if name == header::LAST_EVENT_ID => "Last-Event-ID",
+        _ if name == header::PROTOCOL_VERSION => "MCP-Protocol-Version",
+        _ if name == header::SESSION_ID => "Mcp-Session-Id",
+        _ if name == header::METHOD => "Mcp-Method",
+        _ => "Mcp-Name",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderName;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .fold(HeaderMap::new(), |mut map, (name, value)| {
+                map.append(name, value);
+                map
+            })
+    }
+
+    #[test]
+    fn a_standard_header_may_come_once() {
+        for name in [
+            "host",
+            "origin",
+            "content-type",
+            "mcp-protocol-version",
+            "mcp-session-id",
+            "mcp-method",
+            "mcp-name",
+            "last-event-id",
+            "mcp-param-x",
+        ] {
+            assert!(Head::read(&headers(&[(name, "a"), (name, "a")])).repeated.is_some(), "{name}");
+            assert!(Head::read(&headers(&[(name, "a")])).repeated.is_none(), "{name}");
+        }
+        assert!(
+            Head::read(&headers(&[("accept", "a"), ("accept", "b"), ("x", "1"), ("x", "1")]))
+                .repeated
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn only_our_own_session_ids_are_read() {
+        assert_eq!(SessionMark::read(b"000000000000000000000000000000ff"), SessionMark::Id(255));
+        for foreign in ["", "ff", "000000000000000000000000000000fF", "0000000000000000000000000000000000"] {
+            assert_eq!(SessionMark::read(foreign.as_bytes()), SessionMark::Foreign);
+        }
+    }
+}

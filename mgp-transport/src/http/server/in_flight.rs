@@ -1,0 +1,113 @@
+//! The calls of one session that are in work: bounded, told apart by their ids, cancelled by them.
+
+use std::sync::Arc;
+
+use mgp_types::{Error, Id, code};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::session::Session;
+use super::stream::ResponseStream;
+
+/// A slab: entering and leaving cost a few instructions, and only the rare search walks it.
+pub(super) struct Calls {
+    max: usize,
+    slots: Mutex<Slots>,
+}
+
+#[derive(Default)]
+struct Slots {
+    entries: Vec<Option<(Id, Canceller)>>,
+    free: Vec<usize>,
+}
+
+/// How a call is told to stop.
+pub(super) enum Canceller {
+    /// It is polled by whoever reads its stream.
+    Stream(Arc<ResponseStream>),
+    /// It runs in a task of its own.
+    Task(Arc<Notify>),
+}
+
+impl Canceller {
+    fn cancel(self) {
+        match self {
+            Self::Stream(stream) => stream.cancel(),
+            Self::Task(task) => task.notify_one(),
+        }
+    }
+}
+
+impl Calls {
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, slots: Mutex::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let slots = self.slots.lock();
+        slots.entries.len() == slots.free.len()
+    }
+
+    /// Cancels the call with this id, if it is in work.
+    pub(super) fn cancel(&self, id: &Id) {
+        let mut slots = self.slots.lock();
+        let entry = slots.entries.iter_mut().flatten().find(|(known, _)| known == id);
+        // The entry stays, as it belongs to the call until that is dropped; a second cancel does no harm.
+        let canceller = entry.map(|(_, canceller)| match canceller {
+            Canceller::Stream(stream) => Canceller::Stream(Arc::clone(stream)),
+            Canceller::Task(task) => Canceller::Task(Arc::clone(task)),
+        });
+        drop(slots);
+        if let Some(canceller) = canceller {
+            canceller.cancel();
+        }
+    }
+
+    pub(super) fn cancel_all(&self) {
+        let ids: Vec<Id> = self.slots.lock().entries.iter().flatten().map(|(id, _)| id.clone()).collect();
+        ids.iter().for_each(|id| self.cancel(id));
+    }
+}
+
+/// A call that is in work, until this is dropped.
+pub(super) struct InFlight {
+    session: Arc<Session>,
+    slot: usize,
+}
+
+impl InFlight {
+    /// Enters a call.
+    ///
+    /// # Errors
+    /// Its id is in use, or too many calls are in work.
+    pub(super) fn enter(session: Arc<Session>, id: &Id, canceller: Canceller) -> Result<Self, Error> {
+        let mut slots = session.calls.slots.lock();
+        if slots.entries.len() - slots.free.len() >= session.calls.max {
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many calls are in work"));
+        }
+        if slots.entries.iter().flatten().any(|(known, _)| known == id) {
+            return Err(Error::invalid_request("the id is that of a call in work"));
+        }
+        let entry = Some((id.clone(), canceller));
+        let slot = if let Some(slot) = slots.free.pop() {
+            slots.entries[slot] = entry;
+            slot
+        } else {
+            slots.entries.push(entry);
+            slots.entries.len() - 1
+        };
+        drop(slots);
+        Ok(Self { session, slot })
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let mut slots = self.session.calls.slots.lock();
+        let entry = slots.entries[self.slot].take();
+        slots.free.push(self.slot);
+        drop(slots);
+        drop(entry);
+        self.session.touch();
+    }
+}

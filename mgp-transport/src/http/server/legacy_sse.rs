@@ -1,0 +1,141 @@
+//! HTTP+SSE, the transport of 2024-11-05: one stream for everything the server says, and a POST for
+//! everything the client says.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Response, StatusCode};
+use mgp_types::frame::{self, Frame, Malformed, Message};
+use mgp_types::{Id, Kind, Method, Outbox, Params, Principal, RpcService, StreamId};
+use tokio::sync::Notify;
+
+use super::HttpServer;
+use super::body::{Events, HttpBody};
+use super::calling::Touch;
+use super::in_flight::{Canceller, InFlight};
+use super::post::{call_once, crowded, notification, refuse, request};
+use super::respond::{Answer, Refusal, events};
+use super::stream::StreamKind;
+use super::table::{Live, Table};
+use crate::Accept;
+use crate::http::sse::Event;
+
+impl<A: Accept> HttpServer<A> {
+    /// Opens a session that lives as long as its stream.
+    pub(super) fn sse_open(&self, parts: &Parts, message_path: &str) -> Result<Response<HttpBody>, Refusal> {
+        let principal = parts.extensions.get::<Principal>().cloned();
+        let live = self.open(principal, StreamKind::Named)?;
+        let session = Arc::clone(&live.session);
+        let endpoint = format!("{message_path}?{SESSION_ID}={}", session.name());
+        let stream = Arc::clone(session.standalone());
+        stream.write_first(Event { name: Some("endpoint"), ..Event::message(endpoint.as_bytes()) });
+        self.sessions().insert(live, self.config().session_idle);
+        let ends = Ends { sessions: Arc::clone(self.sessions()), id: session.id };
+        Ok(events(HttpBody::events(Events::new(stream, 0).holding((ends, Touch(session))))))
+    }
+
+    /// Takes a message in. What it is answered comes on the stream.
+    pub(super) fn sse_message(&self, session: u128, parts: Parts, body: Bytes) -> Response<HttpBody> {
+        let taken = self.sse_session(session, &parts).and_then(|live| {
+            let parts = Arc::new(parts);
+            match frame::decode(body, &self.config().limits.json) {
+                Frame::Single(message) => take(&live, &parts, message),
+                Frame::Batch(messages)
+                    if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) =>
+                {
+                    messages.into_iter().try_for_each(|message| take(&live, &parts, message))
+                }
+                Frame::Batch(_) => Err(Refusal::because(
+                    StatusCode::BAD_REQUEST,
+                    "a batch belongs to a session of 2025-03-26",
+                )),
+            }
+        });
+        match taken {
+            Ok(()) => Answer::ACCEPTED.into_response(),
+            Err(refusal) => refusal.into_response(),
+        }
+    }
+
+    pub(super) fn sse_session(&self, id: u128, parts: &Parts) -> Result<Arc<Live<A::Service>>, Refusal> {
+        let live = self.sessions().find(id, parts.extensions.get::<Principal>());
+        let live = live.filter(|live| live.session.is_sse).ok_or_else(Refusal::no_session)?;
+        live.session.touch();
+        Ok(live)
+    }
+}
+
+fn take<S: RpcService>(
+    live: &Live<S>,
+    parts: &Arc<Parts>,
+    message: Result<Message, Malformed>,
+) -> Result<(), Refusal> {
+    match message.map_err(refuse)? {
+        Message::Call { id, method, params } => call(live, parts, id, method, params)?,
+        Message::Notify { method, params } => {
+            if let Some(call) = notification(live, Arc::clone(parts), method, params) {
+                live.session.spawn(async {
+                    call.await;
+                });
+            }
+        }
+        Message::Reply { id, outcome } => live.session.answer(id.as_ref(), outcome),
+    }
+    Ok(())
+}
+
+fn call<S: RpcService>(
+    live: &Live<S>,
+    parts: &Arc<Parts>,
+    id: Id,
+    method: Method,
+    params: Params,
+) -> Result<(), Refusal> {
+    let opens = method == Method::INITIALIZE;
+    let stop = Arc::new(Notify::new());
+    let session = Arc::clone(&live.session);
+    let canceller = Canceller::Task(Arc::clone(&stop));
+    let guard = match InFlight::enter(Arc::clone(&session), &id, canceller) {
+        Ok(guard) => guard,
+        Err(error) => return Err(crowded(error).of(Some(id))),
+    };
+    let mut request = request(Kind::Call, method, params, Arc::clone(parts));
+    request.context.outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
+    let call = call_once(live.service(), request);
+    live.session.spawn(async move {
+        let outcome = tokio::select! {
+            biased;
+            () = stop.notified() => return,
+            outcome = call => outcome,
+        };
+        drop(guard);
+        let answer = match outcome {
+            Ok(response) => {
+                if opens {
+                    session.agree(&response);
+                }
+                Answer::reply(&id, &response)
+            }
+            Err(error) => Answer::error(StatusCode::OK, Some(&id), &error),
+        };
+        // Without a reader the session is about to end.
+        let _ = session.standalone().push(&answer.json).await;
+    });
+    Ok(())
+}
+
+/// Ends a session with its stream.
+struct Ends<S: RpcService> {
+    sessions: Arc<Table<S>>,
+    id: u128,
+}
+
+impl<S: RpcService> Drop for Ends<S> {
+    fn drop(&mut self) {
+        self.sessions.remove(self.id);
+    }
+}
+
+/// How the path of messages names the session.
+pub(super) const SESSION_ID: &str = "sessionId";

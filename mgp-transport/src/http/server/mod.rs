@@ -1,0 +1,244 @@
+//! The answering side of HTTP.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `head`, `origin`, `negotiate` | what the head of a request says, and whether it may |
+//! | `decide`, `envelope` | which era a message belongs to |
+//! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
+//! | `call`, `calling`, `future`, `body` | a call from its request to the last byte of its answer |
+//! | `stream`, `replay` | streams of events, and what is kept of them |
+//! | `session`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
+//! | `serve`, `routes` | a server on a socket |
+
+mod ask;
+mod batch;
+mod body;
+mod call;
+mod calling;
+mod config;
+mod decide;
+mod envelope;
+mod future;
+mod get;
+mod head;
+mod in_flight;
+mod legacy_sse;
+mod negotiate;
+mod origin;
+mod post;
+mod read;
+mod replay;
+mod respond;
+mod routes;
+mod serve;
+mod session;
+mod stream;
+mod table;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use http::request::Parts;
+use http::{Method, StatusCode};
+use http_body::Body;
+use mgp_types::{Error, Outbox};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use self::envelope::Envelopes;
+use self::future::{Post, Target};
+use self::head::Head;
+use self::read::Reader;
+use self::respond::Refusal;
+use self::table::Table;
+use crate::Accept;
+
+pub use self::body::HttpBody;
+pub use self::config::HttpConfig;
+pub use self::future::ResponseFuture;
+pub use self::routes::Routes;
+pub use self::serve::{Listen, serve, serve_until};
+pub use self::stream::ResponseStream;
+
+/// Answers MCP over HTTP: both eras on one endpoint, as a `tower::Service`.
+///
+/// It looks at no path, so it mounts wherever its owner wants it; [`Routes`] adds the paths of HTTP+SSE,
+/// [`serve`] a socket. What authenticates puts a [`Principal`](mgp_types::Principal) into the extensions of
+/// the HTTP request; sessions are bound to it. Handlers find the head of their HTTP request as
+/// [`http::request::Parts`] in the extensions of theirs.
+pub struct HttpServer<A: Accept> {
+    shared: Arc<Shared<A>>,
+}
+
+struct Shared<A: Accept> {
+    accept: A,
+    config: Arc<HttpConfig>,
+    /// Answers what belongs to no session.
+    stateless: OnceLock<Mutex<A::Service>>,
+    sessions: Arc<Table<A::Service>>,
+    envelopes: Envelopes,
+}
+
+impl<A: Accept> HttpServer<A> {
+    /// A server with the default configuration. It needs a tokio runtime.
+    pub fn new(accept: A) -> Self {
+        Self::with(accept, HttpConfig::default())
+    }
+
+    /// The server with another configuration, and without the sessions it had.
+    #[must_use]
+    pub fn with_config(self, config: HttpConfig) -> Self {
+        Self::with(self.shared.accept.clone(), config)
+    }
+
+    fn with(accept: A, config: HttpConfig) -> Self {
+        let sessions = Arc::new(Table::new(config.max_sessions));
+        let config = Arc::new(config);
+        let envelopes = Envelopes::default();
+        Self { shared: Arc::new(Shared { accept, config, stateless: OnceLock::new(), sessions, envelopes }) }
+    }
+
+    /// The server with the paths of its configuration: the endpoint, and HTTP+SSE beside it.
+    pub fn routes(self) -> Routes<A> {
+        Routes::new(self)
+    }
+
+    /// Ends all sessions and their streams.
+    pub fn close_sessions(&self) {
+        self.sessions().clear();
+    }
+
+    /// Answers one request.
+    pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
+        let (parts, body) = request.into_parts();
+        let checked = self.check(&parts);
+        self.proceed(checked, parts, body)
+    }
+
+    fn proceed<B: Body>(
+        &self,
+        checked: Result<Checked, Refusal>,
+        parts: Parts,
+        body: B,
+    ) -> ResponseFuture<A, B> {
+        match checked {
+            Ok(Checked::Post(target)) => {
+                let reader =
+                    Reader::new(body, self.config().limits.max_frame_bytes, self.config().body_timeout);
+                ResponseFuture::reading(reader, Post { server: self.clone(), parts, target })
+            }
+            Ok(Checked::Done(response)) => ResponseFuture::ready(response),
+            Err(refusal) => ResponseFuture::ready(refusal.into_response()),
+        }
+    }
+
+    fn check(&self, parts: &Parts) -> Result<Checked, Refusal> {
+        let head = Head::read(&parts.headers);
+        self.guard(parts, &head)?;
+        match parts.method {
+            Method::POST => {
+                self.check_post(&head)?;
+                Ok(Checked::Post(Target::Endpoint(head.marks)))
+            }
+            Method::GET => self.get(parts, &head).map(Checked::Done),
+            Method::DELETE => self.delete(parts, &head).map(Checked::Done),
+            _ => Err(get::not_allowed()),
+        }
+    }
+
+    /// Refuses what a web page may have sent, and what two readers may read differently.
+    fn guard(&self, parts: &Parts, head: &Head<'_>) -> Result<(), Refusal> {
+        let host = head.host.map(http::HeaderValue::as_bytes);
+        let host = host.or_else(|| parts.uri.authority().map(|authority| authority.as_str().as_bytes()));
+        match host {
+            Some(host) if self.config().accepts_host(host) => {}
+            Some(_) => return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Host` is not served")),
+            None => return Err(Refusal::because(StatusCode::BAD_REQUEST, "the header Host is missing")),
+        }
+        if head.origin.is_some_and(|origin| !self.config().accepts_origin(origin.as_bytes())) {
+            return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Origin` is not allowed"));
+        }
+        match head.repeated {
+            None => Ok(()),
+            Some(name) => Err(Refusal::bad_request(Error::header_mismatch(format!(
+                "the header {name} came more than once"
+            )))),
+        }
+    }
+
+    fn check_post(&self, head: &Head<'_>) -> Result<(), Refusal> {
+        self.check_body(head)?;
+        if !head.accepts.both() && !self.config().lenient_accept {
+            let why = "`Accept` must name application/json and text/event-stream";
+            return Err(Refusal::because(StatusCode::NOT_ACCEPTABLE, why));
+        }
+        Ok(())
+    }
+
+    fn check_body(&self, head: &Head<'_>) -> Result<(), Refusal> {
+        if !head.content_type.is_some_and(|value| negotiate::is_json(value.as_bytes())) {
+            let why = "`Content-Type` must be application/json";
+            return Err(Refusal::because(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+        }
+        let length = head.content_length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        if length.is_some_and(|length| length > self.config().limits.max_frame_bytes as u64) {
+            return Err(read::Unread::TooLong.into());
+        }
+        Ok(())
+    }
+
+    fn config(&self) -> &Arc<HttpConfig> {
+        &self.shared.config
+    }
+
+    fn sessions(&self) -> &Arc<Table<A::Service>> {
+        &self.shared.sessions
+    }
+
+    fn envelopes(&self) -> &Envelopes {
+        &self.shared.envelopes
+    }
+
+    fn accept(&self, outbox: Outbox) -> A::Service {
+        self.shared.accept.accept(outbox)
+    }
+
+    fn stateless_service(&self) -> A::Service {
+        let make = || Mutex::new(self.accept(Outbox::CLOSED));
+        self.shared.stateless.get_or_init(make).lock().clone()
+    }
+}
+
+/// A request whose head may pass.
+enum Checked {
+    Post(Target),
+    Done(http::Response<HttpBody>),
+}
+
+impl<A: Accept, B: Body> Service<http::Request<B>> for HttpServer<A> {
+    type Response = http::Response<HttpBody>;
+    type Error = Infallible;
+    type Future = ResponseFuture<A, B>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(())) // Each session has a capacity of its own.
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        self.handle(request)
+    }
+}
+
+impl<A: Accept> Clone for HttpServer<A> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<A: Accept> fmt::Debug for HttpServer<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpServer").field("config", self.config()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! Which `Host` and `Origin` a request may carry: what keeps web pages from using a server on the
+//! visitor's own machine.
+
+use super::config::HttpConfig;
+
+impl HttpConfig {
+    /// Whether a request may name `host`; the port does not matter.
+    pub(super) fn accepts_host(&self, host: &[u8]) -> bool {
+        if self.any_host {
+            return true;
+        }
+        let Some(name) = std::str::from_utf8(host).ok().and_then(without_port) else { return false };
+        is_loopback(name) || self.hosts.iter().any(|allowed| bare(allowed).eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a web page of this `origin` may send requests.
+    pub(super) fn accepts_origin(&self, origin: &[u8]) -> bool {
+        if self.any_origin {
+            return true;
+        }
+        let Some(origin) = std::str::from_utf8(origin).ok().and_then(Origin::parse) else { return false };
+        (is_loopback(origin.host) && origin.is_web())
+            || self
+                .origins
+                .iter()
+                .any(|allowed| Origin::parse(allowed).is_some_and(|other| other.same(&origin)))
+    }
+}
+
+struct Origin<'a> {
+    scheme: &'a str,
+    host: &'a str,
+    port: &'a str,
+}
+
+impl<'a> Origin<'a> {
+    fn parse(origin: &'a str) -> Option<Self> {
+        let (scheme, rest) = origin.split_once("://")?;
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        if authority.contains(['/', '@', '?', '#']) {
+            return None;
+        }
+        let host = without_port(authority)?;
+        let port = authority[host.len()..].trim_start_matches([':', ']']);
+        let port = if port.is_empty() { default_port(scheme) } else { port };
+        Some(Self { scheme, host, port })
+    }
+
+    fn is_web(&self) -> bool {
+        self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
+    }
+
+    fn same(&self, other: &Origin<'_>) -> bool {
+        self.scheme.eq_ignore_ascii_case(other.scheme)
+            && self.host.eq_ignore_ascii_case(other.host)
+            && self.port == other.port
+    }
+}
+
+fn default_port(scheme: &str) -> &'static str {
+    match scheme {
+        _ if scheme.eq_ignore_ascii_case("http") => "80",
+        _ if scheme.eq_ignore_ascii_case("https") => "443",
+        _ => "",
+    }
+}
+
+/// The host of an authority; that of an IPv6 address keeps its brackets.
+fn without_port(authority: &str) -> Option<&str> {
+    let host_len = match authority.find(']') {
+        Some(end) if authority.starts_with('[') => end + 1,
+        Some(_) => return None,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    let (host, port) = authority.split_at(host_len);
+    let digits = match port.strip_prefix(':') {
+        Some(digits) => digits,
+        None if port.is_empty() => "0",
+        None => return None,
+    };
+    let valid = !host.is_empty() && !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    valid.then_some(host)
+}
+
+/// An allowed host as it was configured, which may carry a port or lack the brackets of IPv6.
+fn bare(host: &str) -> &str {
+    without_port(host).unwrap_or(host)
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "127.0.0.1" | "localhost" | "[::1]") || host.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_hosts_are_accepted_unless_told() {
+        let config = HttpConfig::default().allow_host("mcp.example.com");
+        for host in ["localhost", "LocalHost:80", "127.0.0.1:9000", "[::1]", "[::1]:1", "MCP.example.com:443"]
+        {
+            assert!(config.accepts_host(host.as_bytes()), "{host}");
+        }
+        for host in [
+            "",
+            ":80",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "localhost:x",
+            "localhost:",
+            "evil.example:80",
+            "[::1",
+            "[::1]x",
+            "a]",
+            "127.0.0.2",
+            "user@localhost",
+            "localhost:80:80",
+        ] {
+            assert!(!config.accepts_host(host.as_bytes()), "{host}");
+        }
+        assert!(HttpConfig::default().allow_any_host().accepts_host(b"evil.example"));
+    }
+
+    #[test]
+    fn only_loopback_origins_are_accepted_unless_told() {
+        let config =
+            HttpConfig::default().allow_origin("https://app.example.com").allow_origin("http://b:8080");
+        for origin in [
+            "http://localhost",
+            "http://localhost:6274",
+            "https://127.0.0.1:1",
+            "http://[::1]:3",
+            "https://app.example.com",
+            "https://app.example.com:443",
+            "HTTPS://APP.example.com",
+            "http://b:8080",
+        ] {
+            assert!(config.accepts_origin(origin.as_bytes()), "{origin}");
+        }
+        for origin in [
+            "",
+            "null",
+            "http://evil.example",
+            "http://app.example.com",
+            "https://app.example.com:444",
+            "http://b",
+            "http://localhost.evil.example",
+            "http://localhost@evil.example",
+            "http://evil.example/localhost",
+            "chrome-extension://localhost",
+            "localhost",
+        ] {
+            assert!(!config.accepts_origin(origin.as_bytes()), "{origin}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The events of one stream: those still to be sent, and those kept for a reader that lost them.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+/// A bounded window on a sequence of events, numbered from 0.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    events: VecDeque<Bytes>,
+    /// The number of the oldest event that is kept.
+    first: u64,
+    /// The number of the next event to be sent.
+    cursor: u64,
+    bytes: usize,
+    unsent_bytes: usize,
+}
+
+/// Why a stream cannot be resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gone {
+    /// Events behind the one named are no longer kept.
+    Forgotten,
+    /// There never was such an event.
+    Unknown,
+}
+
+impl Window {
+    /// The number the next event will have.
+    pub(super) fn next_number(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    pub(super) fn push(&mut self, event: Bytes) {
+        self.bytes += event.len();
+        self.unsent_bytes += event.len();
+        self.events.push_back(event);
+    }
+
+    /// The next event to be sent.
+    pub(super) fn take(&mut self) -> Option<Bytes> {
+        let index = usize::try_from(self.cursor - self.first).ok()?;
+        let event = self.events.get(index)?.clone();
+        self.cursor += 1;
+        self.unsent_bytes -= event.len();
+        Some(event)
+    }
+
+    /// Whether another event may wait to be sent, if at most so many may.
+    pub(super) fn has_room(&self, max_events: usize, max_bytes: usize) -> bool {
+        let unsent = self.next_number() - self.cursor;
+        unsent == 0 || (unsent < max_events as u64 && self.unsent_bytes < max_bytes)
+    }
+
+    /// Forgets the oldest events beyond the bounds. Those still to be sent are forgotten only if `lossy`;
+    /// the newest event never is.
+    pub(super) fn trim(&mut self, max_events: usize, max_bytes: usize, lossy: bool) {
+        while self.events.len() > max_events || (self.bytes > max_bytes && self.events.len() > 1) {
+            if self.first == self.cursor && !lossy {
+                return;
+            }
+            let Some(oldest) = self.events.pop_front() else { return };
+            self.bytes -= oldest.len();
+            if self.first == self.cursor {
+                self.cursor += 1;
+                self.unsent_bytes -= oldest.len();
+            }
+            self.first += 1;
+        }
+    }
+
+    /// Forgets what was sent.
+    pub(super) fn forget_sent(&mut self) {
+        while self.first < self.cursor {
+            let Some(oldest) = self.events.pop_front() else { return };
+            self.bytes -= oldest.len();
+            self.first += 1;
+        }
+    }
+
+    /// Goes back to the event behind `last`, to send from there again.
+    pub(super) fn resume_after(&mut self, last: u64) -> Result<(), Gone> {
+        if last >= self.next_number() {
+            return Err(Gone::Unknown);
+        }
+        let next = last + 1;
+        let Some(kept) = next.checked_sub(self.first) else { return Err(Gone::Forgotten) };
+        self.cursor = next;
+        let sent = usize::try_from(kept).unwrap_or(usize::MAX);
+        self.unsent_bytes = self.events.iter().skip(sent).map(Bytes::len).sum();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(events: usize) -> Window {
+        let mut window = Window::default();
+        for number in 0..events {
+            window.push(Bytes::from(number.to_string()));
+        }
+        window
+    }
+
+    fn rest(window: &mut Window) -> Vec<Bytes> {
+        std::iter::from_fn(|| window.take()).collect()
+    }
+
+    #[test]
+    fn events_are_sent_once_and_can_be_sent_again() {
+        let mut window = window(3);
+        assert_eq!(rest(&mut window), ["0", "1", "2"]);
+        window.resume_after(0).unwrap();
+        assert_eq!(rest(&mut window), ["1", "2"]);
+        window.resume_after(2).unwrap();
+        assert_eq!(window.take(), None);
+        assert_eq!(window.resume_after(3), Err(Gone::Unknown));
+    }
+
+    #[test]
+    fn what_was_forgotten_cannot_be_resumed() {
+        let mut window = window(5);
+        rest(&mut window);
+        window.trim(2, usize::MAX, false);
+        assert_eq!(window.resume_after(1), Err(Gone::Forgotten));
+        window.resume_after(2).unwrap();
+        assert_eq!(rest(&mut window), ["3", "4"]);
+    }
+
+    #[test]
+    fn unsent_events_are_forgotten_only_where_loss_is_allowed() {
+        let mut window = window(5);
+        window.trim(2, usize::MAX, false);
+        assert_eq!(window.next_number(), 5);
+        assert!(!window.has_room(5, usize::MAX) && window.has_room(6, usize::MAX) && !window.has_room(6, 5));
+        window.trim(2, usize::MAX, true);
+        assert_eq!(rest(&mut window), ["3", "4"]);
+    }
+
+    #[test]
+    fn the_newest_event_is_kept_however_long() {
+        let mut window = window(0);
+        window.push(Bytes::from_static(b"long"));
+        window.push(Bytes::from_static(b"longer"));
+        window.trim(9, 1, true);
+        assert_eq!(rest(&mut window), ["longer"]);
+        window.forget_sent();
+        assert_eq!((window.bytes, window.unsent_bytes, window.first), (0, 0, 2));
+    }
+}

@@ -1,0 +1,139 @@
+//! How answers and refusals look in HTTP.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use mgp_types::{Error, Id, code, frame};
+
+use super::body::HttpBody;
+use super::read::Unread;
+use crate::era::EnvelopeRefused;
+use crate::http::sse;
+
+/// What answers one POST: a status, and JSON unless there is nothing to say.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) json: Bytes,
+}
+
+impl Answer {
+    pub(super) const ACCEPTED: Self = Self { status: StatusCode::ACCEPTED, json: Bytes::new() };
+
+    pub(super) fn ok(json: Vec<u8>) -> Self {
+        Self { status: StatusCode::OK, json: json.into() }
+    }
+
+    pub(super) fn reply(id: &Id, response: &mgp_types::Response) -> Self {
+        let mut json = Vec::new();
+        frame::write_reply(&mut json, id, response);
+        Self::ok(json)
+    }
+
+    pub(super) fn error(status: StatusCode, id: Option<&Id>, error: &Error) -> Self {
+        let mut json = Vec::new();
+        frame::write_error(&mut json, id, error);
+        Self { status, json: json.into() }
+    }
+
+    pub(super) fn into_response(self) -> Response<HttpBody> {
+        if self.json.is_empty() {
+            return with_status(self.status, HttpBody::empty());
+        }
+        let mut response = with_status(self.status, HttpBody::full(self.json));
+        response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+        response
+    }
+}
+
+/// The status of an error that answers a request without a session.
+//= 2026-07-28, "Sending Messages to the Server"
+pub(super) fn stateless_status(error: &Error) -> StatusCode {
+    match error.code() {
+        code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_PROTOCOL_VERSION => {
+            StatusCode::BAD_REQUEST
+        }
+        _ if is_refused_envelope(error) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Whether a request is refused for what its `_meta` says or lacks.
+pub(super) fn is_refused_envelope(error: &Error) -> bool {
+    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<EnvelopeRefused>)
+}
+
+/// A request that goes no further than HTTP.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    error: Error,
+    id: Option<Id>,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, error: Error) -> Self {
+        Self { status, error, id: None }
+    }
+
+    pub(super) fn because(status: StatusCode, why: &'static str) -> Self {
+        Self::new(status, Error::invalid_request(why))
+    }
+
+    pub(super) fn bad_request(error: Error) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    pub(super) fn no_session() -> Self {
+        Self::because(StatusCode::NOT_FOUND, "there is no such session; start a new one with `initialize`")
+    }
+
+    /// Names the request that is refused, so that its sender finds it.
+    pub(super) fn of(mut self, id: Option<Id>) -> Self {
+        self.id = id;
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn error(&self) -> &Error {
+        &self.error
+    }
+
+    pub(super) fn into_response(self) -> Response<HttpBody> {
+        let mut response = Answer::error(self.status, self.id.as_ref(), &self.error).into_response();
+        if self.status == StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+        }
+        response
+    }
+}
+
+impl From<Unread> for Refusal {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::TooLong => Self::because(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"),
+            Unread::TooSlow => Self::because(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+            Unread::Broken => Self::because(StatusCode::BAD_REQUEST, "the body ended early"),
+        }
+    }
+}
+
+/// A stream of events.
+pub(super) fn events(body: HttpBody) -> Response<HttpBody> {
+    let mut response = with_status(StatusCode::OK, body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(sse::MEDIA_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+pub(super) fn with_status(status: StatusCode, body: HttpBody) -> Response<HttpBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Tells nginx and its like to pass events on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");

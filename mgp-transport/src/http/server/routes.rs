@@ -1,0 +1,99 @@
+use std::convert::Infallible;
+use std::fmt;
+use std::task::{Context, Poll};
+
+use http::request::Parts;
+use http::{Method, StatusCode};
+use http_body::Body;
+use tower_service::Service;
+
+use super::body::HttpBody;
+use super::future::{ResponseFuture, Target};
+use super::get::not_allowed;
+use super::head::{Head, SessionMark};
+use super::legacy_sse::SESSION_ID;
+use super::respond::Refusal;
+use super::{Checked, HttpServer};
+use crate::Accept;
+
+/// An [`HttpServer`] at the paths of its configuration, with HTTP+SSE beside it; everything else is 404.
+#[derive(Clone)]
+pub struct Routes<A: Accept> {
+    server: HttpServer<A>,
+}
+
+impl<A: Accept> Routes<A> {
+    pub(super) fn new(server: HttpServer<A>) -> Self {
+        Self { server }
+    }
+
+    /// The server behind the paths.
+    pub fn server(&self) -> &HttpServer<A> {
+        &self.server
+    }
+
+    /// Answers one request.
+    pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
+        let config = self.server.config();
+        if request.uri().path() == &*config.path {
+            return self.server.handle(request);
+        }
+        let (parts, body) = request.into_parts();
+        let checked = match &config.sse_paths {
+            Some((stream, message)) if parts.uri.path() == &**stream => self.check_stream(&parts, message),
+            Some((_, message)) if parts.uri.path() == &**message => self.check_message(&parts),
+            _ => Err(Refusal::because(StatusCode::NOT_FOUND, "there is nothing here")),
+        };
+        self.server.proceed(checked, parts, body)
+    }
+
+    fn check_stream(&self, parts: &Parts, message_path: &str) -> Result<Checked, Refusal> {
+        let head = Head::read(&parts.headers);
+        self.server.guard(parts, &head)?;
+        if parts.method != Method::GET {
+            return Err(not_allowed());
+        }
+        if !head.accepts.events && !self.server.config().lenient_accept {
+            return Err(Refusal::because(StatusCode::NOT_ACCEPTABLE, "`Accept` must name text/event-stream"));
+        }
+        self.server.sse_open(parts, message_path).map(Checked::Done)
+    }
+
+    fn check_message(&self, parts: &Parts) -> Result<Checked, Refusal> {
+        let head = Head::read(&parts.headers);
+        self.server.guard(parts, &head)?;
+        if parts.method != Method::POST {
+            return Err(not_allowed());
+        }
+        self.server.check_body(&head)?;
+        let SessionMark::Id(id) = session(parts.uri.query()) else { return Err(Refusal::no_session()) };
+        self.server.sse_session(id, parts)?;
+        Ok(Checked::Post(Target::Sse(id)))
+    }
+}
+
+fn session(query: Option<&str>) -> SessionMark {
+    let mut pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    let found = pairs.find(|(name, _)| *name == SESSION_ID);
+    found.map_or(SessionMark::Absent, |(_, id)| SessionMark::read(id.as_bytes()))
+}
+
+impl<A: Accept, B: Body> Service<http::Request<B>> for Routes<A> {
+    type Response = http::Response<HttpBody>;
+    type Error = Infallible;
+    type Future = ResponseFuture<A, B>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        self.handle(request)
+    }
+}
+
+impl<A: Accept> fmt::Debug for Routes<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.server.fmt(f)
+    }
+}

@@ -1,0 +1,230 @@
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use mgp_types::{
+    BoxFuture, Error, Id, Origin, OutboxPort, Principal, RawJson, Request, Response, Revision, StreamId,
+};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::config::HttpConfig;
+use super::in_flight::Calls;
+use super::replay::Gone;
+use super::stream::{ResponseStream, StreamKind};
+
+/// What a session is but for the service that answers it: its streams, and what is in work.
+pub(super) struct Session {
+    pub(super) id: u128,
+    /// Whether it is one of HTTP+SSE, where everything travels on the standalone stream.
+    pub(super) is_sse: bool,
+    /// Who opened it; nobody else finds it.
+    principal: Option<Principal>,
+    config: Arc<HttpConfig>,
+    revision: OnceLock<Revision>,
+    /// The stream of what belongs to no request.
+    standalone: Arc<ResponseStream>,
+    pub(super) calls: Calls,
+    pub(super) questions: Mutex<Questions>,
+    /// Streams of requests that can be resumed.
+    streams: Mutex<Vec<Arc<ResponseStream>>>,
+    last_stream: AtomicU64,
+    tasks: Mutex<JoinSet<()>>,
+    opened: Instant,
+    /// When the last request came, in milliseconds since it was opened.
+    seen: AtomicU64,
+    closed: AtomicBool,
+}
+
+/// What the peer was asked and has not answered.
+#[derive(Default)]
+pub(super) struct Questions {
+    pub(super) last: i64,
+    pub(super) open: HashMap<i64, oneshot::Sender<Result<RawJson, Error>>>,
+}
+
+impl Session {
+    pub(super) fn new(
+        config: Arc<HttpConfig>,
+        principal: Option<Principal>,
+        kind: StreamKind,
+    ) -> Result<Self, Error> {
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|error| {
+            Error::internal("no session id can be made").with_source(std::io::Error::other(error.to_string()))
+        })?;
+        let standalone = ResponseStream::new(kind, Arc::clone(&config), StreamId::STANDALONE.0);
+        let is_sse = kind == StreamKind::Named;
+        if let StreamKind::Kept { .. } = kind {
+            standalone.detach(0); // Nobody reads it yet.
+        }
+        Ok(Self {
+            id: u128::from_be_bytes(id),
+            is_sse,
+            principal,
+            calls: Calls::new(config.limits.max_in_flight),
+            config,
+            revision: OnceLock::new(),
+            standalone: Arc::new(standalone),
+            questions: Mutex::default(),
+            streams: Mutex::default(),
+            last_stream: AtomicU64::new(StreamId::STANDALONE.0),
+            tasks: Mutex::default(),
+            opened: Instant::now(),
+            seen: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn config(&self) -> &Arc<HttpConfig> {
+        &self.config
+    }
+
+    /// The id on the wire.
+    pub(super) fn name(&self) -> String {
+        format!("{:032x}", self.id)
+    }
+
+    /// Whether the session is that of `principal`.
+    pub(super) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
+        self.principal.as_ref() == principal
+    }
+
+    /// The revision that was agreed on, once it was.
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.revision.get().copied()
+    }
+
+    /// Notes the revision that the result of `initialize` names.
+    pub(super) fn agree(&self, result: &Response) {
+        let result = mgp_types::Object::from_raw(&result.to_raw()).unwrap_or_default();
+        let revision = result.text("protocolVersion").and_then(|name| name.parse().ok());
+        // A revision we do not know is treated as the oldest one: nothing that came later is used.
+        let _ = self.revision.set(revision.unwrap_or(Revision::V2024_11_05));
+    }
+
+    pub(super) fn standalone(&self) -> &Arc<ResponseStream> {
+        &self.standalone
+    }
+
+    /// A stream for the answer to one POST.
+    pub(super) fn new_stream(self: &Arc<Self>) -> ResponseStream {
+        let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
+        let primed = self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25);
+        ResponseStream::new(StreamKind::Kept { primed }, Arc::clone(&self.config), number)
+            .in_session(Arc::clone(self))
+    }
+
+    /// Whether a handler may close the stream of its request for a while.
+    pub(super) fn can_poll(&self) -> bool {
+        self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
+    }
+
+    /// Keeps a stream for a reader that loses it.
+    pub(super) fn keep(&self, stream: &Arc<ResponseStream>) {
+        let mut streams = self.streams.lock();
+        let finished = |stream: &Arc<ResponseStream>| stream.finished().is_some();
+        while streams.iter().filter(|stream| finished(stream)).count() > self.config.replay_streams {
+            let Some(oldest) = streams.iter().position(finished) else { break };
+            streams.remove(oldest);
+        }
+        if !self.closed.load(Ordering::Acquire) {
+            streams.push(Arc::clone(stream));
+        }
+    }
+
+    /// The stream with this number, and its new reader.
+    pub(super) fn resume(&self, number: u64, after: u64) -> Result<(Arc<ResponseStream>, u64), Gone> {
+        let stream = if number == StreamId::STANDALONE.0 {
+            Arc::clone(&self.standalone)
+        } else {
+            if number > self.last_stream.load(Ordering::Relaxed) {
+                return Err(Gone::Unknown);
+            }
+            let streams = self.streams.lock();
+            Arc::clone(streams.iter().find(|stream| stream.number() == number).ok_or(Gone::Forgotten)?)
+        };
+        let reader = stream.attach(Some(after))?;
+        Ok((stream, reader))
+    }
+
+    /// Runs `work` until it is done or the session ends.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        if !self.closed.load(Ordering::Acquire) {
+            tasks.spawn_on(work, &runtime);
+        }
+    }
+
+    /// Notes that the peer is there.
+    pub(super) fn touch(&self) {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.seen.store(now, Ordering::Relaxed);
+    }
+
+    /// Whether nothing has happened for so long that the session may go.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        let seen = self.opened + std::time::Duration::from_millis(self.seen.load(Ordering::Relaxed));
+        now.saturating_duration_since(seen) >= self.config.session_idle
+            && self.calls.is_empty()
+            && !self.standalone.is_attached()
+            && !self.streams.lock().iter().any(|stream| stream.is_attached())
+    }
+
+    /// Forgets streams that nobody came back for.
+    pub(super) fn sweep(&self, now: Instant) {
+        let ttl = self.config.replay_ttl;
+        self.streams.lock().retain(|stream| {
+            stream.finished().is_none_or(|at| now.saturating_duration_since(at) < ttl || stream.is_attached())
+        });
+    }
+
+    /// Ends everything that belongs to the session.
+    pub(super) fn close(&self) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.standalone.shut();
+        for stream in std::mem::take(&mut *self.streams.lock()) {
+            stream.shut();
+        }
+        self.calls.cancel_all();
+        let open = std::mem::take(&mut self.questions.lock().open);
+        drop(open);
+        // Dropped outside the lock: the tasks' own drops come back here.
+        let tasks = std::mem::take(&mut *self.tasks.lock());
+        drop(tasks);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Hands an answer to whoever asked. An answer that nobody waits for is ignored.
+    pub(super) fn answer(&self, id: Option<&Id>, outcome: Result<RawJson, Error>) {
+        let Some(Id::Number(id)) = id else { return };
+        let asker = self.questions.lock().open.remove(id);
+        if let Some(asker) = asker {
+            let outcome = outcome.map_err(|error| match error.origin() {
+                Origin::Local => Error::misbehaved("the answer is malformed").with_source(error),
+                _ => error,
+            });
+            let _ = asker.send(outcome);
+        }
+    }
+}
+
+impl OutboxPort for Session {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        self.standalone.notify(stream, notification)
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(self.ask(&self.standalone, request))
+    }
+}

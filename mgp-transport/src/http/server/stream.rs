@@ -1,0 +1,384 @@
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use mgp_types::{BoxFuture, Error, Id, OutboxPort, Request, Response, StreamId, frame};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+
+use super::config::HttpConfig;
+use super::replay::{Gone, Window};
+use super::session::Session;
+use crate::era::tag_subscription;
+use crate::http::sse::Event;
+
+/// The stream of events that may become the answer to one POST.
+///
+/// It is an answer in JSON until something is written before the result. In a session of revision
+/// 2025-11-25 or later a handler finds the stream of its request in
+/// [`Request::extensions`](mgp_types::Request) and can [`close`](Self::close) it.
+pub struct ResponseStream {
+    /// The number of the stream in its session.
+    number: u64,
+    kind: StreamKind,
+    config: Arc<HttpConfig>,
+    /// The session it belongs to, through which its reader can be asked.
+    session: Option<Arc<Session>>,
+    /// The `subscriptions/listen` that everything on the stream belongs to.
+    subscription: Option<Id>,
+    used: AtomicBool,
+    cancelled: AtomicBool,
+    state: Mutex<State>,
+    room: Notify,
+}
+
+/// What becomes of events that were sent, and how events look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamKind {
+    /// They are forgotten; the stream ends with its reader.
+    Live,
+    /// As `Live`, and every event is named `message` (HTTP+SSE).
+    Named,
+    /// They have ids and are kept for a while, so that a reader can resume.
+    Kept {
+        /// Whether the first event has an id and nothing else, so that the stream can be resumed from
+        /// its start.
+        primed: bool,
+    },
+}
+
+#[derive(Default)]
+struct State {
+    window: Window,
+    /// Counts the readers; only the newest may read.
+    reader: u64,
+    attached: bool,
+    /// Woken when there is something to read.
+    reading: Option<Waker>,
+    /// Woken when the call is to be dropped.
+    calling: Option<Waker>,
+    /// The reader is to leave, to come back later.
+    leaving: bool,
+    /// When the last event was written.
+    finished: Option<Instant>,
+    /// Nobody may write any more.
+    closed: bool,
+}
+
+impl ResponseStream {
+    pub(super) fn new(kind: StreamKind, config: Arc<HttpConfig>, number: u64) -> Self {
+        Self {
+            number,
+            kind,
+            config,
+            session: None,
+            subscription: None,
+            used: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+            state: Mutex::new(State { attached: true, ..State::default() }),
+            room: Notify::new(),
+        }
+    }
+
+    pub(super) fn in_session(mut self, session: Arc<Session>) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    pub(super) fn of_subscription(mut self, id: Option<Id>) -> Self {
+        self.subscription = id;
+        self
+    }
+
+    /// Ends the stream for now, while the call goes on.
+    ///
+    /// The client comes back after the time it was told to wait, and gets what was written since. Saves
+    /// the connection of a call that takes long.
+    pub fn close(&self) {
+        let mut state = self.state.lock();
+        self.start(&mut state);
+        if state.attached {
+            state.leaving = true;
+        }
+        wake(state.reading.take());
+    }
+
+    pub(super) fn config(&self) -> &Arc<HttpConfig> {
+        &self.config
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether the answer is a stream already.
+    pub(super) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Acquire)
+    }
+
+    /// Makes the answer a stream.
+    pub(super) fn set_used(&self) {
+        self.start(&mut self.state.lock());
+    }
+
+    /// Ready when the answer has become a stream, or the call was cancelled.
+    pub(super) fn poll_used(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.state.lock();
+        if self.is_used() || self.is_cancelled() {
+            return Poll::Ready(());
+        }
+        register(&mut state.reading, cx);
+        Poll::Pending
+    }
+
+    /// Asks for the call to be dropped without an answer.
+    pub(super) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        let mut state = self.state.lock();
+        wake(state.reading.take());
+        wake(state.calling.take());
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Ready when the call was cancelled.
+    pub(super) fn poll_cancelled(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.state.lock();
+        if self.is_cancelled() {
+            return Poll::Ready(());
+        }
+        register(&mut state.calling, cx);
+        Poll::Pending
+    }
+
+    /// Writes a message when there is room for it.
+    pub(super) async fn push(&self, json: &[u8]) -> Result<(), Error> {
+        loop {
+            let room = self.room.notified();
+            tokio::pin!(room);
+            room.as_mut().enable();
+            if self.try_push(json)? {
+                return Ok(());
+            }
+            if timeout(self.config.limits.write_timeout, room).await.is_err() {
+                self.dismiss();
+            }
+        }
+    }
+
+    /// Writes a message, room or not. For the few that must not wait.
+    pub(super) fn force(&self, json: &[u8]) {
+        let mut state = self.state.lock();
+        if !state.closed {
+            self.start(&mut state);
+            self.append(&mut state, json);
+        }
+    }
+
+    /// Writes the last message; nothing if there is none.
+    pub(super) fn finish(&self, json: &[u8]) {
+        let mut state = self.state.lock();
+        if state.finished.is_none() && !state.closed {
+            self.start(&mut state);
+            if !json.is_empty() {
+                self.append(&mut state, json);
+            }
+        }
+        state.finished = Some(Instant::now());
+        wake(state.reading.take());
+    }
+
+    /// Ends the stream for good.
+    pub(super) fn shut(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        wake(state.reading.take());
+        drop(state);
+        self.room.notify_waiters();
+    }
+
+    /// The next event for `reader`; `None` when there will be none.
+    pub(super) fn poll_next(&self, reader: u64, cx: &Context<'_>) -> Poll<Option<bytes::Bytes>> {
+        let mut state = self.state.lock();
+        if state.reader != reader {
+            return Poll::Ready(None);
+        }
+        if let Some(event) = state.window.take() {
+            self.trim(&mut state);
+            drop(state);
+            self.room.notify_waiters();
+            return Poll::Ready(Some(event));
+        }
+        if state.finished.is_some() || state.closed || state.leaving {
+            state.attached = false;
+            state.leaving = false;
+            return Poll::Ready(None);
+        }
+        register(&mut state.reading, cx);
+        Poll::Pending
+    }
+
+    /// Lets a new reader in, in place of an earlier one: behind the event `after`, or at what is unsent.
+    pub(super) fn attach(&self, after: Option<u64>) -> Result<u64, Gone> {
+        let mut state = self.state.lock();
+        if let Some(after) = after {
+            state.window.resume_after(after)?;
+        }
+        state.reader += 1;
+        state.attached = true;
+        state.leaving = false;
+        wake(state.reading.take());
+        Ok(state.reader)
+    }
+
+    /// Notes that `reader` left.
+    pub(super) fn detach(&self, reader: u64) {
+        let mut state = self.state.lock();
+        if state.reader != reader {
+            return;
+        }
+        state.attached = false;
+        state.leaving = false;
+        state.closed |= !self.is_kept();
+        drop(state);
+        self.room.notify_waiters();
+    }
+
+    pub(super) fn is_attached(&self) -> bool {
+        self.state.lock().attached
+    }
+
+    /// When the last message was written.
+    pub(super) fn finished(&self) -> Option<Instant> {
+        self.state.lock().finished
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self.kind, StreamKind::Kept { .. })
+    }
+
+    /// Sends a reader that does not keep up away.
+    fn dismiss(&self) {
+        let mut state = self.state.lock();
+        state.reader += 1;
+        state.attached = false;
+        state.closed |= !self.is_kept();
+        wake(state.reading.take());
+    }
+
+    fn try_push(&self, json: &[u8]) -> Result<bool, Error> {
+        let mut state = self.state.lock();
+        if state.closed || state.finished.is_some() {
+            return Err(Error::disconnected("the stream has ended"));
+        }
+        let limits = &self.config.limits;
+        // Without a reader nothing is gained by waiting: the oldest events make room.
+        if state.attached && !state.window.has_room(limits.max_queued, limits.max_unwritten_bytes) {
+            return Ok(false);
+        }
+        self.start(&mut state);
+        self.append(&mut state, json);
+        Ok(true)
+    }
+
+    fn start(&self, state: &mut State) {
+        if self.used.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if self.kind == (StreamKind::Kept { primed: true }) {
+            let retry = Some(self.config.retry);
+            self.write(state, Event { retry, ..Event::default() });
+        }
+        wake(state.reading.take());
+    }
+
+    fn append(&self, state: &mut State, json: &[u8]) {
+        let name = (self.kind == StreamKind::Named).then_some("message");
+        self.write(state, Event { name, ..Event::message(json) });
+        wake(state.reading.take());
+    }
+
+    pub(super) fn write_first(&self, event: Event<'_>) {
+        let mut state = self.state.lock();
+        self.start(&mut state);
+        self.write(&mut state, event);
+    }
+
+    fn write(&self, state: &mut State, event: Event<'_>) {
+        let id = self.is_kept().then(|| event_id(self.number, state.window.next_number()));
+        let mut bytes = Vec::new();
+        Event { id: id.as_deref(), ..event }.write(&mut bytes);
+        state.window.push(bytes.into());
+        self.trim(state);
+    }
+
+    fn trim(&self, state: &mut State) {
+        if self.is_kept() {
+            let lossy = !state.attached;
+            state.window.trim(self.config.replay_events, self.config.replay_bytes, lossy);
+        } else {
+            state.window.forget_sent();
+        }
+    }
+}
+
+impl OutboxPort for ResponseStream {
+    fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            if let Some(id) = &self.subscription {
+                tag_subscription(&mut notification.params, id);
+            }
+            let mut json = Vec::new();
+            frame::write_notification(&mut json, &notification.method, &notification.params);
+            self.push(&json).await
+        })
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(async move {
+            match &self.session {
+                Some(session) => session.ask(self, request).await,
+                None => Err(Error::invalid_request("a client without a session cannot be asked")),
+            }
+        })
+    }
+}
+
+impl fmt::Debug for ResponseStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseStream")
+            .field("number", &self.number)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The id of an event: its stream, and its number in it.
+fn event_id(stream: u64, number: u64) -> String {
+    format!("{stream}-{number}")
+}
+
+/// Reads what [`event_id`] wrote.
+pub(super) fn parse_event_id(id: &[u8]) -> Option<(u64, u64)> {
+    let (stream, number) = std::str::from_utf8(id).ok()?.trim().split_once('-')?;
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (digits(stream) && digits(number)).then_some(())?;
+    Some((stream.parse().ok()?, number.parse().ok()?))
+}
+
+fn register(slot: &mut Option<Waker>, cx: &Context<'_>) {
+    match slot {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *slot = Some(cx.waker().clone()),
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}

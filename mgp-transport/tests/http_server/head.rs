@@ -1,0 +1,90 @@
+//! What the head of a request must be.
+
+use http::{Method, StatusCode};
+use mgp_transport::http::HttpConfig;
+
+use crate::peer::{Ask, peer, peer_with};
+
+#[tokio::test]
+async fn strange_hosts_and_origins_are_forbidden() {
+    let peer = peer();
+    for (header, value) in [
+        ("host", "evil.example"),
+        ("host", "localhost.evil.example:80"),
+        ("origin", "http://evil.example"),
+        ("origin", "null"),
+    ] {
+        assert_eq!(
+            peer.refusal(Ask::tool("x").with(header, value)).await,
+            (403, -32600),
+            "{header}: {value}"
+        );
+    }
+    for (header, value) in [("host", "127.0.0.1:1"), ("host", "[::1]"), ("origin", "http://localhost:6274")] {
+        assert_eq!(
+            peer.send(Ask::tool("x").with(header, value)).await.status,
+            StatusCode::OK,
+            "{header}: {value}"
+        );
+    }
+    assert_eq!(peer.refusal(Ask::tool("x").without("host")).await.0, 400);
+    assert_eq!(peer.refusal(Ask::new(Method::GET, "/sse").with("host", "evil.example")).await.0, 403);
+    assert_eq!(
+        peer.refusal(Ask::new(Method::POST, "/message").with("origin", "http://evil.example")).await.0,
+        403
+    );
+}
+
+#[tokio::test]
+async fn allowed_hosts_and_origins_pass() {
+    let config = HttpConfig::default().allow_host("mcp.example.com").allow_origin("https://app.example.com");
+    let ask = Ask::tool("x").with("host", "mcp.example.com").with("origin", "https://app.example.com:443");
+    assert_eq!(peer_with(config).send(ask).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_standard_header_comes_once() {
+    let peer = peer();
+    for (name, value) in [
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "x"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("content-type", "application/json"),
+        ("host", "localhost"),
+    ] {
+        assert_eq!(peer.refusal(Ask::tool("x").and(name, value)).await, (400, -32020), "{name}");
+    }
+    for (name, value) in [("mcp-session-id", "x"), ("mcp-param-a", "1")] {
+        assert_eq!(
+            peer.refusal(Ask::tool("x").with(name, value).and(name, value)).await,
+            (400, -32020),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn media_types_are_checked() {
+    let peer = peer();
+    assert_eq!(peer.refusal(Ask::tool("x").with("content-type", "text/plain")).await.0, 415);
+    assert_eq!(peer.refusal(Ask::tool("x").without("content-type")).await.0, 415);
+    assert_eq!(peer.refusal(Ask::tool("x").without("accept")).await.0, 406);
+    assert_eq!(peer.refusal(Ask::tool("x").with("accept", "text/event-stream")).await.0, 406);
+    assert_eq!(peer.send(Ask::tool("x").with("accept", "*/*")).await.status, StatusCode::OK);
+    let lenient = peer_with(HttpConfig::default().lenient_accept());
+    assert_eq!(lenient.send(Ask::tool("x").with("accept", "application/json")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn other_paths_are_not_found() {
+    let peer = peer_with(HttpConfig::default().path("/here").without_sse());
+    let at = |path: &str| {
+        let mut ask = Ask::tool("x");
+        *ask.0.uri_mut() = path.parse().unwrap();
+        ask
+    };
+    assert_eq!(peer.send(at("/here")).await.status, StatusCode::OK);
+    for path in ["/mcp", "/", "/sse", "/message", "/here/x"] {
+        assert_eq!(peer.refusal(at(path)).await.0, 404, "{path}");
+    }
+}

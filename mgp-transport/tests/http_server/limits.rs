@@ -1,0 +1,144 @@
+//! What a peer may cost.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::{Body, Frame};
+use mgp_transport::ConnectionLimits;
+use mgp_transport::http::HttpConfig;
+
+use crate::peer::{Ask, initialize, peer, peer_with, settle};
+
+/// A body in chunks that says nothing about its length, and may never end.
+struct Chunks {
+    chunks: VecDeque<Bytes>,
+    ends: bool,
+}
+
+impl Body for Chunks {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.chunks.pop_front() {
+            Some(chunk) => Poll::Ready(Some(Ok(Frame::data(chunk)))),
+            None if self.ends => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}
+
+fn chunked(bytes: &Bytes, size: usize, ends: bool) -> Chunks {
+    Chunks { chunks: bytes.chunks(size).map(Bytes::copy_from_slice).collect(), ends }
+}
+
+fn limits() -> ConnectionLimits {
+    ConnectionLimits::default()
+}
+
+#[tokio::test]
+async fn a_body_may_come_in_pieces() {
+    let peer = peer();
+    let request = Ask::tool("x").0.map(|body| chunked(&body, 7, true));
+    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_long_body_is_refused() {
+    let mut limits = limits();
+    limits.max_frame_bytes = 100;
+    let peer = peer_with(HttpConfig::default().limits(limits));
+    assert_eq!(peer.refusal(Ask::tool("x")).await.0, 413);
+    assert_eq!(peer.refusal(Ask::post("{}").with("content-length", "101")).await.0, 413);
+    let request = Ask::tool("x").0.map(|body| chunked(&body, 7, true));
+    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_body_is_refused() {
+    let peer = peer();
+    let request = Ask::tool("x").0.map(|body| chunked(&body, 7, false));
+    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::REQUEST_TIMEOUT);
+}
+
+#[tokio::test]
+async fn too_many_sessions_are_refused() {
+    let peer = peer_with(HttpConfig::default().max_sessions(2));
+    let first = peer.open("2025-11-25").await;
+    peer.open("2025-11-25").await;
+    assert_eq!(peer.refusal(initialize("2025-11-25")).await, (503, 3001));
+    peer.send(Ask::delete(&first)).await;
+    peer.open("2025-11-25").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_calls_in_a_session_are_refused() {
+    let mut limits = limits();
+    limits.max_in_flight = 1;
+    let peer = peer_with(HttpConfig::default().limits(limits));
+    let session = peer.open("2025-11-25").await;
+    let call = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"wait"}"#));
+    let second = async {
+        settle().await;
+        let second = peer.refusal(Ask::call(&session, 2, "tools/list", "{}")).await;
+        peer.world.gate.add_permits(1);
+        second
+    };
+    let (_, second) = tokio::join!(call, second);
+    assert_eq!(second, (429, 3001));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_slows_the_writer_down() {
+    let mut limits = limits();
+    limits.max_queued = 8;
+    limits.write_timeout = Duration::from_secs(60);
+    let peer = peer_with(HttpConfig::default().limits(limits));
+    let session = peer.open("2025-06-18").await;
+    for ask in [Ask::tool("flood"), Ask::call(&session, 1, "tools/call", r#"{"name":"flood"}"#)] {
+        peer.world.written.store(0, Ordering::SeqCst);
+        let mut answer = peer.send(ask).await;
+        settle().await;
+        assert_eq!(peer.world.written.load(Ordering::SeqCst), 8);
+        for step in 0..1000 {
+            assert_eq!(answer.data().await["params"]["progress"], step);
+        }
+        assert_eq!(answer.data().await["result"]["done"], true);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_never_reads_is_sent_away() {
+    let mut limits = limits();
+    limits.max_queued = 8;
+    limits.write_timeout = Duration::from_secs(60);
+    let peer = peer_with(HttpConfig::default().limits(limits));
+    let session = peer.open("2025-06-18").await;
+    let mut answer = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"flood"}"#)).await;
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!(peer.world.written.load(Ordering::SeqCst), 1000);
+    assert_eq!(answer.event().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_without_a_reader_forgets_its_oldest_events() {
+    let peer = peer_with(HttpConfig::default().replay(4, 1 << 20));
+    let session = peer.open("2025-06-18").await;
+    let mut answer = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"notify then wait"}"#)).await;
+    let first = answer.event().await.unwrap().id;
+    drop(answer);
+    peer.world.gate.add_permits(1);
+    settle().await;
+    let mut again = peer.send(Ask::get(&session).with("last-event-id", &first)).await;
+    assert_eq!(again.data().await["params"]["progress"], 2);
+    assert_eq!(again.data().await["id"], 1);
+}

@@ -1,0 +1,175 @@
+//! A server whose methods show one behaviour each.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use mgp_transport::Accept;
+use mgp_transport::era::{ServerEra, ServerIdentity};
+use mgp_transport::http::ResponseStream;
+use mgp_types::mcp::Implementation;
+use mgp_types::{BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use tower_service::Service;
+
+/// What tests and handlers tell each other.
+pub(crate) struct World {
+    /// Lets one handler that waits go on, per permit.
+    pub(crate) gate: Semaphore,
+    /// How many handlers started, and how many were dropped before they ended.
+    pub(crate) started: AtomicUsize,
+    pub(crate) dropped: AtomicUsize,
+    /// What was asked, in order.
+    pub(crate) seen: Mutex<Vec<String>>,
+    /// The way to the peer of the newest session.
+    pub(crate) outbox: Mutex<Outbox>,
+    /// How many messages of a flood were written.
+    pub(crate) written: AtomicUsize,
+}
+
+pub(crate) fn world() -> Arc<World> {
+    Arc::new(World {
+        gate: Semaphore::new(0),
+        started: AtomicUsize::new(0),
+        dropped: AtomicUsize::new(0),
+        seen: Mutex::default(),
+        outbox: Mutex::new(Outbox::CLOSED),
+        written: AtomicUsize::new(0),
+    })
+}
+
+/// What accepts connections to a [`Stub`] in both eras.
+pub(crate) fn accept(world: &Arc<World>) -> impl Accept + use<> {
+    let identity = Arc::new(ServerIdentity::new(Implementation::new("stub", "1")));
+    let world = Arc::clone(world);
+    move |outbox: Outbox| {
+        *world.outbox.lock() = outbox.clone();
+        ServerEra::new(Stub(Arc::clone(&world)), Arc::clone(&identity), outbox)
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Stub(Arc<World>);
+
+impl Service<Request> for Stub {
+    type Response = Response;
+    type Error = Error;
+    type Future = Counted;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Counted {
+        self.0.started.fetch_add(1, Ordering::SeqCst);
+        self.0.seen.lock().push(request.method.to_string());
+        let world = Arc::clone(&self.0);
+        Counted { work: Some(Box::pin(answer(Arc::clone(&world), request))), world }
+    }
+}
+
+/// Notes whether a handler is dropped.
+pub(crate) struct Counted {
+    work: Option<BoxFuture<'static, Result<Response, Error>>>,
+    world: Arc<World>,
+}
+
+impl Future for Counted {
+    type Output = Result<Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let outcome = self.work.as_mut().unwrap().as_mut().poll(cx);
+        if outcome.is_ready() {
+            self.work = None;
+        }
+        outcome
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if self.work.is_some() {
+            self.world.dropped.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> {
+    let wait = || async { world.gate.acquire().await.unwrap().forget() };
+    match request.method.as_str() {
+        "server/discover" => Ok(result(r#"{"capabilities":{"tools":{}}}"#)),
+        "tools/list" => Ok(result(r#"{"tools":[]}"#)),
+        _ if request.kind == Kind::Notify => Ok(Response::empty()),
+        "tools/call" => match request.params.text("name").as_deref().unwrap_or_default() {
+            "notify" => {
+                progress(&request, 1).await?;
+                Ok(result(r#"{"done":true}"#))
+            }
+            "notify then wait" => {
+                progress(&request, 1).await?;
+                wait().await;
+                progress(&request, 2).await?;
+                Ok(result(r#"{"done":true}"#))
+            }
+            "wait" => {
+                wait().await;
+                Ok(result(r#"{"done":true}"#))
+            }
+            "flood" => {
+                for step in 0..1000 {
+                    progress(&request, step).await?;
+                    world.written.fetch_add(1, Ordering::SeqCst);
+                }
+                Ok(result(r#"{"done":true}"#))
+            }
+            "close" => {
+                request.extensions.get::<ResponseStream>().expect("the stream can be closed").close();
+                wait().await;
+                Ok(result(r#"{"done":true}"#))
+            }
+            "ask" => {
+                let answer = request.context.outbox.call(Request::call("roots/list", Object::new())).await?;
+                let mut result = Object::new();
+                result.set("answer", answer.to_raw());
+                Ok(Response::plain(result.to_raw()))
+            }
+            "impossible" => Err(Error::new(7, "no")),
+            "header" => {
+                let parts = request.extensions.get::<http::request::Parts>().unwrap();
+                let value = parts.headers["x-test"].to_str().unwrap();
+                Ok(result(&format!(r#"{{"header":"{value}"}}"#)))
+            }
+            "who" => {
+                let name =
+                    request.context.principal.as_ref().map_or("nobody", |principal| principal.as_str());
+                Ok(result(&format!(r#"{{"who":"{name}"}}"#)))
+            }
+            "capability" => {
+                Err(Error::missing_client_capability(&RawJson::parse(r#"{"sampling":{}}"#).unwrap()))
+            }
+            _ => Ok(result(r#"{"done":true}"#)),
+        },
+        "prompts/get" | "resources/read" | "tasks/get" => Ok(result(r#"{"done":true}"#)),
+        "subscriptions/listen" => {
+            if request.params.contains("refuse") {
+                return Err(Error::method_not_found(&request.method));
+            }
+            request.context.outbox.notify(Request::notify(Method::ACKNOWLEDGED, Object::new())).await?;
+            wait().await;
+            Ok(result("{}"))
+        }
+        _ => Err(Error::method_not_found(&request.method)),
+    }
+}
+
+async fn progress(request: &Request, step: u32) -> Result<(), Error> {
+    let params = Object::parse(format!(r#"{{"progress":{step}}}"#)).unwrap();
+    request.context.outbox.notify(Request::notify(Method::PROGRESS, params)).await
+}
+
+fn result(json: &str) -> Response {
+    Response::plain(RawJson::parse(json.to_owned()).unwrap())
+}

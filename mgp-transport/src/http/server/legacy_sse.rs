@@ -39,7 +39,7 @@ impl<A: Accept> HttpServer<A> {
     pub(super) fn sse_message(&self, session: u128, parts: Parts, body: Bytes) -> Response<HttpBody> {
         let taken = self.sse_session(session, &parts).and_then(|live| {
             let parts = Arc::new(parts);
-            match frame::decode(body, &self.config().limits.json) {
+            match frame::decode(&body, self.config().limits.json) {
                 Frame::Single(message) => take(&live, &parts, message),
                 Frame::Batch(messages)
                     if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) =>

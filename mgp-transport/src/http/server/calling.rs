@@ -68,6 +68,9 @@ impl Calling {
 
     fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<Response<HttpBody>> {
         if let Owner::Notification(session) = &self.owner {
+            if session.is_busy() {
+                return Poll::Pending; // Its sender waits as long as the others take.
+            }
             if let Some(call) = self.call.take() {
                 session.spawn(async {
                     call.await;
@@ -91,7 +94,7 @@ impl Calling {
     }
 
     fn answered(&mut self, answer: Answer) -> Response<HttpBody> {
-        if self.stream.is_used() {
+        if !self.shut_unused() {
             self.stream.finish(&answer.json);
             return self.streaming(None);
         }
@@ -102,6 +105,11 @@ impl Calling {
             response.headers_mut().insert(header::SESSION_ID, name(session));
         }
         response
+    }
+
+    fn shut_unused(&self) -> bool {
+        // What a notification writes to belongs to the session.
+        matches!(self.owner, Owner::Notification(_)) || self.stream.shut_unused()
     }
 
     fn streaming(&mut self, call: Option<BoxCall>) -> Response<HttpBody> {
@@ -135,10 +143,13 @@ impl Drop for Calling {
         let Some(call) = self.call.take() else { return };
         match &self.owner {
             Owner::Connection | Owner::Opening(_) => self.stream.detach(FIRST_READER),
-            Owner::Session(session) | Owner::Notification(session) => {
+            Owner::Session(session) => {
                 self.stream.detach(FIRST_READER);
                 session.spawn(run(call, Arc::clone(&self.stream)));
             }
+            Owner::Notification(session) => session.spawn(async {
+                call.await;
+            }),
         }
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{Id, Kind, Method, Outbox, Params, Principal, RpcService, StreamId};
+use mgp_types::{Error, Id, Kind, Method, Outbox, Params, Principal, RpcService, StreamId, code};
 use tokio::sync::Notify;
 
 use super::HttpServer;
@@ -36,15 +36,14 @@ impl<A: Accept> HttpServer<A> {
     }
 
     /// Takes a message in. What it is answered comes on the stream.
-    pub(super) fn sse_message(&self, session: u128, parts: Parts, body: Bytes) -> Response<HttpBody> {
-        let taken = self.sse_session(session, &parts).and_then(|live| {
-            let parts = Arc::new(parts);
+    pub(super) fn sse_message(&self, session: u128, parts: &Arc<Parts>, body: Bytes) -> Response<HttpBody> {
+        let taken = self.sse_session(session, parts).and_then(|live| {
             match frame::decode(body, &self.config().limits.json) {
-                Frame::Single(message) => take(&live, &parts, message),
+                Frame::Single(message) => take(&live, parts, message),
                 Frame::Batch(messages)
                     if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) =>
                 {
-                    messages.into_iter().try_for_each(|message| take(&live, &parts, message))
+                    messages.into_iter().try_for_each(|message| take(&live, parts, message))
                 }
                 Frame::Batch(_) => Err(Refusal::because(
                     StatusCode::BAD_REQUEST,
@@ -71,6 +70,9 @@ fn take<S: RpcService>(
     parts: &Arc<Parts>,
     message: Result<Message, Malformed>,
 ) -> Result<(), Refusal> {
+    if live.session.is_busy() {
+        return Err(crowded(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
+    }
     match message.map_err(refuse)? {
         Message::Call { id, method, params } => call(live, parts, id, method, params)?,
         Message::Notify { method, params } => {

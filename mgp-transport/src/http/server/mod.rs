@@ -113,6 +113,8 @@ impl<A: Accept> HttpServer<A> {
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
         let (parts, body) = request.into_parts();
+        // Shared from the start: the head ends up with the handler, and moving it on the way is what costs.
+        let parts = Arc::new(parts);
         let checked = self.check(&parts);
         self.proceed(checked, parts, body)
     }
@@ -120,7 +122,7 @@ impl<A: Accept> HttpServer<A> {
     fn proceed<B: Body>(
         &self,
         checked: Result<Checked, Refusal>,
-        parts: Parts,
+        parts: Arc<Parts>,
         body: B,
     ) -> ResponseFuture<A, B> {
         match checked {

@@ -127,7 +127,7 @@ impl Session {
     pub(super) fn keep(&self, stream: &Arc<ResponseStream>) {
         let mut streams = self.streams.lock();
         let finished = |stream: &Arc<ResponseStream>| stream.finished().is_some();
-        while streams.iter().filter(|stream| finished(stream)).count() > self.config.replay_streams {
+        while streams.iter().filter(|stream| finished(stream)).count() >= self.config.replay_streams {
             let Some(oldest) = streams.iter().position(finished) else { break };
             streams.remove(oldest);
         }
@@ -159,6 +159,13 @@ impl Session {
         if !self.closed.load(Ordering::Acquire) {
             tasks.spawn_on(work, &runtime);
         }
+    }
+
+    /// Whether no more work is to be spawned for now. Calls are bounded by their ids; this bounds the rest.
+    pub(super) fn is_busy(&self) -> bool {
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.len() >= self.config.limits.max_in_flight.saturating_mul(2)
     }
 
     /// Notes that the peer is there.

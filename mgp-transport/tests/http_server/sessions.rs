@@ -105,7 +105,7 @@ async fn a_session_is_found_only_by_its_principal() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_session_ends() {
-    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_secs(60)));
+    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_mins(1)));
     let (used, idle) = (peer.open("2025-11-25").await, peer.open("2025-11-25").await);
     for _ in 0..3 {
         tokio::time::sleep(Duration::from_secs(30)).await;
@@ -116,10 +116,10 @@ async fn an_idle_session_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_with_a_reader_is_not_idle() {
-    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_secs(60)));
+    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_mins(1)));
     let session = peer.open("2025-11-25").await;
     let stream = peer.send(Ask::get(&session)).await;
-    tokio::time::sleep(Duration::from_secs(600)).await;
+    tokio::time::sleep(Duration::from_mins(10)).await;
     drop(stream);
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(peer.send(Ask::call(&session, 1, "tools/list", "{}")).await.status, StatusCode::OK);

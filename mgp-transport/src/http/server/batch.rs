@@ -81,7 +81,7 @@ fn call<S: RpcService>(
     };
     let mut request = request(Kind::Call, method, params, Arc::clone(parts));
     request.context.outbox = Outbox::new(Arc::clone(stream) as _, StreamId(stream.number()));
-    let call = Call::new(live.service(), request, Form::Session(id)).in_flight(guard);
+    let call = Call::new(live.service(), request, Form::Session(id), Some(guard));
     let (answer, answered) = oneshot::channel();
     live.session.spawn(async move {
         tokio::select! {

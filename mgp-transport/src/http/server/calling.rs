@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{HeaderValue, Response};
+use http::Response;
 use tokio::time::{Sleep, sleep};
 
 use super::body::{Events, HttpBody};
@@ -102,7 +102,7 @@ impl Calling {
         if let Owner::Opening(session) = &self.owner
             && session.revision().is_some()
         {
-            response.headers_mut().insert(header::SESSION_ID, name(session));
+            response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
         }
         response
     }
@@ -123,7 +123,7 @@ impl Calling {
                     None => body,
                 };
                 let mut response = events(HttpBody::events(body));
-                response.headers_mut().insert(header::SESSION_ID, name(session));
+                response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
                 response
             }
             (Owner::Session(session) | Owner::Notification(session), call) => {
@@ -171,10 +171,6 @@ async fn run(mut call: BoxCall, stream: Arc<ResponseStream>) {
     .await;
     drop(call);
     stream.finish(&answer.map(|answer| answer.json).unwrap_or_default());
-}
-
-fn name(session: &Session) -> HeaderValue {
-    HeaderValue::try_from(session.name()).expect("hexadecimal digits are visible ASCII")
 }
 
 /// The reader that a stream has from its start; see [`ResponseStream::attach`].

@@ -17,6 +17,7 @@ use super::head::Marks;
 use super::post::Step;
 use super::read::Reader;
 use super::respond::Refusal;
+use super::session_id::SessionId;
 use crate::Accept;
 
 pin_project! {
@@ -54,7 +55,7 @@ pub(super) enum Target {
     /// The endpoint of both eras.
     Endpoint(Marks),
     /// A session of HTTP+SSE.
-    Sse(u128),
+    Sse(SessionId),
 }
 
 impl<A: Accept, B> ResponseFuture<A, B> {

@@ -7,7 +7,7 @@
 //! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
 //! | `call`, `calling`, `future`, `body` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
-//! | `session`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
+//! | `session`, `session_id`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
 //! | `serve`, `routes` | a server on a socket |
 
 mod ask;
@@ -32,6 +32,7 @@ mod respond;
 mod routes;
 mod serve;
 mod session;
+mod session_id;
 mod stream;
 mod table;
 

@@ -90,7 +90,7 @@ impl<A: Accept> HttpServer<A> {
             }
             None => Form::Notification,
         };
-        let call = Box::pin(Call::new(self.stateless_service(), request, form));
+        let call = Box::pin(Call::new(self.stateless_service(), request, form, None));
         let calling = Calling::new(call, stream, Owner::Connection);
         Step::Calling(if subscribes { calling.impatient() } else { calling })
     }
@@ -209,7 +209,7 @@ pub(super) fn session_call<S: RpcService>(
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
-    let call = Box::pin(Call::new(live.service(), request, Form::Session(id)).in_flight(guard));
+    let call = Box::pin(Call::new(live.service(), request, Form::Session(id), Some(guard)));
     Ok(Calling::new(call, stream, Owner::Session(session)))
 }
 
@@ -244,7 +244,7 @@ pub(super) fn notification<S: RpcService>(
     }
     let mut request = request(Kind::Notify, method, params, parts);
     request.context.outbox = Outbox::new(Arc::clone(&live.session) as _, StreamId::STANDALONE);
-    Some(Box::pin(Call::new(live.service(), request, Form::Notification)))
+    Some(Box::pin(Call::new(live.service(), request, Form::Notification, None)))
 }
 
 /// A request with what HTTP knows about it.

@@ -101,7 +101,7 @@ async fn too_many_calls_in_a_session_are_refused() {
 async fn a_slow_reader_slows_the_writer_down() {
     let mut limits = limits();
     limits.max_queued = 8;
-    limits.write_timeout = Duration::from_secs(60);
+    limits.write_timeout = Duration::from_mins(1);
     let peer = peer_with(HttpConfig::default().limits(limits));
     let session = peer.open("2025-06-18").await;
     for ask in [Ask::tool("flood"), Ask::call(&session, 1, "tools/call", r#"{"name":"flood"}"#)] {
@@ -120,7 +120,7 @@ async fn a_slow_reader_slows_the_writer_down() {
 async fn a_reader_that_never_reads_is_sent_away() {
     let mut limits = limits();
     limits.max_queued = 8;
-    limits.write_timeout = Duration::from_secs(60);
+    limits.write_timeout = Duration::from_mins(1);
     let peer = peer_with(HttpConfig::default().limits(limits));
     let session = peer.open("2025-06-18").await;
     let mut answer = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"flood"}"#)).await;

@@ -1,5 +1,6 @@
 //! What a server says over HTTP, in both eras.
 #![cfg(feature = "http-server")]
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod disconnects;
 mod head;

@@ -109,7 +109,7 @@ async fn finished_streams_are_kept_for_a_while() {
     drop(answer);
     let resume = || Ask::get(&session).with("last-event-id", &first);
     assert_eq!(peer.send(resume()).await.status, StatusCode::OK);
-    tokio::time::sleep(Duration::from_secs(120)).await;
+    tokio::time::sleep(Duration::from_mins(2)).await;
     assert_eq!(peer.refusal(resume()).await, (400, -32600));
 }
 

@@ -105,7 +105,7 @@ async fn a_session_is_found_only_by_its_principal() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_session_ends() {
-    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_secs(60)));
+    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_mins(1)));
     let (used, idle) = (peer.open("2025-11-25").await, peer.open("2025-11-25").await);
     for _ in 0..3 {
         tokio::time::sleep(Duration::from_secs(30)).await;
@@ -116,10 +116,10 @@ async fn an_idle_session_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_with_a_reader_is_not_idle() {
-    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_secs(60)));
+    let peer = peer_with(HttpConfig::default().session_idle(Duration::from_mins(1)));
     let session = peer.open("2025-11-25").await;
     let stream = peer.send(Ask::get(&session)).await;
-    tokio::time::sleep(Duration::from_secs(600)).await;
+    tokio::time::sleep(Duration::from_mins(10)).await;
     drop(stream);
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(peer.send(Ask::call(&session, 1, "tools/list", "{}")).await.status, StatusCode::OK);
@@ -305,4 +305,38 @@ async fn streams_end_with_their_session() {
     assert_eq!(peer.world.dropped.load(std::sync::atomic::Ordering::SeqCst), 1);
     let outbox = peer.world.outbox.lock().clone();
     assert!(outbox.notify(Request::notify("notifications/x", Object::new())).await.is_err());
+}
+
+#[tokio::test]
+async fn notifications_leave_the_standalone_stream_alone() {
+    let peer = peer();
+    let session = peer.open("2025-11-25").await;
+    let outbox = peer.world.outbox.lock().clone();
+    let mut stream = peer.send(Ask::get(&session)).await;
+    for _ in 0..2 {
+        outbox.notify(Request::notify("notifications/server", Object::new())).await.unwrap();
+        let notification = Ask::post(r#"{"jsonrpc":"2.0","method":"notifications/client"}"#);
+        let answer = peer.send(notification.with("mcp-session-id", &session)).await;
+        assert_eq!((answer.status, answer.is_stream()), (StatusCode::ACCEPTED, false));
+        assert_eq!(stream.data().await["method"], "notifications/server");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notification_is_accepted_before_it_is_dealt_with() {
+    let mut limits = mgp_transport::ConnectionLimits::default();
+    limits.max_in_flight = 1;
+    let peer = peer_with(HttpConfig::default().limits(limits));
+    let session = peer.open("2025-11-25").await;
+    let slow =
+        || Ask::post(r#"{"jsonrpc":"2.0","method":"notifications/slow"}"#).with("mcp-session-id", &session);
+    for _ in 0..2 {
+        assert_eq!(peer.send(slow()).await.status, StatusCode::ACCEPTED);
+    }
+    let third = tokio::time::timeout(Duration::from_secs(5), peer.send(slow())).await;
+    assert!(third.is_err(), "a flood waits");
+    peer.world.gate.add_permits(3);
+    settle().await;
+    assert_eq!(peer.send(slow()).await.status, StatusCode::ACCEPTED);
+    assert_eq!(peer.world.seen.lock().iter().filter(|method| *method == "notifications/slow").count(), 4);
 }

@@ -34,7 +34,7 @@ fn raw(ask: &Ask) -> Vec<u8> {
     let mut text =
         format!("{} {} HTTP/1.1\r\ncontent-length: {}\r\n", ask.0.method(), ask.0.uri(), ask.0.body().len());
     for (name, value) in ask.0.headers() {
-        text += &format!("{name}: {}\r\n", value.to_str().unwrap());
+        text.extend([name.as_str(), ": ", value.to_str().unwrap(), "\r\n"]);
     }
     text += "\r\n";
     let mut bytes = text.into_bytes();

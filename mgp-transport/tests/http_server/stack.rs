@@ -102,6 +102,10 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
     match request.method.as_str() {
         "server/discover" => Ok(result(r#"{"capabilities":{"tools":{}}}"#)),
         "tools/list" => Ok(result(r#"{"tools":[]}"#)),
+        "notifications/slow" => {
+            wait().await;
+            Ok(Response::empty())
+        }
         _ if request.kind == Kind::Notify => Ok(Response::empty()),
         "tools/call" => match request.params.text("name").as_deref().unwrap_or_default() {
             "notify" => {

@@ -19,19 +19,18 @@ use super::table::Live;
 /// Starts everything in a batch, in order. `None` if nothing in it is answered.
 pub(super) fn dispatch<S: RpcService>(
     live: &Live<S>,
-    parts: &Parts,
+    parts: &Arc<Parts>,
     messages: Vec<Result<Message, Malformed>>,
 ) -> Option<Calling> {
     let stream = Arc::new(live.session.new_stream());
-    let parts = Arc::new(parts.clone());
     let mut answers = Vec::new();
     for message in messages {
         match message {
             Ok(Message::Call { id, method, params }) => {
-                answers.push(call(live, &stream, &parts, id, method, params));
+                answers.push(call(live, &stream, parts, id, method, params));
             }
             Ok(Message::Notify { method, params }) => {
-                if let Some(call) = notification(live, Arc::clone(&parts), method, params) {
+                if let Some(call) = notification(live, Arc::clone(parts), method, params) {
                     live.session.spawn(async {
                         call.await;
                     });
@@ -82,7 +81,7 @@ fn call<S: RpcService>(
     };
     let mut request = request(Kind::Call, method, params, Arc::clone(parts));
     request.context.outbox = Outbox::new(Arc::clone(stream) as _, StreamId(stream.number()));
-    let call = Call::new(live.service(), request, Form::Session(id)).in_flight(guard);
+    let call = Call::new(live.service(), request, Form::Session(id), Some(guard));
     let (answer, answered) = oneshot::channel();
     live.session.spawn(async move {
         tokio::select! {

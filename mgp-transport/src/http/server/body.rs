@@ -88,14 +88,14 @@ pub(super) struct Events {
     keep_alive: Duration,
     next_keep_alive: Pin<Box<Sleep>>,
     /// What ends with the stream.
-    _held: Option<Box<dyn Send>>,
+    held: Option<Box<dyn Send>>,
 }
 
 impl Events {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
         let keep_alive = stream.config().keep_alive;
         let next_keep_alive = Box::pin(sleep(keep_alive));
-        Self { stream, reader, call: None, keep_alive, next_keep_alive, _held: None }
+        Self { stream, reader, call: None, keep_alive, next_keep_alive, held: None }
     }
 
     /// Lets the stream own the call whose answer ends it.
@@ -106,7 +106,7 @@ impl Events {
 
     /// Drops `held` when the stream ends.
     pub(super) fn holding(mut self, held: impl Send + 'static) -> Self {
-        self._held = Some(Box::new(held));
+        self.held = Some(Box::new(held));
         self
     }
 
@@ -132,5 +132,6 @@ impl Events {
 impl Drop for Events {
     fn drop(&mut self) {
         self.stream.detach(self.reader);
+        self.held = None;
     }
 }

@@ -41,13 +41,8 @@ pub(super) enum Form {
 }
 
 impl<S: RpcService> Call<S> {
-    pub(super) fn new(service: S, request: Request, form: Form) -> Self {
-        Self { service, request: Some(request), running: None, form, in_flight: None }
-    }
-
-    pub(super) fn in_flight(mut self, guard: InFlight) -> Self {
-        self.in_flight = Some(guard);
-        self
+    pub(super) fn new(service: S, request: Request, form: Form, in_flight: Option<InFlight>) -> Self {
+        Self { service, request: Some(request), running: None, form, in_flight }
     }
 }
 

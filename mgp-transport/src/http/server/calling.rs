@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{HeaderValue, Response};
+use http::Response;
 use tokio::time::{Sleep, sleep};
 
 use super::body::{Events, HttpBody};
@@ -68,6 +68,9 @@ impl Calling {
 
     fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<Response<HttpBody>> {
         if let Owner::Notification(session) = &self.owner {
+            if session.is_busy() {
+                return Poll::Pending; // Its sender waits as long as the others take.
+            }
             if let Some(call) = self.call.take() {
                 session.spawn(async {
                     call.await;
@@ -91,7 +94,7 @@ impl Calling {
     }
 
     fn answered(&mut self, answer: Answer) -> Response<HttpBody> {
-        if self.stream.is_used() {
+        if !self.shut_unused() {
             self.stream.finish(&answer.json);
             return self.streaming(None);
         }
@@ -99,9 +102,14 @@ impl Calling {
         if let Owner::Opening(session) = &self.owner
             && session.revision().is_some()
         {
-            response.headers_mut().insert(header::SESSION_ID, name(session));
+            response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
         }
         response
+    }
+
+    fn shut_unused(&self) -> bool {
+        // What a notification writes to belongs to the session.
+        matches!(self.owner, Owner::Notification(_)) || self.stream.shut_unused()
     }
 
     fn streaming(&mut self, call: Option<BoxCall>) -> Response<HttpBody> {
@@ -115,7 +123,7 @@ impl Calling {
                     None => body,
                 };
                 let mut response = events(HttpBody::events(body));
-                response.headers_mut().insert(header::SESSION_ID, name(session));
+                response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
                 response
             }
             (Owner::Session(session) | Owner::Notification(session), call) => {
@@ -135,10 +143,13 @@ impl Drop for Calling {
         let Some(call) = self.call.take() else { return };
         match &self.owner {
             Owner::Connection | Owner::Opening(_) => self.stream.detach(FIRST_READER),
-            Owner::Session(session) | Owner::Notification(session) => {
+            Owner::Session(session) => {
                 self.stream.detach(FIRST_READER);
                 session.spawn(run(call, Arc::clone(&self.stream)));
             }
+            Owner::Notification(session) => session.spawn(async {
+                call.await;
+            }),
         }
     }
 }
@@ -160,10 +171,6 @@ async fn run(mut call: BoxCall, stream: Arc<ResponseStream>) {
     .await;
     drop(call);
     stream.finish(&answer.map(|answer| answer.json).unwrap_or_default());
-}
-
-fn name(session: &Session) -> HeaderValue {
-    HeaderValue::try_from(session.name()).expect("hexadecimal digits are visible ASCII")
 }
 
 /// The reader that a stream has from its start; see [`ResponseStream::attach`].

@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_decision_table_holds() {
-        let (none, some) = (SessionMark::Absent, SessionMark::Id(1));
+        let (none, some) = (SessionMark::Absent, SessionMark::read(&[b'1'; 32]));
         let (list, init) = (&Method::TOOLS_LIST, &Method::INITIALIZE);
         let (absent, odd) = (&BodyVersion::Absent, &BodyVersion::Unknown("v999".into()));
         let alone = |compare| Ok(Route::Stateless { compare });

@@ -2,6 +2,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::Response;
@@ -16,6 +17,7 @@ use super::head::Marks;
 use super::post::Step;
 use super::read::Reader;
 use super::respond::Refusal;
+use super::session_id::SessionId;
 use crate::Accept;
 
 pin_project! {
@@ -44,7 +46,7 @@ pin_project! {
 /// A POST whose body is being read.
 pub(super) struct Post<A: Accept> {
     pub(super) server: HttpServer<A>,
-    pub(super) parts: Parts,
+    pub(super) parts: Arc<Parts>,
     pub(super) target: Target,
 }
 
@@ -53,7 +55,7 @@ pub(super) enum Target {
     /// The endpoint of both eras.
     Endpoint(Marks),
     /// A session of HTTP+SSE.
-    Sse(u128),
+    Sse(SessionId),
 }
 
 impl<A: Accept, B> ResponseFuture<A, B> {
@@ -78,7 +80,7 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
                     match (read, post.take()) {
                         (Ok(bytes), Some(Post { server, parts, target })) => match target {
                             Target::Endpoint(marks) => server.post(parts, &marks, bytes),
-                            Target::Sse(session) => Step::Done(server.sse_message(session, parts, bytes)),
+                            Target::Sse(session) => Step::Done(server.sse_message(session, &parts, bytes)),
                         },
                         (Err(unread), _) => Step::Done(Refusal::from(unread).into_response()),
                         (Ok(_), None) => return Poll::Pending,

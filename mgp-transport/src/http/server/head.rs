@@ -4,6 +4,7 @@ use http::{HeaderMap, HeaderValue, header as standard};
 use mgp_types::Revision;
 
 use super::negotiate::Accepts;
+use super::session_id::SessionId;
 use crate::http::header;
 
 /// What the headers say, as far as the server cares.
@@ -45,7 +46,7 @@ pub(super) enum SessionMark {
     Absent,
     /// An id that this server cannot have made.
     Foreign,
-    Id(u128),
+    Id(SessionId),
 }
 
 impl<'a> Head<'a> {
@@ -104,17 +105,7 @@ impl Version {
 
 impl SessionMark {
     pub(super) fn read(value: &[u8]) -> Self {
-        let Ok(digits) = <&[u8; 32]>::try_from(value) else { return Self::Foreign };
-        let mut id = 0u128;
-        for &digit in digits {
-            let nibble = match digit {
-                b'0'..=b'9' => digit - b'0',
-                b'a'..=b'f' => digit - b'a' + 10,
-                _ => return Self::Foreign,
-            };
-            id = id << 4 | u128::from(nibble);
-        }
-        Self::Id(id)
+        SessionId::parse(value).map_or(Self::Foreign, Self::Id)
     }
 }
 
@@ -169,13 +160,5 @@ mod tests {
                 .repeated
                 .is_none()
         );
-    }
-
-    #[test]
-    fn only_our_own_session_ids_are_read() {
-        assert_eq!(SessionMark::read(b"000000000000000000000000000000ff"), SessionMark::Id(255));
-        for foreign in ["", "ff", "000000000000000000000000000000fF", "0000000000000000000000000000000000"] {
-            assert_eq!(SessionMark::read(foreign.as_bytes()), SessionMark::Foreign);
-        }
     }
 }

@@ -65,7 +65,9 @@ impl Calls {
 
     pub(super) fn cancel_all(&self) {
         let ids: Vec<Id> = self.slots.lock().entries.iter().flatten().map(|(id, _)| id.clone()).collect();
-        ids.iter().for_each(|id| self.cancel(id));
+        for id in &ids {
+            self.cancel(id);
+        }
     }
 }
 

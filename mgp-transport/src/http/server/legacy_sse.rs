@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{Id, Kind, Method, Outbox, Params, Principal, RpcService, StreamId};
+use mgp_types::{Error, Id, Kind, Method, Outbox, Params, Principal, RpcService, StreamId, code};
 use tokio::sync::Notify;
 
 use super::HttpServer;
@@ -16,6 +16,7 @@ use super::calling::Touch;
 use super::in_flight::{Canceller, InFlight};
 use super::post::{call_once, crowded, notification, refuse, request};
 use super::respond::{Answer, Refusal, events};
+use super::session_id::SessionId;
 use super::stream::StreamKind;
 use super::table::{Live, Table};
 use crate::Accept;
@@ -27,7 +28,7 @@ impl<A: Accept> HttpServer<A> {
         let principal = parts.extensions.get::<Principal>().cloned();
         let live = self.open(principal, StreamKind::Named)?;
         let session = Arc::clone(&live.session);
-        let endpoint = format!("{message_path}?{SESSION_ID}={}", session.name());
+        let endpoint = format!("{message_path}?{SESSION_ID}={}", session.id.as_str());
         let stream = Arc::clone(session.standalone());
         stream.write_first(Event { name: Some("endpoint"), ..Event::message(endpoint.as_bytes()) });
         self.sessions().insert(live, self.config().session_idle);
@@ -36,15 +37,19 @@ impl<A: Accept> HttpServer<A> {
     }
 
     /// Takes a message in. What it is answered comes on the stream.
-    pub(super) fn sse_message(&self, session: u128, parts: Parts, body: Bytes) -> Response<HttpBody> {
-        let taken = self.sse_session(session, &parts).and_then(|live| {
-            let parts = Arc::new(parts);
+    pub(super) fn sse_message(
+        &self,
+        session: SessionId,
+        parts: &Arc<Parts>,
+        body: Bytes,
+    ) -> Response<HttpBody> {
+        let taken = self.sse_session(session, parts).and_then(|live| {
             match frame::decode(&body, self.config().limits.json) {
-                Frame::Single(message) => take(&live, &parts, message),
+                Frame::Single(message) => take(&live, parts, message),
                 Frame::Batch(messages)
                     if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) =>
                 {
-                    messages.into_iter().try_for_each(|message| take(&live, &parts, message))
+                    messages.into_iter().try_for_each(|message| take(&live, parts, message))
                 }
                 Frame::Batch(_) => Err(Refusal::because(
                     StatusCode::BAD_REQUEST,
@@ -58,7 +63,7 @@ impl<A: Accept> HttpServer<A> {
         }
     }
 
-    pub(super) fn sse_session(&self, id: u128, parts: &Parts) -> Result<Arc<Live<A::Service>>, Refusal> {
+    pub(super) fn sse_session(&self, id: SessionId, parts: &Parts) -> Result<Arc<Live<A::Service>>, Refusal> {
         let live = self.sessions().find(id, parts.extensions.get::<Principal>());
         let live = live.filter(|live| live.session.is_sse).ok_or_else(Refusal::no_session)?;
         live.session.touch();
@@ -71,6 +76,9 @@ fn take<S: RpcService>(
     parts: &Arc<Parts>,
     message: Result<Message, Malformed>,
 ) -> Result<(), Refusal> {
+    if live.session.is_busy() {
+        return Err(crowded(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
+    }
     match message.map_err(refuse)? {
         Message::Call { id, method, params } => call(live, parts, id, method, params)?,
         Message::Notify { method, params } => {
@@ -128,7 +136,7 @@ fn call<S: RpcService>(
 /// Ends a session with its stream.
 struct Ends<S: RpcService> {
     sessions: Arc<Table<S>>,
-    id: u128,
+    id: SessionId,
 }
 
 impl<S: RpcService> Drop for Ends<S> {

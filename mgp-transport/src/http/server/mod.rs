@@ -7,7 +7,7 @@
 //! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
 //! | `call`, `calling`, `future`, `body` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
-//! | `session`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
+//! | `session`, `session_id`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
 //! | `serve`, `routes` | a server on a socket |
 
 mod ask;
@@ -32,6 +32,7 @@ mod respond;
 mod routes;
 mod serve;
 mod session;
+mod session_id;
 mod stream;
 mod table;
 
@@ -113,6 +114,8 @@ impl<A: Accept> HttpServer<A> {
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
         let (parts, body) = request.into_parts();
+        // Shared from the start: the head ends up with the handler, and moving it on the way is what costs.
+        let parts = Arc::new(parts);
         let checked = self.check(&parts);
         self.proceed(checked, parts, body)
     }
@@ -120,7 +123,7 @@ impl<A: Accept> HttpServer<A> {
     fn proceed<B: Body>(
         &self,
         checked: Result<Checked, Refusal>,
-        parts: Parts,
+        parts: Arc<Parts>,
         body: B,
     ) -> ResponseFuture<A, B> {
         match checked {

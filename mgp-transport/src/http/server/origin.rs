@@ -67,18 +67,19 @@ fn default_port(scheme: &str) -> &'static str {
 
 /// The host of an authority; that of an IPv6 address keeps its brackets.
 fn without_port(authority: &str) -> Option<&str> {
-    let host_len = match authority.find(']') {
-        Some(end) if authority.starts_with('[') => end + 1,
-        Some(_) => return None,
-        None => authority.find(':').unwrap_or(authority.len()),
+    let bytes = authority.as_bytes();
+    let host_len = if bytes.first() == Some(&b'[') {
+        memchr::memchr(b']', bytes)? + 1
+    } else {
+        bytes.iter().position(|&byte| byte == b':').unwrap_or(bytes.len())
     };
-    let (host, port) = authority.split_at(host_len);
-    let digits = match port.strip_prefix(':') {
-        Some(digits) => digits,
-        None if port.is_empty() => "0",
-        None => return None,
+    let (host, port) = authority.split_at_checked(host_len)?;
+    let digits = match port.as_bytes() {
+        [] => &b"0"[..],
+        [b':', digits @ ..] => digits,
+        _ => return None,
     };
-    let valid = !host.is_empty() && !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let valid = !host.is_empty() && !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     valid.then_some(host)
 }
 

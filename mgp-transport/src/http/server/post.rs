@@ -34,7 +34,7 @@ pub(super) enum Step {
 type Found<A> = Arc<Live<<A as Accept>::Service>>;
 
 impl<A: Accept> HttpServer<A> {
-    pub(super) fn post(&self, parts: Parts, marks: &Marks, body: Bytes) -> Step {
+    pub(super) fn post(&self, parts: Arc<Parts>, marks: &Marks, body: Bytes) -> Step {
         let step = match frame::decode(&body, self.config().limits.json) {
             Frame::Single(Ok(message)) => self.message(parts, marks, message),
             Frame::Single(Err(malformed)) => Err(refuse(malformed)),
@@ -43,7 +43,7 @@ impl<A: Accept> HttpServer<A> {
         step.unwrap_or_else(|refusal| Step::Done(refusal.into_response()))
     }
 
-    fn message(&self, parts: Parts, marks: &Marks, message: Message) -> Result<Step, Refusal> {
+    fn message(&self, parts: Arc<Parts>, marks: &Marks, message: Message) -> Result<Step, Refusal> {
         let (id, method, params) = match message {
             Message::Call { id, method, params } => (Some(id), method, params),
             Message::Notify { method, params } => (None, method, params),
@@ -62,10 +62,8 @@ impl<A: Accept> HttpServer<A> {
                 let live = self.find(mark, &parts).map_err(|refusal| refusal.of(id.clone()))?;
                 let session = Arc::clone(&live.session);
                 match id {
-                    Some(id) => {
-                        session_call(&live, session, Arc::new(parts), id, method, params).map(Step::Calling)
-                    }
-                    None => Ok(session_notify(&live, session, Arc::new(parts), method, params)),
+                    Some(id) => session_call(&live, session, parts, id, method, params).map(Step::Calling),
+                    None => Ok(session_notify(&live, session, parts, method, params)),
                 }
             }
             Ok(Route::Initialize) => match id {
@@ -76,10 +74,10 @@ impl<A: Accept> HttpServer<A> {
         }
     }
 
-    fn stateless(&self, parts: Parts, id: Option<Id>, method: Method, params: Params) -> Step {
+    fn stateless(&self, parts: Arc<Parts>, id: Option<Id>, method: Method, params: Params) -> Step {
         let subscribes = method == Method::LISTEN;
         let kind = if id.is_some() { Kind::Call } else { Kind::Notify };
-        let mut request = request(kind, method, params, Arc::new(parts));
+        let mut request = request(kind, method, params, parts);
         let mut stream = ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0);
         if subscribes {
             stream = stream.of_subscription(id.clone());
@@ -92,17 +90,17 @@ impl<A: Accept> HttpServer<A> {
             }
             None => Form::Notification,
         };
-        let call = Box::pin(Call::new(self.stateless_service(), request, form));
+        let call = Box::pin(Call::new(self.stateless_service(), request, form, None));
         let calling = Calling::new(call, stream, Owner::Connection);
         Step::Calling(if subscribes { calling.impatient() } else { calling })
     }
 
-    fn initialize(&self, parts: Parts, id: Id, params: Params) -> Result<Step, Refusal> {
+    fn initialize(&self, parts: Arc<Parts>, id: Id, params: Params) -> Result<Step, Refusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
         let live = self.open(principal, StreamKind::Kept { primed: false });
         let live = live.map_err(|refusal| refusal.of(Some(id.clone())))?;
         let session = Arc::clone(&live.session);
-        let mut request = request(Kind::Call, Method::INITIALIZE, params, Arc::new(parts));
+        let mut request = request(Kind::Call, Method::INITIALIZE, params, parts);
         let stream = Arc::new(ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0));
         request.context.outbox = Outbox::new(Arc::clone(&stream) as _, StreamId::STANDALONE);
         let server = self.clone();
@@ -143,7 +141,7 @@ impl<A: Accept> HttpServer<A> {
 
     fn batch(
         &self,
-        parts: &Parts,
+        parts: &Arc<Parts>,
         marks: &Marks,
         messages: Vec<Result<Message, Malformed>>,
     ) -> Result<Step, Refusal> {
@@ -155,6 +153,9 @@ impl<A: Accept> HttpServer<A> {
         let live = self.find(mark, parts)?;
         if live.session.revision() != Some(mgp_types::Revision::V2025_03_26) {
             return Err(refused());
+        }
+        if live.session.is_busy() || messages.len() > self.config().limits.max_in_flight {
+            return Err(crowded(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
         }
         Ok(match batch::dispatch(&live, parts, messages) {
             Some(calling) => Step::Calling(calling),
@@ -208,7 +209,7 @@ pub(super) fn session_call<S: RpcService>(
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
-    let call = Box::pin(Call::new(live.service(), request, Form::Session(id)).in_flight(guard));
+    let call = Box::pin(Call::new(live.service(), request, Form::Session(id), Some(guard)));
     Ok(Calling::new(call, stream, Owner::Session(session)))
 }
 
@@ -243,7 +244,7 @@ pub(super) fn notification<S: RpcService>(
     }
     let mut request = request(Kind::Notify, method, params, parts);
     request.context.outbox = Outbox::new(Arc::clone(&live.session) as _, StreamId::STANDALONE);
-    Some(Box::pin(Call::new(live.service(), request, Form::Notification)))
+    Some(Box::pin(Call::new(live.service(), request, Form::Notification, None)))
 }
 
 /// A request with what HTTP knows about it.

@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 use std::fmt;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::request::Parts;
@@ -39,6 +40,7 @@ impl<A: Accept> Routes<A> {
             return self.server.handle(request);
         }
         let (parts, body) = request.into_parts();
+        let parts = Arc::new(parts);
         let checked = match &config.sse_paths {
             Some((stream, message)) if parts.uri.path() == &**stream => self.check_stream(&parts, message),
             Some((_, message)) if parts.uri.path() == &**message => self.check_message(&parts),

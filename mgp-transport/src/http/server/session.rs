@@ -14,11 +14,12 @@ use tokio::time::Instant;
 use super::config::HttpConfig;
 use super::in_flight::Calls;
 use super::replay::Gone;
+use super::session_id::SessionId;
 use super::stream::{ResponseStream, StreamKind};
 
 /// What a session is but for the service that answers it: its streams, and what is in work.
 pub(super) struct Session {
-    pub(super) id: u128,
+    pub(super) id: SessionId,
     /// Whether it is one of HTTP+SSE, where everything travels on the standalone stream.
     pub(super) is_sse: bool,
     /// Who opened it; nobody else finds it.
@@ -33,9 +34,10 @@ pub(super) struct Session {
     streams: Mutex<Vec<Arc<ResponseStream>>>,
     last_stream: AtomicU64,
     tasks: Mutex<JoinSet<()>>,
-    opened: Instant,
-    /// When the last request came, in milliseconds since it was opened.
-    seen: AtomicU64,
+    /// Whether the peer was there since the last sweep. Requests set a flag; only sweeps look at the clock.
+    seen: AtomicBool,
+    /// When the last sweep was that found it set.
+    last_seen: Mutex<Instant>,
     closed: AtomicBool,
 }
 
@@ -52,8 +54,7 @@ impl Session {
         principal: Option<Principal>,
         kind: StreamKind,
     ) -> Result<Self, Error> {
-        let mut id = [0; 16];
-        getrandom::fill(&mut id).map_err(|error| {
+        let id = SessionId::random().map_err(|error| {
             Error::internal("no session id can be made").with_source(std::io::Error::other(error.to_string()))
         })?;
         let standalone = ResponseStream::new(kind, Arc::clone(&config), StreamId::STANDALONE.0);
@@ -62,7 +63,7 @@ impl Session {
             standalone.detach(0); // Nobody reads it yet.
         }
         Ok(Self {
-            id: u128::from_be_bytes(id),
+            id,
             is_sse,
             principal,
             calls: Calls::new(config.limits.max_in_flight),
@@ -73,19 +74,14 @@ impl Session {
             streams: Mutex::default(),
             last_stream: AtomicU64::new(StreamId::STANDALONE.0),
             tasks: Mutex::default(),
-            opened: Instant::now(),
-            seen: AtomicU64::new(0),
+            seen: AtomicBool::new(true),
+            last_seen: Mutex::new(Instant::now()),
             closed: AtomicBool::new(false),
         })
     }
 
     pub(super) fn config(&self) -> &Arc<HttpConfig> {
         &self.config
-    }
-
-    /// The id on the wire.
-    pub(super) fn name(&self) -> String {
-        format!("{:032x}", self.id)
     }
 
     /// Whether the session is that of `principal`.
@@ -127,7 +123,7 @@ impl Session {
     pub(super) fn keep(&self, stream: &Arc<ResponseStream>) {
         let mut streams = self.streams.lock();
         let finished = |stream: &Arc<ResponseStream>| stream.finished().is_some();
-        while streams.iter().filter(|stream| finished(stream)).count() > self.config.replay_streams {
+        while streams.iter().filter(|stream| finished(stream)).count() >= self.config.replay_streams {
             let Some(oldest) = streams.iter().position(finished) else { break };
             streams.remove(oldest);
         }
@@ -161,16 +157,25 @@ impl Session {
         }
     }
 
+    /// Whether no more work is to be spawned for now. Calls are bounded by their ids; this bounds the rest.
+    pub(super) fn is_busy(&self) -> bool {
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.len() >= self.config.limits.max_in_flight.saturating_mul(2)
+    }
+
     /// Notes that the peer is there.
     pub(super) fn touch(&self) {
-        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.seen.store(now, Ordering::Relaxed);
+        self.seen.store(true, Ordering::Relaxed);
     }
 
     /// Whether nothing has happened for so long that the session may go.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        let seen = self.opened + std::time::Duration::from_millis(self.seen.load(Ordering::Relaxed));
-        now.saturating_duration_since(seen) >= self.config.session_idle
+        let mut last_seen = self.last_seen.lock();
+        if self.seen.swap(false, Ordering::Relaxed) {
+            *last_seen = now;
+        }
+        now.saturating_duration_since(*last_seen) >= self.config.session_idle
             && self.calls.is_empty()
             && !self.standalone.is_attached()
             && !self.streams.lock().iter().any(|stream| stream.is_attached())

@@ -173,10 +173,18 @@ impl ResponseStream {
     /// Writes a message, room or not. For the few that must not wait.
     pub(super) fn force(&self, json: &[u8]) {
         let mut state = self.state.lock();
-        if !state.closed {
+        if !state.closed && state.finished.is_none() {
             self.start(&mut state);
             self.append(&mut state, json);
         }
+    }
+
+    /// Ends the stream unless something was written. Whoever still holds it then writes to nobody.
+    pub(super) fn shut_unused(&self) -> bool {
+        let mut state = self.state.lock();
+        let unused = !self.is_used();
+        state.closed |= unused;
+        unused
     }
 
     /// Writes the last message; nothing if there is none.

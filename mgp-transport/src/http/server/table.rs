@@ -12,6 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::session::Session;
+use super::session_id::SessionId;
 
 /// A session and the service that answers it. The session ends when this is dropped.
 pub(super) struct Live<S> {
@@ -36,7 +37,7 @@ impl<S> Drop for Live<S> {
     }
 }
 
-type Shard<S> = Mutex<HashMap<u128, Arc<Live<S>>, BuildHasherDefault<IdHasher>>>;
+type Shard<S> = Mutex<HashMap<SessionId, Arc<Live<S>>, BuildHasherDefault<IdHasher>>>;
 
 /// Sessions by id, in shards, so that calls in different sessions seldom meet.
 pub(super) struct Table<S> {
@@ -61,12 +62,12 @@ impl<S: RpcService> Table<S> {
     }
 
     /// The session with this id, if it is that of `principal` and still lives.
-    pub(super) fn find(&self, id: u128, principal: Option<&Principal>) -> Option<Arc<Live<S>>> {
+    pub(super) fn find(&self, id: SessionId, principal: Option<&Principal>) -> Option<Arc<Live<S>>> {
         let live = self.shard(id).lock().get(&id).map(Arc::clone)?;
         (live.session.belongs_to(principal) && !live.session.is_closed()).then_some(live)
     }
 
-    pub(super) fn remove(&self, id: u128) {
+    pub(super) fn remove(&self, id: SessionId) {
         let removed = self.shard(id).lock().remove(&id);
         if let Some(removed) = removed {
             removed.session.close();
@@ -95,7 +96,9 @@ impl<S: RpcService> Table<S> {
     pub(super) fn clear(&self) {
         for shard in &self.shards {
             let sessions = std::mem::take(&mut *shard.lock());
-            sessions.values().for_each(|live| live.session.close());
+            for live in sessions.values() {
+                live.session.close();
+            }
         }
     }
 
@@ -103,7 +106,7 @@ impl<S: RpcService> Table<S> {
     pub(super) fn insert(self: &Arc<Self>, live: Live<S>, idle: Duration) {
         self.sweeper.get_or_init(|| {
             let table = Arc::downgrade(self);
-            let every = (idle / 4).clamp(Duration::from_millis(100), Duration::from_secs(60));
+            let every = (idle / 4).clamp(Duration::from_millis(100), Duration::from_mins(1));
             let sweeper = tokio::spawn(async move {
                 loop {
                     tokio::time::sleep(every).await;
@@ -117,8 +120,8 @@ impl<S: RpcService> Table<S> {
         self.shard(id).lock().insert(id, Arc::new(live));
     }
 
-    fn shard(&self, id: u128) -> &Shard<S> {
-        &self.shards[usize::try_from(id % SHARDS as u128).unwrap_or(0)]
+    fn shard(&self, id: SessionId) -> &Shard<S> {
+        &self.shards[usize::from(id.last_byte()) % SHARDS]
     }
 }
 
@@ -147,9 +150,7 @@ impl Hasher for IdHasher {
         }
     }
 
-    fn write_u128(&mut self, id: u128) {
-        #[expect(clippy::cast_possible_truncation, reason = "half of a random number is random")]
-        let high = (id >> 64) as u64;
-        self.0 = high;
+    fn write_u64(&mut self, part: u64) {
+        self.0 = part;
     }
 }

@@ -1,0 +1,63 @@
+use std::hash::{Hash, Hasher};
+
+use http::HeaderValue;
+
+/// The id of a session: 128 bits that nobody can guess, as the hexadecimal digits that travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SessionId([u8; DIGITS]);
+
+impl SessionId {
+    /// A new id.
+    pub(super) fn random() -> Result<Self, getrandom::Error> {
+        let mut bits = [0; DIGITS / 2];
+        getrandom::fill(&mut bits)?;
+        let mut digits = [0; DIGITS];
+        let (pairs, _) = digits.as_chunks_mut::<2>();
+        for (pair, byte) in pairs.iter_mut().zip(bits) {
+            *pair = [byte >> 4, byte & 0xF].map(|nibble| HEX[usize::from(nibble)]);
+        }
+        Ok(Self(digits))
+    }
+
+    /// The id with these digits; `None` if no id has as many.
+    pub(super) fn parse(digits: &[u8]) -> Option<Self> {
+        digits.try_into().ok().map(Self)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    pub(super) fn to_header(self) -> HeaderValue {
+        HeaderValue::from_bytes(&self.0).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    pub(super) fn last_byte(self) -> u8 {
+        self.0[DIGITS - 1]
+    }
+}
+
+impl Hash for SessionId {
+    /// Eight random digits tell sessions apart well enough, and only our own ids are ever in a map.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let (parts, _) = self.0.as_chunks::<8>();
+        state.write_u64(parts.first().map_or(0, |part| u64::from_le_bytes(*part)));
+    }
+}
+
+const DIGITS: usize = 32;
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_differ_and_travel() {
+        let (one, other) = (SessionId::random().unwrap(), SessionId::random().unwrap());
+        assert_ne!(one, other);
+        assert!(one.as_str().bytes().all(|digit| digit.is_ascii_hexdigit()));
+        assert_eq!(SessionId::parse(one.to_header().as_bytes()), Some(one));
+        assert_eq!(SessionId::parse(b"short"), None);
+    }
+}

@@ -12,6 +12,9 @@ pub enum Error {
     /// The transport could not be opened.
     #[error("the transport could not be opened")]
     Io(#[from] std::io::Error),
+    /// The server was to be changed before it was built.
+    #[error("the server does not run yet")]
+    NotRunning,
     /// The connection broke.
     #[error("the connection broke")]
     Connection(#[from] mgp_types::Error),

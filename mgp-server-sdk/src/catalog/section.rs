@@ -6,6 +6,7 @@ use mgp_types::{Error, RawJson, Revision};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::cursor;
+use crate::error::Fault;
 
 /// Something that a server registers and lists.
 pub(crate) trait Listed: Send + Sync + 'static {
@@ -66,6 +67,18 @@ impl<T: Listed> Section<T> {
 
     pub(crate) fn set_page_size(&mut self, page_size: usize) {
         self.page_size = page_size;
+    }
+
+    /// Adds an entry at the end.
+    ///
+    /// # Errors
+    /// There is one with its key.
+    pub(crate) fn insert_new(&mut self, entry: T) -> Result<(), Fault> {
+        if self.index.contains_key(entry.key()) {
+            return Err(Fault::new(format!("`{}`", entry.key()), "it is registered twice"));
+        }
+        self.insert(entry);
+        Ok(())
     }
 
     /// Adds an entry at the end, or in the place of the one with its key.

@@ -2,8 +2,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use mgp_transport::Accept;
+use mgp_transport::mrtr::Mrtr;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::{Outbox, RpcService};
+
+use crate::Router;
+
+/// What the layers of a server are put around: the router, and what carries questions to its clients.
+pub type Core = Mrtr<Router>;
 
 /// Makes the service of one connection: the server behind an era of its own. Any transport takes it.
 #[derive(Clone)]

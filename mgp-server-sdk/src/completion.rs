@@ -37,8 +37,7 @@ pub trait CompletionHandler<M>: Send + Sync + 'static {
     fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture;
 }
 
-#[doc(hidden)]
-pub type CompletionFuture = BoxFuture<'static, Result<Completion, Error>>;
+pub(crate) type CompletionFuture = BoxFuture<'static, Result<Completion, Error>>;
 
 /// What a completion may return.
 #[diagnostic::on_unimplemented(

@@ -9,6 +9,7 @@ mod cx;
 mod error;
 mod handle;
 mod method;
+mod preset;
 mod prompt;
 mod random;
 mod resource;
@@ -20,9 +21,14 @@ mod strings;
 mod task;
 mod tool;
 
+#[cfg(feature = "http")]
+pub use mgp_transport::http::{HttpConfig, Listen};
+pub use mgp_transport::era::VersionMismatch;
+pub use mgp_transport::mrtr::SealingKey;
 pub use mgp_types::{self as types, mcp};
+pub use schemars;
 
-pub use self::accept::ServerAccept;
+pub use self::accept::{Core, ServerAccept};
 pub use self::base64::encode as base64;
 pub use self::completion::{Complete, CompletionHandler, IntoCompletion};
 pub use self::cx::{Ask, AskAll, Cx, Elicited};

@@ -39,8 +39,7 @@ pub trait NotificationHandler<M>: Send + Sync + 'static {
     fn take(&self, input: Input) -> MethodFuture;
 }
 
-#[doc(hidden)]
-pub type MethodFuture = BoxFuture<'static, Result<Response, Error>>;
+pub(crate) type MethodFuture = BoxFuture<'static, Result<Response, Error>>;
 
 impl<F, Fut, E> MethodHandler<form::Raw> for F
 where

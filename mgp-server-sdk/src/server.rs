@@ -3,12 +3,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::era::{ServerIdentity, VersionMismatch};
+use mgp_transport::mrtr::{MrtrLayer, SealingKey};
+use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
 use mgp_types::mgp::Offer;
 use mgp_types::{CacheHint, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
-use crate::accept::ServerAccept;
+use crate::accept::{Core, ServerAccept};
 use crate::catalog::Catalog;
 use crate::completion::{CompletionHandler, Owner};
 use crate::error::{Error, Fault, Faults};
@@ -41,6 +43,7 @@ struct Parts {
     about: About,
     tasks: TaskLimits,
     fallback: Option<Box<dyn DynFallback>>,
+    sealing: Option<SealingKey>,
     faults: Vec<Fault>,
     handle: ServerHandle,
 }
@@ -59,6 +62,7 @@ impl Server {
             about,
             tasks: TaskLimits::default(),
             fallback: None,
+            sealing: None,
             faults: Vec::new(),
             handle: ServerHandle::default(),
         };
@@ -144,6 +148,13 @@ impl<L> Server<L> {
     pub fn dynamic(mut self) -> Self {
         let dynamic = &mut self.parts.about.dynamic;
         (dynamic.tools, dynamic.prompts, dynamic.resources) = (true, true, true);
+        self
+    }
+
+    /// Seals what clients keep between the rounds of one request with this key. Default: a random one.
+    /// Processes that answer for each other need the same.
+    pub fn sealing_key(mut self, key: SealingKey) -> Self {
+        self.parts.sealing = Some(key);
         self
     }
 
@@ -266,7 +277,7 @@ impl<L> Server<L> {
     /// Something that was registered cannot be served.
     pub fn into_service(self) -> Result<L::Service, Error>
     where
-        L: Layer<Router, Service: RpcService>,
+        L: Layer<Core, Service: RpcService>,
     {
         let Self { parts, layers } = self;
         Ok(layers.layer(parts.build()?.0))
@@ -276,13 +287,13 @@ impl<L> Server<L> {
     ///
     /// # Errors
     /// Something that was registered cannot be served.
-    pub fn accept(self) -> Result<ServerAccept<L::Service>, Error>
+    pub fn accept(self) -> Result<ServerAccept<Trace<L::Service>>, Error>
     where
-        L: Layer<Router, Service: RpcService + Sync>,
+        L: Layer<Core, Service: RpcService + Sync>,
     {
         let Self { parts, layers } = self;
-        let (router, identity) = parts.build()?;
-        Ok(ServerAccept::new(layers.layer(router), Arc::new(identity)))
+        let (core, identity) = parts.build()?;
+        Ok(ServerAccept::new(TraceLayer::new().layer(layers.layer(core)), Arc::new(identity)))
     }
 }
 
@@ -294,7 +305,7 @@ impl Parts {
         }
     }
 
-    fn build(self) -> Result<(Router, ServerIdentity), Error> {
+    fn build(self) -> Result<(Core, ServerIdentity), Error> {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
         Faults::check(faults)?;
@@ -307,7 +318,8 @@ impl Parts {
         }
         let shared = Arc::new(Shared::new(self.catalog, self.about, TaskStore::new(self.tasks)));
         self.handle.attach(shared.clone());
-        Ok((Router::new(shared, self.fallback), identity))
+        let mrtr = MrtrLayer::new(self.sealing.unwrap_or_else(SealingKey::random));
+        Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) trait Listed: Send + Sync + 'static {
 /// they are first asked for.
 pub(crate) struct Section<T> {
     entries: Vec<Numbered<T>>,
-    index: HashMap<Arc<str>, Arc<T>>,
+    index: HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>,
     /// The number of the next entry. Numbers are never used again, so that a cursor keeps its place
     /// whatever comes and goes.
     next: u64,
@@ -50,7 +50,7 @@ struct Page {
 
 impl<T: Listed> Section<T> {
     pub(crate) fn new(page_size: usize) -> Self {
-        Self { entries: Vec::new(), index: HashMap::new(), next: 1, page_size, pages: Default::default() }
+        Self { entries: Vec::new(), index: HashMap::default(), next: 1, page_size, pages: Default::default() }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {

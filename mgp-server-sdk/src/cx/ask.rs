@@ -46,73 +46,74 @@ pub struct Ask<T> {
     read: fn(&RawJson) -> Option<T>,
 }
 
-impl<T> Ask<T> {
+impl Ask<()> {
     /// Any question: `method` with `params`, its answer read as a `T`.
-    pub fn raw(key: impl Into<String>, method: impl Into<Method>, params: Object) -> Self
-    where
-        T: DeserializeOwned,
-    {
-        Self {
-            key: key.into(),
-            method: method.into(),
-            params: Box::new(|_| Ok(params)),
-            read: |answer| answer.to().ok(),
-        }
+    pub fn raw<T: DeserializeOwned>(key: impl Into<String>, method: impl Into<Method>, params: Object) -> Ask<T> {
+        Ask::new(key, method.into(), |_| Ok(params), |answer| answer.to().ok())
     }
 
-    fn body<P>(key: impl Into<String>, method: Method, params: P, read: fn(&RawJson) -> Option<T>) -> Self
-    where
-        P: ForRevision + Serialize + Send + 'static,
-    {
-        let write = move |revision| {
-            Object::from_value(&params.for_revision(revision))
-                .map_err(|error| Error::internal("the question is not JSON").with_source(error))
-        };
-        Self { key: key.into(), method, params: Box::new(write), read }
-    }
-}
-
-impl<T: DeserializeOwned + JsonSchema> Ask<Elicited<T>> {
     /// Asks the user to fill in a form with the fields of `T`.
-    pub fn elicit(key: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn elicit<T>(key: impl Into<String>, message: impl Into<String>) -> Ask<Elicited<T>>
+    where
+        T: DeserializeOwned + JsonSchema,
+    {
         let message = message.into();
         let write = move |revision| form(message, schema::form_of::<T>()?, revision);
-        Self { key: key.into(), method: Method::ELICIT, params: Box::new(write), read: elicited }
+        Ask::new(key, Method::ELICIT, write, elicited)
     }
-}
 
-impl Ask<Elicited<Map<RawJson>>> {
     /// Asks the user to fill in this form.
-    pub fn elicit_form(key: impl Into<String>, message: impl Into<String>, schema: FormSchema) -> Self {
+    pub fn elicit_form(
+        key: impl Into<String>,
+        message: impl Into<String>,
+        schema: FormSchema,
+    ) -> Ask<Elicited<Map<RawJson>>> {
         let message = message.into();
-        let write = move |revision| form(message, schema, revision);
-        Self { key: key.into(), method: Method::ELICIT, params: Box::new(write), read: elicited }
+        Ask::new(key, Method::ELICIT, move |revision| form(message, schema, revision), elicited)
     }
-}
 
-impl Ask<Elicited<()>> {
     /// Asks the user to visit a page. Accepting means to visit it, not to be done there.
-    pub fn elicit_url(key: impl Into<String>, message: impl Into<String>, url: impl Into<String>) -> Self {
+    pub fn elicit_url(
+        key: impl Into<String>,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Ask<Elicited<()>> {
         let params = ElicitUrlParams::new(message, url).with_elicitation_id(crate::random::id());
-        Self::body(key, Method::ELICIT, params, |answer| {
+        Ask::new(key, Method::ELICIT, body(params), |answer| {
             let result: ElicitResult = answer.to().ok()?;
             outcome(&result, |_| Some(()))
         })
     }
-}
 
-impl Ask<CreateMessageResult> {
     /// Asks the caller's model.
-    pub fn sample(key: impl Into<String>, params: CreateMessageParams) -> Self {
-        Self::body(key, Method::CREATE_MESSAGE, params, |answer| answer.to().ok())
+    pub fn sample(key: impl Into<String>, params: CreateMessageParams) -> Ask<CreateMessageResult> {
+        Ask::new(key, Method::CREATE_MESSAGE, body(params), |answer| answer.to().ok())
+    }
+
+    /// Asks for the directories that the caller works on.
+    pub fn roots(key: impl Into<String>) -> Ask<Vec<Root>> {
+        let read = |answer: &RawJson| answer.to().ok().map(|result: ListRootsResult| result.roots);
+        Ask::new(key, Method::ROOTS_LIST, |_| Ok(Object::new()), read)
     }
 }
 
-impl Ask<Vec<Root>> {
-    /// Asks for the directories that the caller works on.
-    pub fn roots(key: impl Into<String>) -> Self {
-        let read = |answer: &RawJson| answer.to().ok().map(|result: ListRootsResult| result.roots);
-        Self { key: key.into(), method: Method::ROOTS_LIST, params: Box::new(|_| Ok(Object::new())), read }
+impl<T> Ask<T> {
+    fn new<W>(key: impl Into<String>, method: Method, params: W, read: fn(&RawJson) -> Option<T>) -> Self
+    where
+        W: FnOnce(Revision) -> Result<Object, Error> + Send + 'static,
+    {
+        Self { key: key.into(), method, params: Box::new(params), read }
+    }
+}
+
+/// Writes params as the revision has them.
+fn body<P>(params: P) -> impl FnOnce(Revision) -> Result<Object, Error> + Send
+where
+    P: ForRevision + Serialize + Send,
+{
+    move |revision| {
+        Object::from_value(&params.for_revision(revision))
+            .map_err(|error| Error::internal("the question is not JSON").with_source(error))
     }
 }
 
@@ -234,8 +235,7 @@ impl Cx {
 }
 
 fn form(message: String, schema: FormSchema, revision: Revision) -> Result<Object, Error> {
-    let params = ElicitFormParams::new(message, schema).for_revision(revision);
-    Object::from_value(&params).map_err(|error| Error::internal("the question is not JSON").with_source(error))
+    body(ElicitFormParams::new(message, schema))(revision)
 }
 
 fn elicited<T: DeserializeOwned>(answer: &RawJson) -> Option<Elicited<T>> {

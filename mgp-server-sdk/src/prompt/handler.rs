@@ -36,8 +36,7 @@ pub trait PromptHandler<M>: Send + Sync + 'static {
     fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error>;
 }
 
-#[doc(hidden)]
-pub type PromptFuture = BoxFuture<'static, Result<GetPromptResult, Error>>;
+pub(crate) type PromptFuture = BoxFuture<'static, Result<GetPromptResult, Error>>;
 
 /// One request for a prompt.
 #[doc(hidden)]

@@ -44,7 +44,7 @@ macro_rules! blobs {
     ($($type:ty)+) => {
         $(impl IntoContents for $type {
             fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                one(ResourceContents::blob(uri, base64::encode(self.as_ref())), media_type)
+                one(ResourceContents::blob(uri, base64::encode(self)), media_type)
             }
         })+
     };
@@ -55,7 +55,7 @@ blobs!(Vec<u8> Bytes &'static [u8]);
 
 impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
     fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-        one(ResourceContents::blob(uri, base64::encode(self.0.as_ref())), media_type)
+        one(ResourceContents::blob(uri, base64::encode(self.0)), media_type)
     }
 }
 

@@ -29,8 +29,7 @@ pub trait ResourceHandler<M>: Send + Sync + 'static {
     fn read(&self, asked: Asked) -> Result<ReadFuture, Error>;
 }
 
-#[doc(hidden)]
-pub type ReadFuture = BoxFuture<'static, Result<Option<Vec<ResourceContents>>, Error>>;
+pub(crate) type ReadFuture = BoxFuture<'static, Result<Option<Vec<ResourceContents>>, Error>>;
 
 /// The URI that was asked for, for handlers that want it whole.
 #[derive(Debug, Clone, PartialEq, Eq)]

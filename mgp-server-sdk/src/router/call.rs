@@ -22,6 +22,12 @@ pub(super) fn tool(shared: &Arc<Shared>, request: Request) -> RouterFuture {
         return Err(Error::invalid_request("the request belongs to no session")).into();
     };
     let revision = session.revision;
+    #[cfg(feature = "http")]
+    if revision.is_stateless()
+        && let Err(error) = tool.check_headers(&request)
+    {
+        return Err(error).into();
+    }
     if tool.mode != TaskMode::Never || !revision.is_stateless() && request.params.contains("task") {
         match as_task(shared, tool, session, &request) {
             Ok(As::Call) => {}

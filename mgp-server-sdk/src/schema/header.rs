@@ -1,3 +1,7 @@
+#[cfg(feature = "http")]
+use mgp_transport::http::header;
+#[cfg(feature = "http")]
+use mgp_types::{Error, Object, Params, RawJson};
 use serde_json::Value;
 
 /// The arguments of a tool that clients repeat in headers, by `x-mcp-header` in its schema.
@@ -6,11 +10,12 @@ pub(crate) struct HeaderParams(Vec<HeaderParam>);
 
 /// One argument that is repeated in a header.
 #[derive(Debug)]
-pub(crate) struct HeaderParam {
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has headers"))]
+struct HeaderParam {
     /// The header is called `Mcp-Param-` and this.
-    pub(crate) header: String,
+    header: String,
     /// The names of the members that lead to the argument.
-    pub(crate) path: Vec<String>,
+    path: Vec<String>,
 }
 
 impl HeaderParams {
@@ -28,12 +33,13 @@ impl HeaderParams {
         Ok(found)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &HeaderParam> {
-        self.0.iter()
+    /// Checks that the headers of an HTTP request say the same as its arguments.
+    ///
+    /// # Errors
+    /// -32020 if one is missing, malformed, or says something else.
+    #[cfg(feature = "http")]
+    pub(crate) fn check(&self, params: &Params, headers: &http::HeaderMap) -> Result<(), Error> {
+        self.0.iter().try_for_each(|param| param.check(params, headers))
     }
 
     fn collect(&mut self, schema: &Value, path: &mut Vec<String>) -> Result<(), String> {
@@ -62,6 +68,55 @@ impl HeaderParams {
         }
         self.0.push(HeaderParam { header: header.into(), path: path.to_vec() });
         Ok(())
+    }
+}
+
+#[cfg(feature = "http")]
+impl HeaderParam {
+    fn check(&self, params: &Params, headers: &http::HeaderMap) -> Result<(), Error> {
+        let name = format!("{}{}", header::PARAM_PREFIX, self.header);
+        let refuse = |why: &str| Err(Error::header_mismatch(format!("the header {name} {why}")));
+        let mut values = headers.get_all(&name).iter();
+        let (value, argument) = (values.next(), self.argument(params));
+        if values.next().is_some() {
+            return refuse("came more than once");
+        }
+        match (value, argument) {
+            (None, None) => Ok(()),
+            (None, Some(_)) => refuse("is missing"),
+            (Some(_), None) => refuse("has no argument that it repeats"),
+            (Some(value), Some(argument)) => match header::decode(value.as_bytes()) {
+                Ok(text) if says(&text, &argument) => Ok(()),
+                Ok(_) => refuse("says something else than its argument"),
+                Err(_) => refuse("is malformed"),
+            },
+        }
+    }
+
+    /// The argument, if it is there and not null.
+    fn argument(&self, params: &Params) -> Option<RawJson> {
+        let mut value = params.get("arguments")?;
+        for name in &self.path {
+            value = Object::from_raw(&value).ok()?.get(name)?;
+        }
+        (!value.is_null()).then_some(value)
+    }
+}
+
+/// Whether the text of a header stands for the argument.
+#[cfg(feature = "http")]
+fn says(text: &str, argument: &RawJson) -> bool {
+    if let Some(argument) = argument.to_text() {
+        return text == argument;
+    }
+    let Ok(argument) = std::str::from_utf8(argument.as_bytes()) else { return false };
+    if text == argument {
+        return true;
+    }
+    // Integers have more than one spelling: 42 and 42.0 are the same.
+    match (text.parse::<f64>(), argument.parse::<f64>()) {
+        (Ok(text), Ok(argument)) => text.is_finite() && text.total_cmp(&argument).is_eq(),
+        _ => false,
     }
 }
 
@@ -105,7 +160,7 @@ mod tests {
             "x-mcp-header": {"type": "string"},
         }});
         let found = HeaderParams::of(&schema).unwrap();
-        let paths: Vec<_> = found.iter().map(|param| param.path.join("/")).collect();
+        let paths: Vec<_> = found.0.iter().map(|param| param.path.join("/")).collect();
         assert_eq!(paths, ["a", "b/c"]);
     }
 

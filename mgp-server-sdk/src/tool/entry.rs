@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use mgp_types::mcp::{self, TaskSupport, ToolExecution};
 use mgp_types::{Params, RawJson};
+#[cfg(feature = "http")]
+use mgp_types::{Error, Request};
 use serde_json::Value;
 
 use super::arguments::{self, ArgumentFault};
@@ -21,7 +23,8 @@ pub(crate) struct ToolEntry {
     pub(crate) mode: TaskMode,
     /// Checks what reading the arguments does not.
     validator: Option<Validator>,
-    pub(crate) headers: HeaderParams,
+    #[cfg(feature = "http")]
+    headers: HeaderParams,
 }
 
 impl ToolEntry {
@@ -51,6 +54,7 @@ impl ToolEntry {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(fault("the schema of the arguments must have `\"type\": \"object\"`".into()));
         }
+        #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has headers"))]
         let headers = HeaderParams::of(&schema).map_err(fault)?;
         let is_checked = !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
@@ -60,7 +64,10 @@ impl ToolEntry {
             wire.output_schema = output.as_ref().map(to_raw);
         }
         wire.execution = support(mode);
-        Ok(Self { name: wire.name.as_str().into(), wire, handler, inline, mode, validator, headers })
+        Ok(Self { name: wire.name.as_str().into(), wire, handler, inline, mode, validator,
+            #[cfg(feature = "http")]
+            headers,
+        })
     }
 
     /// Checks the arguments as far as the schema demands more than reading them does.
@@ -68,6 +75,15 @@ impl ToolEntry {
         match &self.validator {
             None => Ok(()),
             Some(validator) => validator.check(arguments::bytes(params)).map_err(ArgumentFault),
+        }
+    }
+
+    /// Checks that what the head of an HTTP request says about the arguments is true.
+    #[cfg(feature = "http")]
+    pub(crate) fn check_headers(&self, request: &Request) -> Result<(), Error> {
+        match request.extensions.get::<http::request::Parts>() {
+            Some(parts) => self.headers.check(&request.params, &parts.headers),
+            None => Ok(()),
         }
     }
 

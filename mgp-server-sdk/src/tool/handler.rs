@@ -59,8 +59,7 @@ pub trait ToolHandler<M>: Send + Sync + 'static {
 }
 
 /// The future of one call of a tool.
-#[doc(hidden)]
-pub type ToolFuture = Pin<Box<dyn Future<Output = Result<ToolResult, Error>> + Send>>;
+pub(crate) type ToolFuture = Pin<Box<dyn Future<Output = Result<ToolResult, Error>> + Send>>;
 
 /// What a handler takes and returns.
 #[doc(hidden)]
@@ -105,8 +104,7 @@ impl Input {
 }
 
 /// The form of a handler, as a type.
-#[doc(hidden)]
-pub mod form {
+pub(crate) mod form {
     use std::marker::PhantomData;
 
     #[derive(Debug)]

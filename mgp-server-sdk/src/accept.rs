@@ -1,0 +1,44 @@
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_transport::Accept;
+use mgp_transport::mrtr::Mrtr;
+use mgp_transport::era::{ServerEra, ServerIdentity};
+use mgp_types::{Outbox, RpcService};
+
+use crate::Router;
+
+/// What the layers of a server are put around: the router, and what carries questions to its clients.
+pub type Core = Mrtr<Router>;
+
+/// Makes the service of one connection: the server behind an era of its own. Any transport takes it.
+#[derive(Clone)]
+pub struct ServerAccept<S> {
+    service: S,
+    identity: Arc<ServerIdentity>,
+}
+
+impl<S> ServerAccept<S> {
+    pub(crate) fn new(service: S, identity: Arc<ServerIdentity>) -> Self {
+        Self { service, identity }
+    }
+
+    /// What the server says about itself to every client.
+    pub fn identity(&self) -> &Arc<ServerIdentity> {
+        &self.identity
+    }
+}
+
+impl<S: RpcService + Sync> Accept for ServerAccept<S> {
+    type Service = ServerEra<S>;
+
+    fn accept(&self, outbox: Outbox) -> ServerEra<S> {
+        ServerEra::new(self.service.clone(), self.identity.clone(), outbox)
+    }
+}
+
+impl<S> fmt::Debug for ServerAccept<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerAccept").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,51 @@
+//! What a server offers at one moment.
+
+mod cursor;
+mod section;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(crate) use self::section::{Listed, Section};
+use crate::completion::Completers;
+use crate::method::DynMethod;
+use crate::prompt::PromptEntry;
+use crate::resource::{ResourceEntry, TemplateEntry};
+use crate::tool::ToolEntry;
+
+/// Everything a server offers, as one unchanging whole. Sections are shared between versions, so a change
+/// of one keeps the lists of the others.
+#[derive(Clone)]
+pub(crate) struct Catalog {
+    pub(crate) tools: Arc<Section<ToolEntry>>,
+    pub(crate) prompts: Arc<Section<PromptEntry>>,
+    pub(crate) resources: Arc<Section<ResourceEntry>>,
+    pub(crate) templates: Arc<Section<TemplateEntry>>,
+    pub(crate) completers: Arc<Completers>,
+    pub(crate) methods: Arc<HashMap<Box<str>, Arc<dyn DynMethod>>>,
+}
+
+impl Default for Catalog {
+    fn default() -> Self {
+        Self {
+            tools: Arc::new(Section::new(ALL)),
+            prompts: Arc::new(Section::new(ALL)),
+            resources: Arc::new(Section::new(ALL)),
+            templates: Arc::new(Section::new(ALL)),
+            completers: Arc::default(),
+            methods: Arc::default(),
+        }
+    }
+}
+
+impl Catalog {
+    pub(crate) fn set_page_size(&mut self, size: usize) {
+        Arc::make_mut(&mut self.tools).set_page_size(size);
+        Arc::make_mut(&mut self.prompts).set_page_size(size);
+        Arc::make_mut(&mut self.resources).set_page_size(size);
+        Arc::make_mut(&mut self.templates).set_page_size(size);
+    }
+}
+
+/// The page size of a list that is not paged.
+const ALL: usize = usize::MAX;

@@ -1,0 +1,195 @@
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use mgp_types::mcp::ForRevision;
+use mgp_types::{Error, RawJson, Revision};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::cursor;
+use crate::error::Fault;
+
+/// Something that a server registers and lists.
+pub(crate) trait Listed: Send + Sync + 'static {
+    /// The member of the list's result that holds the entries.
+    const MEMBER: &'static str;
+
+    /// How an entry is written.
+    type Wire: ForRevision + Serialize + Clone;
+
+    /// What an entry is looked up by.
+    fn key(&self) -> &Arc<str>;
+
+    /// The entry as it is listed.
+    fn wire(&self) -> &Self::Wire;
+}
+
+/// The entries of one kind in the order they were registered, with their lists as bytes.
+///
+/// A section is never changed once it is published: a change makes a new one, whose lists are written when
+/// they are first asked for.
+pub(crate) struct Section<T> {
+    entries: Vec<Numbered<T>>,
+    index: HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>,
+    /// The number of the next entry. Numbers are never used again, so that a cursor keeps its place
+    /// whatever comes and goes.
+    next: u64,
+    page_size: usize,
+    pages: [OnceLock<Box<[Page]>>; Revision::ALL.len()],
+}
+
+struct Numbered<T> {
+    number: u64,
+    entry: Arc<T>,
+}
+
+/// One page of the list, for the cursor that asks for entries from `start` on.
+struct Page {
+    start: u64,
+    result: RawJson,
+}
+
+impl<T: Listed> Section<T> {
+    pub(crate) fn new(page_size: usize) -> Self {
+        Self { entries: Vec::new(), index: HashMap::default(), next: 1, page_size, pages: Default::default() }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {
+        self.index.get(key)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.entries.iter().map(|numbered| &numbered.entry)
+    }
+
+    pub(crate) fn set_page_size(&mut self, page_size: usize) {
+        self.page_size = page_size;
+    }
+
+    /// Adds an entry at the end.
+    ///
+    /// # Errors
+    /// There is one with its key.
+    pub(crate) fn insert_new(&mut self, entry: T) -> Result<(), Fault> {
+        if self.index.contains_key(entry.key()) {
+            return Err(Fault::new(format!("`{}`", entry.key()), "it is registered twice"));
+        }
+        self.insert(entry);
+        Ok(())
+    }
+
+    /// Adds an entry at the end, or in the place of the one with its key.
+    pub(crate) fn insert(&mut self, entry: T) {
+        let entry = Arc::new(entry);
+        self.forget_pages();
+        if self.index.insert(entry.key().clone(), entry.clone()).is_some()
+            && let Some(old) = self.entries.iter_mut().find(|old| old.entry.key() == entry.key())
+        {
+            old.entry = entry;
+            return;
+        }
+        self.entries.push(Numbered { number: self.next, entry });
+        self.next += 1;
+    }
+
+    /// Takes an entry out. Whether there was one.
+    pub(crate) fn remove(&mut self, key: &str) -> bool {
+        if self.index.remove(key).is_none() {
+            return false;
+        }
+        self.forget_pages();
+        self.entries.retain(|numbered| &**numbered.entry.key() != key);
+        true
+    }
+
+    /// The page of the list that `cursor` asks for, as `revision` writes it.
+    pub(crate) fn page(&self, revision: Revision, cursor: Option<&str>) -> Result<RawJson, Error> {
+        let start = match cursor {
+            None | Some("") => 0,
+            Some(cursor) => cursor::read(cursor)
+                .filter(|start| *start < self.next)
+                .ok_or_else(|| Error::invalid_params("the cursor is not one of this server"))?,
+        };
+        let pages = self.pages(revision)?;
+        if let Some(page) = pages.iter().find(|page| page.start == start) {
+            return Ok(page.result.clone());
+        }
+        // A cursor from before a change: the list goes on where it stopped.
+        let from = self.entries.partition_point(|numbered| numbered.number < start);
+        self.write_page(revision, from)
+    }
+
+    fn pages(&self, revision: Revision) -> Result<&[Page], Error> {
+        let slot = Revision::ALL.iter().position(|known| *known == revision).unwrap_or(0);
+        if let Some(pages) = self.pages[slot].get() {
+            return Ok(pages);
+        }
+        let starts = (0..self.entries.len().max(1)).step_by(self.page_size.max(1));
+        let pages = starts
+            .map(|from| {
+                let start = if from == 0 { 0 } else { self.entries[from].number };
+                Ok(Page { start, result: self.write_page(revision, from)? })
+            })
+            .collect::<Result<_, Error>>()?;
+        Ok(self.pages[slot].get_or_init(|| pages))
+    }
+
+    fn write_page(&self, revision: Revision, from: usize) -> Result<RawJson, Error> {
+        let rest = &self.entries[from..];
+        let here = rest.len().min(self.page_size.max(1));
+        let list = List { entries: &rest[..here], next: rest.get(here).map(|next| next.number), revision };
+        RawJson::from_value(&list)
+            .map(|result| result.detached())
+            .map_err(|error| Error::internal("the list is not JSON").with_source(error))
+    }
+
+    fn forget_pages(&mut self) {
+        self.pages = Default::default();
+    }
+}
+
+impl<T> Clone for Section<T> {
+    /// A section to be changed: it starts without lists.
+    fn clone(&self) -> Self {
+        let entries = self
+            .entries
+            .iter()
+            .map(|numbered| Numbered { number: numbered.number, entry: numbered.entry.clone() })
+            .collect();
+        Self {
+            entries,
+            index: self.index.clone(),
+            next: self.next,
+            page_size: self.page_size,
+            pages: Default::default(),
+        }
+    }
+}
+
+struct List<'a, T> {
+    entries: &'a [Numbered<T>],
+    next: Option<u64>,
+    revision: Revision,
+}
+
+struct Entries<'a, T>(&'a [Numbered<T>], Revision);
+
+impl<T: Listed> Serialize for List<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(T::MEMBER, &Entries(self.entries, self.revision))?;
+        if let Some(next) = self.next {
+            map.serialize_entry("nextCursor", &cursor::write(next))?;
+        }
+        map.end()
+    }
+}
+
+impl<T: Listed> Serialize for Entries<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|numbered| numbered.entry.wire().clone().for_revision(self.1)))
+    }
+}

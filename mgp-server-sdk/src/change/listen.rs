@@ -1,0 +1,69 @@
+use std::sync::Arc;
+
+use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
+use mgp_types::{Error, Method, Object, Request, Response, Session};
+
+use super::listeners::{MAX_SUBSCRIPTIONS, notification};
+use super::{Change, Wanted};
+use crate::shared::Shared;
+
+/// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
+/// or the server ends its subscriptions.
+pub(crate) async fn listen(shared: Arc<Shared>, request: Request) -> Result<Response, Error> {
+    let session = request.context.session()?.clone();
+    let params: SubscriptionsListenParams = request.body()?;
+    let honoured = honour(&shared, &session, &request, params.notifications)?;
+    // Listening starts before the acknowledgement, so that no change after it is missed.
+    let mailbox = shared.listeners.listen(wanted(&honoured));
+    let outbox = request.context.outbox;
+    let acknowledged = Object::from_value(&SubscriptionsAcknowledgedParams::new(honoured))
+        .map_err(|error| Error::internal("the acknowledgement is not JSON").with_source(error))?;
+    outbox.notify(Request::notify(Method::ACKNOWLEDGED, acknowledged)).await?;
+    while let Some(change) = mailbox.next().await {
+        let notification = match &change {
+            Change::Task(id) => shared.tasks.stateless_notification(id),
+            other => Some(notification(other)),
+        };
+        if let Some(notification) = notification {
+            outbox.notify(notification).await?;
+        }
+    }
+    Ok(Response::empty())
+}
+
+/// What of the wanted notifications this server sends.
+fn honour(
+    shared: &Shared,
+    session: &Session,
+    request: &Request,
+    wanted: SubscriptionFilter,
+) -> Result<SubscriptionFilter, Error> {
+    let offered = shared.offered();
+    let mut honoured = SubscriptionFilter::new();
+    let only = |wanted: Option<bool>, offered: bool| wanted.filter(|wanted| *wanted && offered);
+    honoured.tools_list_changed = only(wanted.tools_list_changed, offered.tools);
+    honoured.prompts_list_changed = only(wanted.prompts_list_changed, offered.prompts);
+    honoured.resources_list_changed = only(wanted.resources_list_changed, offered.resources);
+    if let Some(mut uris) = wanted.resource_subscriptions.filter(|_| offered.resources) {
+        uris.truncate(MAX_SUBSCRIPTIONS);
+        honoured.resource_subscriptions = Some(uris);
+    }
+    if let Some(mut ids) = wanted.task_ids.filter(|_| offered.tasks) {
+        crate::task::declared(session)?;
+        ids.retain(|id| shared.tasks.find(id, &request.context).is_ok());
+        ids.truncate(MAX_SUBSCRIPTIONS);
+        honoured.task_ids = Some(ids);
+    }
+    Ok(honoured)
+}
+
+fn wanted(honoured: &SubscriptionFilter) -> Wanted {
+    let names = |names: &Option<Vec<String>>| names.iter().flatten().map(|name| name.as_str().into()).collect();
+    Wanted {
+        tools: honoured.tools_list_changed == Some(true),
+        prompts: honoured.prompts_list_changed == Some(true),
+        resources: honoured.resources_list_changed == Some(true),
+        uris: names(&honoured.resource_subscriptions),
+        tasks: names(&honoured.task_ids),
+    }
+}

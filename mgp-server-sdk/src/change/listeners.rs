@@ -1,0 +1,145 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use mgp_types::{Error, Method, Object, RawJson, Request, Session, code};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+use super::{Change, Mailbox, Wanted};
+use crate::task::TaskStore;
+
+/// Everybody who is told about changes: open sessions, and requests that listen.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners {
+    /// Sessions by address, which stays theirs for as long as the weak reference is kept.
+    sessions: Mutex<HashMap<usize, Listening>>,
+    subscriptions: Mutex<Vec<Weak<Mailbox>>>,
+}
+
+/// A session that changes are pushed to.
+#[derive(Debug)]
+struct Listening {
+    session: Weak<Session>,
+    mailbox: Arc<Mailbox>,
+    /// The runtime of the session's connection: changes may be made on any thread.
+    runtime: Option<Handle>,
+}
+
+impl Listeners {
+    /// Pushes changes to the session from now on.
+    pub(crate) fn open(&self, session: &Arc<Session>) {
+        let mut sessions = self.sessions.lock();
+        sessions.retain(|_, listening| listening.session.strong_count() > 0);
+        sessions.entry(address(session)).or_insert_with(|| Listening {
+            session: Arc::downgrade(session),
+            mailbox: Arc::new(Mailbox::new(Wanted { tools: true, prompts: true, resources: true, ..Wanted::default() })),
+            runtime: Handle::try_current().ok(),
+        });
+    }
+
+    /// Tells the session about changes of the resource.
+    ///
+    /// # Errors
+    /// The session has as many subscriptions as it may.
+    pub(crate) fn subscribe(&self, session: &Arc<Session>, uri: &str) -> Result<(), Error> {
+        self.open(session);
+        self.edit(session, |wanted| {
+            if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains(uri) {
+                return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many subscriptions"));
+            }
+            wanted.uris.insert(uri.into());
+            Ok(())
+        })
+        .unwrap_or(Ok(()))
+    }
+
+    /// Ends [`subscribe`](Self::subscribe).
+    pub(crate) fn unsubscribe(&self, session: &Arc<Session>, uri: &str) {
+        self.edit(session, |wanted| wanted.uris.remove(uri));
+    }
+
+    /// Tells the session about its task.
+    pub(crate) fn follow(&self, session: &Arc<Session>, task: &Arc<str>) {
+        self.open(session);
+        self.edit(session, |wanted| wanted.tasks.insert(task.clone()));
+    }
+
+    /// A task is gone: nobody is told about it any more.
+    pub(crate) fn forget(&self, task: &str) {
+        for listening in self.sessions.lock().values() {
+            listening.mailbox.edit(|wanted| wanted.tasks.remove(task));
+        }
+    }
+
+    /// The mailbox of a request that listens, which is forgotten when it is dropped.
+    pub(crate) fn listen(&self, wanted: Wanted) -> Arc<Mailbox> {
+        let mailbox = Arc::new(Mailbox::new(wanted));
+        let mut subscriptions = self.subscriptions.lock();
+        subscriptions.retain(|subscription| subscription.strong_count() > 0);
+        subscriptions.push(Arc::downgrade(&mailbox));
+        mailbox
+    }
+
+    /// Ends all requests that listen.
+    pub(crate) fn end_subscriptions(&self) {
+        for mailbox in self.subscriptions.lock().drain(..).filter_map(|subscription| subscription.upgrade()) {
+            mailbox.close();
+        }
+    }
+
+    /// Tells everybody who wants to know.
+    pub(crate) fn announce(&self, change: &Change, tasks: &Arc<TaskStore>) {
+        for mailbox in self.subscriptions.lock().iter().filter_map(Weak::upgrade) {
+            mailbox.offer(change);
+        }
+        for listening in self.sessions.lock().values() {
+            let Some(session) = listening.session.upgrade() else { continue };
+            if listening.mailbox.offer(change) {
+                let pushing = push(session, listening.mailbox.clone(), tasks.clone());
+                match listening.runtime.clone().or_else(|| Handle::try_current().ok()) {
+                    Some(runtime) => drop(runtime.spawn(pushing)),
+                    None => tracing::warn!("no runtime to push changes from"),
+                }
+            }
+        }
+    }
+
+    fn edit<R>(&self, session: &Arc<Session>, edit: impl FnOnce(&mut Wanted) -> R) -> Option<R> {
+        self.sessions.lock().get(&address(session)).map(|listening| listening.mailbox.edit(edit))
+    }
+}
+
+/// Sends a session what waits for it, and ends when nothing does.
+async fn push(session: Arc<Session>, mailbox: Arc<Mailbox>, tasks: Arc<TaskStore>) {
+    while let Some(change) = mailbox.take() {
+        let notification = match &change {
+            Change::Task(id) => tasks.session_notification(id),
+            other => Some(notification(other)),
+        };
+        let Some(notification) = notification else { continue };
+        if let Err(error) = session.outbox.notify(notification).await {
+            tracing::debug!(%error, "a change was not pushed");
+        }
+    }
+}
+
+/// The notification of any change but that of a task.
+pub(super) fn notification(change: &Change) -> Request {
+    match change {
+        Change::Tools => Request::notify(Method::TOOLS_CHANGED, Object::new()),
+        Change::Prompts => Request::notify(Method::PROMPTS_CHANGED, Object::new()),
+        Change::Resources => Request::notify(Method::RESOURCES_CHANGED, Object::new()),
+        Change::Updated(name) | Change::Task(name) => {
+            let mut params = Object::new();
+            params.set("uri", RawJson::from_value(&**name).unwrap_or_else(|_| RawJson::null()));
+            Request::notify(Method::RESOURCE_UPDATED, params)
+        }
+    }
+}
+
+fn address(session: &Arc<Session>) -> usize {
+    Arc::as_ptr(session).addr()
+}
+
+/// How many resources one client may subscribe to.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 1024;

@@ -1,0 +1,119 @@
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::Change;
+
+/// Changes that one listener has still to be told.
+///
+/// A change that waits already is not added again, so what waits is bounded by what the listener asked for,
+/// however slowly it reads.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    state: Mutex<State>,
+    wake: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    wanted: Wanted,
+    waiting: BTreeSet<Change>,
+    delivering: bool,
+    closed: bool,
+}
+
+/// Which changes a listener wants.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) uris: HashSet<Arc<str>>,
+    pub(crate) tasks: HashSet<Arc<str>>,
+}
+
+impl Mailbox {
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        let state = State { wanted, waiting: BTreeSet::new(), delivering: false, closed: false };
+        Self { state: Mutex::new(state), wake: Notify::new() }
+    }
+
+    /// Notes a change if it is wanted. Whether somebody has to start delivering.
+    pub(crate) fn offer(&self, change: &Change) -> bool {
+        let mut state = self.state.lock();
+        if state.closed || !state.wanted.includes(change) {
+            return false;
+        }
+        state.waiting.insert(change.clone());
+        let idle = !std::mem::replace(&mut state.delivering, true);
+        drop(state);
+        self.wake.notify_one();
+        idle
+    }
+
+    /// The next change, or `None` when nothing waits: then delivering is over.
+    pub(crate) fn take(&self) -> Option<Change> {
+        let mut state = self.state.lock();
+        let next = state.waiting.pop_first();
+        state.delivering = next.is_some();
+        next
+    }
+
+    /// Waits for the next change; `None` once the mailbox is closed.
+    pub(crate) async fn next(&self) -> Option<Change> {
+        loop {
+            let wake = self.wake.notified();
+            if let Some(change) = self.take() {
+                return Some(change);
+            }
+            if self.state.lock().closed {
+                return None;
+            }
+            wake.await;
+        }
+    }
+
+    /// Ends the listening.
+    pub(crate) fn close(&self) {
+        self.state.lock().closed = true;
+        self.wake.notify_one();
+    }
+
+    /// Changes what is wanted.
+    pub(crate) fn edit<R>(&self, edit: impl FnOnce(&mut Wanted) -> R) -> R {
+        edit(&mut self.state.lock().wanted)
+    }
+}
+
+impl Wanted {
+    fn includes(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Updated(uri) => self.uris.contains(uri),
+            Change::Task(id) => self.tasks.contains(id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_wanted_changes_wait_and_each_once() {
+        let mailbox = Mailbox::new(Wanted { tools: true, uris: HashSet::from(["a".into()]), ..Wanted::default() });
+        assert!(mailbox.offer(&Change::Tools));
+        assert!(!mailbox.offer(&Change::Tools));
+        assert!(!mailbox.offer(&Change::Prompts));
+        mailbox.offer(&Change::Updated("a".into()));
+        mailbox.offer(&Change::Updated("b".into()));
+        assert_eq!(mailbox.take(), Some(Change::Tools));
+        assert_eq!(mailbox.take(), Some(Change::Updated("a".into())));
+        assert_eq!(mailbox.take(), None);
+        assert!(mailbox.offer(&Change::Tools), "delivering has to start again");
+    }
+}

@@ -1,0 +1,194 @@
+//! Completion of the arguments of prompts and the variables of resource templates.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use mgp_types::mcp::{CompleteParams, CompleteResult, Completion, Map, Reference};
+use mgp_types::{BoxFuture, Error, Response};
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+use crate::cx::Cx;
+use crate::tool::{Input, ToolError, form};
+
+/// What is to be completed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Complete {
+    /// What has been typed so far.
+    pub value: String,
+    /// The other arguments, as far as they are given.
+    pub arguments: Map<String>,
+}
+
+/// An async function of [`Complete`], or of it and then [`Cx`], that returns the values which complete an
+/// argument, the best first.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot complete an argument",
+    label = "not an async function that completes",
+    note = "a handler is an async function of `Complete`, or of `Complete` and then `Cx`",
+    note = "the result must be texts, a `Completion`, or a `Result` of one of these and `ToolError`"
+)]
+pub trait CompletionHandler<M>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture;
+}
+
+pub(crate) type CompletionFuture = BoxFuture<'static, Result<Completion, Error>>;
+
+/// What a completion may return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not complete an argument",
+    note = "return a `Vec` or array of texts, a `Completion`, or a `Result` of one of these and `ToolError`"
+)]
+pub trait IntoCompletion {
+    /// The values.
+    ///
+    /// # Errors
+    /// The request is answered with a JSON-RPC error.
+    fn into_completion(self) -> Result<Completion, Error>;
+}
+
+impl IntoCompletion for Completion {
+    fn into_completion(self) -> Result<Completion, Error> {
+        Ok(self)
+    }
+}
+
+impl<S: Into<String>> IntoCompletion for Vec<S> {
+    fn into_completion(self) -> Result<Completion, Error> {
+        Ok(Completion::new(self.into_iter().map(Into::into).collect::<Vec<_>>()))
+    }
+}
+
+impl<S: Into<String>, const N: usize> IntoCompletion for [S; N] {
+    fn into_completion(self) -> Result<Completion, Error> {
+        Vec::from(self).into_completion()
+    }
+}
+
+impl<T: IntoCompletion, E: Into<ToolError>> IntoCompletion for Result<T, E> {
+    fn into_completion(self) -> Result<Completion, Error> {
+        self.map_err(|error| error.into().into_error())?.into_completion()
+    }
+}
+
+impl<F, Fut, R> CompletionHandler<form::Bare> for F
+where
+    F: Fn(Complete) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = R> + Send + 'static,
+    R: IntoCompletion + 'static,
+{
+    fn complete(&self, wanted: Complete, _: Input) -> CompletionFuture {
+        let future = self(wanted);
+        Box::pin(async move { future.await.into_completion() })
+    }
+}
+
+impl<F, Fut, R> CompletionHandler<form::Context> for F
+where
+    F: Fn(Complete, Cx) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = R> + Send + 'static,
+    R: IntoCompletion + 'static,
+{
+    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture {
+        let future = self(wanted, input.into_cx());
+        Box::pin(async move { future.await.into_completion() })
+    }
+}
+
+/// The completions of a server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Completers(HashMap<(Owner, Box<str>), Arc<dyn DynCompleter>>);
+
+/// Whose argument is completed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    Prompt(Box<str>),
+    Template(Box<str>),
+}
+
+trait DynCompleter: Send + Sync {
+    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture;
+}
+
+struct Erased<H, M>(H, PhantomData<fn() -> M>);
+
+impl<H: CompletionHandler<M>, M: 'static> DynCompleter for Erased<H, M> {
+    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture {
+        self.0.complete(wanted, input)
+    }
+}
+
+impl fmt::Debug for dyn DynCompleter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("completer")
+    }
+}
+
+impl Completers {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn insert<H: CompletionHandler<M>, M: 'static>(&mut self, owner: Owner, argument: &str, handler: H) {
+        self.0.insert((owner, argument.into()), Arc::new(Erased(handler, PhantomData)));
+    }
+
+    /// What has a completion, to check that it exists.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = (&Owner, &str)> {
+        self.0.keys().map(|(owner, argument)| (owner, &**argument))
+    }
+}
+
+/// Completes an argument; one that nobody completes has no values.
+pub(crate) fn complete(
+    catalog: &Catalog,
+    input: Input,
+) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+    let params: CompleteParams = input.request.body()?;
+    let owner = match &params.reference {
+        Reference::Prompt(prompt) => {
+            catalog.prompts.get(&prompt.name).ok_or_else(|| Error::invalid_params("unknown prompt"))?;
+            Owner::Prompt(prompt.name.as_str().into())
+        }
+        Reference::Resource(template) => {
+            let known = catalog.templates.get(&template.uri).is_some() || catalog.resources.get(&template.uri).is_some();
+            known.then_some(()).ok_or_else(|| Error::invalid_params("unknown resource template"))?;
+            Owner::Template(template.uri.as_str().into())
+        }
+        _ => return Err(Error::invalid_params("unknown kind of reference")),
+    };
+    let completer = catalog.completers.0.get(&(owner, params.argument.name.into())).cloned();
+    let arguments = params.context.and_then(|context| context.arguments).unwrap_or_default();
+    let wanted = Complete { value: params.argument.value, arguments };
+    let values = completer.map(|completer| completer.complete(wanted, input));
+    Ok(Box::pin(async move {
+        let completion = match values {
+            Some(values) => bounded(values.await?),
+            None => Completion::new([]),
+        };
+        written(&CompleteResult::new(completion))
+    }))
+}
+
+/// At most as many values as the specification allows.
+fn bounded(mut completion: Completion) -> Completion {
+    if completion.values.len() > MAX_VALUES {
+        completion.total.get_or_insert(i64::try_from(completion.values.len()).unwrap_or(i64::MAX));
+        completion.has_more = Some(true);
+        completion.values.truncate(MAX_VALUES);
+    }
+    completion
+}
+
+fn written<T: Serialize>(result: &T) -> Result<Response, Error> {
+    mgp_types::RawJson::from_value(result)
+        .map(Response::plain)
+        .map_err(|error| Error::internal("the completion is not JSON").with_source(error))
+}
+
+const MAX_VALUES: usize = 100;

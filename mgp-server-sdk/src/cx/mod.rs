@@ -1,0 +1,118 @@
+//! What a handler knows about its call, and how it reaches the caller.
+
+mod ask;
+mod tell;
+
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::{Context, Extensions, Principal, RawJson, Request, Session};
+use parking_lot::Mutex;
+
+pub use self::ask::{Ask, AskAll, Elicited};
+use crate::ServerHandle;
+use crate::shared::Shared;
+use crate::task::TaskRun;
+
+/// The context of one call: who calls, what the caller can do, and the way back to it.
+///
+/// Clones are of the same call. A handler asks for it by taking it as its last argument.
+#[derive(Clone)]
+pub struct Cx(Arc<Inner>);
+
+struct Inner {
+    request: Request,
+    extras: Extras,
+    /// The last progress told; it may only grow.
+    progress: Mutex<Option<f64>>,
+}
+
+/// What the server adds to the request for those that take a [`Cx`].
+#[derive(Clone, Default)]
+pub(crate) struct Extras {
+    /// The task that the call runs as.
+    pub(crate) task: Option<TaskRun>,
+    /// Whether the call may become one.
+    pub(crate) may_become_task: bool,
+    /// The server that runs the call.
+    pub(crate) shared: Option<Arc<Shared>>,
+}
+
+impl Cx {
+    pub(crate) fn new(request: Request, extras: Extras) -> Self {
+        Self(Arc::new(Inner { request, extras, progress: Mutex::new(None) }))
+    }
+
+    /// What was agreed with the caller, or what its request says about it.
+    ///
+    /// # Panics
+    /// Never for a call that came through a server; a service taken apart by hand has to keep the era layer
+    /// in front.
+    pub fn session(&self) -> &Session {
+        self.0.request.context.session.as_deref().expect("the router refuses calls without a session")
+    }
+
+    /// Who the call comes from, if that was proved.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.request.context.principal.as_ref()
+    }
+
+    /// The member of the call's `_meta` called `key`.
+    pub fn meta(&self, key: &str) -> Option<RawJson> {
+        self.0.request.meta(key)
+    }
+
+    /// The request as it came, with what layers attached to it.
+    pub fn request(&self) -> &Request {
+        &self.0.request
+    }
+
+    /// The slots that our layers exchange.
+    pub fn context(&self) -> &Context {
+        &self.0.request.context
+    }
+
+    /// What layers of third parties attached.
+    pub fn extensions(&self) -> &Extensions {
+        &self.0.request.extensions
+    }
+
+    /// The head of the HTTP request that the call came in.
+    #[cfg(feature = "http")]
+    pub fn http_parts(&self) -> Option<&http::request::Parts> {
+        self.extensions().get()
+    }
+
+    /// The server that runs the call, to change what it offers.
+    pub fn server(&self) -> ServerHandle {
+        ServerHandle::of(self.0.extras.shared.clone())
+    }
+
+    /// The task that the call runs as.
+    pub(crate) fn task(&self) -> Option<&TaskRun> {
+        self.0.extras.task.as_ref()
+    }
+
+    pub(crate) fn extras(&self) -> &Extras {
+        &self.0.extras
+    }
+}
+
+impl fmt::Debug for Cx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cx").field("request", &self.0.request).finish_non_exhaustive()
+    }
+}
+
+impl Extras {
+    /// What a call that is no task gets.
+    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+        Self { shared: Some(shared.clone()), ..Self::default() }
+    }
+}
+
+impl fmt::Debug for Extras {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extras").field("task", &self.task.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,72 @@
+use std::fmt;
+
+use thiserror::Error;
+
+/// Why a server cannot be made or run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// What was registered cannot be served; every fault is named.
+    #[error("the server cannot be built: {0}")]
+    Invalid(Faults),
+    /// The transport could not be opened.
+    #[error("the transport could not be opened")]
+    Io(#[from] std::io::Error),
+    /// The server was to be changed before it was built.
+    #[error("the server does not run yet")]
+    NotRunning,
+    /// The connection broke.
+    #[error("the connection broke")]
+    Connection(#[from] mgp_types::Error),
+}
+
+/// One thing that cannot be served as it was registered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{subject}: {reason}")]
+#[non_exhaustive]
+pub struct Fault {
+    /// What is at fault, like `` tool `add` ``.
+    pub subject: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// The faults found while a server was put together, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Faults(Vec<Fault>);
+
+impl Fault {
+    pub(crate) fn new(subject: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { subject: subject.into(), reason: reason.into() }
+    }
+}
+
+impl Faults {
+    /// The faults in the order of registration.
+    pub fn iter(&self) -> impl Iterator<Item = &Fault> {
+        self.0.iter()
+    }
+
+    /// Succeeds if there are no faults.
+    pub(crate) fn check(faults: Vec<Fault>) -> Result<(), Error> {
+        if faults.is_empty() { Ok(()) } else { Err(Error::Invalid(Self(faults))) }
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("; ")?;
+            }
+            fault.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Invalid(Faults(vec![fault]))
+    }
+}

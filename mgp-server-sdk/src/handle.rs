@@ -1,0 +1,167 @@
+use std::sync::{Arc, OnceLock};
+
+use crate::change::Change;
+use crate::error::Error;
+use crate::prompt::{Prompt, PromptEntry, PromptHandler};
+use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
+use crate::shared::Shared;
+use crate::tool::{Tool, ToolEntry, ToolHandler};
+
+/// A running server, to change what it offers and to tell its clients.
+///
+/// Clones are of the same server. Clients that want to know are told of every change; calls that run go on
+/// with what they started with. [`Server::handle`](crate::Server::handle) gives one before the server runs,
+/// [`Cx::server`](crate::Cx::server) one inside a handler.
+#[derive(Clone, Default)]
+pub struct ServerHandle(Arc<OnceLock<Arc<Shared>>>);
+
+impl ServerHandle {
+    pub(crate) fn of(shared: Option<Arc<Shared>>) -> Self {
+        let slot = OnceLock::new();
+        if let Some(shared) = shared {
+            let _ = slot.set(shared);
+        }
+        Self(Arc::new(slot))
+    }
+
+    pub(crate) fn attach(&self, shared: Arc<Shared>) {
+        let _ = self.0.set(shared);
+    }
+
+    /// Adds a tool, or puts it in the place of the one with its name.
+    ///
+    /// # Errors
+    /// The tool cannot be served as it is described, or the server does not run yet.
+    pub fn add_tool<H, M>(&self, tool: Tool, handler: H) -> Result<(), Error>
+    where
+        H: ToolHandler<M>,
+        M: 'static,
+    {
+        let entry = ToolEntry::new(tool, handler)?;
+        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry));
+        self.announce(&Change::Tools);
+        Ok(())
+    }
+
+    /// Takes a tool away. Whether there was one.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.remove(&Change::Tools, |shared| shared.change(|catalog| Arc::make_mut(&mut catalog.tools).remove(name)))
+    }
+
+    /// Adds a prompt, or puts it in the place of the one with its name.
+    ///
+    /// # Errors
+    /// The prompt cannot be served as it is described, or the server does not run yet.
+    pub fn add_prompt<H, M>(&self, prompt: Prompt, handler: H) -> Result<(), Error>
+    where
+        H: PromptHandler<M>,
+        M: 'static,
+    {
+        let entry = PromptEntry::new(prompt, handler)?;
+        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.prompts).insert(entry));
+        self.announce(&Change::Prompts);
+        Ok(())
+    }
+
+    /// Takes a prompt away. Whether there was one.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.remove(&Change::Prompts, |shared| {
+            shared.change(|catalog| Arc::make_mut(&mut catalog.prompts).remove(name))
+        })
+    }
+
+    /// Adds a resource, or puts it in the place of the one with its URI.
+    ///
+    /// # Errors
+    /// The resource cannot be served as it is described, or the server does not run yet.
+    pub fn add_resource<H, M>(&self, resource: Resource, handler: H) -> Result<(), Error>
+    where
+        H: ResourceHandler<M>,
+        M: 'static,
+    {
+        let entry = ResourceEntry::new(resource, handler)?;
+        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.resources).insert(entry));
+        self.announce(&Change::Resources);
+        Ok(())
+    }
+
+    /// Takes a resource away. Whether there was one.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.remove(&Change::Resources, |shared| {
+            shared.change(|catalog| Arc::make_mut(&mut catalog.resources).remove(uri))
+        })
+    }
+
+    /// Adds a family of resources, or puts it in the place of the one with its template.
+    ///
+    /// # Errors
+    /// The template cannot be served as it is described, or the server does not run yet.
+    pub fn add_resource_template<H, M>(&self, template: ResourceTemplate, handler: H) -> Result<(), Error>
+    where
+        H: ResourceHandler<M>,
+        M: 'static,
+    {
+        let entry = TemplateEntry::new(template, handler)?;
+        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.templates).insert(entry));
+        self.announce(&Change::Resources);
+        Ok(())
+    }
+
+    /// Takes a family of resources away. Whether there was one.
+    pub fn remove_resource_template(&self, template: &str) -> bool {
+        self.remove(&Change::Resources, |shared| {
+            shared.change(|catalog| Arc::make_mut(&mut catalog.templates).remove(template))
+        })
+    }
+
+    /// Tells those who subscribed to the resource that it changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.announce(&Change::Updated(uri.into()));
+    }
+
+    /// Tells clients that the tools changed, where that shows in a layer and not here.
+    pub fn tools_changed(&self) {
+        self.announce(&Change::Tools);
+    }
+
+    /// Tells clients that the prompts changed, where that shows in a layer and not here.
+    pub fn prompts_changed(&self) {
+        self.announce(&Change::Prompts);
+    }
+
+    /// Tells clients that the resources changed, where that shows in a layer and not here.
+    pub fn resources_changed(&self) {
+        self.announce(&Change::Resources);
+    }
+
+    /// Answers all `subscriptions/listen` requests, which ends them in good order.
+    pub fn end_subscriptions(&self) {
+        if let Some(shared) = self.0.get() {
+            shared.listeners.end_subscriptions();
+        }
+    }
+
+    fn shared(&self) -> Result<&Arc<Shared>, Error> {
+        self.0.get().ok_or(Error::NotRunning)
+    }
+
+    fn remove(&self, change: &Change, remove: impl FnOnce(&Shared) -> bool) -> bool {
+        let removed = self.0.get().is_some_and(|shared| remove(shared));
+        if removed {
+            self.announce(change);
+        }
+        removed
+    }
+
+    fn announce(&self, change: &Change) {
+        if let Some(shared) = self.0.get() {
+            shared.announce(change);
+        }
+    }
+}
+
+impl std::fmt::Debug for ServerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerHandle").field("running", &self.0.get().is_some()).finish()
+    }
+}

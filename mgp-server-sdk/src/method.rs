@@ -1,0 +1,183 @@
+//! Methods and notifications that the specification does not know.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use mgp_types::{BoxFuture, Error, Request, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::cx::Cx;
+use crate::tool::{Input, ToolError, form};
+
+/// An async function that serves a method of your own.
+///
+/// It takes the typed params, the params and then [`Cx`], or the whole [`Request`], and returns a
+/// `Result` of what is written as the result (a [`Response`] for the whole request) and an error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot serve a method",
+    label = "not an async function that serves a method",
+    note = "a handler is an async function of `Params`, of `Params` and then `Cx`, or of `Request`",
+    note = "it returns `Result<T, E>` where `T: serde::Serialize`, or `Result<Response, E>` for a `Request`"
+)]
+pub trait MethodHandler<M>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn serve(&self, input: Input) -> MethodFuture;
+}
+
+/// An async function that takes a notification of your own: its typed params, the params and then [`Cx`],
+/// or the whole [`Request`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot take a notification",
+    label = "not an async function that takes a notification",
+    note = "a handler is an async function of `Params`, of `Params` and then `Cx`, or of `Request`, and returns nothing"
+)]
+pub trait NotificationHandler<M>: Send + Sync + 'static {
+    #[doc(hidden)]
+    fn take(&self, input: Input) -> MethodFuture;
+}
+
+pub(crate) type MethodFuture = BoxFuture<'static, Result<Response, Error>>;
+
+impl<F, Fut, E> MethodHandler<form::Raw> for F
+where
+    F: Fn(Request) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Response, E>> + Send + 'static,
+    E: Into<ToolError> + 'static,
+{
+    fn serve(&self, input: Input) -> MethodFuture {
+        let future = self(input.request);
+        Box::pin(async move { future.await.map_err(|error| error.into().into_error()) })
+    }
+}
+
+impl<F, Fut, P, T, E> MethodHandler<form::Args<P>> for F
+where
+    F: Fn(P) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, E>> + Send + 'static,
+    P: DeserializeOwned + 'static,
+    T: Serialize + 'static,
+    E: Into<ToolError> + 'static,
+{
+    fn serve(&self, input: Input) -> MethodFuture {
+        match input.request.body() {
+            Ok(params) => written(self(params)),
+            Err(error) => failed(error),
+        }
+    }
+}
+
+impl<F, Fut, P, T, E> MethodHandler<form::ArgsContext<P>> for F
+where
+    F: Fn(P, Cx) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<T, E>> + Send + 'static,
+    P: DeserializeOwned + 'static,
+    T: Serialize + 'static,
+    E: Into<ToolError> + 'static,
+{
+    fn serve(&self, input: Input) -> MethodFuture {
+        match input.request.body() {
+            Ok(params) => written(self(params, input.into_cx())),
+            Err(error) => failed(error),
+        }
+    }
+}
+
+impl<F, Fut> NotificationHandler<form::Raw> for F
+where
+    F: Fn(Request) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    fn take(&self, input: Input) -> MethodFuture {
+        taken(self(input.request))
+    }
+}
+
+impl<F, Fut, P> NotificationHandler<form::Args<P>> for F
+where
+    F: Fn(P) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+    P: DeserializeOwned + 'static,
+{
+    fn take(&self, input: Input) -> MethodFuture {
+        match input.request.body() {
+            Ok(params) => taken(self(params)),
+            Err(error) => failed(error),
+        }
+    }
+}
+
+impl<F, Fut, P> NotificationHandler<form::ArgsContext<P>> for F
+where
+    F: Fn(P, Cx) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+    P: DeserializeOwned + 'static,
+{
+    fn take(&self, input: Input) -> MethodFuture {
+        match input.request.body() {
+            Ok(params) => taken(self(params, input.into_cx())),
+            Err(error) => failed(error),
+        }
+    }
+}
+
+fn written<T, E>(future: impl Future<Output = Result<T, E>> + Send + 'static) -> MethodFuture
+where
+    T: Serialize + 'static,
+    E: Into<ToolError> + 'static,
+{
+    Box::pin(async move {
+        let result = future.await.map_err(|error| error.into().into_error())?;
+        Response::with_body(&result)
+    })
+}
+
+fn taken(future: impl Future<Output = ()> + Send + 'static) -> MethodFuture {
+    Box::pin(async move {
+        future.await;
+        Ok(Response::empty())
+    })
+}
+
+fn failed(error: Error) -> MethodFuture {
+    Box::pin(std::future::ready(Err(error)))
+}
+
+/// A handler whose type is forgotten.
+pub(crate) trait DynMethod: Send + Sync {
+    fn call(&self, input: Input) -> MethodFuture;
+}
+
+struct Call<H, M>(H, PhantomData<fn() -> M>);
+
+struct Notify<H, M>(H, PhantomData<fn() -> M>);
+
+impl<H: MethodHandler<M>, M: 'static> DynMethod for Call<H, M> {
+    fn call(&self, input: Input) -> MethodFuture {
+        self.0.serve(input)
+    }
+}
+
+impl<H: NotificationHandler<M>, M: 'static> DynMethod for Notify<H, M> {
+    fn call(&self, input: Input) -> MethodFuture {
+        self.0.take(input)
+    }
+}
+
+/// Forgets the type of a method's handler.
+pub(crate) fn erase_call<H: MethodHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
+    Arc::new(Call(handler, PhantomData))
+}
+
+/// Forgets the type of a notification's handler.
+pub(crate) fn erase_notify<H: NotificationHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
+    Arc::new(Notify(handler, PhantomData))
+}
+
+impl fmt::Debug for dyn DynMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("handler")
+    }
+}

@@ -1,0 +1,106 @@
+//! One line to serve: the server on a transport with the limits that are safe for most.
+
+use mgp_transport::{ConnectionLimits, connect};
+use mgp_types::RpcService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_layer::Layer;
+
+use crate::{Core, Error, Server};
+
+impl<L, S> Server<L>
+where
+    L: Layer<Core, Service = S>,
+    S: RpcService + Sync + Unpin,
+{
+    /// Serves one client on this process' standard input and output, until the client closes them.
+    ///
+    /// # Errors
+    /// Something that was registered cannot be served, or the connection broke.
+    #[cfg(feature = "stdio")]
+    pub async fn serve_stdio(self) -> Result<(), Error> {
+        let (input, output) = mgp_transport::stdio::stdio()?;
+        self.serve_io(input, output).await
+    }
+
+    /// Serves one client on a byte stream, one message a line, until the client closes it.
+    ///
+    /// # Errors
+    /// Something that was registered cannot be served, or the connection broke.
+    pub async fn serve_io<R, W>(self, reader: R, writer: W) -> Result<(), Error>
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        let accept = self.accept()?;
+        let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
+        Ok(connection.await?)
+    }
+
+    /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is
+    /// one of the loopback address.
+    ///
+    /// # Errors
+    /// Something that was registered cannot be served, or the address cannot be listened at.
+    #[cfg(feature = "http")]
+    pub async fn serve_http(self, listen: impl Into<crate::Listen>) -> Result<(), Error> {
+        let accept = self.accept()?;
+        Ok(mgp_transport::http::serve(listen, accept, crate::HttpConfig::default()).await?)
+    }
+
+    /// Serves any number of clients on a Unix domain socket at `path`, until it is dropped. What was left
+    /// at `path` by a server that is gone is replaced.
+    ///
+    /// # Errors
+    /// Something that was registered cannot be served, or the path cannot be listened at.
+    #[cfg(all(unix, feature = "unix"))]
+    pub async fn serve_unix(self, path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+        let accept = self.accept()?;
+        let socket = unix::listen(path.as_ref()).await?;
+        let mut connections = tokio::task::JoinSet::new();
+        loop {
+            while connections.len() >= unix::MAX_CONNECTIONS {
+                connections.join_next().await;
+            }
+            while connections.try_join_next().is_some() {}
+            match socket.accept().await {
+                Ok((stream, _)) => {
+                    let (reader, writer) = stream.into_split();
+                    connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
+                }
+                // A client that left at once, or no descriptors: neither ends the server.
+                Err(error) => {
+                    tracing::warn!(%error, "connection not accepted");
+                    tokio::time::sleep(unix::PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(unix, feature = "unix"))]
+mod unix {
+    use std::io;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use tokio::net::{UnixListener, UnixStream};
+
+    /// Listens at `path`, in the place of a server that is gone.
+    pub(super) async fn listen(path: &Path) -> io::Result<UnixListener> {
+        match UnixListener::bind(path) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                if UnixStream::connect(path).await.is_ok() {
+                    return Err(error);
+                }
+                std::fs::remove_file(path)?;
+                UnixListener::bind(path)
+            }
+            bound => bound,
+        }
+    }
+
+    /// How many clients are served at once; further ones wait.
+    pub(super) const MAX_CONNECTIONS: usize = 256;
+
+    pub(super) const PAUSE: Duration = Duration::from_millis(50);
+}

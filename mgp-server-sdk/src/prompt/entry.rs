@@ -1,0 +1,100 @@
+use std::sync::Arc;
+
+use mgp_types::mcp::{self, ForRevision, Map, PromptArgument};
+use mgp_types::{BoxFuture, Error, RawJson, Response, Revision};
+use schemars::Schema;
+use serde_json::Value;
+
+use super::Prompt;
+use super::handler::{DynPrompt, PromptFuture, PromptHandler, Wanted, erase};
+use crate::catalog::Listed;
+use crate::error::Fault;
+use crate::tool::Input;
+
+/// A prompt, ready to be got.
+#[derive(Debug)]
+pub(crate) struct PromptEntry {
+    name: Arc<str>,
+    wire: mcp::Prompt,
+    handler: Arc<dyn DynPrompt>,
+}
+
+impl PromptEntry {
+    pub(crate) fn new<H: PromptHandler<M>, M: 'static>(prompt: Prompt, handler: H) -> Result<Self, Fault> {
+        let Prompt { mut wire } = prompt;
+        if wire.name.is_empty() {
+            return Err(Fault::new("prompt", "the name is empty"));
+        }
+        let given = wire.arguments.take().unwrap_or_default();
+        let mut arguments = H::arguments().map(described).unwrap_or_default();
+        for argument in given {
+            match arguments.iter_mut().find(|known| known.name == argument.name) {
+                Some(known) => *known = argument,
+                None => arguments.push(argument),
+            }
+        }
+        wire.arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
+        Ok(Self { name: wire.name.as_str().into(), wire, handler: erase(handler) })
+    }
+
+    pub(crate) fn has_argument(&self, name: &str) -> bool {
+        self.wire.arguments.iter().flatten().any(|argument| argument.name == name)
+    }
+
+    /// Makes the messages.
+    pub(crate) fn get(
+        &self,
+        input: Input,
+        revision: Revision,
+    ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+        let arguments: Map<String> = match input.request.params.get("arguments").filter(|given| !given.is_null()) {
+            None => Map::new(),
+            Some(given) => given.to().map_err(|_| Error::invalid_params("the arguments of a prompt must be strings"))?,
+        };
+        for argument in self.wire.arguments.iter().flatten() {
+            if argument.required == Some(true) && arguments.get(&argument.name).is_none() {
+                return Err(Error::invalid_params(format!("the argument `{}` is missing", argument.name)));
+            }
+        }
+        Ok(Box::pin(answer(self.handler.get(Wanted { input, arguments })?, revision)))
+    }
+}
+
+impl Listed for PromptEntry {
+    const MEMBER: &'static str = "prompts";
+    type Wire = mcp::Prompt;
+
+    fn key(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn wire(&self) -> &mcp::Prompt {
+        &self.wire
+    }
+}
+
+async fn answer(messages: PromptFuture, revision: Revision) -> Result<Response, Error> {
+    let mut result = messages.await?.for_revision(revision);
+    result.result_type = None;
+    let plain = result.meta.is_none() && result.extra.is_empty();
+    let result = RawJson::from_value(&result)
+        .map_err(|error| Error::internal("the messages are not JSON").with_source(error))?;
+    Ok(if plain { Response::plain(result) } else { Response::new(result) })
+}
+
+/// The arguments that a schema describes.
+fn described(schema: Schema) -> Vec<PromptArgument> {
+    let schema = schema.to_value();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    properties
+        .map(|(name, property)| {
+            let text = |member: &str| property.get(member).and_then(Value::as_str).map(String::from);
+            let mut argument = PromptArgument::new(name.as_str()).with_required(required.contains(&&**name));
+            argument.title = text("title");
+            argument.description = text("description");
+            argument
+        })
+        .collect()
+}

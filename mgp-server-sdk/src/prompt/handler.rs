@@ -1,0 +1,113 @@
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use mgp_types::mcp::{GetPromptResult, Map};
+use mgp_types::{BoxFuture, Error};
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+
+use super::IntoPrompt;
+use crate::cx::Cx;
+use crate::schema;
+use crate::strings;
+use crate::tool::{Input, form};
+
+/// An async function that makes the messages of a prompt.
+///
+/// It takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context. Arguments
+/// are a struct that derives `serde::Deserialize` and `schemars::JsonSchema`, whose members are read from
+/// texts, or a [`Map<String>`](Map) as the client sent it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a prompt's handler",
+    label = "not an async function of a prompt",
+    note = "a handler is an async function of nothing, its arguments, `Cx`, or its arguments and then `Cx`",
+    note = "the arguments must derive `serde::Deserialize` and `schemars::JsonSchema`, or be a `Map<String>`",
+    note = "the result must implement `IntoPrompt`, and the future must be `Send`"
+)]
+pub trait PromptHandler<M>: Send + Sync + 'static {
+    /// The schema of the arguments.
+    #[doc(hidden)]
+    fn arguments() -> Option<Schema>;
+
+    /// Makes the future of one request.
+    #[doc(hidden)]
+    fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error>;
+}
+
+pub(crate) type PromptFuture = BoxFuture<'static, Result<GetPromptResult, Error>>;
+
+/// One request for a prompt.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Wanted {
+    pub(crate) input: Input,
+    pub(crate) arguments: Map<String>,
+}
+
+impl Wanted {
+    fn arguments<A: DeserializeOwned>(&self) -> Result<A, Error> {
+        let arguments = self.arguments.iter().map(|(name, value)| (name, &**value));
+        strings::read(arguments).map_err(|fault| Error::invalid_params(format!("invalid prompt arguments: {fault}")))
+    }
+}
+
+macro_rules! forms {
+    ($($form:ty, [$($generic:ident)?] ($($argument:ty),*), $schema:expr, |$handler:ident, $wanted:ident| $call:expr;)+) => {
+        $(impl<F, Fut, R $(, $generic)?> PromptHandler<$form> for F
+        where
+            F: Fn($($argument),*) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = R> + Send + 'static,
+            R: IntoPrompt + 'static,
+            $($generic: DeserializeOwned + JsonSchema + 'static,)?
+        {
+            fn arguments() -> Option<Schema> {
+                $schema
+            }
+
+            fn get(&self, $wanted: Wanted) -> Result<PromptFuture, Error> {
+                let $handler = self;
+                let future = $call;
+                Ok(Box::pin(async move { future.await.into_prompt() }))
+            }
+        })+
+    };
+}
+
+forms! {
+    form::Bare, [] (), None, |handler, _wanted| handler();
+    form::Context, [] (Cx), None, |handler, wanted| handler(wanted.input.into_cx());
+    form::Raw, [] (Map<String>), None, |handler, wanted| handler(wanted.arguments);
+    form::RawContext, [] (Map<String>, Cx), None, |handler, wanted| {
+        handler(wanted.arguments, wanted.input.into_cx())
+    };
+    form::Args<A>, [A] (A), Some(schema::read_by::<A>()), |handler, wanted| handler(wanted.arguments()?);
+    form::ArgsContext<A>, [A] (A, Cx), Some(schema::read_by::<A>()), |handler, wanted| {
+        handler(wanted.arguments()?, wanted.input.into_cx())
+    };
+}
+
+/// A handler whose type is forgotten.
+pub(crate) trait DynPrompt: Send + Sync {
+    fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error>;
+}
+
+struct Erased<H, M>(H, PhantomData<fn() -> M>);
+
+impl<H: PromptHandler<M>, M: 'static> DynPrompt for Erased<H, M> {
+    fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error> {
+        self.0.get(wanted)
+    }
+}
+
+/// Forgets the type of a handler.
+pub(crate) fn erase<H: PromptHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynPrompt> {
+    Arc::new(Erased(handler, PhantomData))
+}
+
+impl fmt::Debug for dyn DynPrompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("handler")
+    }
+}

@@ -1,0 +1,89 @@
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use mgp_types::Error;
+use mgp_types::mcp::ResourceContents;
+
+use crate::base64;
+use crate::tool::ToolError;
+
+/// Bytes that are the contents of a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a wrapper that names how its value is written")]
+pub struct Blob<B>(pub B);
+
+/// What reading a resource may return.
+///
+/// Texts and bytes get the URI that was asked for and the media type of the resource; `None` says that
+/// there is no such resource.
+#[diagnostic::on_unimplemented(
+    message = "a resource cannot be read as `{Self}`",
+    label = "not the contents of a resource",
+    note = "return a text, `Bytes` or `Vec<u8>`, `Blob<_>`, `ResourceContents` or a `Vec` of them, an `Option` of one of \
+            these, or a `Result` of one and `ToolError`"
+)]
+pub trait IntoContents: Sized {
+    /// The contents, or `None` if there is no such resource.
+    ///
+    /// # Errors
+    /// The read is answered with a JSON-RPC error.
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error>;
+}
+
+macro_rules! texts {
+    ($($type:ty)+) => {
+        $(impl IntoContents for $type {
+            fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+                one(ResourceContents::text(uri, self), media_type)
+            }
+        })+
+    };
+}
+
+macro_rules! blobs {
+    ($($type:ty)+) => {
+        $(impl IntoContents for $type {
+            fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+                one(ResourceContents::blob(uri, base64::encode(self)), media_type)
+            }
+        })+
+    };
+}
+
+texts!(String &'static str Cow<'static, str>);
+blobs!(Vec<u8> Bytes &'static [u8]);
+
+impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+        one(ResourceContents::blob(uri, base64::encode(self.0)), media_type)
+    }
+}
+
+impl IntoContents for ResourceContents {
+    fn into_contents(self, _: &str, _: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+        Ok(Some(vec![self]))
+    }
+}
+
+impl IntoContents for Vec<ResourceContents> {
+    fn into_contents(self, _: &str, _: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+        Ok(Some(self))
+    }
+}
+
+impl<T: IntoContents> IntoContents for Option<T> {
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+        self.map_or(Ok(None), |contents| contents.into_contents(uri, media_type))
+    }
+}
+
+impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+        self.map_err(|error| error.into().into_error())?.into_contents(uri, media_type)
+    }
+}
+
+fn one(mut contents: ResourceContents, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    contents.mime_type = media_type.map(Into::into);
+    Ok(Some(vec![contents]))
+}

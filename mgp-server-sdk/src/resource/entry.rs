@@ -1,0 +1,132 @@
+use std::sync::Arc;
+
+use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
+use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision, code};
+
+use super::handler::{Asked, DynReader, ReadFuture, ResourceHandler, erase};
+use super::template::Template;
+use super::{Resource, ResourceTemplate};
+use crate::catalog::{Catalog, Listed};
+use crate::error::Fault;
+use crate::tool::Input;
+
+/// A resource, ready to be read.
+#[derive(Debug)]
+pub(crate) struct ResourceEntry {
+    uri: Arc<str>,
+    wire: mcp::Resource,
+    reader: Arc<dyn DynReader>,
+    cache: Option<CacheHint>,
+}
+
+/// A family of resources, ready to be read.
+#[derive(Debug)]
+pub(crate) struct TemplateEntry {
+    text: Arc<str>,
+    template: Template,
+    variables: Vec<Arc<str>>,
+    wire: mcp::ResourceTemplate,
+    reader: Arc<dyn DynReader>,
+    cache: Option<CacheHint>,
+}
+
+impl ResourceEntry {
+    pub(crate) fn new<H: ResourceHandler<M>, M: 'static>(resource: Resource, handler: H) -> Result<Self, Fault> {
+        let Resource { wire, cache } = resource;
+        if !wire.uri.contains(':') {
+            return Err(Fault::new(format!("resource `{}`", wire.uri), "the URI has no scheme"));
+        }
+        Ok(Self { uri: wire.uri.as_str().into(), wire, reader: erase(handler), cache })
+    }
+}
+
+impl TemplateEntry {
+    pub(crate) fn new<H: ResourceHandler<M>, M: 'static>(
+        template: ResourceTemplate,
+        handler: H,
+    ) -> Result<Self, Fault> {
+        let ResourceTemplate { wire, cache } = template;
+        let template = Template::parse(&wire.uri_template)
+            .map_err(|reason| Fault::new(format!("resource template `{}`", wire.uri_template), reason))?;
+        let text = wire.uri_template.as_str().into();
+        let variables = template.variables().map(Into::into).collect();
+        Ok(Self { text, template, variables, wire, reader: erase(handler), cache })
+    }
+
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        self.variables.iter().any(|variable| &**variable == name)
+    }
+}
+
+impl Listed for ResourceEntry {
+    const MEMBER: &'static str = "resources";
+    type Wire = mcp::Resource;
+
+    fn key(&self) -> &Arc<str> {
+        &self.uri
+    }
+
+    fn wire(&self) -> &mcp::Resource {
+        &self.wire
+    }
+}
+
+impl Listed for TemplateEntry {
+    const MEMBER: &'static str = "resourceTemplates";
+    type Wire = mcp::ResourceTemplate;
+
+    fn key(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    fn wire(&self) -> &mcp::ResourceTemplate {
+        &self.wire
+    }
+}
+
+/// Reads the resource that the request asks for: one with this URI, or else of the first template it fits.
+pub(crate) fn read(
+    catalog: &Catalog,
+    input: Input,
+    revision: Revision,
+) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+    let uri = input.request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"))?.into_owned();
+    if let Some(entry) = catalog.resources.get(&uri) {
+        let media_type = entry.wire.mime_type.clone();
+        let asked = Asked { input, uri: uri.clone(), media_type, variables: Vec::new() };
+        return Ok(Box::pin(answer(entry.reader.read(asked)?, uri, entry.cache.clone(), revision)));
+    }
+    for entry in catalog.templates.iter() {
+        if let Some(values) = entry.template.matched(&uri) {
+            let variables = entry.variables.iter().cloned().zip(values).collect();
+            let media_type = entry.wire.mime_type.clone();
+            let asked = Asked { input, uri: uri.clone(), media_type, variables };
+            return Ok(Box::pin(answer(entry.reader.read(asked)?, uri, entry.cache.clone(), revision)));
+        }
+    }
+    Err(not_found(&uri, revision))
+}
+
+async fn answer(
+    contents: ReadFuture,
+    uri: String,
+    cache: Option<CacheHint>,
+    revision: Revision,
+) -> Result<Response, Error> {
+    let contents = contents.await?.ok_or_else(|| not_found(&uri, revision))?;
+    let mut result = ReadResourceResult::new(contents).for_revision(revision);
+    (result.result_type, result.ttl_ms, result.cache_scope) = (None, None, None);
+    let result = RawJson::from_value(&result)
+        .map_err(|error| Error::internal("the contents are not JSON").with_source(error))?;
+    let mut response = Response::plain(result);
+    response.context.cache = cache;
+    Ok(response)
+}
+
+/// There is no such resource.
+fn not_found(uri: &str, revision: Revision) -> Error {
+    let code = if revision.is_stateless() { code::INVALID_PARAMS } else { code::MCP_RESOURCE_NOT_FOUND };
+    let mut data = Object::new();
+    data.set("uri", RawJson::from_value(uri).unwrap_or_else(|_| RawJson::null()));
+    Error::new(code, "resource not found").with_data(data.to_raw())
+}

@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use mgp_types::{Error, Request, Revision, Session};
+
+use super::RouterFuture;
+use crate::cx::Extras;
+use crate::shared::Shared;
+use crate::task;
+use crate::tool::{Input, TaskMode, ToolEntry, ToolResult};
+
+/// Calls the tool that the request names.
+pub(super) fn tool(shared: &Arc<Shared>, request: Request) -> RouterFuture {
+    let catalog = shared.catalog();
+    let tool = match request.params.text("name") {
+        Some(name) => match catalog.tools.get(&name) {
+            Some(tool) => tool,
+            None => return Err(Error::invalid_params(format!("unknown tool: {name}"))).into(),
+        },
+        None => return Err(Error::invalid_params("`name` is missing")).into(),
+    };
+    let Some(session) = request.context.session.as_deref() else {
+        return Err(Error::invalid_request("the request belongs to no session")).into();
+    };
+    let revision = session.revision;
+    #[cfg(feature = "http")]
+    if revision.is_stateless()
+        && let Err(error) = tool.check_headers(&request)
+    {
+        return Err(error).into();
+    }
+    if tool.mode != TaskMode::Never || !revision.is_stateless() && request.params.contains("task") {
+        match as_task(shared, tool, session, &request) {
+            Ok(As::Call) => {}
+            Ok(As::Task(ttl)) => return task::start(shared, tool, request, ttl).into(),
+            Err(error) => return Err(error).into(),
+        }
+    }
+    let may_become_task = tool.mode == TaskMode::Manual;
+    let extras = Extras { task: None, may_become_task, shared: Some(shared.clone()) };
+    match tool.start(Input { request, extras }) {
+        Ok(future) => RouterFuture::tool(future, revision, tool.inline),
+        //= mcp SEP-1303
+        //# input validation errors are tool execution errors
+        Err(fault) => ToolResult::error(fault.0).into_response(revision).into(),
+    }
+}
+
+/// Gets the prompt that the request names.
+pub(super) fn prompt(shared: &Arc<Shared>, request: Request, revision: Revision) -> RouterFuture {
+    let catalog = shared.catalog();
+    let prompt = match request.params.text("name") {
+        Some(name) => match catalog.prompts.get(&name) {
+            Some(prompt) => prompt,
+            None => return Err(Error::invalid_params(format!("unknown prompt: {name}"))).into(),
+        },
+        None => return Err(Error::invalid_params("`name` is missing")).into(),
+    };
+    RouterFuture::handed(prompt.get(Input { request, extras: Extras::of(shared) }, revision))
+}
+
+/// Whether the session's revision has tasks.
+pub(super) fn has_tasks(session: &Session) -> bool {
+    session.revision == Revision::V2025_11_25
+}
+
+/// How a call is run.
+enum As {
+    Call,
+    Task(Option<std::time::Duration>),
+}
+
+fn as_task(shared: &Shared, tool: &ToolEntry, session: &Session, request: &Request) -> Result<As, Error> {
+    if session.revision.is_stateless() {
+        return match (tool.mode, task::declared(session)) {
+            (TaskMode::Optional | TaskMode::Required, Ok(())) => Ok(As::Task(None)),
+            (TaskMode::Required, Err(undeclared)) => Err(undeclared),
+            _ => Ok(As::Call),
+        };
+    }
+    let wanted = if has_tasks(session) && shared.offered().tasks { task::session_era::wanted(request)? } else { None };
+    match (tool.mode, wanted) {
+        (TaskMode::Optional | TaskMode::Required, Some(ttl)) => Ok(As::Task(ttl)),
+        (TaskMode::Never | TaskMode::Manual, Some(_)) => {
+            Err(Error::new(mgp_types::code::METHOD_NOT_FOUND, "the tool cannot run as a task"))
+        }
+        (TaskMode::Required, None) => {
+            Err(Error::new(mgp_types::code::METHOD_NOT_FOUND, "the tool runs as a task only"))
+        }
+        _ => Ok(As::Call),
+    }
+}

@@ -1,0 +1,76 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mgp_types::{BoxFuture, Error, Response, Revision};
+
+use crate::tool::ToolFuture;
+
+/// The future of [`Router`](super::Router).
+///
+/// A connection looks at each call once before it gives it a task of its own. Work that takes time must not
+/// happen in that first look, or it would stop the connection: where a handler runs, the first look does
+/// nothing and the second one starts it.
+#[must_use = "futures do nothing unless polled"]
+pub struct RouterFuture(State);
+
+enum State {
+    Ready(Option<Result<Response, Error>>),
+    Tool { future: ToolFuture, revision: Revision, looked: bool },
+    Boxed { future: BoxFuture<'static, Result<Response, Error>>, looked: bool },
+}
+
+impl RouterFuture {
+    /// A call of a tool, done in the first look if it is `inline`.
+    pub(super) fn tool(future: ToolFuture, revision: Revision, inline: bool) -> Self {
+        Self(State::Tool { future, revision, looked: inline })
+    }
+
+    /// The work of a handler.
+    pub(super) fn handed(future: Result<BoxFuture<'static, Result<Response, Error>>, Error>) -> Self {
+        match future {
+            Ok(future) => Self(State::Boxed { future, looked: false }),
+            Err(error) => Err(error).into(),
+        }
+    }
+
+    /// Work that waits more than it computes.
+    pub(super) fn boxed(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
+        Self(State::Boxed { future, looked: true })
+    }
+}
+
+impl From<Result<Response, Error>> for RouterFuture {
+    fn from(outcome: Result<Response, Error>) -> Self {
+        Self(State::Ready(Some(outcome)))
+    }
+}
+
+impl Future for RouterFuture {
+    type Output = Result<Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::Ready(outcome) => {
+                Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
+            }
+            State::Tool { looked: looked @ false, .. } | State::Boxed { looked: looked @ false, .. } => {
+                *looked = true;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            State::Tool { future, revision, .. } => {
+                let revision = *revision;
+                future.as_mut().poll(cx).map(|result| result?.into_response(revision))
+            }
+            State::Boxed { future, .. } => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for RouterFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RouterFuture").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,221 @@
+//! Which handler answers which request.
+
+mod call;
+mod future;
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response, RpcService, Session, Severity};
+use tower_service::Service;
+
+pub use self::future::RouterFuture;
+use crate::change;
+use crate::completion;
+use crate::cx::Extras;
+use crate::resource;
+use crate::shared::Shared;
+use crate::task;
+use crate::tool::Input;
+
+/// The innermost service of a server: finds what a request asks for, and runs it.
+///
+/// It sits behind the era and expects `context.session` to be there. Clones share everything; a call loads
+/// the present catalog and takes no lock.
+#[derive(Clone)]
+pub struct Router {
+    shared: Arc<Shared>,
+    fallback: Option<Box<dyn DynFallback>>,
+}
+
+impl Router {
+    pub(crate) fn new(shared: Arc<Shared>, fallback: Option<Box<dyn DynFallback>>) -> Self {
+        Self { shared, fallback }
+    }
+
+    fn route(&mut self, request: Request) -> RouterFuture {
+        let session = match request.context.session() {
+            Ok(session) => session,
+            Err(error) => return Err(error).into(),
+        };
+        let revision = session.revision;
+        let shared = &self.shared;
+        match request.method.as_str() {
+            "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request),
+            "tools/list" if self.offers(|offered| offered.tools) => {
+                self.list(|catalog| catalog.tools.page(revision, cursor(&request).as_deref()))
+            }
+            "prompts/list" if self.offers(|offered| offered.prompts) => {
+                self.list(|catalog| catalog.prompts.page(revision, cursor(&request).as_deref()))
+            }
+            "resources/list" if self.offers(|offered| offered.resources) => {
+                self.list(|catalog| catalog.resources.page(revision, cursor(&request).as_deref()))
+            }
+            "resources/templates/list" if self.offers(|offered| offered.resources) => {
+                self.list(|catalog| catalog.templates.page(revision, cursor(&request).as_deref()))
+            }
+            "prompts/get" if self.offers(|offered| offered.prompts) => call::prompt(shared, request, revision),
+            "resources/read" if self.offers(|offered| offered.resources) => {
+                let input = Input { request, extras: Extras::of(shared) };
+                RouterFuture::handed(resource::read(&shared.catalog(), input, revision))
+            }
+            "resources/subscribe" if self.offers(|offered| offered.resources) => self.subscribe(&request).into(),
+            "resources/unsubscribe" if self.offers(|offered| offered.resources) => {
+                let uri = request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"));
+                uri.map(|uri| shared.listeners.unsubscribe(session, &uri)).map(|()| Response::empty()).into()
+            }
+            "completion/complete" if self.offers(|offered| offered.completions) => {
+                let input = Input { request, extras: Extras::of(shared) };
+                RouterFuture::handed(completion::complete(&shared.catalog(), input))
+            }
+            "logging/setLevel" if self.offers(|offered| offered.logging) => set_level(session, &request).into(),
+            "server/discover" => {
+                let described = shared.describe(revision);
+                if !revision.is_stateless() {
+                    shared.listeners.open(session);
+                }
+                described.into()
+            }
+            "subscriptions/listen" => RouterFuture::boxed(Box::pin(change::listen(shared.clone(), request))),
+            method if method.starts_with("tasks/") && shared.offered().tasks => self.tasks(request),
+            _ => self.other(request),
+        }
+    }
+
+    fn tasks(&mut self, request: Request) -> RouterFuture {
+        let Some(session) = &request.context.session else { return self.other(request) };
+        let tasks = &self.shared.tasks;
+        let stateless = session.revision.is_stateless();
+        if !stateless && !call::has_tasks(session) {
+            return self.other(request);
+        }
+        match (request.method.as_str(), stateless) {
+            ("tasks/get", true) => task::get(tasks, &request).into(),
+            ("tasks/update", true) => task::update(tasks, &request).into(),
+            ("tasks/cancel", true) => task::cancel(tasks, &request).into(),
+            ("tasks/get", false) => task::session_era::get(tasks, &request).into(),
+            ("tasks/list", false) => task::session_era::list(tasks, &request).into(),
+            ("tasks/cancel", false) => task::session_era::cancel(tasks, &request).into(),
+            ("tasks/result", false) => RouterFuture::boxed(Box::pin(task::session_era::result(tasks.clone(), request))),
+            _ => self.other(request),
+        }
+    }
+
+    /// A method of somebody else's.
+    fn other(&mut self, request: Request) -> RouterFuture {
+        let method = self.shared.catalog().methods.get(request.method.as_str()).cloned();
+        if let Some(method) = method {
+            return RouterFuture::handed(Ok(method.call(Input { request, extras: Extras::of(&self.shared) })));
+        }
+        match &mut self.fallback {
+            Some(fallback) => RouterFuture::boxed(fallback.call(request)),
+            None if request.kind == Kind::Notify => Ok(Response::empty()).into(),
+            None => Err(Error::method_not_found(&request.method)).into(),
+        }
+    }
+
+    fn notified(&mut self, request: Request) -> RouterFuture {
+        if request.method == Method::INITIALIZED
+            && let Some(session) = &request.context.session
+        {
+            self.shared.listeners.open(session);
+        }
+        self.other(request)
+    }
+
+    fn offers(&self, part: impl Fn(&crate::shared::Offered) -> bool) -> bool {
+        // What was offered at the start is so for ever, and costs no look at the catalog.
+        part(&self.shared.about.dynamic) || part(&self.shared.offered())
+    }
+
+    fn list<F>(&self, page: F) -> RouterFuture
+    where
+        F: FnOnce(&crate::catalog::Catalog) -> Result<mgp_types::RawJson, Error>,
+    {
+        let page = page(&self.shared.catalog());
+        page.map(|page| {
+            let mut response = Response::plain(page);
+            response.context.cache.clone_from(&self.shared.about.cache);
+            response
+        })
+        .into()
+    }
+
+    fn subscribe(&self, request: &Request) -> Result<Response, Error> {
+        let uri = request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"))?;
+        self.shared.listeners.subscribe(request.context.session()?, &uri)?;
+        Ok(Response::empty())
+    }
+}
+
+impl Service<Request> for Router {
+    type Response = Response;
+    type Error = Error;
+    type Future = RouterFuture;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        match &mut self.fallback {
+            Some(fallback) => fallback.poll_ready(cx),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn call(&mut self, request: Request) -> RouterFuture {
+        match request.kind {
+            Kind::Call => self.route(request),
+            Kind::Notify => self.notified(request),
+        }
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Router").finish_non_exhaustive()
+    }
+}
+
+/// The cursor of a list; one that is no text is nobody's.
+fn cursor(request: &Request) -> Option<std::borrow::Cow<'_, str>> {
+    match request.params.bytes("cursor") {
+        None | Some(b"null") => None,
+        Some(_) => Some(request.params.text("cursor").unwrap_or("?".into())),
+    }
+}
+
+fn set_level(session: &Session, request: &Request) -> Result<Response, Error> {
+    let level = request.params.text("level").and_then(|level| Severity::named(&level));
+    let level = level.ok_or_else(|| Error::invalid_params("unknown log level"))?;
+    session.set_log_level(Some(level));
+    Ok(Response::empty())
+}
+
+/// A service for everything else, whose type is forgotten.
+pub(crate) trait DynFallback: Send + Sync {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
+    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
+    fn boxed(&self) -> Box<dyn DynFallback>;
+}
+
+impl<S: RpcService + Sync> DynFallback for S
+where
+    S::Future: 'static,
+{
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Service::poll_ready(self, cx)
+    }
+
+    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+        Box::pin(Service::call(self, request))
+    }
+
+    fn boxed(&self) -> Box<dyn DynFallback> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn DynFallback> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}

@@ -1,0 +1,55 @@
+//! JSON Schemas: made from types, read for what they demand, and checked against.
+
+mod form;
+mod header;
+mod parsed;
+mod validate;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value};
+
+pub(crate) use self::form::form_of;
+pub(crate) use self::header::HeaderParams;
+pub(crate) use self::parsed::is_checked_by_parsing;
+pub(crate) use self::validate::Validator;
+
+/// The schema of what `T` is read from.
+pub(crate) fn read_by<T: JsonSchema>() -> Schema {
+    let schema = SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
+    without_noise(schema, &T::schema_name())
+}
+
+/// The schema of what `T` is written as.
+pub(crate) fn written_by<T: JsonSchema>() -> Schema {
+    let schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+    without_noise(schema, &T::schema_name())
+}
+
+/// Takes out what tells a client nothing: the default dialect, and the name of a Rust type.
+fn without_noise(mut schema: Schema, name: &str) -> Schema {
+    schema.remove("$schema");
+    if schema.get("title").and_then(Value::as_str) == Some(name) {
+        schema.remove("title");
+    }
+    schema
+}
+
+/// The schema as that of a tool's arguments: an object that lists its properties, even if it has none.
+pub(crate) fn of_arguments(schema: Schema) -> Result<Value, String> {
+    let Value::Object(mut members) = schema.to_value() else {
+        return Ok(no_arguments());
+    };
+    match members.get("type") {
+        None => _ = members.insert("type".into(), "object".into()),
+        Some(Value::String(kind)) if kind == "object" => {}
+        Some(other) => return Err(format!("the arguments must be an object, their schema says {other}")),
+    }
+    members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    Ok(Value::Object(members))
+}
+
+/// The schema of no arguments at all.
+pub(crate) fn no_arguments() -> Value {
+    serde_json::json!({ "type": "object", "properties": {}, "additionalProperties": false })
+}

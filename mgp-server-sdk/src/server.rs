@@ -1,0 +1,347 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_transport::era::{ServerIdentity, VersionMismatch};
+use mgp_transport::mrtr::{MrtrLayer, SealingKey};
+use mgp_transport::{Trace, TraceLayer};
+use mgp_types::mcp::{CacheScope, Icon, Implementation};
+use mgp_types::mgp::Offer;
+use mgp_types::{CacheHint, RawJson, Revision, RpcService};
+use tower_layer::{Identity, Layer, Stack};
+
+use crate::accept::{Core, ServerAccept};
+use crate::catalog::Catalog;
+use crate::completion::{CompletionHandler, Owner};
+use crate::error::{Error, Fault, Faults};
+use crate::handle::ServerHandle;
+use crate::method::{MethodHandler, NotificationHandler, erase_call, erase_notify};
+use crate::prompt::{Prompt, PromptEntry, PromptHandler};
+use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
+use crate::router::{DynFallback, Router};
+use crate::shared::{About, Shared};
+use crate::task::{TaskLimits, TaskStore};
+use crate::tool::{Tool, ToolEntry, ToolHandler};
+
+/// A server being put together: what it is called, what it offers, and the layers around that.
+///
+/// Registering never fails; what cannot be served is collected and returned, fault by fault, by whatever
+/// builds or serves it.
+#[must_use = "a server does nothing until it is served"]
+pub struct Server<L = Identity> {
+    parts: Parts,
+    layers: L,
+}
+
+/// Everything about a server but its layers.
+struct Parts {
+    info: Implementation,
+    revisions: Option<Vec<Revision>>,
+    mismatch: VersionMismatch,
+    mgp: Option<Offer>,
+    catalog: Catalog,
+    about: About,
+    tasks: TaskLimits,
+    fallback: Option<Box<dyn DynFallback>>,
+    sealing: Option<SealingKey>,
+    faults: Vec<Fault>,
+    handle: ServerHandle,
+}
+
+impl Server {
+    /// A server with this name and version that offers nothing yet, in every revision of MCP.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let mut about = About::default();
+        about.dynamic.logging = true;
+        let parts = Parts {
+            info: Implementation::new(name, version),
+            revisions: None,
+            mismatch: VersionMismatch::default(),
+            mgp: None,
+            catalog: Catalog::default(),
+            about,
+            tasks: TaskLimits::default(),
+            fallback: None,
+            sealing: None,
+            faults: Vec::new(),
+            handle: ServerHandle::default(),
+        };
+        Self { parts, layers: Identity::new() }
+    }
+}
+
+impl<L> Server<L> {
+    /// The name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.parts.info.title = Some(title.into());
+        self
+    }
+
+    /// What the server does.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.parts.info.description = Some(description.into());
+        self
+    }
+
+    /// The page of the server.
+    pub fn website(mut self, url: impl Into<String>) -> Self {
+        self.parts.info.website_url = Some(url.into());
+        self
+    }
+
+    /// An image for a user interface.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.parts.info.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// How to use the server, for a model.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.parts.about.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Serves only these revisions of MCP.
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.parts.revisions = Some(revisions.into_iter().collect());
+        self
+    }
+
+    /// How `initialize` is answered if it asks for a revision that is not served.
+    pub fn version_mismatch(mut self, mismatch: VersionMismatch) -> Self {
+        self.parts.mismatch = mismatch;
+        self
+    }
+
+    /// Offers MGP to clients that speak it. Without this a server is a plain MCP one.
+    pub fn mgp(mut self, offer: Offer) -> Self {
+        self.parts.mgp = Some(offer);
+        self
+    }
+
+    /// Declares an extension of MCP with its settings, an object.
+    pub fn extension(mut self, id: impl Into<Box<str>>, settings: RawJson) -> Self {
+        self.parts.about.extensions.insert(id, settings);
+        self
+    }
+
+    /// Declares a capability outside the specification.
+    pub fn experimental(mut self, name: impl Into<Box<str>>, settings: RawJson) -> Self {
+        self.parts.about.experimental.insert(name, settings);
+        self
+    }
+
+    /// How many entries one page of a list holds. Default: all of them.
+    pub fn page_size(mut self, entries: usize) -> Self {
+        self.parts.catalog.set_page_size(entries.max(1));
+        self
+    }
+
+    /// For how long, and by whom, lists may be kept (2026-07-28). Default: not at all.
+    pub fn cache_lists(mut self, time: Duration, scope: CacheScope) -> Self {
+        let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.parts.about.cache = Some(CacheHint { ttl_ms, scope });
+        self
+    }
+
+    /// Declares tools, prompts and resources even while there are none, because they come at run time.
+    pub fn dynamic(mut self) -> Self {
+        let dynamic = &mut self.parts.about.dynamic;
+        (dynamic.tools, dynamic.prompts, dynamic.resources) = (true, true, true);
+        self
+    }
+
+    /// Seals what clients keep between the rounds of one request with this key. Default: a random one.
+    /// Processes that answer for each other need the same.
+    pub fn sealing_key(mut self, key: SealingKey) -> Self {
+        self.parts.sealing = Some(key);
+        self
+    }
+
+    /// What tasks may cost.
+    pub fn task_limits(mut self, limits: TaskLimits) -> Self {
+        self.parts.tasks = limits;
+        self
+    }
+
+    /// Offers a tool: its description, and the async function that it runs.
+    pub fn tool<H, M>(mut self, tool: Tool, handler: H) -> Self
+    where
+        H: ToolHandler<M>,
+        M: 'static,
+    {
+        let entry = ToolEntry::new(tool, handler);
+        self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.tools).insert_new(entry));
+        self
+    }
+
+    /// Offers a prompt: its description, and the async function that makes its messages.
+    pub fn prompt<H, M>(mut self, prompt: Prompt, handler: H) -> Self
+    where
+        H: PromptHandler<M>,
+        M: 'static,
+    {
+        let entry = PromptEntry::new(prompt, handler);
+        self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.prompts).insert_new(entry));
+        self
+    }
+
+    /// Offers a resource: its description, and the async function that reads it.
+    pub fn resource<H, M>(mut self, resource: Resource, handler: H) -> Self
+    where
+        H: ResourceHandler<M>,
+        M: 'static,
+    {
+        let entry = ResourceEntry::new(resource, handler);
+        self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.resources).insert_new(entry));
+        self
+    }
+
+    /// Offers a family of resources: its template, and the async function that reads one of them.
+    pub fn resource_template<H, M>(mut self, template: ResourceTemplate, handler: H) -> Self
+    where
+        H: ResourceHandler<M>,
+        M: 'static,
+    {
+        let entry = TemplateEntry::new(template, handler);
+        self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.templates).insert_new(entry));
+        self
+    }
+
+    /// Completes an argument of a prompt.
+    pub fn complete_prompt<H, M>(mut self, prompt: &str, argument: &str, handler: H) -> Self
+    where
+        H: CompletionHandler<M>,
+        M: 'static,
+    {
+        let completers = Arc::make_mut(&mut self.parts.catalog.completers);
+        completers.insert(Owner::Prompt(prompt.into()), argument, handler);
+        self
+    }
+
+    /// Completes a variable of a resource template.
+    pub fn complete_resource<H, M>(mut self, template: &str, variable: &str, handler: H) -> Self
+    where
+        H: CompletionHandler<M>,
+        M: 'static,
+    {
+        let completers = Arc::make_mut(&mut self.parts.catalog.completers);
+        completers.insert(Owner::Template(template.into()), variable, handler);
+        self
+    }
+
+    /// Serves a method of your own.
+    pub fn method<H, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self
+    where
+        H: MethodHandler<M>,
+        M: 'static,
+    {
+        Arc::make_mut(&mut self.parts.catalog.methods).insert(name.into(), erase_call(handler));
+        self
+    }
+
+    /// Takes a notification of your own.
+    pub fn notification<H, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self
+    where
+        H: NotificationHandler<M>,
+        M: 'static,
+    {
+        Arc::make_mut(&mut self.parts.catalog.methods).insert(name.into(), erase_notify(handler));
+        self
+    }
+
+    /// Has everything that the server does not know answered by this service.
+    pub fn fallback<S>(mut self, service: S) -> Self
+    where
+        S: RpcService + Sync,
+        S::Future: 'static,
+    {
+        self.parts.fallback = Some(Box::new(service));
+        self
+    }
+
+    /// Puts a layer around what is served. The first layer added is the outermost; all of them sit behind
+    /// the era, which has written `context.session` by then.
+    pub fn layer<N>(self, layer: N) -> Server<Stack<N, L>> {
+        Server { parts: self.parts, layers: Stack::new(layer, self.layers) }
+    }
+
+    /// What changes the server once it runs.
+    pub fn handle(&self) -> ServerHandle {
+        self.parts.handle.clone()
+    }
+
+    /// The server as a service, without the era in front: for those who stack it themselves.
+    ///
+    /// # Errors
+    /// Something that was registered cannot be served.
+    pub fn into_service(self) -> Result<L::Service, Error>
+    where
+        L: Layer<Core, Service: RpcService>,
+    {
+        let Self { parts, layers } = self;
+        Ok(layers.layer(parts.build()?.0))
+    }
+
+    /// What any transport takes: makes the service of one connection.
+    ///
+    /// # Errors
+    /// Something that was registered cannot be served.
+    pub fn accept(self) -> Result<ServerAccept<Trace<L::Service>>, Error>
+    where
+        L: Layer<Core, Service: RpcService + Sync>,
+    {
+        let Self { parts, layers } = self;
+        let (core, identity) = parts.build()?;
+        Ok(ServerAccept::new(TraceLayer::new().layer(layers.layer(core)), Arc::new(identity)))
+    }
+}
+
+impl Parts {
+    /// Adds what could be made, notes what could not.
+    fn add<T>(&mut self, entry: Result<T, Fault>, insert: impl FnOnce(&mut Catalog, T) -> Result<(), Fault>) {
+        if let Err(fault) = entry.and_then(|entry| insert(&mut self.catalog, entry)) {
+            self.faults.push(fault);
+        }
+    }
+
+    fn build(self) -> Result<(Core, ServerIdentity), Error> {
+        let mut faults = self.faults;
+        faults.extend(dangling(&self.catalog));
+        Faults::check(faults)?;
+        let mut identity = ServerIdentity::new(self.info).with_version_mismatch(self.mismatch);
+        if let Some(revisions) = self.revisions {
+            identity = identity.with_revisions(revisions);
+        }
+        if let Some(offer) = self.mgp {
+            identity = identity.with_mgp(offer);
+        }
+        let shared = Arc::new(Shared::new(self.catalog, self.about, TaskStore::new(self.tasks)));
+        self.handle.attach(shared.clone());
+        let mrtr = MrtrLayer::new(self.sealing.unwrap_or_else(SealingKey::random));
+        Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
+    }
+}
+
+/// Completions of what does not exist.
+fn dangling(catalog: &Catalog) -> Vec<Fault> {
+    let missing = catalog.completers.owners().filter_map(|(owner, argument)| match owner {
+        Owner::Prompt(name) => {
+            let known = catalog.prompts.get(name).is_some_and(|prompt| prompt.has_argument(argument));
+            (!known).then(|| Fault::new(format!("prompt `{name}`"), format!("there is no argument `{argument}` to complete")))
+        }
+        Owner::Template(text) => {
+            let known = catalog.templates.get(text).is_some_and(|template| template.has_variable(argument));
+            (!known).then(|| {
+                Fault::new(format!("resource template `{text}`"), format!("there is no variable `{argument}` to complete"))
+            })
+        }
+    });
+    missing.collect()
+}
+
+impl<L> fmt::Debug for Server<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("info", &self.parts.info).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,174 @@
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use mgp_types::mcp::task_extension;
+use mgp_types::mcp::{
+    ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
+    ServerTasksCapability, ToolTaskRequests,
+};
+use mgp_types::{CacheHint, Error, RawJson, Response, Revision};
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+use crate::change::{Change, Listeners};
+use crate::task::TaskStore;
+use crate::tool::TaskMode;
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    /// Read without a lock; a change puts a new one in its place.
+    catalog: ArcSwap<Catalog>,
+    /// Held while the catalog is changed, so that no change is lost.
+    changing: Mutex<()>,
+    pub(crate) about: About,
+    pub(crate) listeners: Arc<Listeners>,
+    pub(crate) tasks: Arc<TaskStore>,
+}
+
+/// What a server says about itself beside what it offers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct About {
+    pub(crate) instructions: Option<String>,
+    pub(crate) extensions: Map<RawJson>,
+    pub(crate) experimental: Map<RawJson>,
+    pub(crate) cache: Option<CacheHint>,
+    /// What is offered even while there is none of it, because it may come.
+    pub(crate) dynamic: Offered,
+}
+
+/// Which parts of MCP a server offers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Offered {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) completions: bool,
+    pub(crate) tasks: bool,
+    pub(crate) logging: bool,
+}
+
+impl Shared {
+    pub(crate) fn new(catalog: Catalog, about: About, tasks: TaskStore) -> Self {
+        let mut about = about;
+        let now = offers(&catalog);
+        // What was there once stays offered: a capability cannot be taken back from a session.
+        about.dynamic.tools |= now.tools;
+        about.dynamic.prompts |= now.prompts;
+        about.dynamic.resources |= now.resources;
+        about.dynamic.tasks |= now.tasks;
+        Self {
+            catalog: ArcSwap::from_pointee(catalog),
+            changing: Mutex::new(()),
+            about,
+            listeners: tasks.listeners().clone(),
+            tasks: Arc::new(tasks),
+        }
+    }
+
+    pub(crate) fn catalog(&self) -> arc_swap::Guard<Arc<Catalog>> {
+        self.catalog.load()
+    }
+
+    /// Puts a changed catalog in place of the present one.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Catalog) -> R) -> R {
+        let _changing = self.changing.lock();
+        let mut catalog = Catalog::clone(&self.catalog.load());
+        let outcome = change(&mut catalog);
+        self.catalog.store(Arc::new(catalog));
+        outcome
+    }
+
+    pub(crate) fn announce(&self, change: &Change) {
+        self.listeners.announce(change, &self.tasks);
+    }
+
+    pub(crate) fn offered(&self) -> Offered {
+        let catalog = self.catalog();
+        let now = offers(&catalog);
+        let dynamic = &self.about.dynamic;
+        Offered {
+            tools: now.tools || dynamic.tools,
+            prompts: now.prompts || dynamic.prompts,
+            resources: now.resources || dynamic.resources,
+            completions: now.completions,
+            tasks: now.tasks || dynamic.tasks,
+            logging: dynamic.logging,
+        }
+    }
+
+    /// The answer to `server/discover`, which becomes that of `initialize` too.
+    pub(crate) fn describe(&self, revision: Revision) -> Result<Response, Error> {
+        let described = Described {
+            capabilities: self.capabilities(revision),
+            instructions: self.about.instructions.as_deref(),
+        };
+        let mut response = RawJson::from_value(&described)
+            .map(Response::plain)
+            .map_err(|error| Error::internal("the capabilities are not JSON").with_source(error))?;
+        response.context.cache.clone_from(&self.about.cache);
+        Ok(response)
+    }
+
+    fn capabilities(&self, revision: Revision) -> ServerCapabilities {
+        let offered = self.offered();
+        let mut capabilities = ServerCapabilities::new();
+        capabilities.tools = offered.tools.then(list);
+        capabilities.prompts = offered.prompts.then(list);
+        capabilities.resources = offered.resources.then(resources);
+        capabilities.completions = offered.completions.then(Marker::new);
+        capabilities.logging = offered.logging.then(Marker::new);
+        capabilities.tasks = offered.tasks.then(session_tasks);
+        let mut extensions = self.about.extensions.clone();
+        if offered.tasks && revision.is_stateless() {
+            extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
+        }
+        capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
+        capabilities.experimental = Some(self.about.experimental.clone()).filter(|members| !members.is_empty());
+        capabilities.for_revision(revision)
+    }
+}
+
+fn offers(catalog: &Catalog) -> Offered {
+    Offered {
+        tools: !catalog.tools.is_empty(),
+        prompts: !catalog.prompts.is_empty(),
+        resources: !(catalog.resources.is_empty() && catalog.templates.is_empty()),
+        completions: !catalog.completers.is_empty(),
+        tasks: catalog.tools.iter().any(|tool| tool.mode != TaskMode::Never),
+        logging: false,
+    }
+}
+
+/// Tasks as 2025-11-25 has them.
+fn session_tasks() -> ServerTasksCapability {
+    let mut tools = ToolTaskRequests::new();
+    tools.call = Some(Marker::new());
+    let mut requests = ServerTaskRequests::new();
+    requests.tools = Some(tools);
+    let mut tasks = ServerTasksCapability::new();
+    tasks.list = Some(Marker::new());
+    tasks.cancel = Some(Marker::new());
+    tasks.requests = Some(requests);
+    tasks
+}
+
+fn list() -> ListCapability {
+    let mut list = ListCapability::new();
+    list.list_changed = Some(true);
+    list
+}
+
+fn resources() -> ResourcesCapability {
+    let mut resources = ResourcesCapability::new();
+    resources.subscribe = Some(true);
+    resources.list_changed = Some(true);
+    resources
+}
+
+#[derive(Serialize)]
+struct Described<'a> {
+    capabilities: ServerCapabilities,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+}

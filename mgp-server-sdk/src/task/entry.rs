@@ -1,0 +1,263 @@
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, SystemTime};
+
+use mgp_types::mcp::task::TaskStatus;
+use mgp_types::{Context, Error, Method, Object, Principal, RawJson, Session};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+/// One task.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(super) id: Arc<str>,
+    /// The place in the order of creation.
+    pub(super) number: u64,
+    pub(super) owner: Owner,
+    pub(super) created_at: SystemTime,
+    pub(super) expires: Instant,
+    pub(super) ttl: Duration,
+    pub(super) poll_interval: Duration,
+    state: Mutex<State>,
+    changed: Notify,
+    abort: OnceLock<AbortHandle>,
+}
+
+/// Whose task it is: nobody else can see it.
+#[derive(Debug)]
+pub(super) struct Owner {
+    principal: Option<Principal>,
+    /// The session of a 2025-11-25 task. The eras do not see each other's tasks.
+    session: Option<Weak<Session>>,
+}
+
+#[derive(Debug)]
+struct State {
+    message: Option<String>,
+    updated_at: SystemTime,
+    outcome: Option<Outcome>,
+    /// Questions without an answer.
+    questions: Vec<Question>,
+    /// The keys of all questions so far: one is never used twice.
+    keys: Vec<Box<str>>,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    Result { result: RawJson, is_error: bool },
+    Failed(Error),
+    Cancelled,
+}
+
+/// A question that a task waits for.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) key: Box<str>,
+    pub(super) method: Method,
+    pub(super) params: Object,
+    pub(super) answer: oneshot::Sender<Result<RawJson, Error>>,
+}
+
+/// A task at one moment.
+pub(super) struct View {
+    pub(super) status: TaskStatus,
+    pub(super) message: Option<String>,
+    pub(super) updated_at: SystemTime,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) questions: Vec<(Box<str>, Method, Object)>,
+}
+
+impl Owner {
+    pub(super) fn of(context: &Context) -> Self {
+        let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
+        Self { principal: context.principal.clone(), session: session.map(Arc::downgrade) }
+    }
+
+    /// Whether a request with this context comes from the owner.
+    pub(super) fn is(&self, context: &Context) -> bool {
+        if self.principal != context.principal {
+            return false;
+        }
+        let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
+        match (&self.session, session) {
+            (None, None) => true,
+            // A principal keeps its tasks from one session to the next; without one the session is all there is.
+            (Some(own), Some(session)) => self.principal.is_some() || own.as_ptr() == Arc::as_ptr(session),
+            _ => false,
+        }
+    }
+
+    pub(super) fn session(&self) -> Option<Arc<Session>> {
+        self.session.as_ref()?.upgrade()
+    }
+
+    pub(super) fn is_session_era(&self) -> bool {
+        self.session.is_some()
+    }
+}
+
+impl Task {
+    pub(super) fn new(id: Arc<str>, number: u64, owner: Owner, ttl: Duration, poll_interval: Duration) -> Self {
+        let now = SystemTime::now();
+        let state = State {
+            message: None,
+            updated_at: now,
+            outcome: None,
+            questions: Vec::new(),
+            keys: Vec::new(),
+        };
+        Self {
+            id,
+            number,
+            owner,
+            created_at: now,
+            expires: Instant::now() + ttl,
+            ttl,
+            poll_interval,
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            abort: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn view(&self) -> View {
+        let state = self.state.lock();
+        let questions = state.waiting();
+        View {
+            status: state.status(),
+            message: state.message.clone(),
+            updated_at: state.updated_at,
+            outcome: state.outcome.clone(),
+            questions: questions
+                .map(|question| (question.key.clone(), question.method.clone(), question.params.clone()))
+                .collect(),
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.state.lock().outcome.is_some()
+    }
+
+    /// Hands the running work to the task, which aborts it when it is cancelled or dropped.
+    pub(super) fn runs_in(&self, abort: AbortHandle) {
+        let _ = self.abort.set(abort);
+        // It may have been cancelled in the meantime.
+        if matches!(self.state.lock().outcome, Some(Outcome::Cancelled)) {
+            self.stop();
+        }
+    }
+
+    /// Ends the task. Whether it was not over yet.
+    pub(super) fn finish(&self, outcome: Outcome) -> bool {
+        let mut state = self.state.lock();
+        if state.outcome.is_some() {
+            return false;
+        }
+        let stop = matches!(outcome, Outcome::Cancelled);
+        state.outcome = Some(outcome);
+        state.questions.clear();
+        state.touch();
+        drop(state);
+        self.changed.notify_waiters();
+        if stop {
+            self.stop();
+        }
+        true
+    }
+
+    pub(super) fn say(&self, message: &str) {
+        let mut state = self.state.lock();
+        if state.outcome.is_none() {
+            state.message = Some(message.into());
+            state.touch();
+        }
+    }
+
+    /// Notes a question, under `key` or one like it if that was used before.
+    pub(super) fn ask(&self, key: &str, method: Method, params: Object) -> oneshot::Receiver<Result<RawJson, Error>> {
+        let (answer, answered) = oneshot::channel();
+        let mut state = self.state.lock();
+        if state.outcome.is_none() {
+            let key = state.unused(key);
+            state.keys.push(key.clone());
+            state.questions.push(Question { key, method, params, answer });
+            state.touch();
+        }
+        drop(state);
+        self.changed.notify_waiters();
+        answered
+    }
+
+    /// Takes the question called `key` to answer it.
+    pub(super) fn take_question(&self, key: &str) -> Option<Question> {
+        let mut state = self.state.lock();
+        let place = state.questions.iter().position(|question| &*question.key == key)?;
+        state.touch();
+        Some(state.questions.remove(place))
+    }
+
+    /// Takes the first question to answer it.
+    pub(super) fn take_first_question(&self) -> Option<Question> {
+        let mut state = self.state.lock();
+        state.questions.retain(|question| !question.answer.is_closed());
+        (!state.questions.is_empty()).then(|| state.questions.remove(0))
+    }
+
+    /// Puts a question back that was not answered.
+    pub(super) fn put_back(&self, question: Question) {
+        let mut state = self.state.lock();
+        if state.outcome.is_none() {
+            state.questions.insert(0, question);
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits for any change; made before looking at the task, it misses none.
+    pub(super) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.changed.notified()
+    }
+
+    fn stop(&self) {
+        if let Some(abort) = self.abort.get() {
+            abort.abort();
+        }
+    }
+}
+
+impl State {
+    fn status(&self) -> TaskStatus {
+        match &self.outcome {
+            None if self.waiting().next().is_some() => TaskStatus::InputRequired,
+            None => TaskStatus::Working,
+            Some(Outcome::Result { .. }) => TaskStatus::Completed,
+            Some(Outcome::Failed(_)) => TaskStatus::Failed,
+            Some(Outcome::Cancelled) => TaskStatus::Cancelled,
+        }
+    }
+
+    /// The questions that somebody still waits for.
+    fn waiting(&self) -> impl Iterator<Item = &Question> {
+        self.questions.iter().filter(|question| !question.answer.is_closed())
+    }
+
+    fn touch(&mut self) {
+        self.updated_at = SystemTime::now();
+    }
+
+    fn unused(&self, key: &str) -> Box<str> {
+        let is_used = |key: &str| self.keys.iter().any(|used| &**used == key);
+        if !is_used(key) {
+            return key.into();
+        }
+        (2..).map(|round| format!("{key}-{round}")).find(|key| !is_used(key)).unwrap_or_default().into()
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

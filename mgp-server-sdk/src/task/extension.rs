@@ -1,0 +1,112 @@
+//! The methods of the extension `io.modelcontextprotocol/tasks` of 2026-07-28.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mcp::task_extension::{CreateTaskResult, DetailedTask, EXTENSION_ID, UpdateTaskParams};
+use mgp_types::mcp::{InputRequest, Map, ResultType};
+use mgp_types::{Error, Method, Object, RawJson, Request, Response, Session};
+
+use super::clock::iso_8601;
+use super::entry::{Outcome, Task};
+use super::store::{TaskStore, error_json};
+
+/// Refuses a client that did not declare the extension on this request.
+pub(crate) fn declared(session: &Session) -> Result<(), Error> {
+    if session.peer_can(&["extensions", EXTENSION_ID]) {
+        return Ok(());
+    }
+    let settings: Map<_> = [(EXTENSION_ID, RawJson::empty_object())].into_iter().collect();
+    let required: Map<_> = [("extensions", settings)].into_iter().collect();
+    let required = RawJson::from_value(&required).unwrap_or_else(|_| RawJson::empty_object());
+    Err(Error::missing_client_capability(&required))
+}
+
+/// `tasks/get`.
+pub(crate) fn get(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
+    let task = find(store, request)?;
+    let plain = request.context.session()?.mgp.is_none();
+    Response::with_body(&detailed(&task, plain).with_result_type(ResultType::Complete))
+}
+
+/// `tasks/update`.
+pub(crate) fn update(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
+    let task = find(store, request)?;
+    let params: UpdateTaskParams = request.body()?;
+    for (key, answer) in params.input_responses.iter().filter(|(_, answer)| answer.is_object()) {
+        if let Some(question) = task.take_question(key) {
+            // Fails if the work no longer waits for it.
+            let _ = question.answer.send(Ok(answer.detached()));
+        }
+    }
+    store.announce(&task);
+    Ok(Response::empty())
+}
+
+/// `tasks/cancel`.
+pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
+    let task = find(store, request)?;
+    if task.finish(Outcome::Cancelled) {
+        store.announce(&task);
+    }
+    Ok(Response::empty())
+}
+
+/// The result of a call that goes on as the task.
+pub(super) fn created(task: &Task) -> Result<Response, Error> {
+    let view = task.view();
+    let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
+    let result = CreateTaskResult::new(ResultType::Task, &*task.id, view.status, created, updated, millis(task.ttl))
+        .with_poll_interval_ms(millis(task.poll_interval));
+    Response::with_body(&result)
+}
+
+/// What a request that listens is told about the task.
+pub(super) fn notification(task: &Task) -> Option<Request> {
+    let params = Object::from_value(&detailed(task, true)).ok()?;
+    Some(Request::notify(Method::TASKS, params))
+}
+
+fn find(store: &TaskStore, request: &Request) -> Result<Arc<Task>, Error> {
+    declared(request.context.session()?)?;
+    let id = request.params.text("taskId").ok_or_else(|| Error::invalid_params("`taskId` is missing"))?;
+    store.find(&id, &request.context)
+}
+
+fn detailed(task: &Task, plain: bool) -> DetailedTask {
+    let view = task.view();
+    let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
+    let mut detailed = DetailedTask::new(&*task.id, view.status, created, updated, millis(task.ttl))
+        .with_poll_interval_ms(millis(task.poll_interval));
+    detailed.status_message = view.message;
+    match view.outcome {
+        None if view.questions.is_empty() => {}
+        None => {
+            let asked = view.questions.into_iter().map(|(key, method, params)| (key, asked(&method, &params)));
+            detailed.input_requests = Some(asked.collect());
+        }
+        Some(Outcome::Result { result, .. }) => detailed.result = Some(complete(result)),
+        Some(Outcome::Failed(error)) => detailed.error = Some(error_json(&error, plain)),
+        Some(Outcome::Cancelled) => {}
+    }
+    detailed
+}
+
+fn asked(method: &Method, params: &Object) -> InputRequest {
+    let mut request = Object::new();
+    request.set("method", RawJson::from_value(method.as_str()).unwrap_or_else(|_| RawJson::null()));
+    request.set("params", params.to_raw());
+    let request = request.to_raw();
+    request.to().unwrap_or(InputRequest::Unknown(request))
+}
+
+/// The result as the call itself would have been answered.
+fn complete(result: RawJson) -> RawJson {
+    let Ok(mut members) = Object::from_raw(&result) else { return result };
+    members.set("resultType", RawJson::from_value("complete").unwrap_or_else(|_| RawJson::null()));
+    members.to_raw()
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,69 @@
+use std::sync::{Arc, Weak};
+
+use mgp_types::mcp::meta::key;
+use mgp_types::{Context, Error, Method, Object, Outbox, Params, RawJson, StreamId};
+
+use super::entry::{Outcome, Task};
+use super::port::QuestionPort;
+use super::store::TaskStore;
+
+/// A task from the side of the work that it is.
+#[derive(Debug, Clone)]
+pub(crate) struct TaskRun {
+    pub(super) task: Arc<Task>,
+    store: Weak<TaskStore>,
+}
+
+impl TaskRun {
+    pub(super) fn new(task: &Arc<Task>, store: &Arc<TaskStore>) -> Self {
+        Self { task: task.clone(), store: Arc::downgrade(store) }
+    }
+
+    /// Says how the task is, for people.
+    pub(crate) fn say(&self, message: &str) {
+        self.task.say(message);
+        self.announce();
+    }
+
+    /// Marks a notification as one of the task, where the era does that.
+    pub(crate) fn relate(&self, params: &mut Params) {
+        if self.task.owner.is_session_era() {
+            relate(params, &self.task.id);
+        }
+    }
+
+    /// Asks the client through the task: it waits with the task until the client looks.
+    pub(crate) async fn ask(
+        &self,
+        context: &Context,
+        key: &str,
+        method: Method,
+        params: Object,
+    ) -> Result<RawJson, Error> {
+        let mut context = context.clone();
+        context.input = None;
+        context.outbox = Outbox::new(Arc::new(QuestionPort::new(self.clone(), key)), StreamId::STANDALONE);
+        context.ask(key, method, params).await
+    }
+
+    pub(super) fn finish(&self, outcome: Outcome) {
+        if self.task.finish(outcome) {
+            self.announce();
+        }
+    }
+
+    pub(super) fn announce(&self) {
+        if let Some(store) = self.store.upgrade() {
+            store.announce(&self.task);
+        }
+    }
+}
+
+/// Names the task that a message of 2025-11-25 belongs to.
+pub(super) fn relate(params: &mut Params, id: &str) {
+    let mut related = Object::new();
+    related.set("taskId", RawJson::from_value(id).unwrap_or_else(|_| RawJson::null()));
+    let mut meta = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
+    meta.set(key::RELATED_TASK, related.to_raw());
+    params.set("_meta", meta.to_raw());
+}

@@ -1,0 +1,126 @@
+//! The methods of the experimental tasks of 2025-11-25.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata, TaskStatus};
+use mgp_types::{Error, Method, Object, Request, Response};
+
+use super::clock::iso_8601;
+use super::entry::{Outcome, Question, Task};
+use super::run::relate;
+use super::store::TaskStore;
+
+/// How long the client wants the task to be kept, if it wants one at all.
+pub(crate) fn wanted(request: &Request) -> Result<Option<Option<Duration>>, Error> {
+    let Some(task) = request.params.get("task").filter(|task| !task.is_null()) else { return Ok(None) };
+    let task: TaskMetadata = task.to().map_err(|_| Error::invalid_params("`task` is malformed"))?;
+    Ok(Some(task.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0)))))
+}
+
+/// `tasks/get`.
+pub(crate) fn get(store: &TaskStore, request: &Request) -> Result<Response, Error> {
+    Response::with_body(&wire(&*find(store, request)?))
+}
+
+/// `tasks/list`: all of them at once, for their number is bounded.
+pub(crate) fn list(store: &TaskStore, request: &Request) -> Result<Response, Error> {
+    if request.params.text("cursor").is_some_and(|cursor| !cursor.is_empty()) {
+        return Err(Error::invalid_params("the cursor is not one of this server"));
+    }
+    let tasks = store.of(&request.context);
+    Response::with_body(&ListTasksResult::new(tasks.iter().map(|task| wire(task)).collect::<Vec<_>>()))
+}
+
+/// `tasks/cancel`.
+pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
+    let task = find(store, request)?;
+    if !task.finish(Outcome::Cancelled) {
+        return Err(Error::invalid_params("the task is over already"));
+    }
+    store.announce(&task);
+    Response::with_body(&wire(&task))
+}
+
+/// `tasks/result`: waits until the task is over. Meanwhile the task's questions travel with this request.
+pub(crate) async fn result(store: Arc<TaskStore>, request: Request) -> Result<Response, Error> {
+    let task = find(&store, &request)?;
+    loop {
+        let mut changed = std::pin::pin!(task.changed());
+        changed.as_mut().enable();
+        match task.view().outcome {
+            Some(Outcome::Result { result, .. }) => {
+                let mut result = Object::from_raw(&result)?;
+                relate(&mut result, &task.id);
+                return Ok(Response::new(result.to_raw()));
+            }
+            Some(Outcome::Failed(error)) => return Err(error),
+            Some(Outcome::Cancelled) => return Err(Error::invalid_params("the task was cancelled")),
+            None => {}
+        }
+        match task.take_first_question() {
+            Some(question) => put(&store, &task, question, &request).await,
+            None => changed.await,
+        }
+    }
+}
+
+/// The result of a call that goes on as the task.
+pub(super) fn created(task: &Task) -> Result<Response, Error> {
+    Response::with_body(&CreateTaskResult::new(wire(task)))
+}
+
+/// What a session is told about its task.
+pub(super) fn notification(task: &Task) -> Option<Request> {
+    let params = Object::from_value(&wire(task)).ok()?;
+    Some(Request::notify(Method::TASK_STATUS, params))
+}
+
+/// Puts a question to the client. If this request is dropped first, the question waits for the next one.
+async fn put(store: &Arc<TaskStore>, task: &Arc<Task>, question: Question, request: &Request) {
+    let mut asked = Request::call(question.method.clone(), question.params.clone());
+    relate(&mut asked.params, &task.id);
+    let mut open = Open { task, question: Some(question) };
+    let answer = request.context.outbox.call(asked).await;
+    if let Some(question) = open.question.take() {
+        let _ = question.answer.send(answer.map(|answer| answer.to_raw().detached()));
+    }
+    store.announce(task);
+}
+
+/// A question on its way.
+struct Open<'a> {
+    task: &'a Task,
+    question: Option<Question>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(question) = self.question.take() {
+            self.task.put_back(question);
+        }
+    }
+}
+
+fn find(store: &TaskStore, request: &Request) -> Result<Arc<Task>, Error> {
+    let id = request.params.text("taskId").ok_or_else(|| Error::invalid_params("`taskId` is missing"))?;
+    store.find(&id, &request.context)
+}
+
+fn wire(task: &Task) -> task::Task {
+    let view = task.view();
+    // Here a result that reports an error is a failure of the task.
+    let status = match view.outcome {
+        Some(Outcome::Result { is_error: true, .. }) => TaskStatus::Failed,
+        _ => view.status,
+    };
+    let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
+    let mut wire = task::Task::new(&*task.id, status, created, updated, millis(task.ttl))
+        .with_poll_interval(millis(task.poll_interval));
+    wire.status_message = view.message;
+    wire
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,86 @@
+use std::future::{Future, ready};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::{Error, Outbox, Request, Response, Revision};
+
+use super::entry::Task;
+use super::run::TaskRun;
+use super::{extension, session_era};
+use crate::cx::{Cx, Extras};
+use crate::shared::Shared;
+use crate::tool::{Input, IntoToolResult, ToolEntry, ToolFuture, ToolResult};
+
+/// Runs a call of the tool as a task, and answers with it.
+pub(crate) fn start(
+    shared: &Arc<Shared>,
+    tool: &ToolEntry,
+    mut request: Request,
+    ttl: Option<Duration>,
+) -> Result<Response, Error> {
+    let revision = request.context.session()?.revision;
+    let store = &shared.tasks;
+    let task = store.create(&request.context, ttl)?;
+    detach(&mut request);
+    let extras = Extras { task: Some(TaskRun::new(&task, store)), may_become_task: false, shared: Some(shared.clone()) };
+    let work = tool
+        .start(Input { request, extras })
+        .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::error(fault.0)))) as ToolFuture);
+    store.run(&task, outcome(work, revision))?;
+    answer(&task, revision)
+}
+
+impl Cx {
+    /// Goes on as a task: the call is answered with it at once, and `work` runs behind the answer.
+    ///
+    /// For tools with [`TaskMode::Manual`](crate::TaskMode::Manual), after what has to be settled during the
+    /// call, like questions. For a client that cannot handle tasks the work is done within the call.
+    ///
+    /// # Errors
+    /// There are too many tasks, or the work itself fails before a task could be made of it.
+    pub async fn into_task<F, Fut>(self, work: F) -> Result<ToolResult, Error>
+    where
+        F: FnOnce(Self) -> Fut,
+        Fut: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        let session = self.context().session()?.clone();
+        let can = session.revision.is_stateless() && extension::declared(&session).is_ok();
+        let extras = self.extras();
+        let shared = match &extras.shared {
+            Some(shared) if can && extras.may_become_task => shared.clone(),
+            _ => return work(self).await.into_tool_result(),
+        };
+        let store = &shared.tasks;
+        let mut request = self.request().clone();
+        let task = store.create(&request.context, None)?;
+        detach(&mut request);
+        let extras = Extras { task: Some(TaskRun::new(&task, store)), may_become_task: false, shared: Some(shared.clone()) };
+        let future = work(Self::new(request, extras));
+        let work = Box::pin(async move { future.await.into_tool_result() });
+        store.run(&task, outcome(work, session.revision))?;
+        answer(&task, session.revision).map(ToolResult::written)
+    }
+}
+
+/// Cuts the request off from the call that it came in.
+fn detach(request: &mut Request) {
+    request.context.input = None;
+    request.context.outbox = match &request.context.session {
+        Some(session) => session.outbox.clone(),
+        None => Outbox::CLOSED,
+    };
+    // The frame of the call is not kept for as long as the task.
+    if let Ok(params) = mgp_types::Object::from_raw(&request.params.to_raw().detached()) {
+        request.params = params;
+    }
+}
+
+async fn outcome(work: ToolFuture, revision: Revision) -> Result<(Response, bool), Error> {
+    let result = work.await?;
+    let is_error = result.is_error();
+    Ok((result.into_response(revision)?, is_error))
+}
+
+fn answer(task: &Task, revision: Revision) -> Result<Response, Error> {
+    if revision.is_stateless() { extension::created(task) } else { session_era::created(task) }
+}

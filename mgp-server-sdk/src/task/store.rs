@@ -1,0 +1,193 @@
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mgp_types::{Context, Error, RawJson, Request, Response, code};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::entry::{Outcome, Owner, Task};
+use super::run::TaskRun;
+use super::{extension, session_era};
+use crate::change::{Change, Listeners};
+
+/// What tasks may cost.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TaskLimits {
+    /// How many tasks are kept at once; a finished one makes room for a new one. Default: 1024.
+    pub max_tasks: usize,
+    /// How many of them one client may have. Default: 128.
+    pub max_per_owner: usize,
+    /// How long a task is kept, if the client says nothing. It is cancelled if it still runs then.
+    /// Default: one hour.
+    pub ttl: Duration,
+    /// How long a task is kept at most. Default: one day.
+    pub max_ttl: Duration,
+    /// How long clients are told to wait between looks. Default: 500 ms.
+    pub poll_interval: Duration,
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            max_tasks: 1024,
+            max_per_owner: 128,
+            ttl: Duration::from_secs(3600),
+            max_ttl: Duration::from_secs(86_400),
+            poll_interval: Duration::from_millis(500),
+        }
+    }
+}
+
+/// The tasks of a server. Dropping the store aborts what runs.
+#[derive(Debug)]
+pub(crate) struct TaskStore {
+    limits: TaskLimits,
+    tasks: Mutex<HashMap<Arc<str>, Arc<Task>>>,
+    listeners: Arc<Listeners>,
+    next: AtomicU64,
+}
+
+impl TaskStore {
+    pub(crate) fn new(limits: TaskLimits) -> Self {
+        Self { limits, tasks: Mutex::default(), listeners: Arc::default(), next: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
+        &self.listeners
+    }
+
+    /// The task with this id, if the request comes from its owner.
+    pub(crate) fn find(&self, id: &str, context: &Context) -> Result<Arc<Task>, Error> {
+        let task = self.tasks.lock().get(id).cloned();
+        task.filter(|task| task.expires > Instant::now() && task.owner.is(context))
+            .ok_or_else(|| Error::invalid_params("unknown task"))
+    }
+
+    /// The tasks of whoever sends the request, oldest first.
+    pub(super) fn of(&self, context: &Context) -> Vec<Arc<Task>> {
+        let now = Instant::now();
+        let tasks = self.tasks.lock();
+        let mut own: Vec<_> =
+            tasks.values().filter(|task| task.expires > now && task.owner.is(context)).cloned().collect();
+        drop(tasks);
+        own.sort_by_key(|task| task.number);
+        own
+    }
+
+    /// A new task of whoever sends the request.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn create(&self, context: &Context, ttl: Option<Duration>) -> Result<Arc<Task>, Error> {
+        let ttl = ttl.unwrap_or(self.limits.ttl).min(self.limits.max_ttl);
+        let owner = Owner::of(context);
+        let mut tasks = self.tasks.lock();
+        self.sweep(&mut tasks);
+        let own = tasks.values().filter(|task| task.owner.is(context)).count();
+        if own >= self.limits.max_per_owner && !self.evict(&mut tasks, |task| task.owner.is(context))
+            || tasks.len() >= self.limits.max_tasks && !self.evict(&mut tasks, |_| true)
+        {
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many tasks"));
+        }
+        let id: Arc<str> = crate::random::id().into();
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let task = Arc::new(Task::new(id.clone(), number, owner, ttl, self.limits.poll_interval));
+        tasks.insert(id, task.clone());
+        drop(tasks);
+        if let Some(session) = task.owner.session() {
+            self.listeners.follow(&session, &task.id);
+        }
+        Ok(task)
+    }
+
+    /// Runs the work of a task until it is done, its time is over, or it is cancelled.
+    ///
+    /// # Errors
+    /// There is no runtime to run it on.
+    pub(super) fn run<F>(self: &Arc<Self>, task: &Arc<Task>, work: F) -> Result<(), Error>
+    where
+        F: Future<Output = Result<(Response, bool), Error>> + Send + 'static,
+    {
+        let runtime = Handle::try_current().map_err(|_| Error::internal("there is no runtime for tasks"))?;
+        let run = TaskRun::new(task, self);
+        let expires = task.expires;
+        let running = runtime.spawn(async move {
+            let ended = Ended(run);
+            let outcome = match tokio::time::timeout_at(expires, work).await {
+                Ok(Ok((response, is_error))) => Outcome::Result { result: response.to_raw().detached(), is_error },
+                Ok(Err(error)) => Outcome::Failed(error),
+                Err(_) => Outcome::Failed(Error::timeout("the task took longer than it may be kept")),
+            };
+            ended.0.finish(outcome);
+        });
+        task.runs_in(running.abort_handle());
+        Ok(())
+    }
+
+    /// Tells whoever follows the task that it changed.
+    pub(super) fn announce(self: &Arc<Self>, task: &Task) {
+        self.listeners.announce(&Change::Task(task.id.clone()), self);
+    }
+
+    /// What a session is told about its task.
+    pub(crate) fn session_notification(&self, id: &str) -> Option<Request> {
+        session_era::notification(&*self.get(id)?)
+    }
+
+    /// What a request that listens is told about a task.
+    pub(crate) fn stateless_notification(&self, id: &str) -> Option<Request> {
+        extension::notification(&*self.get(id)?)
+    }
+
+    fn get(&self, id: &str) -> Option<Arc<Task>> {
+        self.tasks.lock().get(id).cloned()
+    }
+
+    /// Forgets tasks whose time is over.
+    fn sweep(&self, tasks: &mut HashMap<Arc<str>, Arc<Task>>) {
+        let now = Instant::now();
+        tasks.retain(|id, task| {
+            let keep = task.expires > now;
+            if !keep {
+                self.listeners.forget(id);
+            }
+            keep
+        });
+    }
+
+    /// Forgets the oldest finished task of those. Whether there was one.
+    fn evict(&self, tasks: &mut HashMap<Arc<str>, Arc<Task>>, of: impl Fn(&Task) -> bool) -> bool {
+        let over = tasks.values().filter(|task| of(task) && task.is_over());
+        let Some(oldest) = over.min_by_key(|task| task.number).map(|task| task.id.clone()) else { return false };
+        self.listeners.forget(&oldest);
+        tasks.remove(&oldest).is_some()
+    }
+}
+
+/// Ends the task in any case: work that panics would leave it running for ever.
+struct Ended(TaskRun);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.finish(Outcome::Failed(Error::internal("the task stopped without a result")));
+    }
+}
+
+/// The error of a task as JSON, in the terms of a peer that speaks MGP or does not.
+pub(super) fn error_json(error: &Error, plain: bool) -> RawJson {
+    #[derive(serde::Serialize)]
+    struct Wire<'a> {
+        code: i64,
+        message: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        data: Option<RawJson>,
+    }
+    let code = if plain { code::to_mcp(error.code(), true) } else { error.code() };
+    let data = if plain { error.data().cloned() } else { error.wire_data() };
+    RawJson::from_value(&Wire { code, message: error.message(), data }).unwrap_or_else(|_| RawJson::empty_object())
+}

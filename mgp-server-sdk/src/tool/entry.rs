@@ -1,0 +1,142 @@
+use std::sync::Arc;
+
+use mgp_types::mcp::{self, TaskSupport, ToolExecution};
+use mgp_types::{Params, RawJson};
+#[cfg(feature = "http")]
+use mgp_types::{Error, Request};
+use serde_json::Value;
+
+use super::arguments::{self, ArgumentFault};
+use super::handler::{DynHandler, Input, Takes, ToolFuture, ToolHandler, erase};
+use super::{TaskMode, Tool};
+use crate::catalog::Listed;
+use crate::error::Fault;
+use crate::schema::{self, HeaderParams, Validator};
+
+/// A tool, ready to be called.
+#[derive(Debug)]
+pub(crate) struct ToolEntry {
+    name: Arc<str>,
+    wire: mcp::Tool,
+    pub(crate) handler: Arc<dyn DynHandler>,
+    pub(crate) inline: bool,
+    pub(crate) mode: TaskMode,
+    /// Checks what reading the arguments does not.
+    validator: Option<Validator>,
+    #[cfg(feature = "http")]
+    headers: HeaderParams,
+}
+
+impl ToolEntry {
+    pub(crate) fn new<H: ToolHandler<M>, M: 'static>(tool: Tool, handler: H) -> Result<Self, Fault> {
+        let signature = H::signature();
+        Self::build(tool, erase(handler), signature.arguments, signature.output.map(schemars::Schema::to_value))
+    }
+
+    fn build(
+        Tool { mut wire, has_schema, inline, mode }: Tool,
+        handler: Arc<dyn DynHandler>,
+        takes: Takes,
+        output: Option<Value>,
+    ) -> Result<Self, Fault> {
+        let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
+        check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
+        let is_raw = matches!(takes, Takes::Raw);
+        let schema: Value = if has_schema {
+            wire.input_schema.to().map_err(|error| fault(error.to_string()))?
+        } else {
+            match takes {
+                Takes::Nothing => schema::no_arguments(),
+                Takes::Typed(schema) => schema::of_arguments(schema).map_err(fault)?,
+                Takes::Raw => serde_json::json!({ "type": "object", "properties": {} }),
+            }
+        };
+        if schema.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(fault("the schema of the arguments must have `\"type\": \"object\"`".into()));
+        }
+        #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has headers"))]
+        let headers = HeaderParams::of(&schema).map_err(fault)?;
+        let is_checked = !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
+        let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
+        let validator = if is_checked { None } else { Validator::compile(&input_schema).map_err(fault)? };
+        wire.input_schema = input_schema;
+        if wire.output_schema.is_none() {
+            wire.output_schema = output.as_ref().map(to_raw);
+        }
+        wire.execution = support(mode);
+        Ok(Self { name: wire.name.as_str().into(), wire, handler, inline, mode, validator,
+            #[cfg(feature = "http")]
+            headers,
+        })
+    }
+
+    /// Checks the arguments as far as the schema demands more than reading them does.
+    pub(crate) fn check(&self, params: &Params) -> Result<(), ArgumentFault> {
+        match &self.validator {
+            None => Ok(()),
+            Some(validator) => validator.check(arguments::bytes(params)).map_err(ArgumentFault),
+        }
+    }
+
+    /// Checks that what the head of an HTTP request says about the arguments is true.
+    #[cfg(feature = "http")]
+    pub(crate) fn check_headers(&self, request: &Request) -> Result<(), Error> {
+        match request.extensions.get::<http::request::Parts>() {
+            Some(parts) => self.headers.check(&request.params, &parts.headers),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the arguments and makes the future of one call.
+    pub(crate) fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault> {
+        self.check(&input.request.params)?;
+        self.handler.start(input)
+    }
+}
+
+impl Listed for ToolEntry {
+    const MEMBER: &'static str = "tools";
+    type Wire = mcp::Tool;
+
+    fn key(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn wire(&self) -> &mcp::Tool {
+        &self.wire
+    }
+}
+
+/// The schema of a tool without arguments is closed so that models see it takes none; whoever sends some
+/// is not refused for it.
+fn without_additional(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(members) = schema.as_object_mut()
+        && members.get("properties").and_then(Value::as_object).is_some_and(serde_json::Map::is_empty)
+    {
+        members.remove("additionalProperties");
+    }
+    schema
+}
+
+fn support(mode: TaskMode) -> Option<ToolExecution> {
+    let mut execution = ToolExecution::new();
+    execution.task_support = Some(match mode {
+        TaskMode::Never | TaskMode::Manual => return None,
+        TaskMode::Optional => TaskSupport::Optional,
+        TaskMode::Required => TaskSupport::Required,
+    });
+    Some(execution)
+}
+
+fn to_raw(schema: &Value) -> RawJson {
+    RawJson::from_value(schema).unwrap_or_else(|_| RawJson::empty_object())
+}
+
+fn check_name(name: &str) -> Result<(), &'static str> {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(legal) {
+        return Err("a name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`");
+    }
+    Ok(())
+}

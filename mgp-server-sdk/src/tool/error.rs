@@ -1,0 +1,81 @@
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+
+use mgp_types::Error;
+
+use super::{IntoToolResult, ToolResult};
+
+/// Why a tool failed.
+///
+/// Any error becomes one by `?`. The call is then answered with a result whose `isError` is set and whose
+/// text is the error's message, for the model to read. An [`mgp_types::Error`] is the exception: it answers
+/// the call itself, which is how the question behind [`Cx::ask`](crate::Cx::ask) reaches the client.
+///
+/// ```
+/// use mgp_server_sdk::ToolError;
+///
+/// async fn double(number: String) -> Result<i64, ToolError> {
+///     let number: i64 = number.parse()?;
+///     number.checked_mul(2).ok_or_else(|| ToolError::new("the number is too large"))
+/// }
+/// ```
+#[derive(Debug)]
+pub struct ToolError(Reason);
+
+#[derive(Debug)]
+enum Reason {
+    Told(Cow<'static, str>),
+    Protocol(Error),
+}
+
+impl ToolError {
+    /// A failure that the model is told in these words.
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Reason::Told(message.into()))
+    }
+
+    /// The error that answers a request which has no other way to fail.
+    pub(crate) fn into_error(self) -> Error {
+        match self.0 {
+            Reason::Told(message) => Error::internal(message),
+            Reason::Protocol(error) => error,
+        }
+    }
+
+    /// The error that answers the call instead of a result, if it is one.
+    pub fn as_protocol_error(&self) -> Option<&Error> {
+        match &self.0 {
+            Reason::Protocol(error) => Some(error),
+            Reason::Told(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::Told(message) => f.write_str(message),
+            Reason::Protocol(error) => error.fmt(f),
+        }
+    }
+}
+
+// `ToolError` is no `std::error::Error` itself: then it could not be made from every one.
+impl<E: std::error::Error + 'static> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        match (&error as &dyn Any).downcast_ref::<Error>() {
+            Some(error) => Self(Reason::Protocol(error.clone())),
+            None => Self::new(error.to_string()),
+        }
+    }
+}
+
+impl IntoToolResult for ToolError {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        match self.0 {
+            Reason::Told(message) => Ok(ToolResult::error(message)),
+            Reason::Protocol(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use mgp_types::{Error, Object, RawJson, Request};
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+
+use super::arguments::{self, ArgumentFault};
+use super::{IntoToolResult, ToolResult};
+use crate::cx::{Cx, Extras};
+use crate::schema;
+
+/// An async function that a tool runs.
+///
+/// It takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context, and
+/// returns what [`IntoToolResult`] is implemented for. Arguments are a struct that derives
+/// `serde::Deserialize` and `schemars::JsonSchema`, or an [`Object`] or [`RawJson`] as the client sent it.
+/// The marker `M` keeps these forms apart and is always inferred.
+///
+/// ```
+/// use mgp_server_sdk::{Cx, Server, Tool};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Greet {
+///     name: String,
+/// }
+///
+/// async fn greet(Greet { name }: Greet, cx: Cx) -> String {
+///     cx.progress(1.0, None, Some("greeting")).await;
+///     format!("Hello, {name}!")
+/// }
+///
+/// Server::new("greeter", "1.0.0")
+///     .tool(Tool::new("greet", "Greets somebody."), greet)
+///     .tool(Tool::new("wave", "Waves."), async || "👋");
+/// ```
+///
+/// A closure that uses what it captured clones it for each call, since calls run side by side:
+/// `move |args: Greet| { let state = state.clone(); async move { … } }`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a tool's handler",
+    label = "not an async function of a tool",
+    note = "a handler is an async function of nothing, its arguments, `Cx`, or its arguments and then `Cx`",
+    note = "the arguments must derive `serde::Deserialize` and `schemars::JsonSchema`, or be an `Object`",
+    note = "the result must implement `IntoToolResult`, and the future must be `Send`",
+    note = "a closure that captures must clone what it captured: `move |args: Args| {{ let state = state.clone(); async move {{ .. }} }}`"
+)]
+pub trait ToolHandler<M>: Send + Sync + 'static {
+    /// What the handler takes and returns.
+    #[doc(hidden)]
+    fn signature() -> Signature;
+
+    /// Reads the arguments and makes the future of one call.
+    #[doc(hidden)]
+    fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault>;
+}
+
+/// The future of one call of a tool.
+pub(crate) type ToolFuture = Pin<Box<dyn Future<Output = Result<ToolResult, Error>> + Send>>;
+
+/// What a handler takes and returns.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Signature {
+    pub(crate) arguments: Takes,
+    pub(crate) output: Option<Schema>,
+}
+
+/// Which arguments a handler takes.
+#[derive(Debug)]
+pub(crate) enum Takes {
+    Nothing,
+    Typed(Schema),
+    Raw,
+}
+
+/// One call of a tool, for its handler to read.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Input {
+    pub(crate) request: Request,
+    pub(crate) extras: Extras,
+}
+
+impl Input {
+    fn arguments<A: DeserializeOwned>(&self) -> Result<A, ArgumentFault> {
+        arguments::read(&self.request.params)
+    }
+
+    fn raw(&self) -> Result<RawJson, ArgumentFault> {
+        arguments::raw(&self.request.params)
+    }
+
+    fn members(&self) -> Result<Object, ArgumentFault> {
+        arguments::members(&self.request.params)
+    }
+
+    pub(crate) fn into_cx(self) -> Cx {
+        Cx::new(self.request, self.extras)
+    }
+}
+
+/// The form of a handler, as a type.
+pub(crate) mod form {
+    use std::marker::PhantomData;
+
+    #[derive(Debug)]
+    pub struct Bare;
+    #[derive(Debug)]
+    pub struct Context;
+    #[derive(Debug)]
+    pub struct Args<A>(PhantomData<A>);
+    #[derive(Debug)]
+    pub struct ArgsContext<A>(PhantomData<A>);
+    #[derive(Debug)]
+    pub struct Members;
+    #[derive(Debug)]
+    pub struct MembersContext;
+    #[derive(Debug)]
+    pub struct Raw;
+    #[derive(Debug)]
+    pub struct RawContext;
+}
+
+macro_rules! forms {
+    ($($form:ty, [$($generic:ident)?] ($($argument:ty),*), $takes:expr, |$handler:ident, $input:ident| $call:expr;)+) => {
+        $(impl<F, Fut, R $(, $generic)?> ToolHandler<$form> for F
+        where
+            F: Fn($($argument),*) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = R> + Send + 'static,
+            R: IntoToolResult + 'static,
+            $($generic: DeserializeOwned + JsonSchema + 'static,)?
+        {
+            fn signature() -> Signature {
+                Signature { arguments: $takes, output: R::output_schema() }
+            }
+
+            fn start(&self, $input: Input) -> Result<ToolFuture, ArgumentFault> {
+                let $handler = self;
+                let future = $call;
+                Ok(Box::pin(async move { future.await.into_tool_result() }))
+            }
+        })+
+    };
+}
+
+forms! {
+    form::Bare, [] (), Takes::Nothing, |handler, _input| handler();
+    form::Context, [] (Cx), Takes::Nothing, |handler, input| handler(input.into_cx());
+    form::Args<A>, [A] (A), Takes::Typed(schema::read_by::<A>()), |handler, input| {
+        let arguments = input.arguments()?;
+        drop(input);
+        handler(arguments)
+    };
+    form::ArgsContext<A>, [A] (A, Cx), Takes::Typed(schema::read_by::<A>()), |handler, input| {
+        handler(input.arguments()?, input.into_cx())
+    };
+    form::Members, [] (Object), Takes::Raw, |handler, input| handler(input.members()?);
+    form::MembersContext, [] (Object, Cx), Takes::Raw, |handler, input| {
+        handler(input.members()?, input.into_cx())
+    };
+    form::Raw, [] (RawJson), Takes::Raw, |handler, input| handler(input.raw()?);
+    form::RawContext, [] (RawJson, Cx), Takes::Raw, |handler, input| {
+        handler(input.raw()?, input.into_cx())
+    };
+}
+
+/// A handler whose type is forgotten.
+pub(crate) trait DynHandler: Send + Sync {
+    fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault>;
+}
+
+struct Erased<H, M>(H, PhantomData<fn() -> M>);
+
+impl<H: ToolHandler<M>, M: 'static> DynHandler for Erased<H, M> {
+    fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault> {
+        self.0.start(input)
+    }
+}
+
+/// Forgets the type of a handler.
+pub(crate) fn erase<H: ToolHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynHandler> {
+    Arc::new(Erased(handler, PhantomData))
+}
+
+impl fmt::Debug for dyn DynHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("handler")
+    }
+}

@@ -1,0 +1,133 @@
+//! Tools: async functions that a server runs for its clients.
+
+mod arguments;
+mod entry;
+mod error;
+mod handler;
+mod result;
+
+use mgp_types::RawJson;
+use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
+
+pub(crate) use self::entry::ToolEntry;
+pub use self::error::ToolError;
+pub(crate) use self::handler::{Input, ToolFuture, form};
+pub use self::handler::ToolHandler;
+pub use self::result::{IntoToolResult, Json, ToolResult};
+
+/// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
+#[derive(Debug, Clone)]
+#[must_use = "a tool does nothing until it is registered"]
+pub struct Tool {
+    wire: mcp::Tool,
+    has_schema: bool,
+    inline: bool,
+    mode: TaskMode,
+}
+
+/// Whether calls of a tool run as tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum TaskMode {
+    /// They never do.
+    #[default]
+    Never,
+    /// They do for clients that can handle tasks (2026-07-28) or ask for one (2025-11-25).
+    Optional,
+    /// They always do; other clients are refused.
+    Required,
+    /// The handler decides during the call, with [`Cx::into_task`](crate::Cx::into_task).
+    Manual,
+}
+
+impl Tool {
+    /// A tool whose arguments are described by the type that its handler takes.
+    ///
+    /// A name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        let wire = mcp::Tool::new(name, RawJson::empty_object()).with_description(description);
+        Self { wire, has_schema: false, inline: false, mode: TaskMode::Never }
+    }
+
+    /// A tool whose arguments are described by this JSON Schema, which clients get exactly as it is.
+    pub fn with_schema(name: impl Into<String>, description: impl Into<String>, schema: RawJson) -> Self {
+        let wire = mcp::Tool::new(name, schema).with_description(description);
+        Self { wire, has_schema: true, inline: false, mode: TaskMode::Never }
+    }
+
+    /// The name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.wire.title = Some(title.into());
+        self
+    }
+
+    /// An image for a user interface.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.wire.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// Hints about what the tool does.
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.wire.annotations = Some(Box::new(annotations));
+        self
+    }
+
+    /// Hints that the tool changes nothing.
+    pub fn read_only(self) -> Self {
+        self.hint(|hints| hints.read_only_hint = Some(true))
+    }
+
+    /// Hints whether the tool may destroy something.
+    pub fn destructive(self, destructive: bool) -> Self {
+        self.hint(|hints| hints.destructive_hint = Some(destructive))
+    }
+
+    /// Hints that calling the tool again with the same arguments changes nothing more.
+    pub fn idempotent(self) -> Self {
+        self.hint(|hints| hints.idempotent_hint = Some(true))
+    }
+
+    /// Hints whether the tool deals with a world beyond the server.
+    pub fn open_world(self, open_world: bool) -> Self {
+        self.hint(|hints| hints.open_world_hint = Some(open_world))
+    }
+
+    /// The JSON Schema of the structured result, in place of the one that the handler's result has.
+    pub fn output_schema(mut self, schema: RawJson) -> Self {
+        self.wire.output_schema = Some(schema);
+        self
+    }
+
+    /// Metadata that clients get with the tool.
+    pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
+        self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
+        self
+    }
+
+    /// Any other member of the tool as it is listed.
+    pub fn member(mut self, name: impl Into<Box<str>>, value: RawJson) -> Self {
+        self.wire.extra.insert(name, value);
+        self
+    }
+
+    /// Runs the handler where the call is read, without a task of its own.
+    ///
+    /// This saves a few microseconds and is for handlers that are done in that time and never block: while
+    /// one runs, its connection stands still.
+    pub fn inline(mut self) -> Self {
+        self.inline = true;
+        self
+    }
+
+    /// Whether calls run as tasks.
+    pub fn task(mut self, mode: TaskMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    fn hint(mut self, set: impl FnOnce(&mut ToolAnnotations)) -> Self {
+        set(self.wire.annotations.get_or_insert_default());
+        self
+    }
+}

@@ -1,0 +1,213 @@
+use std::borrow::Cow;
+
+use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
+use mgp_types::{Error, RawJson, Response, Revision};
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+
+use super::ToolError;
+use crate::schema;
+
+/// What a tool returned: text, a full result, or an answer that is not a result yet.
+#[derive(Debug)]
+pub struct ToolResult(Form);
+
+#[derive(Debug)]
+enum Form {
+    /// The usual case, written without building a result first.
+    Text { text: Cow<'static, str>, is_error: bool },
+    Full(Box<CallToolResult>),
+    /// A result as bytes, like that of a task just created.
+    Written(Box<Response>),
+}
+
+/// What a tool may return.
+///
+/// Texts, numbers and booleans become one block of text, [`ContentBlock`]s stand as they are,
+/// [`CallToolResult`] is the result itself, `()` is an empty result and [`Json`] a structured one. A
+/// `Result` whose error is a [`ToolError`] adds failures to any of them.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "not a tool's result",
+    note = "return a text, a number, `()`, a `ContentBlock`, a `Vec` of them, a `CallToolResult`, `Json<T>`, \
+            or a `Result` of one of these and `ToolError`"
+)]
+pub trait IntoToolResult {
+    /// The result.
+    ///
+    /// # Errors
+    /// The call is answered with a JSON-RPC error. A failure that a model should read is a result, with
+    /// `isError` set.
+    fn into_tool_result(self) -> Result<ToolResult, Error>;
+
+    /// The JSON Schema of the structured result, if there is one.
+    fn output_schema() -> Option<Schema> {
+        None
+    }
+}
+
+/// A structured result: `structuredContent`, with the same as text for clients that read nothing else.
+///
+/// The tool's output schema is generated from `T`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::exhaustive_structs, reason = "a wrapper that names how its value is written")]
+pub struct Json<T>(pub T);
+
+impl ToolResult {
+    /// A result of one text.
+    pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
+        Self(Form::Text { text: text.into(), is_error: false })
+    }
+
+    /// A failure, told in one text for the model to read.
+    pub fn error(text: impl Into<Cow<'static, str>>) -> Self {
+        Self(Form::Text { text: text.into(), is_error: true })
+    }
+
+    pub(crate) fn written(response: Response) -> Self {
+        Self(Form::Written(Box::new(response)))
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        match &self.0 {
+            Form::Text { is_error, .. } => *is_error,
+            Form::Full(result) => result.is_error(),
+            Form::Written(_) => false,
+        }
+    }
+
+    /// The result as `revision` writes it.
+    pub(crate) fn into_response(self, revision: Revision) -> Result<Response, Error> {
+        match self.0 {
+            Form::Text { text, is_error } => write_text(&text, is_error),
+            Form::Full(mut result) => {
+                result.fit(revision);
+                // The era says how to read a result; this is a complete one.
+                result.result_type = None;
+                let plain = result.meta.is_none() && result.extra.is_empty();
+                let written = written(&*result)?;
+                Ok(if plain { Response::plain(written) } else { Response::new(written) })
+            }
+            Form::Written(response) => Ok(*response),
+        }
+    }
+}
+
+impl From<CallToolResult> for ToolResult {
+    fn from(result: CallToolResult) -> Self {
+        Self(Form::Full(Box::new(result)))
+    }
+}
+
+fn write_text(text: &str, is_error: bool) -> Result<Response, Error> {
+    let content = [Text { r#type: "text", text }];
+    written(&TextResult { content, is_error }).map(Response::plain)
+}
+
+fn written<T: Serialize>(result: &T) -> Result<RawJson, Error> {
+    RawJson::from_value(result).map_err(|error| Error::internal("the result is not JSON").with_source(error))
+}
+
+#[derive(Serialize)]
+struct TextResult<'a> {
+    content: [Text<'a>; 1],
+    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    r#type: &'static str,
+    text: &'a str,
+}
+
+impl IntoToolResult for ToolResult {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+impl IntoToolResult for &'static str {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+impl IntoToolResult for Cow<'static, str> {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+macro_rules! as_text {
+    ($($type:ty)+) => {
+        $(impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<ToolResult, Error> {
+                Ok(ToolResult::text(self.to_string()))
+            }
+        })+
+    };
+}
+
+as_text!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char);
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        CallToolResult::new([]).into_tool_result()
+    }
+}
+
+impl IntoToolResult for ContentBlock {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        CallToolResult::new([self]).into_tool_result()
+    }
+}
+
+impl IntoToolResult for Vec<ContentBlock> {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        CallToolResult::new(self).into_tool_result()
+    }
+}
+
+impl<const N: usize> IntoToolResult for [ContentBlock; N] {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        CallToolResult::new(self).into_tool_result()
+    }
+}
+
+impl IntoToolResult for CallToolResult {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        Ok(self.into())
+    }
+}
+
+impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        CallToolResult::structured(&self.0)
+            .map(ToolResult::from)
+            .map_err(|error| Error::internal("the structured result is not JSON").with_source(error))
+    }
+
+    fn output_schema() -> Option<Schema> {
+        Some(schema::written_by::<T>())
+    }
+}
+
+impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        match self {
+            Ok(result) => result.into_tool_result(),
+            Err(error) => error.into().into_tool_result(),
+        }
+    }
+
+    fn output_schema() -> Option<Schema> {
+        T::output_schema()
+    }
+}

@@ -3,10 +3,15 @@
 //! Only this module knows which era a request belongs to. Everything above reads
 //! [`Context::session`](mgp_types::Context::session).
 
+mod client;
 mod refused;
 mod server;
 mod subscription;
 
+pub use self::client::{
+    Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
+    InboundFuture, ProbeEndedConnection, UnsupportedVersion, WireKind,
+};
 pub use self::refused::EnvelopeRefused;
 pub use self::server::{ServerEra, ServerEraFuture, ServerIdentity, VersionMismatch};
 pub use self::subscription::tag_subscription;

@@ -1,0 +1,114 @@
+use std::future::Future;
+
+use mgp_types::mcp::{
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
+    LoggingMessageParams, ProgressParams, Root,
+};
+use mgp_types::{Context, Method, Params, RawJson};
+
+use super::ClientBuilder;
+use crate::handlers::{IntoReply, Roots};
+
+impl<L, I> ClientBuilder<L, I> {
+    /// Answers the server when it has a form to fill in: see [`Elicited`](crate::Elicited).
+    pub fn on_elicitation<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(ElicitFormParams, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
+    {
+        self.registry.on_form(handler);
+        self
+    }
+
+    /// Answers the server when the user has to visit a page. Show the whole address and ask first.
+    pub fn on_url_elicitation<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(ElicitUrlParams, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
+    {
+        self.registry.on_url(handler);
+        self
+    }
+
+    /// Answers the server when it asks the client's model, without tools.
+    pub fn on_sampling<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
+    {
+        self.registry.on_sampling(false, handler);
+        self
+    }
+
+    /// Answers the server when it asks the client's model, which may call tools.
+    pub fn on_sampling_with_tools<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
+    {
+        self.registry.on_sampling(true, handler);
+        self
+    }
+
+    /// Answers the server when it asks for the roots.
+    pub fn on_roots<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<Vec<Root>>> + Send + 'static,
+    {
+        self.registry.on_roots(false, handler);
+        self
+    }
+
+    /// Sets the roots; [`Client::set_roots`](crate::Client::set_roots) replaces them later.
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.roots = Roots::of(roots.into_iter().collect());
+        self.registry.fixed_roots(self.roots.clone());
+        self
+    }
+
+    /// Answers any other method of the server.
+    pub fn on_request<F, A>(mut self, method: impl Into<Method>, handler: F) -> Self
+    where
+        F: Fn(Params, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<RawJson>> + Send + 'static,
+    {
+        self.registry.on_request(method.into(), handler);
+        self
+    }
+
+    /// Hears any notification of the server.
+    ///
+    /// One handler starts after the other in the order of the notifications; one that waits does not keep
+    /// the next from starting.
+    pub fn on_notification<F, A>(mut self, method: impl Into<Method>, handler: F) -> Self
+    where
+        F: Fn(Params, Context) -> A + Send + Sync + 'static,
+        A: Future<Output = ()> + Send + 'static,
+    {
+        self.registry.on_notification(method.into(), handler);
+        self
+    }
+
+    /// Hears the server's log messages.
+    pub fn on_log(self, handler: impl Fn(LoggingMessageParams) + Send + Sync + 'static) -> Self {
+        self.on_notification(Method::MESSAGE, move |params, _| {
+            match params.to() {
+                Ok(message) => handler(message),
+                Err(error) => tracing::debug!(%error, "a log message is malformed"),
+            }
+            std::future::ready(())
+        })
+    }
+
+    /// Hears of progress that belongs to no call of [`Call::on_progress`](crate::Call::on_progress).
+    pub fn on_progress(self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) -> Self {
+        self.on_notification(Method::PROGRESS, move |params, _| {
+            match params.to() {
+                Ok(report) => handler(report),
+                Err(error) => tracing::debug!(%error, "a report of progress is malformed"),
+            }
+            std::future::ready(())
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! What a client is made from.
+
+mod handlers;
+mod prepared;
+
+use std::time::Duration;
+
+use mgp_transport::ConnectionLimits;
+use mgp_transport::era::{EraMemory, EraMode};
+use mgp_types::mcp::Implementation;
+use mgp_types::mgp::{ExtensionSet, Offer};
+use mgp_types::{Object, RawJson, Revision};
+use tower_layer::{Identity, Stack};
+
+pub(crate) use self::prepared::{Prepared, Way};
+pub use self::prepared::{ClientAccept, Core};
+use crate::client::DEFAULT_TIMEOUTS;
+use crate::handlers::{Registry, Roots};
+
+/// What a client is made from: who it is, what it answers, and which layers lie around the connection.
+///
+/// What the client declares that it can do follows from its handlers.
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until it connects"]
+pub struct ClientBuilder<L = Identity, I = Identity> {
+    pub(crate) info: Implementation,
+    pub(crate) registry: Registry,
+    pub(crate) roots: Roots,
+    pub(crate) offer: Option<Offer>,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) required: Vec<Box<str>>,
+    pub(crate) mode: EraMode,
+    pub(crate) handshake_timeout: Duration,
+    pub(crate) timeouts: (Duration, Duration),
+    pub(crate) memory: EraMemory,
+    pub(crate) caching: bool,
+    pub(crate) limits: ConnectionLimits,
+    pub(crate) layers: L,
+    pub(crate) inbound_layers: I,
+}
+
+impl ClientBuilder {
+    pub(crate) fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            registry: Registry::default(),
+            roots: Roots::default(),
+            offer: Some(Offer::new(ExtensionSet::new())),
+            revisions: Revision::ALL.to_vec(),
+            required: Vec::new(),
+            mode: EraMode::Auto,
+            handshake_timeout: Duration::from_secs(10),
+            timeouts: DEFAULT_TIMEOUTS,
+            memory: EraMemory::new(),
+            caching: true,
+            limits: ConnectionLimits::default(),
+            layers: Identity::new(),
+            inbound_layers: Identity::new(),
+        }
+    }
+}
+
+impl<L, I> ClientBuilder<L, I> {
+    /// Changes how the client introduces itself: its title, description, page or icons.
+    pub fn info(mut self, change: impl FnOnce(Implementation) -> Implementation) -> Self {
+        self.info = change(self.info);
+        self
+    }
+
+    /// Sets which era is looked for. Default: the server is asked.
+    pub fn era(mut self, mode: EraMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Sets the revisions of MCP that the client speaks, preferred ones first. Default: all, newest first.
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.revisions = revisions.into_iter().collect();
+        self
+    }
+
+    /// Remembers the era of each server in `memory`, which clients may share, and does not ask again.
+    pub fn era_memory(mut self, memory: EraMemory) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Sets what the client offers of MGP, or that it does not speak it. Default: MGP without extensions.
+    pub fn mgp(mut self, offer: impl Into<Option<Offer>>) -> Self {
+        self.offer = offer.into();
+        self
+    }
+
+    /// Declares a capability that is not one of the handlers': `json` is its value.
+    pub fn capability(mut self, name: &str, json: RawJson) -> Self {
+        self.registry.declare(name, json);
+        self
+    }
+
+    /// Declares an extension of MCP with its settings.
+    pub fn extension(mut self, id: &str, settings: &Object) -> Self {
+        self.registry.declare_extension(id, settings.to_raw());
+        self
+    }
+
+    /// Declares that tools may go on as tasks: see [`Client::start_tool`](crate::Client::start_tool).
+    pub fn tasks(self) -> Self {
+        self.extension(mgp_types::mcp::task_extension::EXTENSION_ID, &Object::new())
+    }
+
+    /// Refuses servers that lack one of these capabilities, like `tools`.
+    pub fn require(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        self.required = capabilities.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets how long the server may take to answer each request of the handshake. Default: 10 s.
+    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.handshake_timeout = timeout;
+        self
+    }
+
+    /// Sets how long calls wait for an answer or the next report of progress, and in all. Default: 60 s and
+    /// 600 s. A single call may say otherwise.
+    pub fn timeouts(mut self, timeout: Duration, max_timeout: Duration) -> Self {
+        self.timeouts = (timeout, max_timeout);
+        self
+    }
+
+    /// Sets whether results are kept as long as the server allows. Default: they are.
+    pub fn caching(mut self, caching: bool) -> Self {
+        self.caching = caching;
+        self
+    }
+
+    /// Sets what the connection may cost.
+    pub fn limits(mut self, limits: ConnectionLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Puts a layer around the connection, inside of those that are there.
+    pub fn layer<N>(self, layer: N) -> ClientBuilder<Stack<N, L>, I> {
+        self.map(|layers| Stack::new(layer, layers), |inbound| inbound)
+    }
+
+    /// Puts a layer around the handlers, inside of those that are there.
+    pub fn inbound_layer<N>(self, layer: N) -> ClientBuilder<L, Stack<N, I>> {
+        self.map(|layers| layers, |inbound| Stack::new(layer, inbound))
+    }
+
+    fn map<N, M>(self, layers: impl FnOnce(L) -> N, inbound: impl FnOnce(I) -> M) -> ClientBuilder<N, M> {
+        ClientBuilder {
+            info: self.info,
+            registry: self.registry,
+            roots: self.roots,
+            offer: self.offer,
+            revisions: self.revisions,
+            required: self.required,
+            mode: self.mode,
+            handshake_timeout: self.handshake_timeout,
+            timeouts: self.timeouts,
+            memory: self.memory,
+            caching: self.caching,
+            limits: self.limits,
+            layers: layers(self.layers),
+            inbound_layers: inbound(self.inbound_layers),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_transport::Accept;
+use mgp_transport::era::{
+    Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, WireKind,
+};
+use mgp_transport::mrtr::InputLoop;
+use mgp_types::{Error, Outbox, Request, RpcService};
+use parking_lot::Mutex;
+use tower_layer::Layer;
+
+use super::ClientBuilder;
+use crate::cache::{Cache, CacheStore};
+use crate::changes::Changes;
+use crate::client::Shared;
+use crate::handlers::{Answering, Handlers};
+use crate::headers::{HeaderMirror, Plans};
+use crate::progress::ProgressRoutes;
+use crate::{Client, Link};
+
+/// What lies between a wire `W` and the layers of [`ClientBuilder::layer`]: from the outside in, what answers
+/// questions of results, what keeps results, what repeats arguments in headers, and the era.
+pub type Core<W, H> = InputLoop<Cache<HeaderMirror<ClientEra<W>>>, ClientInbound<H>>;
+
+/// Answers the server of one client. A transport is made with it, or with the [`service`](Self::service).
+pub struct ClientAccept<H>(Arc<Mutex<ClientInbound<H>>>);
+
+impl<H: Clone> ClientAccept<H> {
+    /// The service that answers the server.
+    pub fn service(&self) -> ClientInbound<H> {
+        self.0.lock().clone()
+    }
+}
+
+impl<H: RpcService> Accept for ClientAccept<H> {
+    type Service = ClientInbound<H>;
+
+    fn accept(&self, _: Outbox) -> ClientInbound<H> {
+        self.service()
+    }
+}
+
+impl<H> Clone for ClientAccept<H> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<H> fmt::Debug for ClientAccept<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientAccept").finish_non_exhaustive()
+    }
+}
+
+/// A client that lacks its wire only. One can try several.
+pub(crate) struct Prepared<L, I, H> {
+    pub(crate) builder: ClientBuilder<L, I>,
+    pub(crate) accept: ClientAccept<H>,
+    pub(crate) agreement: Agreement,
+    progress: Arc<ProgressRoutes>,
+    changes: Arc<Changes>,
+    cache: Option<Arc<CacheStore>>,
+}
+
+/// How one wire is to be used.
+pub(crate) struct Way<'a> {
+    pub(crate) mode: EraMode,
+    pub(crate) kind: WireKind,
+    /// The name under which the server's era is remembered.
+    pub(crate) key: Option<&'a str>,
+    pub(crate) plans: Option<Plans>,
+}
+
+impl Way<'_> {
+    pub(crate) fn stream(mode: EraMode) -> Self {
+        Self { mode, kind: WireKind::Stream, key: None, plans: None }
+    }
+}
+
+impl<L, I> ClientBuilder<L, I> {
+    pub(crate) fn prepare(self) -> Prepared<L, I, I::Service>
+    where
+        I: Layer<Handlers>,
+        I::Service: RpcService,
+    {
+        let agreement = Agreement::default();
+        let progress = Arc::<ProgressRoutes>::default();
+        let changes = Arc::<Changes>::default();
+        let cache = self.caching.then(Arc::<CacheStore>::default);
+        let handlers = Handlers::new(self.registry.clone(), progress.clone(), changes.clone(), cache.clone());
+        let inbound = ClientInbound::new(self.inbound_layers.layer(handlers), agreement.clone());
+        let accept = ClientAccept(Arc::new(Mutex::new(inbound)));
+        Prepared { builder: self, accept, agreement, progress, changes, cache }
+    }
+}
+
+impl<L, I, H: RpcService> Prepared<L, I, H> {
+    /// Agrees with the server behind `wire` and puts the layers around it.
+    pub(crate) async fn client<W>(&self, wire: W, link: Link, way: Way<'_>) -> Result<Client<L::Service>, Error>
+    where
+        W: RpcService,
+        L: Layer<Core<W, H>>,
+        L::Service: RpcService,
+    {
+        let builder = &self.builder;
+        let mut identity = ClientIdentity::new(builder.info.clone())
+            .with_capabilities(builder.registry.capabilities().clone())
+            .with_revisions(builder.revisions.clone())
+            .with_required(builder.required.iter().cloned());
+        if let Some(offer) = &builder.offer {
+            identity = identity.with_offer(offer.clone());
+        }
+        let mut options = EraOptions::new()
+            .with_mode(way.mode)
+            .with_wire_kind(way.kind)
+            .with_handshake_timeout(builder.handshake_timeout)
+            .with_agreement(self.agreement.clone());
+        if let Some(key) = way.key {
+            options = options.with_memory(builder.memory.clone(), key);
+        }
+        // An error drops the link here, and with it the connection: nothing more is sent.
+        let era = ClientEra::negotiate(wire, identity, options).await?;
+        let cache = Cache::new(HeaderMirror::new(era, way.plans), self.cache.clone());
+        let core = InputLoop::new(cache, self.accept.service(), self.agreement.clone());
+        let shared = Shared {
+            agreement: self.agreement.clone(),
+            progress: self.progress.clone(),
+            changes: self.changes.clone(),
+            cache: self.cache.clone(),
+            roots: builder.roots.clone(),
+            answering: self.answering(),
+            timeouts: builder.timeouts,
+            link: Mutex::new(Some(link)),
+        };
+        Ok(Client { stack: builder.layers.layer(core), shared: Arc::new(shared) })
+    }
+
+    fn answering(&self) -> Answering {
+        let accept = self.accept.clone();
+        Arc::new(move |request: Request| {
+            let mut service = accept.service();
+            Box::pin(async move {
+                std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
+                service.call(request).await
+            })
+        })
+    }
+}

@@ -1,0 +1,166 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::{Kind, Method, Object, RawJson, Request, Response};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// The results that are kept for one client. Bounded in number and size.
+#[derive(Debug, Default)]
+pub(crate) struct CacheStore(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    entries: HashMap<Key, Entry>,
+    bytes: usize,
+    /// Counts the changes the server told of: what was asked before one is not kept after it.
+    changes: u64,
+}
+
+/// A method and the one member of its params that its result depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    method: Method,
+    selector: Option<Box<str>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    result: RawJson,
+    until: Instant,
+}
+
+/// The intent to keep a result that is still to come.
+#[derive(Debug)]
+pub(super) struct Keep {
+    store: Arc<CacheStore>,
+    key: Key,
+    changes: u64,
+    callers_differ: bool,
+}
+
+impl CacheStore {
+    /// Under what the result of a request is kept; `None` if it is not.
+    pub(super) fn key(&self, request: &Request) -> Option<Key> {
+        let selector = match request.method.as_str() {
+            "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "cursor",
+            "resources/read" => "uri",
+            "server/discover" => "",
+            _ => return None,
+        };
+        // Another member may change the result in a way that is not known here.
+        let known = request.params.iter().all(|(name, _)| name == "_meta" || name == selector);
+        if !known || request.kind == Kind::Notify {
+            return None;
+        }
+        let selector = request.params.text(selector).map(Into::into);
+        Some(Key { method: request.method.clone(), selector })
+    }
+
+    pub(super) fn recall(&self, key: &Key) -> Option<Response> {
+        let mut kept = self.0.lock();
+        let entry = kept.entries.get(key)?;
+        if Instant::now() < entry.until {
+            return Some(Response::new(entry.result.clone()));
+        }
+        kept.remove(key);
+        None
+    }
+
+    pub(super) fn keep(self: &Arc<Self>, key: Key, callers_differ: bool) -> Keep {
+        let changes = self.0.lock().changes;
+        Keep { store: self.clone(), key, changes, callers_differ }
+    }
+
+    /// Drops what a notification says has changed.
+    pub(crate) fn invalidate(&self, method: &Method, params: &Object) {
+        let stale: &dyn Fn(&Key) -> bool = match method.as_str() {
+            "notifications/tools/list_changed" => &|key| key.method == Method::TOOLS_LIST,
+            "notifications/prompts/list_changed" => &|key| key.method == Method::PROMPTS_LIST,
+            "notifications/resources/list_changed" => &|key| {
+                key.method == Method::RESOURCES_LIST || key.method == Method::RESOURCES_TEMPLATES_LIST
+            },
+            "notifications/resources/updated" => {
+                let uri = params.text("uri").unwrap_or_default();
+                // What changed may be a part of what was read.
+                let read = |key: &Key| key.selector.as_deref().is_some_and(|read| uri.starts_with(read));
+                return self.drop_all(|key| key.method == Method::RESOURCES_READ && read(key));
+            }
+            _ => return,
+        };
+        self.drop_all(stale);
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&self) {
+        self.drop_all(|_| true);
+    }
+
+    fn drop_all(&self, stale: impl Fn(&Key) -> bool) {
+        let mut kept = self.0.lock();
+        kept.changes += 1;
+        let mut freed = 0;
+        kept.entries.retain(|key, entry| {
+            let stays = !stale(key);
+            freed += if stays { 0 } else { entry.result.as_bytes().len() };
+            stays
+        });
+        kept.bytes -= freed;
+    }
+}
+
+impl Keep {
+    /// Keeps the result, if the server allows it.
+    pub(super) fn store(self, response: &Response) {
+        let Some((ttl, private)) = lifetime(response) else { return };
+        let size = response.result.as_bytes().len();
+        if size > MAX_ENTRY_BYTES || (private && self.callers_differ) {
+            return;
+        }
+        let mut kept = self.store.0.lock();
+        if kept.changes != self.changes {
+            return;
+        }
+        kept.remove(&self.key);
+        kept.make_room(size);
+        kept.bytes += size;
+        // The frame may hold more than the result.
+        let entry = Entry { result: response.result.detached(), until: Instant::now() + ttl };
+        kept.entries.insert(self.key, entry);
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.bytes -= entry.result.as_bytes().len();
+        }
+    }
+
+    /// Makes room for one more entry; what would end first goes first.
+    fn make_room(&mut self, size: usize) {
+        while self.entries.len() >= MAX_ENTRIES || (self.bytes + size > MAX_BYTES && !self.entries.is_empty()) {
+            let first = self.entries.iter().min_by_key(|(_, entry)| entry.until).map(|(key, _)| key.clone());
+            let Some(first) = first else { return };
+            self.remove(&first);
+        }
+    }
+}
+
+/// How long a result may be kept, and whether only for the same authorization; `None` for not at all.
+fn lifetime(response: &Response) -> Option<(Duration, bool)> {
+    let result = Object::from_raw(&response.result).ok()?;
+    if result.text("resultType").is_some_and(|kind| kind != "complete") {
+        return None;
+    }
+    let ttl: u64 = result.get("ttlMs")?.to().ok().filter(|ttl| *ttl > 0)?;
+    let private = result.text("cacheScope").is_none_or(|scope| scope != "public");
+    Some((Duration::from_millis(ttl).min(MAX_LIFETIME), private))
+}
+
+const MAX_ENTRIES: usize = 256;
+const MAX_BYTES: usize = 8 << 20;
+const MAX_ENTRY_BYTES: usize = 1 << 20;
+/// Also keeps the clock from overflowing.
+const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);

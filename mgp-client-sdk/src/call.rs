@@ -1,0 +1,214 @@
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_types::mcp::ProgressParams;
+use mgp_types::mcp::meta::key;
+use mgp_types::{Error, Id, Object, RawJson, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep};
+
+use crate::client::Shared;
+use crate::progress::ProgressWatch;
+
+/// A call that is ready to be sent: `.await` sends it.
+///
+/// Dropping the future takes the call back; the server is told where the transport can tell it.
+#[must_use = "a call does nothing unless it is awaited"]
+pub struct Call<S, T> {
+    stack: S,
+    shared: Arc<Shared>,
+    request: Result<Request, Error>,
+    timeout: Duration,
+    max_timeout: Duration,
+    report: Option<Report>,
+    read: fn(Response) -> Result<T, Error>,
+}
+
+type Report = Box<dyn FnMut(ProgressParams) + Send>;
+
+impl<S: RpcService, T> Call<S, T> {
+    pub(crate) fn new(
+        stack: S,
+        shared: Arc<Shared>,
+        request: Result<Request, Error>,
+        read: fn(Response) -> Result<T, Error>,
+    ) -> Self {
+        let (timeout, max_timeout) = shared.timeouts;
+        Self { stack, shared, request, timeout, max_timeout, report: None, read }
+    }
+
+    /// Sets how long to wait for the answer, or for the next report of progress. Default: 60 s.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets how long to wait in all, however much progress is reported. Default: 600 s.
+    pub fn max_timeout(mut self, timeout: Duration) -> Self {
+        self.max_timeout = timeout;
+        self
+    }
+
+    /// Asks for progress, and has each report told to `report`, in order and before the answer.
+    ///
+    /// Each report gives the call another [`timeout`](Self::timeout).
+    pub fn on_progress(mut self, report: impl FnMut(ProgressParams) + Send + 'static) -> Self {
+        self.report = Some(Box::new(report));
+        self
+    }
+
+    /// Puts a member into the request's `_meta`.
+    pub fn meta(self, name: &str, value: RawJson) -> Self {
+        self.request_with(|request| {
+            let mut meta = own_meta(request);
+            meta.set(name, value);
+            request.params.set("_meta", meta.to_raw());
+        })
+    }
+
+    /// Changes the request, for what has no method here: its extensions, its context, members of its params.
+    pub fn request_with(mut self, change: impl FnOnce(&mut Request)) -> Self {
+        if let Ok(request) = &mut self.request {
+            change(request);
+        }
+        self
+    }
+
+    fn start(mut self) -> CallFuture<S, T> {
+        let progress = self.report.take().map(|report| {
+            let watch = self.shared.progress.watch();
+            if let Ok(request) = &mut self.request {
+                let mut meta = own_meta(request);
+                meta.set(key::PROGRESS_TOKEN, Id::Number(watch.token()).to_raw());
+                request.params.set("_meta", meta.to_raw());
+            }
+            Progress { watch, report }
+        });
+        CallFuture {
+            stack: self.stack,
+            request: Some(self.request),
+            answer: None,
+            deadline: None,
+            timeout: self.timeout,
+            max_timeout: self.max_timeout,
+            last: None,
+            progress,
+            read: self.read,
+            shared: self.shared,
+        }
+    }
+}
+
+fn own_meta(request: &Request) -> Object {
+    request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default()
+}
+
+impl<S: RpcService, T> IntoFuture for Call<S, T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = CallFuture<S, T>;
+
+    fn into_future(self) -> CallFuture<S, T> {
+        self.start()
+    }
+}
+
+impl<S, T> fmt::Debug for Call<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("request", &self.request).finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// The answer of a [`Call`].
+    #[must_use = "a call does nothing unless it is awaited"]
+    pub struct CallFuture<S: RpcService, T> {
+        stack: S,
+        request: Option<Result<Request, Error>>,
+        #[pin]
+        answer: Option<S::Future>,
+        // Only a call that has to wait gets a timer.
+        #[pin]
+        deadline: Option<Sleep>,
+        timeout: Duration,
+        max_timeout: Duration,
+        last: Option<Instant>,
+        progress: Option<Progress>,
+        read: fn(Response) -> Result<T, Error>,
+        // Keeps the connection open, should the client be dropped first.
+        shared: Arc<Shared>,
+    }
+}
+
+/// What is told about a call while it goes on.
+struct Progress {
+    watch: ProgressWatch,
+    report: Report,
+}
+
+impl Progress {
+    /// Tells all that has come. Whether anything had.
+    fn tell(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut any = false;
+        while let Some(report) = self.watch.next(cx) {
+            (self.report)(report);
+            any = true;
+        }
+        any
+    }
+}
+
+impl<S: RpcService, T> Future for CallFuture<S, T> {
+    type Output = Result<T, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if let Some(request) = this.request.take() {
+            let request = match request {
+                Ok(request) => request,
+                Err(error) => return Poll::Ready(Err(error)),
+            };
+            match this.stack.poll_ready(cx) {
+                Poll::Ready(Ok(())) => this.answer.set(Some(this.stack.call(request))),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => *this.request = Some(Ok(request)),
+            }
+        }
+        if let Some(answer) = this.answer.as_mut().as_pin_mut()
+            && let Poll::Ready(outcome) = answer.poll(cx)
+        {
+            this.answer.set(None);
+            // Whatever came before the answer is told before it.
+            if let Some(progress) = this.progress {
+                progress.tell(cx);
+            }
+            return Poll::Ready(outcome.and_then(*this.read));
+        }
+        let progressed = this.progress.as_mut().is_some_and(|progress| progress.tell(cx));
+        if this.deadline.is_none() {
+            let now = Instant::now();
+            *this.last = Some(now + *this.max_timeout);
+            this.deadline.set(Some(tokio::time::sleep_until(now + (*this.timeout).min(*this.max_timeout))));
+        }
+        let Some(mut deadline) = this.deadline.as_mut().as_pin_mut() else { return Poll::Pending };
+        if progressed {
+            let next = Instant::now() + *this.timeout;
+            deadline.as_mut().reset(this.last.map_or(next, |last| next.min(last)));
+        }
+        if deadline.poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        // Dropping the call takes it back.
+        this.answer.set(None);
+        Poll::Ready(Err(Error::timeout("the server did not answer in time")))
+    }
+}
+
+impl<S: RpcService, T> fmt::Debug for CallFuture<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallFuture").field("sent", &self.answer.is_some()).finish_non_exhaustive()
+    }
+}

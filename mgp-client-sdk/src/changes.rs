@@ -1,0 +1,224 @@
+//! Who wants to know what changed at the server.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use mgp_types::mcp::meta::key;
+use mgp_types::mcp::{SubscriptionFilter, task, task_extension};
+use mgp_types::{Id, Method, Object, Params};
+use parking_lot::Mutex;
+
+/// Something that changed at the server.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// One resource, or a part of it.
+    Resource {
+        /// Where it is.
+        uri: String,
+    },
+    /// A task of a session.
+    Task(Box<task::Task>),
+    /// A task of the tasks extension.
+    ExtensionTask(Box<task_extension::DetailedTask>),
+    /// Something that an extension defines.
+    Other {
+        /// The notification.
+        method: Method,
+        /// Its params.
+        params: Params,
+    },
+    /// Changes were lost because nobody took them: whatever was subscribed to may have changed.
+    Missed,
+}
+
+/// Leads notifications of changes to the subscriptions that want them.
+#[derive(Debug, Default)]
+pub(crate) struct Changes(Mutex<Vec<Arc<Place>>>);
+
+/// One subscription's place.
+#[derive(Debug)]
+pub(crate) struct Place {
+    filter: SubscriptionFilter,
+    /// Whether the server opens a subscription of its own for this one.
+    tagged: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The id the server gave, once it has acknowledged.
+    id: Option<Id>,
+    honoured: Option<SubscriptionFilter>,
+    /// Bounded: when it is full, all is replaced by one [`Change::Missed`].
+    waiting: VecDeque<Change>,
+    waker: Option<Waker>,
+}
+
+impl Changes {
+    /// Opens a place for what `filter` says.
+    pub(crate) fn open(&self, filter: SubscriptionFilter, tagged: bool) -> Arc<Place> {
+        let place = Arc::new(Place { filter, tagged, state: Mutex::default() });
+        self.0.lock().push(place.clone());
+        place
+    }
+
+    /// Gives a place up.
+    pub(crate) fn close(&self, place: &Arc<Place>) {
+        self.0.lock().retain(|other| !Arc::ptr_eq(other, place));
+    }
+
+    /// Tells a notification to those who want it.
+    pub(crate) fn tell(&self, method: &Method, params: &Params) {
+        let places = self.0.lock();
+        if places.is_empty() || !is_change(method) {
+            return;
+        }
+        let id = subscription_id(params);
+        if *method == Method::ACKNOWLEDGED {
+            let honoured: Option<SubscriptionFilter> = params.get("notifications").and_then(|raw| raw.to().ok());
+            // Acknowledgements may come in another order than the subscriptions were opened in.
+            let awaiting = |place: &&Arc<Place>| place.awaits(honoured.as_ref());
+            if let Some(place) = places.iter().find(awaiting) {
+                place.acknowledge(id, honoured);
+            }
+            return;
+        }
+        let Some(change) = read(method, params) else { return };
+        let known = id.as_ref().is_some_and(|id| places.iter().any(|place| place.is(id)));
+        for place in places.iter() {
+            let wanted = match &id {
+                Some(id) if known => place.is(id),
+                _ => place.wants(&change),
+            };
+            if wanted {
+                place.push(change.clone());
+            }
+        }
+    }
+}
+
+impl Place {
+    /// What of the filter the server honours; `None` before it said so.
+    pub(crate) fn honoured(&self) -> Option<SubscriptionFilter> {
+        self.state.lock().honoured.clone()
+    }
+
+    /// Waits until the server has said what it honours.
+    pub(crate) fn poll_acknowledged(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.state.lock();
+        if state.honoured.is_some() {
+            return Poll::Ready(());
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The next change. The task is woken when another one comes.
+    pub(crate) fn next(&self, cx: &mut Context<'_>) -> Option<Change> {
+        let mut state = self.state.lock();
+        let change = state.waiting.pop_front();
+        if change.is_none() {
+            state.waker = Some(cx.waker().clone());
+        }
+        change
+    }
+
+    fn push(&self, change: Change) {
+        let mut state = self.state.lock();
+        // Of the same change twice, one is enough.
+        if state.waiting.back() == Some(&change) || state.waiting.back() == Some(&Change::Missed) {
+            return;
+        }
+        if state.waiting.len() == MAX_WAITING {
+            state.waiting.clear();
+            state.waiting.push_back(Change::Missed);
+        } else {
+            state.waiting.push_back(change);
+        }
+        wake(state);
+    }
+
+    fn awaits(&self, honoured: Option<&SubscriptionFilter>) -> bool {
+        let covers = honoured.is_none_or(|honoured| {
+            let uris = |filter: &SubscriptionFilter| filter.resource_subscriptions.clone().unwrap_or_default();
+            let (own, theirs) = (uris(&self.filter), uris(honoured));
+            let flag = |own: Option<bool>, theirs: Option<bool>| theirs != Some(true) || own == Some(true);
+            theirs.iter().all(|uri| own.contains(uri))
+                && flag(self.filter.tools_list_changed, honoured.tools_list_changed)
+                && flag(self.filter.prompts_list_changed, honoured.prompts_list_changed)
+                && flag(self.filter.resources_list_changed, honoured.resources_list_changed)
+        });
+        self.tagged && covers && self.state.lock().id.is_none()
+    }
+
+    fn acknowledge(&self, id: Option<Id>, honoured: Option<SubscriptionFilter>) {
+        let mut state = self.state.lock();
+        state.id = id;
+        state.honoured = Some(honoured.unwrap_or_default());
+        wake(state);
+    }
+
+    fn is(&self, id: &Id) -> bool {
+        self.state.lock().id.as_ref() == Some(id)
+    }
+
+    fn wants(&self, change: &Change) -> bool {
+        let filter = &self.filter;
+        match change {
+            Change::Tools => filter.tools_list_changed == Some(true),
+            Change::Prompts => filter.prompts_list_changed == Some(true),
+            Change::Resources => filter.resources_list_changed == Some(true),
+            Change::Resource { uri } => {
+                let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
+                // What changed may be a part of what was subscribed to.
+                uris.iter().any(|wanted| uri.starts_with(&**wanted))
+            }
+            Change::Task(task) => has_task(filter, &task.task_id),
+            Change::ExtensionTask(task) => has_task(filter, &task.task_id),
+            Change::Other { .. } | Change::Missed => false,
+        }
+    }
+}
+
+fn wake(mut state: parking_lot::MutexGuard<'_, State>) {
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+fn has_task(filter: &SubscriptionFilter, id: &str) -> bool {
+    filter.task_ids.as_deref().unwrap_or_default().iter().any(|wanted| wanted == id)
+}
+
+fn is_change(method: &Method) -> bool {
+    *method != Method::PROGRESS && *method != Method::MESSAGE
+}
+
+fn read(method: &Method, params: &Params) -> Option<Change> {
+    Some(match method.as_str() {
+        "notifications/tools/list_changed" => Change::Tools,
+        "notifications/prompts/list_changed" => Change::Prompts,
+        "notifications/resources/list_changed" => Change::Resources,
+        "notifications/resources/updated" => Change::Resource { uri: params.text("uri")?.into_owned() },
+        "notifications/tasks/status" => Change::Task(Box::new(params.to().ok()?)),
+        "notifications/tasks" => Change::ExtensionTask(Box::new(params.to().ok()?)),
+        _ => Change::Other { method: method.clone(), params: params.clone() },
+    })
+}
+
+fn subscription_id(params: &Params) -> Option<Id> {
+    let meta = Object::from_raw(&params.get("_meta")?).ok()?;
+    Id::from_json(meta.bytes(key::SUBSCRIPTION_ID)?)
+}
+
+const MAX_WAITING: usize = 256;

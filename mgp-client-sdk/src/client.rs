@@ -1,0 +1,205 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_transport::era::Agreement;
+use mgp_types::mcp::{Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
+use mgp_types::{Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session, Severity};
+use parking_lot::Mutex;
+
+use crate::cache::CacheStore;
+use crate::call::Call;
+use crate::changes::Changes;
+use crate::handlers::{Answering, Roots};
+use crate::link::Link;
+use crate::progress::ProgressRoutes;
+
+/// A connection to one server.
+///
+/// Works over any stack of services: `S` is the connection with all layers around it. Clones share the
+/// connection; it closes when the last one is dropped, or gracefully by [`close`](Self::close).
+pub struct Client<S> {
+    pub(crate) stack: S,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the clones of one [`Client`] share.
+pub(crate) struct Shared {
+    pub(crate) agreement: Agreement,
+    pub(crate) progress: Arc<ProgressRoutes>,
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) cache: Option<Arc<CacheStore>>,
+    pub(crate) roots: Roots,
+    /// Answers what a task of the server asks for.
+    pub(crate) answering: Answering,
+    pub(crate) timeouts: (Duration, Duration),
+    pub(crate) link: Mutex<Option<Link>>,
+}
+
+impl<S: RpcService> Client<S> {
+    /// What was agreed with the server, as it stands now.
+    pub fn agreement(&self) -> &Agreement {
+        &self.shared.agreement
+    }
+
+    /// The session: what is known about the server.
+    pub fn session(&self) -> Option<Arc<Session>> {
+        self.shared.agreement.session()
+    }
+
+    /// The revision of MCP that is spoken.
+    pub fn revision(&self) -> Option<Revision> {
+        self.shared.agreement.revision()
+    }
+
+    /// The server's name and version, for display only, if it told.
+    pub fn server_info(&self) -> Option<Implementation> {
+        self.shared.agreement.server_info()?.to().ok()
+    }
+
+    /// What the server can do.
+    pub fn capabilities(&self) -> Object {
+        self.shared.agreement.capabilities()
+    }
+
+    /// How to use the server, for a model.
+    pub fn instructions(&self) -> Option<Arc<str>> {
+        self.shared.agreement.instructions()
+    }
+
+    /// The stack that carries the calls.
+    pub fn get_ref(&self) -> &S {
+        &self.stack
+    }
+
+    /// Calls any method with any params: an object, or `()` for none.
+    pub fn request(&self, method: impl Into<Method>, params: impl serde::Serialize) -> Call<S, RawJson> {
+        let request = object(&params).map(|params| Request::call(method, params));
+        self.call(request, |response| Ok(response.to_raw()))
+    }
+
+    /// Calls a method by the type of its params.
+    pub fn send<P: RequestBody>(&self, params: &P) -> Call<S, P::Result> {
+        let request = object(params).map(|params| Request::call(Method::new(P::METHOD), params));
+        self.call(request, |response| response.body())
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub async fn notify(&self, method: impl Into<Method>, params: Params) -> Result<(), Error> {
+        self.pass(Request::notify(method, params)).await.map(drop)
+    }
+
+    /// Sends a notification by the type of its params.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub async fn send_notification<N: NotificationBody>(&self, params: &N) -> Result<(), Error> {
+        self.notify(Method::new(N::METHOD), object(params)?).await
+    }
+
+    /// Asks whether the server is alive. The era without sessions has no such method; there the server is
+    /// asked what it is.
+    pub fn ping(&self) -> Call<S, ()> {
+        let method = if self.is_stateless() { Method::DISCOVER } else { Method::PING };
+        self.call(Ok(Request::call(method, Params::new())), |_| Ok(()))
+    }
+
+    /// Sets the least severe log messages wanted from now on.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection is lost.
+    pub async fn set_log_level(&self, level: LogLevel) -> Result<(), Error> {
+        if self.is_stateless() {
+            let severity = Severity::named(level.as_str());
+            if severity.is_none() {
+                return Err(Error::invalid_params("there is no such log level"));
+            }
+            self.shared.agreement.set_log_level(severity);
+            return Ok(());
+        }
+        self.send(&SetLevelParams::new(level)).await.map(drop)
+    }
+
+    /// Replaces the roots, and tells a server that wants to know.
+    ///
+    /// # Errors
+    /// The roots come from a handler, or the connection is lost.
+    pub async fn set_roots(
+        &self,
+        roots: impl IntoIterator<Item = mgp_types::mcp::Root>,
+    ) -> Result<(), Error> {
+        self.shared.roots.replace(roots.into_iter().collect())?;
+        if self.is_stateless() {
+            return Ok(());
+        }
+        self.notify(Method::ROOTS_CHANGED, Params::new()).await
+    }
+
+    /// Drops the results that are kept.
+    pub fn clear_cache(&self) {
+        if let Some(cache) = &self.shared.cache {
+            cache.clear();
+        }
+    }
+
+    /// Closes the connection: what was sent goes out, the server is told, and a child process is ended.
+    ///
+    /// Calls in flight on clones of this client fail.
+    ///
+    /// # Errors
+    /// The server could not be told, or its process did not end well.
+    pub async fn close(self) -> Result<(), Error> {
+        let link = self.shared.link.lock().take();
+        match link {
+            Some(link) => link.close().await,
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.revision().is_some_and(Revision::is_stateless)
+    }
+
+    pub(crate) fn call<T>(
+        &self,
+        request: Result<Request, Error>,
+        read: fn(Response) -> Result<T, Error>,
+    ) -> Call<S, T> {
+        Call::new(self.stack.clone(), self.shared.clone(), request, read)
+    }
+
+    /// Sends a request without a time limit.
+    pub(crate) async fn pass(&self, request: Request) -> Result<Response, Error> {
+        let mut stack = self.stack.clone();
+        std::future::poll_fn(|cx| stack.poll_ready(cx)).await?;
+        stack.call(request).await
+    }
+}
+
+impl<S: Clone> Clone for Client<S> {
+    fn clone(&self) -> Self {
+        Self { stack: self.stack.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<S> fmt::Debug for Client<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("agreement", &self.shared.agreement).finish_non_exhaustive()
+    }
+}
+
+/// Writes params: an object, or nothing for `()`.
+pub(crate) fn object<T: serde::Serialize + ?Sized>(params: &T) -> Result<Params, Error> {
+    let not_an_object = || Error::invalid_params("the parameters are not a JSON object");
+    let written = RawJson::from_value(params).map_err(|error| not_an_object().with_source(error))?;
+    if written.is_null() {
+        return Ok(Params::new());
+    }
+    Object::from_raw(&written).map_err(|error| not_an_object().with_source(error))
+}
+
+/// For an answer or the next report of progress, and for the whole call.
+pub(crate) const DEFAULT_TIMEOUTS: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(600));

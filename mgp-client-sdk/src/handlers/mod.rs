@@ -1,0 +1,141 @@
+//! What the client answers when the server asks, and what it does when the server tells something.
+
+mod elicited;
+mod registry;
+mod reply;
+mod roots;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response};
+use tower_service::Service;
+
+pub use self::elicited::Elicited;
+pub(crate) use self::registry::Registry;
+pub use self::reply::IntoReply;
+pub(crate) use self::roots::Roots;
+use crate::cache::CacheStore;
+use crate::changes::Changes;
+use crate::progress::ProgressRoutes;
+
+/// Answers one of the server's requests, wherever it came from.
+pub(crate) type Answering = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
+
+/// The innermost service of what the server sends to the client: it runs the handlers.
+///
+/// Sits under all inbound layers. Reads `context` only to hand it to the handlers. A request without a
+/// handler is refused with -32601.
+#[derive(Clone)]
+pub struct Handlers(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    progress: Arc<ProgressRoutes>,
+    changes: Arc<Changes>,
+    cache: Option<Arc<CacheStore>>,
+}
+
+impl Handlers {
+    pub(crate) fn new(
+        registry: Registry,
+        progress: Arc<ProgressRoutes>,
+        changes: Arc<Changes>,
+        cache: Option<Arc<CacheStore>>,
+    ) -> Self {
+        Self(Arc::new(Inner { registry, progress, changes, cache }))
+    }
+}
+
+impl Inner {
+    fn answer(&self, request: Request) -> HandlersFuture {
+        match self.registry.request(&request.method) {
+            Some(handler) => HandlersFuture::running(handler(request)),
+            None => HandlersFuture::done(Err(Error::method_not_found(&request.method))),
+        }
+    }
+
+    fn notice(&self, notification: Request) -> HandlersFuture {
+        let method = &notification.method;
+        if *method == Method::PROGRESS && self.progress.route(&notification.params) {
+            return HandlersFuture::nothing();
+        }
+        // The cache goes first: whoever hears of a change must not read what was before it.
+        if let Some(cache) = &self.cache {
+            cache.invalidate(method, &notification.params);
+        }
+        self.changes.tell(method, &notification.params);
+        match self.registry.notification(method) {
+            Some(handler) => HandlersFuture::running(handler(notification)),
+            None => {
+                tracing::trace!(%method, "nobody listens to a notification");
+                HandlersFuture::nothing()
+            }
+        }
+    }
+}
+
+impl Service<Request> for Handlers {
+    type Response = Response;
+    type Error = Error;
+    type Future = HandlersFuture;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> HandlersFuture {
+        match request.kind {
+            Kind::Call => self.0.answer(request),
+            Kind::Notify => self.0.notice(request),
+        }
+    }
+}
+
+impl fmt::Debug for Handlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Handlers").field(&self.0.registry).finish()
+    }
+}
+
+/// The answer of [`Handlers`].
+pub struct HandlersFuture(State);
+
+enum State {
+    Done(Option<Result<Response, Error>>),
+    Running(BoxFuture<'static, Result<Response, Error>>),
+}
+
+impl HandlersFuture {
+    fn done(outcome: Result<Response, Error>) -> Self {
+        Self(State::Done(Some(outcome)))
+    }
+
+    fn nothing() -> Self {
+        Self::done(Ok(Response::empty()))
+    }
+
+    fn running(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
+        Self(State::Running(future))
+    }
+}
+
+impl Future for HandlersFuture {
+    type Output = Result<Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
+            State::Running(future) => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for HandlersFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandlersFuture").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,200 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use mgp_types::mcp::{
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ForRevision, ListRootsResult, Root,
+};
+use mgp_types::{BoxFuture, Context, Error, Method, Object, Params, RawJson, Request, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{IntoReply, Roots};
+
+type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
+type Asking<P, R> = Arc<dyn Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync>;
+
+/// The handlers by method, and the capabilities that follow from them.
+#[derive(Clone, Default)]
+pub(crate) struct Registry {
+    requests: HashMap<Method, Handler>,
+    notifications: HashMap<Method, Handler>,
+    form: Option<Asking<ElicitFormParams, ElicitResult>>,
+    url: Option<Asking<ElicitUrlParams, ElicitResult>>,
+    capabilities: Object,
+}
+
+impl Registry {
+    pub(super) fn request(&self, method: &Method) -> Option<&Handler> {
+        self.requests.get(method)
+    }
+
+    pub(super) fn notification(&self, method: &Method) -> Option<&Handler> {
+        self.notifications.get(method)
+    }
+
+    /// What the client can do, as the newest revision with sessions writes it.
+    pub(crate) fn capabilities(&self) -> &Object {
+        &self.capabilities
+    }
+
+    /// Declares a capability; `json` is its value.
+    pub(crate) fn declare(&mut self, name: &str, value: RawJson) {
+        self.capabilities.set(name, value);
+    }
+
+    /// Declares an extension.
+    pub(crate) fn declare_extension(&mut self, id: &str, settings: RawJson) {
+        let extensions = self.capabilities.get("extensions");
+        let mut extensions = extensions.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
+        extensions.set(id, settings);
+        self.capabilities.set("extensions", extensions.to_raw());
+    }
+
+    pub(crate) fn on_form<F, A>(&mut self, handler: F)
+    where
+        F: Fn(ElicitFormParams, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
+    {
+        self.form = Some(asking(handler));
+        self.elicit();
+    }
+
+    pub(crate) fn on_url<F, A>(&mut self, handler: F)
+    where
+        F: Fn(ElicitUrlParams, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
+    {
+        self.url = Some(asking(handler));
+        self.elicit();
+    }
+
+    fn elicit(&mut self) {
+        let mut modes = Object::new();
+        if self.form.is_some() {
+            modes.set("form", RawJson::empty_object());
+        }
+        if self.url.is_some() {
+            modes.set("url", RawJson::empty_object());
+        }
+        self.capabilities.set("elicitation", modes.to_raw());
+        let (form, url) = (self.form.clone(), self.url.clone());
+        self.on(Method::ELICIT, move |params: ElicitParams, context| match (params, &form, &url) {
+            (ElicitParams::Form(params), Some(form), _) => form(params, context),
+            (ElicitParams::Url(params), _, Some(url)) => url(params, context),
+            _ => Box::pin(async {
+                Err(Error::invalid_params("the client did not declare this mode of elicitation"))
+            }),
+        });
+    }
+
+    pub(crate) fn on_sampling<F, A>(&mut self, tools: bool, handler: F)
+    where
+        F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
+    {
+        let mut members = Object::new();
+        if tools {
+            members.set("tools", RawJson::empty_object());
+        }
+        self.capabilities.set("sampling", members.to_raw());
+        let handler = asking(handler);
+        self.on(Method::CREATE_MESSAGE, move |params, context| handler(params, context));
+    }
+
+    pub(crate) fn on_roots<F, A>(&mut self, list_changed: bool, handler: F)
+    where
+        F: Fn(Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<Vec<Root>>> + Send + 'static,
+    {
+        let mut members = Object::new();
+        if list_changed && let Ok(yes) = RawJson::from_value(&true) {
+            members.set("listChanged", yes);
+        }
+        self.capabilities.set("roots", members.to_raw());
+        self.on(Method::ROOTS_LIST, move |_: Object, context| {
+            let roots = handler(context);
+            Box::pin(async { Ok(ListRootsResult::new(roots.await.into_reply()?)) })
+        });
+    }
+
+    pub(crate) fn fixed_roots(&mut self, roots: Roots) {
+        self.on_roots(true, move |_| std::future::ready(roots.current()));
+    }
+
+    /// Answers a method by its typed params.
+    fn on<P, R>(
+        &mut self,
+        method: Method,
+        handler: impl Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync + 'static,
+    ) where
+        P: DeserializeOwned,
+        R: Serialize + ForRevision + 'static,
+    {
+        let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
+            let params = match request.body() {
+                Ok(params) => params,
+                Err(error) => return Box::pin(async { Err(error) }),
+            };
+            let revision = request.context.session.as_ref().map(|session| session.revision);
+            let answer = handler(params, request.context);
+            Box::pin(async move {
+                let mut answer = answer.await?;
+                if let Some(revision) = revision {
+                    answer.fit(revision);
+                }
+                Response::with_body(&answer)
+            })
+        };
+        self.requests.insert(method, Arc::new(handler));
+    }
+
+    pub(crate) fn on_request<F, A>(&mut self, method: Method, handler: F)
+    where
+        F: Fn(Params, Context) -> A + Send + Sync + 'static,
+        A: Future<Output: IntoReply<RawJson>> + Send + 'static,
+    {
+        let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
+            let answer = handler(request.params, request.context);
+            Box::pin(async { answer.await.into_reply().map(Response::new) })
+        };
+        self.requests.insert(method, Arc::new(handler));
+    }
+
+    pub(crate) fn on_notification<F, A>(&mut self, method: Method, handler: F)
+    where
+        F: Fn(Params, Context) -> A + Send + Sync + 'static,
+        A: Future<Output = ()> + Send + 'static,
+    {
+        let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
+            let done = handler(request.params, request.context);
+            Box::pin(async {
+                done.await;
+                Ok(Response::empty())
+            })
+        };
+        self.notifications.insert(method, Arc::new(handler));
+    }
+}
+
+fn asking<P, R, F, A>(handler: F) -> Asking<P, R>
+where
+    F: Fn(P, Context) -> A + Send + Sync + 'static,
+    A: Future<Output: IntoReply<R>> + Send + 'static,
+{
+    Arc::new(move |params, context| {
+        let answer = handler(params, context);
+        Box::pin(async { answer.await.into_reply() })
+    })
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("requests", &self.requests.keys())
+            .field("notifications", &self.notifications.keys())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,62 @@
+//! Arguments that HTTP headers repeat, where a tool's schema asks for it (`x-mcp-header`).
+
+mod annotation;
+mod future;
+mod plans;
+
+use std::task::{Context, Poll};
+
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use tower_service::Service;
+
+pub use self::future::HeaderMirrorFuture;
+use self::future::Watch;
+pub(crate) use self::plans::Plans;
+
+/// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
+///
+/// It learns from the lists of tools which arguments, and takes out of them the tools whose annotations are
+/// wrong. A call that the server refuses for its headers is sent again once, after the tools were listed
+/// again. Sits right above the era. Writes `extensions`; off other transports than HTTP it does nothing.
+#[derive(Debug, Clone)]
+pub struct HeaderMirror<S> {
+    inner: S,
+    plans: Option<Plans>,
+}
+
+impl<S> HeaderMirror<S> {
+    pub(crate) fn new(inner: S, plans: Option<Plans>) -> Self {
+        Self { inner, plans }
+    }
+
+    /// The service that carries the requests.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<S: RpcService> Service<Request> for HeaderMirror<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = HeaderMirrorFuture<S>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let Some(plans) = self.plans.as_ref().filter(|_| request.kind == Kind::Call) else {
+            return HeaderMirrorFuture::new(self.inner.call(request), None);
+        };
+        let watch = if request.method == Method::TOOLS_LIST {
+            Some(Watch::Learn(plans.clone()))
+        } else if request.method == Method::TOOLS_CALL {
+            let original = request.clone();
+            plans.apply(&mut request);
+            Some(Watch::Retry { plans: plans.clone(), inner: self.inner.clone(), request: original })
+        } else {
+            None
+        };
+        HeaderMirrorFuture::new(self.inner.call(request), watch)
+    }
+}

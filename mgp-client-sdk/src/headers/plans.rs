@@ -1,0 +1,91 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::{Extensions, Object, RawJson, Request, Response};
+use parking_lot::RwLock;
+
+use super::annotation::{self, Mirrored};
+
+/// Which arguments of which tool headers repeat.
+#[derive(Clone)]
+pub(crate) struct Plans(Arc<Inner>);
+
+struct Inner {
+    /// By tool, those that have any. Bounded by what the server lists, page by page.
+    tools: RwLock<HashMap<Box<str>, Vec<Mirrored>>>,
+    attach: Attach,
+}
+
+/// Attaches the headers' names and values to a request, in the transport's own type.
+pub(crate) type Attach = fn(&mut Extensions, Vec<(Box<str>, RawJson)>);
+
+impl Plans {
+    pub(crate) fn new(attach: Attach) -> Self {
+        Self(Arc::new(Inner { tools: RwLock::default(), attach }))
+    }
+
+    /// Attaches the headers of a tool call.
+    pub(super) fn apply(&self, request: &mut Request) {
+        let Some(name) = request.params.text("name") else { return };
+        let tools = self.0.tools.read();
+        let Some(plan) = tools.get(&*name) else { return };
+        let arguments = request.params.get("arguments").and_then(|raw| Object::from_raw(&raw).ok());
+        let Some(arguments) = arguments else { return };
+        let headers: Vec<_> = plan
+            .iter()
+            .filter_map(|mirrored| Some((mirrored.header.clone(), value_at(&arguments, &mirrored.path)?)))
+            .collect();
+        drop(tools);
+        if !headers.is_empty() {
+            (self.0.attach)(&mut request.extensions, headers);
+        }
+    }
+
+    /// Learns from a page of tools, and takes out the tools that are annotated wrongly.
+    pub(super) fn learn(&self, response: Response) -> Response {
+        let Ok(mut result) = Object::from_raw(&response.result) else { return response };
+        let Some(Ok(tools)) = result.get("tools").map(|tools| tools.to::<Vec<RawJson>>()) else { return response };
+        let mut known = self.0.tools.write();
+        let mut kept = Vec::with_capacity(tools.len());
+        let all = tools.len();
+        for tool in tools {
+            let Ok(object) = Object::from_raw(&tool) else { continue };
+            let name = object.text("name").unwrap_or_default();
+            let plan = object.get("inputSchema").map_or(Ok(Vec::new()), |schema| annotation::read(&schema));
+            match plan {
+                Ok(plan) if plan.is_empty() => _ = known.remove(&*name),
+                Ok(plan) => _ = known.insert(name.into(), plan),
+                Err(wrong) => {
+                    tracing::warn!(tool = %name, %wrong, "leaving out a tool");
+                    known.remove(&*name);
+                    continue;
+                }
+            }
+            kept.push(tool);
+        }
+        drop(known);
+        if kept.len() == all {
+            return response;
+        }
+        let mut response = response;
+        if let Ok(tools) = RawJson::from_value(&kept) {
+            result.set("tools", tools);
+            response.result = result.to_raw();
+        }
+        response
+    }
+}
+
+fn value_at(arguments: &Object, path: &[String]) -> Option<RawJson> {
+    let (first, rest) = path.split_first()?;
+    let value = arguments.get(first)?;
+    let value = if rest.is_empty() { value } else { value_at(&Object::from_raw(&value).ok()?, rest)? };
+    (!value.is_null()).then_some(value)
+}
+
+impl fmt::Debug for Plans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plans").field("tools", &self.0.tools.read().len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! Clients of MGP and MCP servers: typed calls, in every revision, over every transport.
+//!
+//! ```
+//! # #[derive(Clone)]
+//! # struct Server;
+//! # impl tower_service::Service<mgp_types::Request> for Server {
+//! #     type Response = mgp_types::Response;
+//! #     type Error = mgp_types::Error;
+//! #     type Future = std::future::Ready<Result<mgp_types::Response, mgp_types::Error>>;
+//! #     fn poll_ready(
+//! #         &mut self, _: &mut std::task::Context<'_>,
+//! #     ) -> std::task::Poll<Result<(), mgp_types::Error>> { std::task::Poll::Ready(Ok(())) }
+//! #     fn call(&mut self, request: mgp_types::Request) -> Self::Future {
+//! #         let json = match request.method.as_str() {
+//! #             "server/discover" => r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
+//! #             _ => r#"{"resultType":"complete","content":[{"type":"text","text":"3"}]}"#,
+//! #         };
+//! #         std::future::ready(Ok(mgp_types::Response::new(mgp_types::RawJson::parse(json).unwrap())))
+//! #     }
+//! # }
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! # let server = |_: mgp_types::Outbox| Server;
+//! use mgp_client_sdk::{Client, Elicited};
+//!
+//! let client = Client::builder("my-app", "1.0.0")
+//!     .on_elicitation(|form, _| async move { Elicited::accept_defaults(&form) })
+//!     .in_process(server)
+//!     .await?;
+//! let sum = client.call_tool("add", serde_json::json!({"a": 1, "b": 2})).await?;
+//! assert_eq!(sum.content[0].as_text(), Some("3"));
+//! client.close().await?;
+//! # Ok::<(), mgp_types::Error>(())
+//! # }).unwrap();
+//! ```
+//!
+//! The client finds out in which era the server lives and speaks the newest revision both know; calls are the
+//! same in both. It implements MGP §2 (negotiation) and the client's side of MCP.
+//!
+//! | | |
+//! |---|---|
+//! | [`Client`], [`ClientBuilder`] | a connection to a server, and what it is made from |
+//! | [`Call`] | a call before it is sent: its time limits, progress, metadata |
+//! | [`Pages`] | lists, page by page |
+//! | [`Subscription`], [`Change`] | what changes at the server |
+//! | [`Task`], [`Started`] | tools that go on as tasks |
+//! | [`Elicited`], [`IntoReply`] | what handlers answer |
+//! | [`Link`], [`ClientAccept`], [`Core`] | for transports of your own |
+//!
+//! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
+//! the handlers by [`ClientBuilder::inbound_layer`].
+
+mod builder;
+mod cache;
+mod call;
+mod changes;
+mod client;
+mod connect;
+mod handlers;
+mod headers;
+mod link;
+mod pages;
+mod preset;
+mod progress;
+mod resources;
+mod subscription;
+mod tasks;
+mod tools;
+
+pub use builder::{ClientAccept, ClientBuilder, Core};
+pub use cache::{Cache, CacheFuture};
+pub use call::{Call, CallFuture};
+pub use changes::Change;
+pub use client::Client;
+pub use handlers::{Elicited, Handlers, HandlersFuture, IntoReply};
+pub use headers::{HeaderMirror, HeaderMirrorFuture};
+pub use link::Link;
+pub use pages::{Listing, Pages};
+pub use preset::PlainStack;
+pub use subscription::Subscription;
+pub use tasks::{Started, Task, TaskState};

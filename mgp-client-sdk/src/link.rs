@@ -1,0 +1,65 @@
+//! What a client owns of its connection.
+
+use std::fmt;
+use std::future::Future;
+
+use mgp_types::{BoxFuture, Error};
+use tokio::task::JoinHandle;
+
+/// A connection that closes when this value is dropped, at once, or gracefully by [`close`](Self::close).
+#[derive(Default)]
+pub struct Link {
+    tasks: Vec<JoinHandle<()>>,
+    close: Option<Close>,
+}
+
+type Close = Box<dyn FnOnce() -> BoxFuture<'static, Result<(), Error>> + Send>;
+
+impl Link {
+    /// A connection that somebody else owns.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// A connection that a task carries; the task is aborted at the end.
+    #[must_use]
+    pub fn with_task(mut self, task: JoinHandle<()>) -> Self {
+        self.tasks.push(task);
+        self
+    }
+
+    /// A connection that ends gracefully by `close`.
+    #[must_use]
+    pub fn with_close<F>(mut self, close: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        self.close = Some(Box::new(|| Box::pin(close())));
+        self
+    }
+
+    /// Closes the connection gracefully.
+    ///
+    /// # Errors
+    /// Those of the graceful end; the connection is closed in any case.
+    pub async fn close(mut self) -> Result<(), Error> {
+        match self.close.take() {
+            Some(close) => close().await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("tasks", &self.tasks.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,157 @@
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use mgp_types::mcp::{
+    ListPromptsParams, ListResourceTemplatesParams, ListResourcesParams, ListToolsParams, Prompt, RequestBody,
+    Resource, ResourceTemplate, Tool, task,
+};
+use mgp_types::{Error, RpcService};
+
+use crate::Client;
+use crate::call::CallFuture;
+
+/// A list that comes in pages. For the methods of this crate only.
+pub trait Listing: RequestBody<Result: Send> + sealed::Sealed {
+    /// What is listed.
+    type Item;
+
+    #[doc(hidden)]
+    fn at(cursor: Option<String>) -> Self;
+
+    #[doc(hidden)]
+    fn split(page: Self::Result) -> (Vec<Self::Item>, Option<String>);
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! listings {
+    ($($params:ty: $items:ident of $item:ty;)+) => {$(
+        impl sealed::Sealed for $params {}
+
+        impl Listing for $params {
+            type Item = $item;
+
+            fn at(cursor: Option<String>) -> Self {
+                let mut params = Self::new();
+                params.cursor = cursor;
+                params
+            }
+
+            fn split(page: Self::Result) -> (Vec<$item>, Option<String>) {
+                (page.$items, page.next_cursor)
+            }
+        }
+    )+};
+}
+
+listings! {
+    ListToolsParams: tools of Tool;
+    ListResourcesParams: resources of Resource;
+    ListResourceTemplatesParams: resource_templates of ResourceTemplate;
+    ListPromptsParams: prompts of Prompt;
+    task::ListTasksParams: tasks of task::Task;
+}
+
+/// The items of a list, fetched page by page as they are taken; a [`Stream`].
+///
+/// It ends after the first error.
+#[must_use = "nothing is fetched unless items are taken"]
+pub struct Pages<S: RpcService, P: Listing> {
+    client: Client<S>,
+    fetching: Option<Pin<Box<CallFuture<S, P::Result>>>>,
+    items: VecDeque<P::Item>,
+    next: Next,
+    seen: Vec<String>,
+}
+
+/// What comes after the items at hand.
+enum Next {
+    Page(Option<String>),
+    End,
+}
+
+impl<S: RpcService, P: Listing> Pages<S, P> {
+    pub(crate) fn new(client: Client<S>) -> Self {
+        Self { client, fetching: None, items: VecDeque::new(), next: Next::Page(None), seen: Vec::new() }
+    }
+
+    /// The next item; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<P::Item, Error>> {
+        std::future::poll_fn(|cx| self.poll_item(cx)).await
+    }
+
+    /// All items.
+    ///
+    /// # Errors
+    /// A page cannot be fetched, or the server repeats a cursor and would go on for ever.
+    pub async fn all(mut self) -> Result<Vec<P::Item>, Error> {
+        let mut all = Vec::new();
+        while let Some(item) = self.next().await {
+            all.push(item?);
+        }
+        Ok(all)
+    }
+
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<P::Item, Error>>> {
+        loop {
+            if let Some(item) = self.items.pop_front() {
+                return Poll::Ready(Some(Ok(item)));
+            }
+            let fetching = match &mut self.fetching {
+                Some(fetching) => fetching,
+                None => match std::mem::replace(&mut self.next, Next::End) {
+                    Next::End => return Poll::Ready(None),
+                    Next::Page(cursor) => {
+                        let call = self.client.send(&P::at(cursor)).into_future();
+                        self.fetching.insert(Box::pin(call))
+                    }
+                },
+            };
+            let page = ready!(fetching.as_mut().poll(cx));
+            self.fetching = None;
+            match page.and_then(|page| self.take(page)) {
+                Ok(()) => {}
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
+        }
+    }
+
+    fn take(&mut self, page: P::Result) -> Result<(), Error> {
+        let (items, cursor) = P::split(page);
+        self.items = items.into();
+        // A cursor is opaque; an empty one is one, too.
+        if let Some(cursor) = cursor {
+            if self.seen.contains(&cursor) || self.seen.len() >= MAX_PAGES {
+                return Err(Error::misbehaved("the server's list does not end"));
+            }
+            self.seen.push(cursor.clone());
+            self.next = Next::Page(Some(cursor));
+        }
+        Ok(())
+    }
+}
+
+impl<S: RpcService, P: Listing<Item: Unpin>> Stream for Pages<S, P>
+where
+    S: Unpin,
+{
+    type Item = Result<P::Item, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_item(cx)
+    }
+}
+
+impl<S: RpcService, P: Listing> fmt::Debug for Pages<S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pages").field("at_hand", &self.items.len()).finish_non_exhaustive()
+    }
+}
+
+const MAX_PAGES: usize = 10_000;

@@ -1,0 +1,97 @@
+//! Who wants to know how far which call is.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::{Context, Waker};
+
+use mgp_types::mcp::ProgressParams;
+use mgp_types::{Id, Object};
+use parking_lot::Mutex;
+
+/// Leads progress notifications to the calls they belong to, by token.
+#[derive(Debug, Default)]
+pub(crate) struct ProgressRoutes {
+    slots: Mutex<HashMap<i64, Arc<Slot>>>,
+    next_token: AtomicI64,
+}
+
+/// The progress of one call that has not been told yet.
+#[derive(Debug, Default)]
+struct Slot(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Bounded: the oldest is dropped, for a newer one says more.
+    reports: VecDeque<ProgressParams>,
+    waker: Option<Waker>,
+}
+
+/// One call's place among the routes; it is given up with this value.
+#[derive(Debug)]
+pub(crate) struct ProgressWatch {
+    routes: Arc<ProgressRoutes>,
+    token: i64,
+    slot: Arc<Slot>,
+}
+
+impl ProgressRoutes {
+    /// A new token, and what comes under it.
+    pub(crate) fn watch(self: &Arc<Self>) -> ProgressWatch {
+        let token = self.next_token.fetch_add(1, Ordering::Relaxed);
+        let slot = Arc::<Slot>::default();
+        self.slots.lock().insert(token, slot.clone());
+        ProgressWatch { routes: self.clone(), token, slot }
+    }
+
+    /// Takes the params of a notification to its call. Whether there is one.
+    pub(crate) fn route(&self, params: &Object) -> bool {
+        let token = params.bytes("progressToken").and_then(Id::from_json);
+        let Some(Id::Number(token)) = token else { return false };
+        let Some(slot) = self.slots.lock().get(&token).cloned() else { return false };
+        if let Ok(report) = params.to() {
+            slot.push(report);
+        }
+        true
+    }
+}
+
+impl Slot {
+    fn push(&self, report: ProgressParams) {
+        let mut waiting = self.0.lock();
+        if waiting.reports.len() == MAX_UNTOLD {
+            waiting.reports.pop_front();
+        }
+        waiting.reports.push_back(report);
+        let waker = waiting.waker.take();
+        drop(waiting);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl ProgressWatch {
+    /// The token that the request carries.
+    pub(crate) fn token(&self) -> i64 {
+        self.token
+    }
+
+    /// The next report in order. The task is woken when another one comes.
+    pub(crate) fn next(&self, cx: &mut Context<'_>) -> Option<ProgressParams> {
+        let mut waiting = self.slot.0.lock();
+        let report = waiting.reports.pop_front();
+        if report.is_none() {
+            waiting.waker = Some(cx.waker().clone());
+        }
+        report
+    }
+}
+
+impl Drop for ProgressWatch {
+    fn drop(&mut self) {
+        self.routes.slots.lock().remove(&self.token);
+    }
+}
+
+const MAX_UNTOLD: usize = 64;

@@ -1,0 +1,65 @@
+use mgp_types::json::write_string;
+use mgp_types::mcp::{CallToolResult, ListToolsParams, Tool};
+use mgp_types::{Error, Method, Object, Request, Response, RpcService};
+use serde::Serialize;
+
+use crate::{Call, Client, Pages};
+
+impl<S: RpcService> Client<S> {
+    /// The tools, page by page.
+    pub fn tools(&self) -> Pages<S, ListToolsParams> {
+        Pages::new(self.clone())
+    }
+
+    /// All tools.
+    ///
+    /// # Errors
+    /// The server refuses, or the connection is lost.
+    pub async fn list_tools(&self) -> Result<Vec<Tool>, Error> {
+        self.tools().all().await
+    }
+
+    /// Calls a tool. The arguments are an object, or `()` for none.
+    ///
+    /// A tool that fails answers with a result, too: see [`CallToolResult::is_error`]. One that goes on as a
+    /// task is called by [`start_tool`](Self::start_tool).
+    pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Call<S, CallToolResult> {
+        self.call(tool_request(name, &arguments), read_result)
+    }
+}
+
+/// Writes the request at once: what is known to be JSON is not taken apart again.
+pub(crate) fn tool_request<T: Serialize>(name: &str, arguments: &T) -> Result<Request, Error> {
+    named_request(Method::TOOLS_CALL, name, arguments)
+}
+
+/// A request whose params are a name and arguments.
+pub(crate) fn named_request<T: Serialize>(method: Method, name: &str, arguments: &T) -> Result<Request, Error> {
+    let mut params = Vec::with_capacity(128);
+    params.extend_from_slice(br#"{"name":"#);
+    write_string(&mut params, name);
+    let without_arguments = params.len();
+    params.extend_from_slice(br#","arguments":"#);
+    let arguments_start = params.len();
+    serde_json::to_writer(&mut params, arguments).map_err(|error| not_an_object().with_source(error))?;
+    match params.get(arguments_start) {
+        Some(b'{') => {}
+        Some(b'n') => params.truncate(without_arguments),
+        _ => return Err(not_an_object()),
+    }
+    params.push(b'}');
+    let params = Object::parse(params).map_err(|error| not_an_object().with_source(error))?;
+    Ok(Request::call(method, params))
+}
+
+fn not_an_object() -> Error {
+    Error::invalid_params("the arguments are not a JSON object")
+}
+
+fn read_result(response: Response) -> Result<CallToolResult, Error> {
+    response.body().map_err(|error| {
+        let task = Object::from_raw(&response.result)
+            .is_ok_and(|result| result.contains("task") || result.contains("taskId"));
+        if task { Error::misbehaved("the tool goes on as a task, which was not asked for") } else { error }
+    })
+}

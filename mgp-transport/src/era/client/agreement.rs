@@ -1,0 +1,168 @@
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwapOption, Guard};
+use mgp_types::mcp::meta::key;
+use mgp_types::{Object, RawJson, Revision, Session, Severity};
+
+/// What was agreed with the server, as it stands now; empty until the handshake is done. Clones share it.
+#[derive(Clone, Default)]
+pub struct Agreement(Arc<ArcSwapOption<Agreed>>);
+
+/// The outcome of one handshake.
+#[derive(Clone)]
+pub(super) struct Agreed {
+    pub(super) session: Arc<Session>,
+    pub(super) instructions: Option<Arc<str>>,
+    /// What each request says about itself, in the era without sessions.
+    pub(super) stamp: Option<Stamp>,
+    /// Counts the handshakes, so that a lost session is opened again by one of those who notice.
+    pub(super) generation: u64,
+}
+
+/// The members of `_meta` that every stateless request carries.
+#[derive(Clone)]
+pub(super) struct Stamp {
+    members: Vec<(&'static str, RawJson)>,
+    /// The members as one object, for requests without metadata of their own.
+    whole: RawJson,
+}
+
+impl Agreement {
+    /// The session.
+    pub fn session(&self) -> Option<Arc<Session>> {
+        self.load().as_ref().map(|agreed| agreed.session.clone())
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Option<Revision> {
+        self.load().as_ref().map(|agreed| agreed.session.revision)
+    }
+
+    /// The server's name and version, for display only, if it told.
+    pub fn server_info(&self) -> Option<RawJson> {
+        self.load().as_ref().and_then(|agreed| agreed.session.peer.clone())
+    }
+
+    /// What the server can do.
+    pub fn capabilities(&self) -> Object {
+        self.load().as_ref().map(|agreed| agreed.session.capabilities.clone()).unwrap_or_default()
+    }
+
+    /// How to use the server, for a model.
+    pub fn instructions(&self) -> Option<Arc<str>> {
+        self.load().as_ref().and_then(|agreed| agreed.instructions.clone())
+    }
+
+    /// Asks for log messages with each request from now on, in the era without sessions; in the other this
+    /// is what `logging/setLevel` does, and nothing happens here.
+    pub fn set_log_level(&self, level: Option<Severity>) {
+        self.0.rcu(|agreed| {
+            let mut agreed = agreed.as_deref().cloned()?;
+            if let Some(stamp) = &mut agreed.stamp {
+                stamp.set_log_level(level);
+            }
+            Some(Arc::new(agreed))
+        });
+    }
+
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.load().as_ref().is_some_and(|agreed| agreed.stamp.is_some())
+    }
+
+    pub(super) fn load(&self) -> Guard<Option<Arc<Agreed>>> {
+        self.0.load()
+    }
+
+    pub(super) fn store(&self, agreed: Agreed) {
+        self.0.store(Some(Arc::new(agreed)));
+    }
+}
+
+impl fmt::Debug for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agreement").field("revision", &self.revision()).finish_non_exhaustive()
+    }
+}
+
+impl Stamp {
+    pub(super) fn new(revision: Revision, info: RawJson, capabilities: &Object) -> Self {
+        // A revision is written as it is: it holds nothing that JSON escapes.
+        let version = RawJson::from_value(revision.as_str()).unwrap_or_else(|_| RawJson::null());
+        let members = vec![
+            (key::PROTOCOL_VERSION, version),
+            (key::CLIENT_INFO, info),
+            (key::CLIENT_CAPABILITIES, capabilities.to_raw()),
+        ];
+        Self::of(members)
+    }
+
+    fn of(members: Vec<(&'static str, RawJson)>) -> Self {
+        let mut whole = Object::new();
+        for (name, value) in &members {
+            whole.set(name, value.clone());
+        }
+        Self { members, whole: whole.to_raw() }
+    }
+
+    fn set_log_level(&mut self, level: Option<Severity>) {
+        let mut members = std::mem::take(&mut self.members);
+        members.retain(|(name, _)| *name != key::LOG_LEVEL);
+        if let Some(level) = level.and_then(|level| RawJson::from_value(level.as_str()).ok()) {
+            members.push((key::LOG_LEVEL, level));
+        }
+        *self = Self::of(members);
+    }
+
+    /// Puts the members into the `_meta` of `params`.
+    pub(super) fn apply(&self, params: &mut Object) {
+        let own = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+        let meta = match own {
+            None => self.whole.clone(),
+            Some(mut meta) => {
+                for (name, value) in &self.members {
+                    // A single request may ask for other log messages than the rest.
+                    if *name != key::LOG_LEVEL || !meta.contains(name) {
+                        meta.set(name, value.clone());
+                    }
+                }
+                meta.to_raw()
+            }
+        };
+        params.set("_meta", meta);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp() -> Stamp {
+        Stamp::new(Revision::LATEST, RawJson::empty_object(), &Object::new())
+    }
+
+    #[test]
+    fn a_request_without_metadata_gets_the_prepared_one() {
+        let stamp = stamp();
+        let mut params = Object::parse(r#"{"a":1}"#).unwrap();
+        stamp.apply(&mut params);
+        assert_eq!(params.get("_meta"), Some(stamp.whole.clone()));
+    }
+
+    #[test]
+    fn metadata_of_the_caller_stays() {
+        let mut stamp = stamp();
+        stamp.set_log_level(Severity::named("info"));
+        let mut params = Object::parse(
+            r#"{"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"error",
+                "io.modelcontextprotocol/protocolVersion":"x"}}"#,
+        )
+        .unwrap();
+        stamp.apply(&mut params);
+        let meta = Object::from_raw(&params.get("_meta").unwrap()).unwrap();
+        assert_eq!(meta.bytes("progressToken").unwrap(), b"1");
+        assert_eq!(meta.text(key::LOG_LEVEL).unwrap(), "error");
+        assert_eq!(meta.text(key::PROTOCOL_VERSION).unwrap(), "2026-07-28");
+        assert_eq!(meta.bytes(key::CLIENT_INFO).unwrap(), b"{}");
+    }
+}

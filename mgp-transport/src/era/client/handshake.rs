@@ -1,0 +1,244 @@
+//! The handshake, in the order of the specification's decision table.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::{Negotiated, Offer};
+use mgp_types::{Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService};
+use mgp_types::{Session, code};
+
+use super::agreement::{Agreed, Stamp};
+use super::verdict::{Description, UnsupportedVersion, Verdict, judge, supported_versions, undescribed};
+use super::{ClientIdentity, Era, EraMode, EraOptions};
+
+/// One handshake over one wire.
+pub(super) struct Handshake<'a, W> {
+    pub(super) wire: W,
+    pub(super) identity: &'a ClientIdentity,
+    pub(super) options: &'a EraOptions,
+    pub(super) outbox: Outbox,
+    pub(super) generation: u64,
+}
+
+impl<W: RpcService> Handshake<'_, W> {
+    /// Finds out which era the server lives in, and opens a session where there are sessions.
+    pub(super) async fn run(mut self) -> Result<Agreed, Error> {
+        let modes = (self.identity.stateless_revision(), self.identity.session_revision());
+        let mode = match (self.options.mode, modes) {
+            (_, (None, None)) => return Err(Error::invalid_params("the client speaks no protocol version")),
+            (EraMode::Auto, (None, _)) => EraMode::Session,
+            (EraMode::Auto, (_, None)) => EraMode::Stateless,
+            (mode, _) => mode,
+        };
+        match mode {
+            EraMode::Session => self.open_session().await,
+            EraMode::Stateless => self.discover().await,
+            EraMode::Auto => self.find_out().await,
+        }
+    }
+
+    /// Opens a session again on a wire whose server has lost it, or finds out about the server again.
+    pub(super) async fn renew(mut self, era: Era) -> Result<Agreed, Error> {
+        match era {
+            Era::Session => self.open_session().await,
+            Era::Stateless => self.run().await,
+        }
+    }
+
+    async fn find_out(&mut self) -> Result<Agreed, Error> {
+        if self.recall() == Some(Era::Session) {
+            match self.open_session().await {
+                Err(error) if error.origin() != Origin::Connection => {
+                    tracing::debug!(%error, "the server is no longer what it was; asking again");
+                    self.forget();
+                }
+                outcome => return outcome,
+            }
+        }
+        if let Some(agreed) = self.probe().await? {
+            return Ok(agreed);
+        }
+        let error = match self.open_session().await {
+            Err(error) if error.code() == code::UNSUPPORTED_PROTOCOL_VERSION => error,
+            outcome => return outcome,
+        };
+        // It knows no sessions, so the probe was misunderstood or came too early.
+        self.probe().await?.ok_or(error)
+    }
+
+    /// Asks the server what it is; `None` if it is not of the era without sessions.
+    async fn probe(&mut self) -> Result<Option<Agreed>, Error> {
+        let Some(mut revision) = self.identity.stateless_revision() else { return Ok(None) };
+        for attempt in 0..2 {
+            let outcome = self.ask(revision).await;
+            if let Err(error) = &outcome {
+                tracing::debug!(%error, "the server refuses to say what it is");
+            }
+            match judge(outcome, self.identity, self.options.kind) {
+                Verdict::Stateless(description) => return self.stateless(description).map(Some),
+                Verdict::Retry(wanted) if attempt == 0 => revision = wanted,
+                Verdict::Retry(_) | Verdict::Session => return Ok(None),
+                Verdict::Fail(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Asks the server what it is, when it has to be of the era without sessions.
+    async fn discover(&mut self) -> Result<Agreed, Error> {
+        let Some(mut revision) = self.identity.stateless_revision() else {
+            return Err(Error::invalid_params("the client speaks no protocol version without sessions"));
+        };
+        let mut retried = false;
+        loop {
+            let outcome = self.ask(revision).await;
+            let error = outcome.as_ref().err().cloned();
+            match judge(outcome, self.identity, self.options.kind) {
+                Verdict::Stateless(description) => return self.stateless(description),
+                Verdict::Retry(wanted) if !retried => {
+                    revision = wanted;
+                    retried = true;
+                }
+                Verdict::Fail(error) => return Err(error),
+                Verdict::Retry(_) | Verdict::Session => {
+                    return match error {
+                        // Whether a server describes itself or not, it can serve requests that stand alone.
+                        Some(error) if error.code() == code::METHOD_NOT_FOUND => match undescribed(self.identity) {
+                            Some(description) => self.stateless(description),
+                            None => Err(error),
+                        },
+                        Some(error) => Err(error),
+                        None => Err(Error::misbehaved("the server does not serve requests without a session")),
+                    };
+                }
+            }
+        }
+    }
+
+    async fn ask(&mut self, revision: Revision) -> Result<Response, Error> {
+        let stamp = self.stamp(revision)?;
+        let mut request = Request::call(Method::DISCOVER, Params::new());
+        stamp.apply(&mut request.params);
+        request.context.session = Some(Arc::new(Session::new(revision)));
+        self.send(request).await
+    }
+
+    fn stamp(&self, revision: Revision) -> Result<Stamp, Error> {
+        let info = self.identity.info(revision)?;
+        Ok(Stamp::new(revision, info, &self.identity.capabilities(revision)))
+    }
+
+    fn stateless(&self, description: Description) -> Result<Agreed, Error> {
+        let stamp = self.stamp(description.revision)?;
+        self.agree(description, Some(stamp))
+    }
+
+    /// Opens a session. A server that names other versions is asked once more for one of those.
+    async fn open_session(&mut self) -> Result<Agreed, Error> {
+        let Some(newest) = self.identity.session_revision() else {
+            return Err(Error::invalid_params("the client speaks no protocol version with sessions"));
+        };
+        let result = match self.initialize(newest).await {
+            Ok(result) => result,
+            Err(error) => {
+                let Some(supported) = supported_versions(&error) else { return Err(error) };
+                let usable = self.identity.revisions().iter().copied().find(|revision| {
+                    !revision.is_stateless() && *revision != newest && supported.iter().any(|v| v == revision.as_str())
+                });
+                match usable {
+                    Some(revision) => self.initialize(revision).await?,
+                    None => return Err(error.with_source(UnsupportedVersion::new(supported, self.identity))),
+                }
+            }
+        };
+        let description = self.read_session(&result)?;
+        let agreed = self.agree(description, None)?;
+        let mut initialized = Request::notify(Method::INITIALIZED, Params::new());
+        initialized.context.session = Some(agreed.session.clone());
+        self.send(initialized).await?;
+        Ok(agreed)
+    }
+
+    async fn initialize(&mut self, revision: Revision) -> Result<Response, Error> {
+        let mut params = Params::new();
+        let version = RawJson::from_value(revision.as_str())
+            .map_err(|error| Error::internal("the version cannot be written").with_source(error))?;
+        params.set("protocolVersion", version);
+        params.set("capabilities", self.identity.capabilities(revision).to_raw());
+        params.set("clientInfo", self.identity.info(revision)?);
+        self.send(Request::call(Method::INITIALIZE, params)).await
+    }
+
+    fn read_session(&self, response: &Response) -> Result<Description, Error> {
+        let malformed = || Error::misbehaved("the answer to `initialize` is not one");
+        let result = Object::from_raw(&response.to_raw()).map_err(|_| malformed())?;
+        let version = result.text("protocolVersion").ok_or_else(malformed)?;
+        //= mcp 2024-11-05 lifecycle
+        //# If the client does not support the version in the server's response, it SHOULD disconnect.
+        let revision = match self.identity.speaks(&version) {
+            Some(revision) if !revision.is_stateless() => revision,
+            _ => return Err(UnsupportedVersion::new(vec![version.into_owned()], self.identity).into_error()),
+        };
+        let capabilities = match result.get("capabilities") {
+            Some(capabilities) => Object::from_raw(&capabilities.detached()).map_err(|_| malformed())?,
+            None => Object::new(),
+        };
+        Ok(Description {
+            revision,
+            info: result.get("serverInfo").map(|info| info.detached()),
+            capabilities,
+            instructions: result.text("instructions").map(Into::into),
+        })
+    }
+
+    fn agree(&self, description: Description, stamp: Option<Stamp>) -> Result<Agreed, Error> {
+        let Description { revision, info, capabilities, instructions } = description;
+        self.identity.check(&capabilities)?;
+        let mut session = Session::new(revision);
+        session.mgp = self.identity.offer().and_then(|ours| agree_on_mgp(ours, &capabilities));
+        session.peer = info;
+        session.capabilities = capabilities;
+        session.outbox = self.outbox.clone();
+        if let Some((memory, key)) = &self.options.memory {
+            memory.remember(key, if stamp.is_some() { Era::Stateless } else { Era::Session });
+        }
+        Ok(Agreed { session: Arc::new(session), instructions, stamp, generation: self.generation })
+    }
+
+    async fn send(&mut self, request: Request) -> Result<Response, Error> {
+        let wire = &mut self.wire;
+        let answer = async {
+            poll_fn(|cx| wire.poll_ready(cx)).await?;
+            wire.call(request).await
+        };
+        let timeout = self.options.handshake_timeout;
+        tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(silent(timeout)))
+    }
+
+    fn recall(&self) -> Option<Era> {
+        let (memory, key) = self.options.memory.as_ref()?;
+        memory.recall(key)
+    }
+
+    fn forget(&self) {
+        if let Some((memory, key)) = &self.options.memory {
+            memory.forget(key);
+        }
+    }
+}
+
+/// What both sides have of MGP. A malformed offer is none.
+fn agree_on_mgp(ours: &Offer, capabilities: &Object) -> Option<Negotiated> {
+    match Offer::read(capabilities) {
+        Ok(theirs) => Negotiated::agree(ours, &theirs?),
+        Err(error) => {
+            tracing::warn!(%error, "the server's offer of MGP is malformed");
+            None
+        }
+    }
+}
+
+fn silent(timeout: Duration) -> Error {
+    Error::timeout(format!("the server did not answer the handshake within {timeout:?}"))
+}

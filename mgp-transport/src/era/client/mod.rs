@@ -1,0 +1,23 @@
+//! The client's side of both eras: which one the server lives in, and what each request says in it.
+
+mod agreement;
+mod future;
+mod handshake;
+mod identity;
+mod inbound;
+mod memory;
+mod options;
+mod service;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::agreement::Agreement;
+pub use self::future::EraFuture;
+pub use self::identity::ClientIdentity;
+pub use self::inbound::{ClientInbound, InboundFuture};
+pub use self::memory::{Era, EraMemory};
+pub use self::options::{EraMode, EraOptions, WireKind};
+pub use self::service::ClientEra;
+pub use self::verdict::{ProbeEndedConnection, UnsupportedVersion};

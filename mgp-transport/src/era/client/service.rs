@@ -1,0 +1,201 @@
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+use mgp_types::{
+    BoxFuture, Error, Kind, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code,
+};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use super::agreement::Agreed;
+use super::future::Replay;
+use super::handshake::Handshake;
+use super::{Agreement, ClientIdentity, Era, EraFuture, EraOptions};
+
+/// Speaks to a server in the era the server lives in.
+///
+/// Sits right above the wire. Writes `context.session` of every request, and in the era without sessions
+/// what each request says about itself. A session that the server has lost is opened again, once and for
+/// all callers, and the call is sent again; the same goes for a server that has changed its versions.
+/// Allocates for the metadata only. Dropping a call drops it on the wire.
+pub struct ClientEra<W> {
+    wire: W,
+    shared: Arc<Shared<W>>,
+}
+
+/// What the clones of one [`ClientEra`] share.
+pub(super) struct Shared<W> {
+    /// The wire to make further ones from. Also what the session's outbox leads to.
+    port: Arc<WirePort<W>>,
+    pub(super) agreement: Agreement,
+    identity: ClientIdentity,
+    options: EraOptions,
+    /// Held while a handshake goes on, so that there is one at a time.
+    renewing: tokio::sync::Mutex<()>,
+}
+
+impl<W: RpcService> ClientEra<W> {
+    /// Finds out which era the server lives in, and opens a session where there are sessions.
+    ///
+    /// # Errors
+    /// The server does not answer in time, the two sides have no version in common
+    /// ([`UnsupportedVersion`](super::UnsupportedVersion)), the server lacks a capability the client needs,
+    /// the question ended the connection ([`ProbeEndedConnection`](super::ProbeEndedConnection)), or the
+    /// connection is lost. Nothing more is sent then, and the wire is to be dropped.
+    ///
+    /// # Cancel safety
+    /// The handshake cannot be resumed; a wire whose handshake was dropped is to be dropped too.
+    pub async fn negotiate(wire: W, identity: ClientIdentity, options: EraOptions) -> Result<Self, Error> {
+        let port = Arc::new(WirePort(Mutex::new(wire.clone())));
+        let outbox = outbox(&port);
+        let handshake =
+            Handshake { wire: wire.clone(), identity: &identity, options: &options, outbox, generation: 0 };
+        let agreed = handshake.run().await?;
+        tracing::info!(revision = %agreed.session.revision, "connected to the server");
+        let agreement = options.agreement.clone();
+        agreement.store(agreed);
+        let shared = Shared { port, agreement, identity, options, renewing: tokio::sync::Mutex::default() };
+        Ok(Self { wire, shared: Arc::new(shared) })
+    }
+
+    /// What was agreed with the server, as it stands now.
+    pub fn agreement(&self) -> &Agreement {
+        &self.shared.agreement
+    }
+
+    /// The wire.
+    pub fn get_ref(&self) -> &W {
+        &self.wire
+    }
+
+    /// The session.
+    pub fn session(&self) -> Option<Arc<mgp_types::Session>> {
+        self.agreement().session()
+    }
+}
+
+impl<W: RpcService> Shared<W> {
+    /// Whether another handshake may mend what `error` says.
+    pub(super) fn can_renew(&self, error: &Error, agreed: &Agreed) -> bool {
+        self.options.kind.session_lost(error)
+            || (agreed.stamp.is_some() && error.code() == code::UNSUPPORTED_PROTOCOL_VERSION)
+    }
+
+    /// Agrees with the server once more, unless somebody else did since `generation`.
+    pub(super) async fn renew(&self, generation: u64) -> Result<(), Error> {
+        let _alone = self.renewing.lock().await;
+        let era = match &*self.agreement.load() {
+            Some(agreed) if agreed.generation != generation => return Ok(()),
+            Some(agreed) if agreed.stamp.is_some() => Era::Stateless,
+            _ => Era::Session,
+        };
+        tracing::info!("agreeing with the server once more");
+        let handshake = Handshake {
+            wire: self.port.wire(),
+            identity: &self.identity,
+            options: &self.options,
+            outbox: outbox(&self.port),
+            generation: generation + 1,
+        };
+        self.agreement.store(handshake.renew(era).await?);
+        Ok(())
+    }
+
+    /// Sends a request once more, as it is now to be sent.
+    pub(super) async fn again(&self, mut request: Request) -> Result<Response, Error> {
+        prepare(&mut request, &self.agreement);
+        let mut wire = self.port.wire();
+        std::future::poll_fn(|cx| wire.poll_ready(cx)).await?;
+        wire.call(request).await
+    }
+}
+
+impl<W: RpcService> Service<Request> for ClientEra<W> {
+    type Response = Response;
+    type Error = Error;
+    type Future = EraFuture<W>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.wire.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let shared = &self.shared;
+        let guard = shared.agreement.load();
+        let replay = guard
+            .as_ref()
+            .filter(|agreed| {
+                // A byte stream cannot lose a session without ending.
+                let stateless = agreed.stamp.is_some();
+                request.kind == Kind::Call && (stateless || shared.options.kind.has_sessions())
+            })
+            .map(|agreed| Replay { shared: shared.clone(), request: request.clone(), agreed: (*agreed).clone() });
+        if let Some(agreed) = &*guard {
+            stamp(&mut request, agreed);
+        }
+        EraFuture::new(self.wire.call(request), replay)
+    }
+}
+
+fn prepare(request: &mut Request, agreement: &Agreement) {
+    if let Some(agreed) = &*agreement.load() {
+        stamp(request, agreed);
+    }
+}
+
+fn stamp(request: &mut Request, agreed: &Agreed) {
+    request.context.session = Some(agreed.session.clone());
+    if let Some(stamp) = &agreed.stamp {
+        stamp.apply(&mut request.params);
+    }
+}
+
+impl<W: Clone> Clone for ClientEra<W> {
+    fn clone(&self) -> Self {
+        Self { wire: self.wire.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<W> fmt::Debug for ClientEra<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientEra").field("agreement", &self.shared.agreement).finish_non_exhaustive()
+    }
+}
+
+/// A wire to make further ones from.
+struct WirePort<W>(Mutex<W>);
+
+impl<W: RpcService> WirePort<W> {
+    fn wire(&self) -> W {
+        self.0.lock().clone()
+    }
+}
+
+/// The session's way to the server. It does not keep the wire: the wire may keep the session.
+struct SessionPort<W>(Weak<WirePort<W>>);
+
+fn outbox<W: RpcService>(port: &Arc<WirePort<W>>) -> Outbox {
+    Outbox::new(Arc::new(SessionPort(Arc::downgrade(port))), StreamId::STANDALONE)
+}
+
+impl<W: RpcService> SessionPort<W> {
+    async fn send(wire: Option<W>, request: Request) -> Result<Response, Error> {
+        let Some(mut wire) = wire else { return Err(Error::disconnected("the client is closed")) };
+        std::future::poll_fn(|cx| wire.poll_ready(cx)).await?;
+        wire.call(request).await
+    }
+}
+
+impl<W: RpcService> OutboxPort for SessionPort<W> {
+    fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        notification.kind = Kind::Notify;
+        let wire = self.0.upgrade().map(|port| port.wire());
+        Box::pin(async { Self::send(wire, notification).await.map(drop) })
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        let wire = self.0.upgrade().map(|port| port.wire());
+        Box::pin(Self::send(wire, request))
+    }
+}

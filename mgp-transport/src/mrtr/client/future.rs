@@ -1,0 +1,93 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use memchr::memmem;
+use mgp_types::{BoxFuture, Error, Object, RawJson, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+
+use super::InputLoop;
+use super::rounds::answer_rounds;
+
+pin_project! {
+    /// The answer of [`InputLoop`].
+    pub struct InputFuture<W: RpcService, H> {
+        #[pin]
+        inner: W::Future,
+        watched: Option<Watched<W, H>>,
+        rounds: Option<BoxFuture<'static, Result<Response, Error>>>,
+    }
+}
+
+/// A call whose result has to be looked at.
+pub(super) struct Watched<W, H> {
+    /// What to send again; `None` for a method whose results cannot ask.
+    pub(super) request: Option<Request>,
+    pub(super) service: InputLoop<W, H>,
+}
+
+impl<W: RpcService, H> InputFuture<W, H> {
+    pub(super) fn new(inner: W::Future, watched: Option<Watched<W, H>>) -> Self {
+        Self { inner, watched, rounds: None }
+    }
+}
+
+impl<W: RpcService, H: RpcService> Future for InputFuture<W, H> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if this.rounds.is_none() {
+            let response = ready!(this.inner.poll(cx))?;
+            let Some(watched) = this.watched.take() else { return Poll::Ready(Ok(response)) };
+            let asked = match ResultKind::of(&response.result)? {
+                ResultKind::Final => return Poll::Ready(Ok(response)),
+                ResultKind::InputRequired(asked) => asked,
+            };
+            let Some(request) = watched.request else {
+                return Poll::Ready(Err(Error::misbehaved("the server asks for input where it may not")));
+            };
+            *this.rounds = Some(Box::pin(answer_rounds(watched.service, request, asked)));
+        }
+        match this.rounds {
+            Some(rounds) => rounds.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<W: RpcService, H> fmt::Debug for InputFuture<W, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InputFuture").field("asked", &self.rounds.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// What a result is, by its `resultType`.
+pub(super) enum ResultKind {
+    /// The result of the method, or a task in its place.
+    Final,
+    /// Questions.
+    InputRequired(Object),
+}
+
+impl ResultKind {
+    pub(super) fn of(result: &RawJson) -> Result<Self, Error> {
+        // Servers write it in front or not at all, so that this is nearly always enough.
+        let bytes = result.as_bytes();
+        if bytes.starts_with(COMPLETE) || memmem::find(bytes, br#""resultType""#).is_none() {
+            return Ok(Self::Final);
+        }
+        let object = Object::from_raw(result).map_err(|_| Error::misbehaved("the result is not an object"))?;
+        match object.text("resultType").as_deref() {
+            Some("complete" | "task") => Ok(Self::Final),
+            Some("input_required") => Ok(Self::InputRequired(object)),
+            None if !object.contains("resultType") => Ok(Self::Final),
+            //= mcp 2026-07-28
+            //# If the client does not recognise the value, it MUST treat the response as invalid.
+            _ => Err(Error::misbehaved("the result is of a type that was not agreed on")),
+        }
+    }
+}
+
+const COMPLETE: &[u8] = br#"{"resultType":"complete""#;

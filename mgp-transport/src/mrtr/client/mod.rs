@@ -1,0 +1,103 @@
+//! The client's side: answers what a result asks for, and sends the request again.
+
+mod future;
+mod rounds;
+
+#[cfg(test)]
+mod tests;
+
+use std::task::{Context, Poll};
+
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use tower_layer::Layer;
+use tower_service::Service;
+
+pub use self::future::InputFuture;
+use self::future::Watched;
+use crate::era::Agreement;
+
+/// Answers what the server asks for in its results, as if it had asked directly.
+///
+/// A result of `tools/call`, `prompts/get` or `resources/read` may ask for input instead of being one. Each
+/// question goes as a request into `inbound`, the same stack that answers a server's own requests, so the
+/// same gates see it; then the request is sent again with the answers. The questions of one result are
+/// asked at the same time.
+///
+/// Sits above the era and below whatever measures or retries a call as a whole. Reads and writes no slot of
+/// the request, puts the session on the questions. An ordinary result is not parsed and costs one search.
+/// Fails when the client cannot answer, when the server asks more often than [`MAX_ROUNDS`], or when the
+/// result is of a type that was not agreed on. Dropping a call drops the questions in work.
+#[derive(Debug, Clone)]
+pub struct InputLoop<W, H> {
+    inner: W,
+    inbound: H,
+    agreement: Agreement,
+}
+
+/// How often a server may ask before it answers.
+pub const MAX_ROUNDS: usize = 10;
+
+/// Builds [`InputLoop`]s.
+#[derive(Debug, Clone)]
+pub struct InputLoopLayer<H> {
+    inbound: H,
+    agreement: Agreement,
+}
+
+impl<H> InputLoopLayer<H> {
+    /// Lets `inbound` answer what is asked under `agreement`.
+    pub fn new(inbound: H, agreement: Agreement) -> Self {
+        Self { inbound, agreement }
+    }
+}
+
+impl<W, H: Clone> Layer<W> for InputLoopLayer<H> {
+    type Service = InputLoop<W, H>;
+
+    fn layer(&self, inner: W) -> InputLoop<W, H> {
+        InputLoop::new(inner, self.inbound.clone(), self.agreement.clone())
+    }
+}
+
+impl<W, H> InputLoop<W, H> {
+    /// Lets `inbound` answer what the server behind `inner` asks for under `agreement`.
+    pub fn new(inner: W, inbound: H, agreement: Agreement) -> Self {
+        Self { inner, inbound, agreement }
+    }
+
+    /// The service that carries the requests.
+    pub fn get_ref(&self) -> &W {
+        &self.inner
+    }
+
+    /// The service that carries the requests.
+    pub fn into_inner(self) -> W {
+        self.inner
+    }
+}
+
+impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
+    type Response = Response;
+    type Error = Error;
+    type Future = InputFuture<W, H>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if request.kind == Kind::Notify || !self.agreement.is_stateless() {
+            return InputFuture::new(self.inner.call(request), None);
+        }
+        let watched = Watched {
+            // Only these may ask; any other result that does so is not one of its method.
+            request: may_ask(&request.method).then(|| request.clone()),
+            service: self.clone(),
+        };
+        InputFuture::new(self.inner.call(request), Some(watched))
+    }
+}
+
+fn may_ask(method: &Method) -> bool {
+    *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
+}

@@ -1,0 +1,117 @@
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, RpcService, Session, code};
+
+use super::future::ResultKind;
+use super::{InputLoop, MAX_ROUNDS};
+
+/// Answers the questions and sends the request again, until there is a result.
+pub(super) async fn answer_rounds<W: RpcService, H: RpcService>(
+    mut service: InputLoop<W, H>,
+    original: Request,
+    mut asked: Object,
+) -> Result<Response, Error> {
+    for _ in 0..MAX_ROUNDS {
+        let mut request = original.clone();
+        let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
+        let state = asked.get("requestState").filter(|state| !state.is_null());
+        if questions.is_none() && state.is_none() {
+            return Err(Error::misbehaved("the server asks for input without saying which"));
+        }
+        // What the caller may have put there belongs to an earlier round.
+        request.params.remove("inputResponses");
+        request.params.remove("requestState");
+        if let Some(questions) = questions {
+            let session = service.agreement.session();
+            let answers = answer_all(service.inbound.clone(), session, &questions).await?;
+            request.params.set("inputResponses", answers.to_raw());
+        }
+        //= mcp 2026-07-28
+        //# the client MUST echo back the exact value of requestState; if absent, it MUST NOT include one
+        if let Some(state) = state {
+            request.params.set("requestState", state);
+        }
+        poll_fn(|cx| service.inner.poll_ready(cx)).await?;
+        let response = service.inner.call(request).await?;
+        match ResultKind::of(&response.result)? {
+            ResultKind::Final => return Ok(response),
+            ResultKind::InputRequired(next) => asked = next,
+        }
+    }
+    Err(Error::misbehaved(format!("the server asked for input more than {MAX_ROUNDS} times")))
+}
+
+/// Has all questions of one result answered at the same time.
+async fn answer_all<H: RpcService>(
+    inbound: H,
+    session: Option<Arc<Session>>,
+    questions: &RawJson,
+) -> Result<Object, Error> {
+    let malformed = || Error::misbehaved("the server's questions are malformed");
+    let questions = Object::from_raw(questions).map_err(|_| malformed())?;
+    let mut work = Vec::new();
+    for (key, question) in questions.iter() {
+        let question = Object::from_raw(&question).map_err(|_| malformed())?;
+        let method = Method::new(&question.text("method").ok_or_else(malformed)?);
+        if !is_question(&method) {
+            return Err(Error::misbehaved(format!("the server asks for `{method}`, which is not a question")));
+        }
+        let params = match question.get("params") {
+            Some(params) => Object::from_raw(&params).map_err(|_| malformed())?,
+            None => Object::new(),
+        };
+        let mut request = Request::call(method.clone(), params);
+        request.context.session.clone_from(&session);
+        let mut inbound = inbound.clone();
+        let answer = async move {
+            poll_fn(|cx| inbound.poll_ready(cx)).await?;
+            inbound.call(request).await
+        };
+        work.push((key.into_owned(), method, Box::pin(answer)));
+    }
+    let mut answers = Object::new();
+    for (key, answer) in all(work).await? {
+        answers.set(&key, answer.to_raw());
+    }
+    Ok(answers)
+}
+
+/// A question on its way, with its key and method.
+type Asking<F> = (String, Method, Pin<Box<F>>);
+
+/// Waits for all answers, or for the first failure.
+async fn all<F>(work: Vec<Asking<F>>) -> Result<Vec<(String, Response)>, Error>
+where
+    F: Future<Output = Result<Response, Error>>,
+{
+    let mut waiting: Vec<_> = work.into_iter().map(|asking| (Some(asking), None)).collect();
+    poll_fn(|cx| {
+        let mut done = true;
+        for (asking, answered) in &mut waiting {
+            let Some((_, method, answer)) = asking else { continue };
+            match answer.as_mut().poll(cx) {
+                Poll::Pending => done = false,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(cannot_answer(method, error))),
+                Poll::Ready(Ok(response)) => *answered = asking.take().map(|(key, ..)| (key, response)),
+            }
+        }
+        if done { Poll::Ready(Ok(())) } else { Poll::Pending }
+    })
+    .await?;
+    Ok(waiting.into_iter().filter_map(|(_, answered)| answered).collect())
+}
+
+fn cannot_answer(method: &Method, error: Error) -> Error {
+    if error.code() == code::METHOD_NOT_FOUND && error.origin() == Origin::Local {
+        return Error::misbehaved(format!("the server asks for `{method}`, which this client does not answer"))
+            .with_source(error);
+    }
+    error
+}
+
+fn is_question(method: &Method) -> bool {
+    *method == Method::ELICIT || *method == Method::CREATE_MESSAGE || *method == Method::ROOTS_LIST
+}

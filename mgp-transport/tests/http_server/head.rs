@@ -88,3 +88,20 @@ async fn other_paths_are_not_found() {
         assert_eq!(peer.refusal(at(path)).await.0, 404, "{path}");
     }
 }
+
+#[test]
+fn static_property_the_server_mounts_where_services_do() {
+    use http_body_util::Full;
+    use mgp_transport::http::{HttpBody, HttpServer};
+    use tower_service::Service;
+
+    fn mounts<S>(_: S)
+    where
+        S: Service<http::Request<Full<bytes::Bytes>>, Response = http::Response<HttpBody>, Future: Send>,
+        S: Clone + Send + Sync + 'static,
+    {
+    }
+    let server = HttpServer::new(crate::stack::accept(&crate::stack::world()));
+    mounts(server.clone());
+    mounts(server.routes());
+}

@@ -22,7 +22,7 @@ async fn start() -> Running {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let config = HttpConfig::default().shutdown_grace(std::time::Duration::from_millis(50));
+    let config = HttpConfig::default();
     let accept = accept(&world);
     let ended = tokio::spawn(serve_until(socket, accept, config, async {
         let _ = stopped.await;
@@ -63,7 +63,7 @@ async fn a_connection_serves_call_after_call() {
     running.ended.await.unwrap().unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn shutdown_waits_for_calls_and_ends_streams() {
     let mut running = start().await;
     running.stream.write_all(&raw(&Ask::modern("subscriptions/listen", "{}"))).await.unwrap();
@@ -84,4 +84,27 @@ async fn a_client_that_hangs_up_cancels_its_call_2026() {
     while running.world.dropped.load(std::sync::atomic::Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_connection_ends() {
+    for begun in [&b""[..], b"POST /mcp HTTP/1.1\r\nhost: local"] {
+        let mut running = start().await;
+        running.stream.write_all(begun).await.unwrap();
+        let start = tokio::time::Instant::now();
+        let mut rest = Vec::new();
+        let _ = running.stream.read_to_end(&mut rest).await;
+        assert!((30..=60).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_with_a_call_in_work_is_not_silent() {
+    let mut running = start().await;
+    running.stream.write_all(&raw(&Ask::tool("wait"))).await.unwrap();
+    let early =
+        tokio::time::timeout(std::time::Duration::from_mins(10), read_until(&mut running.stream, "done"));
+    assert!(early.await.is_err());
+    running.world.gate.add_permits(1);
+    read_until(&mut running.stream, r#""done":true}}"#).await;
 }

@@ -37,6 +37,13 @@ impl HttpBody {
     }
 }
 
+impl Default for HttpBody {
+    /// Nothing.
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
 impl Body for HttpBody {
     type Data = Bytes;
     type Error = Infallible;

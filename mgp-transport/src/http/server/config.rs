@@ -199,7 +199,8 @@ impl HttpConfig {
         self
     }
 
-    /// How long the head of a request may take to arrive in [`serve`](super::serve()). Default: 30 s.
+    /// How long a connection may be silent in [`serve`](super::serve()) between one answer and the head of
+    /// the next request; it ends after once to twice as long. Default: 30 s.
     pub fn header_timeout(mut self, timeout: Duration) -> Self {
         self.header_timeout = timeout;
         self

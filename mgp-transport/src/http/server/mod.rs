@@ -8,7 +8,7 @@
 //! | `call`, `calling`, `future`, `body` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
 //! | `session`, `session_id`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
-//! | `serve`, `routes` | a server on a socket |
+//! | `serve`, `connection`, `routes` | a server on a socket |
 
 mod ask;
 mod batch;
@@ -16,6 +16,7 @@ mod body;
 mod call;
 mod calling;
 mod config;
+mod connection;
 mod decide;
 mod envelope;
 mod future;
@@ -69,6 +70,36 @@ pub use self::stream::ResponseStream;
 /// [`serve`] a socket. What authenticates puts a [`Principal`](mgp_types::Principal) into the extensions of
 /// the HTTP request; sessions are bound to it. Handlers find the head of their HTTP request as
 /// [`http::request::Parts`] in the extensions of theirs.
+///
+/// ```
+/// use mgp_transport::http::{HttpBody, HttpServer};
+/// use mgp_types::{Error, Outbox, Request, Response};
+/// use tower_service::Service;
+///
+/// #[derive(Clone)]
+/// struct Silent;
+///
+/// impl Service<Request> for Silent {
+///     type Response = Response;
+///     type Error = Error;
+///     type Future = std::future::Ready<Result<Response, Error>>;
+///
+///     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
+///         std::task::Poll::Ready(Ok(()))
+///     }
+///
+///     fn call(&mut self, request: Request) -> Self::Future {
+///         std::future::ready(Err(Error::method_not_found(&request.method)))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let server = HttpServer::new(|_: Outbox| Silent);
+/// let request = http::Request::post("/").header("host", "evil.example").body(HttpBody::default()).unwrap();
+/// assert_eq!(server.handle(request).await.unwrap().status(), 403);
+/// # }
+/// ```
 pub struct HttpServer<A: Accept> {
     shared: Arc<Shared<A>>,
 }

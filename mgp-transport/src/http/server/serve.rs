@@ -1,19 +1,17 @@
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::HttpServer;
 use super::config::HttpConfig;
+use super::connection::{self, Watched};
 use super::routes::Routes;
 use crate::Accept;
 
@@ -48,6 +46,15 @@ impl From<TcpListener> for Listen {
 
 /// Serves MCP over HTTP/1.1: `/mcp` in both eras, and HTTP+SSE at `/sse` and `/message` beside it.
 ///
+/// ```no_run
+/// use mgp_transport::Accept;
+/// use mgp_transport::http::{HttpConfig, serve};
+///
+/// async fn run(accept: impl Accept) -> std::io::Result<()> {
+///     serve(8080, accept, HttpConfig::default()).await
+/// }
+/// ```
+///
 /// Runs until it is dropped, which ends every connection at once; see [`serve_until`] for a gentle end.
 ///
 /// # Errors
@@ -75,30 +82,53 @@ pub async fn serve_until<A: Accept>(
     };
     let config = config.reachable_at(socket.local_addr()?.ip());
     let routes = HttpServer::new(accept).with_config(config).routes();
-    let (stopping, stopped) = watch::channel(());
-    let mut connections = JoinSet::new();
-    accept_until(&socket, &routes, &mut connections, &stopped, stop).await;
-    drop((socket, stopped));
-    let _ = stopping.send(());
+    let mut connections = Connections::default();
+    accept_until(&socket, &routes, &mut connections, stop).await;
+    drop(socket);
     let grace = routes.server().config().shutdown_grace;
-    if !ended(&mut connections, grace).await {
-        routes.server().close_sessions();
-        ended(&mut connections, grace).await;
+    for watched in connections.watched.drain(..).filter_map(|watched| watched.upgrade()) {
+        watched.finish();
     }
-    connections.shutdown().await;
+    if !ended(&mut connections.tasks, grace).await {
+        routes.server().close_sessions();
+        ended(&mut connections.tasks, grace).await;
+    }
+    connections.tasks.shutdown().await;
     routes.server().close_sessions();
     Ok(())
+}
+
+#[derive(Default)]
+struct Connections {
+    tasks: JoinSet<()>,
+    watched: Vec<Weak<Watched>>,
+}
+
+impl Connections {
+    fn add(&mut self, watched: &Arc<Watched>) {
+        // Those that ended are forgotten now and then, however fast they come.
+        if self.watched.len() > 2 * self.tasks.len() + 64 {
+            self.watched.retain(|watched| watched.strong_count() > 0);
+        }
+        self.watched.push(Arc::downgrade(watched));
+    }
+
+    /// Drops the connections on which nothing happens.
+    fn look(&mut self) {
+        self.watched.retain(|watched| watched.upgrade().map(|watched| watched.look()).is_some());
+    }
 }
 
 async fn accept_until<A: Accept>(
     socket: &TcpListener,
     routes: &Routes<A>,
-    connections: &mut JoinSet<()>,
-    stopped: &watch::Receiver<()>,
+    connections: &mut Connections,
     stop: impl Future<Output = ()>,
 ) {
-    let permits =
-        Arc::new(Semaphore::new(routes.server().config().max_connections.min(Semaphore::MAX_PERMITS)));
+    let config = routes.server().config();
+    let permits = Arc::new(Semaphore::new(config.max_connections.min(Semaphore::MAX_PERMITS)));
+    let mut looks = interval(config.header_timeout.max(Duration::from_millis(1)));
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tokio::pin!(stop);
     loop {
         let next = async {
@@ -107,13 +137,19 @@ async fn accept_until<A: Accept>(
         };
         let (permit, accepted) = tokio::select! {
             () = &mut stop => return,
+            _ = looks.tick() => {
+                connections.look();
+                continue;
+            }
             next = next => next,
         };
-        while connections.try_join_next().is_some() {}
+        while connections.tasks.try_join_next().is_some() {}
         match accepted {
             Ok((stream, _)) => {
-                let connection = run(stream, routes.clone(), stopped.clone());
-                connections.spawn(async move {
+                let watched = Arc::new(Watched::default());
+                connections.add(&watched);
+                let connection = connection::run(stream, routes.clone(), watched);
+                connections.tasks.spawn(async move {
                     let _permit = permit;
                     connection.await;
                 });
@@ -124,32 +160,6 @@ async fn accept_until<A: Accept>(
                 sleep(Duration::from_millis(50)).await;
             }
         }
-    }
-}
-
-async fn run<A: Accept>(stream: TcpStream, routes: Routes<A>, mut stopped: watch::Receiver<()>) {
-    // Answers are written in one piece; waiting for more only delays them.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY not set");
-    }
-    let config = Arc::clone(routes.server().config());
-    let service = service_fn(move |request| routes.handle(request));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(config.header_timeout)
-        .max_buf_size(config.max_header_bytes)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let outcome = tokio::select! {
-        biased;
-        outcome = connection.as_mut() => outcome,
-        _ = stopped.changed() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = outcome {
-        tracing::debug!(%error, "connection ended");
     }
 }
 

@@ -118,6 +118,8 @@ impl<A: Accept> Peer<A> {
         assert_eq!(answer.status, StatusCode::OK);
         let session = answer.headers["mcp-session-id"].to_str().unwrap().to_owned();
         assert_eq!(answer.json().await["result"]["protocolVersion"], revision);
+        let ready = Ask::post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert_eq!(self.send(ready.with("mcp-session-id", &session)).await.status, StatusCode::ACCEPTED);
         session
     }
 }

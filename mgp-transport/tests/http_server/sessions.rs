@@ -244,7 +244,10 @@ async fn a_batch_belongs_to_2025_03_26() {
     assert_eq!((&answer[2]["id"], &answer[2]["error"]["code"]), (&json!(2), &json!(-32600)));
     assert_eq!((&answer[3]["id"], &answer[3]["error"]["code"]), (&json!(3), &json!(-32601)));
     assert_eq!(answer.as_array().unwrap().len(), 4);
-    assert_eq!(*peer.world.seen.lock(), ["server/discover", "tools/list", "notifications/x", "tools/none"]);
+    assert_eq!(
+        *peer.world.seen.lock(),
+        ["server/discover", "notifications/initialized", "tools/list", "notifications/x", "tools/none"]
+    );
     let silent =
         Ask::post(r#"[{"jsonrpc":"2.0","method":"notifications/x"}]"#).with("mcp-session-id", &session);
     assert_eq!(peer.send(silent).await.status, StatusCode::ACCEPTED);

@@ -50,6 +50,8 @@ async fn the_peer_is_asked_on_the_stream() {
     let (mut stream, endpoint) = connect(&peer).await;
     peer.send(to(&endpoint, &initialize("2024-11-05"))).await;
     stream.event().await;
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    peer.send(to(&endpoint, &Ask::post(ready))).await;
     peer.send(call(&endpoint, 2, "ask")).await;
     let question = stream.data().await;
     let reply = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"roots":[]}}}}"#, question["id"]);

@@ -79,8 +79,8 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
                     let read = ready!(body.poll_read(cx));
                     match (read, post.take()) {
                         (Ok(bytes), Some(Post { server, parts, target })) => match target {
-                            Target::Endpoint(marks) => server.post(parts, &marks, bytes),
-                            Target::Sse(session) => Step::Done(server.sse_message(session, &parts, bytes)),
+                            Target::Endpoint(marks) => server.post(parts, &marks, &bytes),
+                            Target::Sse(session) => Step::Done(server.sse_message(session, &parts, &bytes)),
                         },
                         (Err(unread), _) => Step::Done(Refusal::from(unread).into_response()),
                         (Ok(_), None) => return Poll::Pending,

@@ -41,10 +41,10 @@ impl<A: Accept> HttpServer<A> {
         &self,
         session: SessionId,
         parts: &Arc<Parts>,
-        body: Bytes,
+        body: &Bytes,
     ) -> Response<HttpBody> {
         let taken = self.sse_session(session, parts).and_then(|live| {
-            match frame::decode(&body, self.config().limits.json) {
+            match frame::decode(body, self.config().limits.json) {
                 Frame::Single(message) => take(&live, parts, message),
                 Frame::Batch(messages)
                     if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) =>

@@ -34,8 +34,8 @@ pub(super) enum Step {
 type Found<A> = Arc<Live<<A as Accept>::Service>>;
 
 impl<A: Accept> HttpServer<A> {
-    pub(super) fn post(&self, parts: Arc<Parts>, marks: &Marks, body: Bytes) -> Step {
-        let step = match frame::decode(&body, self.config().limits.json) {
+    pub(super) fn post(&self, parts: Arc<Parts>, marks: &Marks, body: &Bytes) -> Step {
+        let step = match frame::decode(body, self.config().limits.json) {
             Frame::Single(Ok(message)) => self.message(parts, marks, message),
             Frame::Single(Err(malformed)) => Err(refuse(malformed)),
             Frame::Batch(messages) => self.batch(&parts, marks, messages),

@@ -83,7 +83,8 @@ impl Changes {
         }
         let id = subscription_id(params);
         if *method == Method::ACKNOWLEDGED {
-            let honoured: Option<SubscriptionFilter> = params.get("notifications").and_then(|raw| raw.to().ok());
+            let honoured: Option<SubscriptionFilter> =
+                params.get("notifications").and_then(|raw| raw.to().ok());
             // Acknowledgements may come in another order than the subscriptions were opened in.
             let awaiting = |place: &&Arc<Place>| place.awaits(honoured.as_ref());
             if let Some(place) = places.iter().find(awaiting) {
@@ -148,7 +149,8 @@ impl Place {
 
     fn awaits(&self, honoured: Option<&SubscriptionFilter>) -> bool {
         let covers = honoured.is_none_or(|honoured| {
-            let uris = |filter: &SubscriptionFilter| filter.resource_subscriptions.clone().unwrap_or_default();
+            let uris =
+                |filter: &SubscriptionFilter| filter.resource_subscriptions.clone().unwrap_or_default();
             let (own, theirs) = (uris(&self.filter), uris(honoured));
             let flag = |own: Option<bool>, theirs: Option<bool>| theirs != Some(true) || own == Some(true);
             theirs.iter().all(|uri| own.contains(uri))

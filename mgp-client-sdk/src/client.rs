@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use mgp_transport::era::Agreement;
 use mgp_types::mcp::{Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
-use mgp_types::{Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session, Severity};
+use mgp_types::{
+    Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session, Severity,
+};
 use parking_lot::Mutex;
 
 use crate::cache::CacheStore;

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use mgp_types::mcp::{
-    ListPromptsParams, ListResourceTemplatesParams, ListResourcesParams, ListToolsParams, Prompt, RequestBody,
-    Resource, ResourceTemplate, Tool, task,
+    ListPromptsParams, ListResourceTemplatesParams, ListResourcesParams, ListToolsParams, Prompt,
+    RequestBody, Resource, ResourceTemplate, Tool, task,
 };
 use mgp_types::{Error, RpcService};
 

@@ -89,9 +89,9 @@ impl<S: RpcService> Subscription<S> {
             }
             self.place.poll_acknowledged(cx).map(Ok)
         });
-        tokio::time::timeout(timeout, acknowledged)
-            .await
-            .unwrap_or_else(|_| Err(Error::timeout("the server did not acknowledge the subscription in time")))
+        tokio::time::timeout(timeout, acknowledged).await.unwrap_or_else(|_| {
+            Err(Error::timeout("the server did not acknowledge the subscription in time"))
+        })
     }
 
     fn poll_change(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Change, Error>>> {
@@ -108,7 +108,9 @@ impl<S: RpcService> Subscription<S> {
         // What came before the end is still to be taken.
         match (self.place.next(cx), outcome) {
             (Some(change), _) => Poll::Ready(Some(Ok(change))),
-            (None, Err(error)) if error.origin() != mgp_types::Origin::Cancelled => Poll::Ready(Some(Err(error))),
+            (None, Err(error)) if error.origin() != mgp_types::Origin::Cancelled => {
+                Poll::Ready(Some(Err(error)))
+            }
             (None, _) => Poll::Ready(None),
         }
     }

@@ -47,7 +47,8 @@ impl<S: RpcService> Client<S> {
     pub async fn start_tool(&self, name: &str, arguments: impl Serialize) -> Result<Started<S>, Error> {
         let mut request = tool_request(name, &arguments)?;
         let session = self.session();
-        let runs_tasks = session.is_some_and(|session| session.peer_can(&["tasks", "requests", "tools", "call"]));
+        let runs_tasks =
+            session.is_some_and(|session| session.peer_can(&["tasks", "requests", "tools", "call"]));
         if runs_tasks && !self.is_stateless() {
             request.params.set("task", RawJson::empty_object());
         }
@@ -58,7 +59,8 @@ impl<S: RpcService> Client<S> {
     fn started(&self, response: &Response) -> Result<Started<S>, Error> {
         let result = Object::from_raw(&response.result)?;
         let task = |id: String, interval: Option<i64>| {
-            let interval = interval.and_then(|interval| u64::try_from(interval).ok()).map(Duration::from_millis);
+            let interval =
+                interval.and_then(|interval| u64::try_from(interval).ok()).map(Duration::from_millis);
             let poll_interval = interval.unwrap_or(POLL_INTERVAL).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL);
             Started::Task(Task { client: self.clone(), id, poll_interval })
         };
@@ -144,7 +146,8 @@ impl<S: RpcService> Task<S> {
             let task = self.details().await?;
             match task.status {
                 TaskStatus::Completed => {
-                    let result = task.result.ok_or_else(|| Error::misbehaved("a completed task has no result"))?;
+                    let result =
+                        task.result.ok_or_else(|| Error::misbehaved("a completed task has no result"))?;
                     return Response::new(result).body();
                 }
                 TaskStatus::Failed => return Err(failure(task.error.as_ref())),

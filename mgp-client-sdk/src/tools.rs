@@ -34,7 +34,11 @@ pub(crate) fn tool_request<T: Serialize>(name: &str, arguments: &T) -> Result<Re
 }
 
 /// A request whose params are a name and arguments.
-pub(crate) fn named_request<T: Serialize>(method: Method, name: &str, arguments: &T) -> Result<Request, Error> {
+pub(crate) fn named_request<T: Serialize>(
+    method: Method,
+    name: &str,
+    arguments: &T,
+) -> Result<Request, Error> {
     let mut params = Vec::with_capacity(128);
     params.extend_from_slice(br#"{"name":"#);
     write_string(&mut params, name);

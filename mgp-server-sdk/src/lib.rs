@@ -21,9 +21,9 @@ mod strings;
 mod task;
 mod tool;
 
+pub use mgp_transport::era::VersionMismatch;
 #[cfg(feature = "http")]
 pub use mgp_transport::http::{HttpConfig, Listen};
-pub use mgp_transport::era::VersionMismatch;
 pub use mgp_transport::mrtr::SealingKey;
 pub use mgp_types::{self as types, mcp};
 pub use schemars;

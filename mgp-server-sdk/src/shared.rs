@@ -124,7 +124,8 @@ impl Shared {
             extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
         }
         capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
-        capabilities.experimental = Some(self.about.experimental.clone()).filter(|members| !members.is_empty());
+        capabilities.experimental =
+            Some(self.about.experimental.clone()).filter(|members| !members.is_empty());
         capabilities.for_revision(revision)
     }
 }

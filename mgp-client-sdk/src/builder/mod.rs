@@ -12,8 +12,8 @@ use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Object, RawJson, Revision};
 use tower_layer::{Identity, Stack};
 
-pub(crate) use self::prepared::{Prepared, Way};
 pub use self::prepared::{ClientAccept, Core};
+pub(crate) use self::prepared::{Prepared, Way};
 use crate::client::DEFAULT_TIMEOUTS;
 use crate::handlers::{Registry, Roots};
 

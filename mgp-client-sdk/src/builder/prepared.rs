@@ -97,7 +97,12 @@ impl<L, I> ClientBuilder<L, I> {
 
 impl<L, I, H: RpcService> Prepared<L, I, H> {
     /// Agrees with the server behind `wire` and puts the layers around it.
-    pub(crate) async fn client<W>(&self, wire: W, link: Link, way: Way<'_>) -> Result<Client<L::Service>, Error>
+    pub(crate) async fn client<W>(
+        &self,
+        wire: W,
+        link: Link,
+        way: Way<'_>,
+    ) -> Result<Client<L::Service>, Error>
     where
         W: RpcService,
         L: Layer<Core<W, H>>,

@@ -78,9 +78,9 @@ impl CacheStore {
         let stale: &dyn Fn(&Key) -> bool = match method.as_str() {
             "notifications/tools/list_changed" => &|key| key.method == Method::TOOLS_LIST,
             "notifications/prompts/list_changed" => &|key| key.method == Method::PROMPTS_LIST,
-            "notifications/resources/list_changed" => &|key| {
-                key.method == Method::RESOURCES_LIST || key.method == Method::RESOURCES_TEMPLATES_LIST
-            },
+            "notifications/resources/list_changed" => {
+                &|key| key.method == Method::RESOURCES_LIST || key.method == Method::RESOURCES_TEMPLATES_LIST
+            }
             "notifications/resources/updated" => {
                 let uri = params.text("uri").unwrap_or_default();
                 // What changed may be a part of what was read.
@@ -140,7 +140,8 @@ impl Kept {
 
     /// Makes room for one more entry; what would end first goes first.
     fn make_room(&mut self, size: usize) {
-        while self.entries.len() >= MAX_ENTRIES || (self.bytes + size > MAX_BYTES && !self.entries.is_empty()) {
+        while self.entries.len() >= MAX_ENTRIES || (self.bytes + size > MAX_BYTES && !self.entries.is_empty())
+        {
             let first = self.entries.iter().min_by_key(|(_, entry)| entry.until).map(|(key, _)| key.clone());
             let Some(first) = first else { return };
             self.remove(&first);

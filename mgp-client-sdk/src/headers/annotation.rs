@@ -43,7 +43,12 @@ pub(super) fn read(schema: &RawJson) -> Result<Vec<Mirrored>, Wrong> {
     Ok(found)
 }
 
-fn walk(schema: &Object, path: &mut Vec<String>, reachable: bool, found: &mut Vec<Mirrored>) -> Result<(), Wrong> {
+fn walk(
+    schema: &Object,
+    path: &mut Vec<String>,
+    reachable: bool,
+    found: &mut Vec<Mirrored>,
+) -> Result<(), Wrong> {
     if path.len() > MAX_DEPTH {
         return Err(Wrong::Place);
     }

@@ -71,7 +71,9 @@ async fn list_and_retry<S: RpcService>(
             params.set("cursor", cursor);
         }
         poll_fn(|cx| inner.poll_ready(cx)).await?;
-        let Ok(page) = inner.call(Request::call(Method::TOOLS_LIST, params)).await else { return Err(refusal) };
+        let Ok(page) = inner.call(Request::call(Method::TOOLS_LIST, params)).await else {
+            return Err(refusal);
+        };
         let page = plans.learn(page);
         cursor = Object::from_raw(&page.result).ok().and_then(|page| page.get("nextCursor"));
         if cursor.is_none() {

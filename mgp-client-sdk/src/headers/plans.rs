@@ -45,7 +45,9 @@ impl Plans {
     /// Learns from a page of tools, and takes out the tools that are annotated wrongly.
     pub(super) fn learn(&self, response: Response) -> Response {
         let Ok(mut result) = Object::from_raw(&response.result) else { return response };
-        let Some(Ok(tools)) = result.get("tools").map(|tools| tools.to::<Vec<RawJson>>()) else { return response };
+        let Some(Ok(tools)) = result.get("tools").map(|tools| tools.to::<Vec<RawJson>>()) else {
+            return response;
+        };
         let mut known = self.0.tools.write();
         let mut kept = Vec::with_capacity(tools.len());
         let all = tools.len();

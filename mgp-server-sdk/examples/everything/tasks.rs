@@ -32,7 +32,8 @@ pub(crate) fn add(server: Server) -> Server {
             multi_input,
         )
         .tool(
-            Tool::new("test_tool_with_task", "Asks for a name, then goes on as a task.").task(TaskMode::Manual),
+            Tool::new("test_tool_with_task", "Asks for a name, then goes on as a task.")
+                .task(TaskMode::Manual),
             question_then_task,
         )
 }

@@ -32,7 +32,12 @@ impl Listeners {
         sessions.retain(|_, listening| listening.session.strong_count() > 0);
         sessions.entry(address(session)).or_insert_with(|| Listening {
             session: Arc::downgrade(session),
-            mailbox: Arc::new(Mailbox::new(Wanted { tools: true, prompts: true, resources: true, ..Wanted::default() })),
+            mailbox: Arc::new(Mailbox::new(Wanted {
+                tools: true,
+                prompts: true,
+                resources: true,
+                ..Wanted::default()
+            })),
             runtime: Handle::try_current().ok(),
         });
     }

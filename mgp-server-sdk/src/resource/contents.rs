@@ -27,7 +27,11 @@ pub trait IntoContents: Sized {
     ///
     /// # Errors
     /// The read is answered with a JSON-RPC error.
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error>;
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error>;
 }
 
 macro_rules! texts {
@@ -54,7 +58,11 @@ texts!(String &'static str Cow<'static, str>);
 blobs!(Vec<u8> Bytes &'static [u8]);
 
 impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error> {
         one(ResourceContents::blob(uri, base64::encode(self.0)), media_type)
     }
 }
@@ -72,18 +80,29 @@ impl IntoContents for Vec<ResourceContents> {
 }
 
 impl<T: IntoContents> IntoContents for Option<T> {
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error> {
         self.map_or(Ok(None), |contents| contents.into_contents(uri, media_type))
     }
 }
 
 impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error> {
         self.map_err(|error| error.into().into_error())?.into_contents(uri, media_type)
     }
 }
 
-fn one(mut contents: ResourceContents, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+fn one(
+    mut contents: ResourceContents,
+    media_type: Option<&str>,
+) -> Result<Option<Vec<ResourceContents>>, Error> {
     contents.mime_type = media_type.map(Into::into);
     Ok(Some(vec![contents]))
 }

@@ -32,9 +32,7 @@ fn field(schema: &Value, definitions: Option<&Map<String, Value>>) -> Option<Val
     let target = match (members.remove("$ref"), members.remove("anyOf")) {
         (Some(reference), None) => Some(reference),
         // An optional choice is either of the two.
-        (None, Some(Value::Array(either))) => {
-            either.iter().find_map(|one| one.get("$ref").cloned())
-        }
+        (None, Some(Value::Array(either))) => either.iter().find_map(|one| one.get("$ref").cloned()),
         (None, None) => None,
         _ => return None,
     };

@@ -99,15 +99,16 @@ impl Owner {
 }
 
 impl Task {
-    pub(super) fn new(id: Arc<str>, number: u64, owner: Owner, ttl: Duration, poll_interval: Duration) -> Self {
+    pub(super) fn new(
+        id: Arc<str>,
+        number: u64,
+        owner: Owner,
+        ttl: Duration,
+        poll_interval: Duration,
+    ) -> Self {
         let now = SystemTime::now();
-        let state = State {
-            message: None,
-            updated_at: now,
-            outcome: None,
-            questions: Vec::new(),
-            keys: Vec::new(),
-        };
+        let state =
+            State { message: None, updated_at: now, outcome: None, questions: Vec::new(), keys: Vec::new() };
         Self {
             id,
             number,
@@ -176,7 +177,12 @@ impl Task {
     }
 
     /// Notes a question, under `key` or one like it if that was used before.
-    pub(super) fn ask(&self, key: &str, method: Method, params: Object) -> oneshot::Receiver<Result<RawJson, Error>> {
+    pub(super) fn ask(
+        &self,
+        key: &str,
+        method: Method,
+        params: Object,
+    ) -> oneshot::Receiver<Result<RawJson, Error>> {
         let (answer, answered) = oneshot::channel();
         let mut state = self.state.lock();
         if state.outcome.is_none() {

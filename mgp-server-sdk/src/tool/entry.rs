@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use mgp_types::mcp::{self, TaskSupport, ToolExecution};
-use mgp_types::{Params, RawJson};
 #[cfg(feature = "http")]
 use mgp_types::{Error, Request};
+use mgp_types::{Params, RawJson};
 use serde_json::Value;
 
 use super::arguments::{self, ArgumentFault};
@@ -30,7 +30,12 @@ pub(crate) struct ToolEntry {
 impl ToolEntry {
     pub(crate) fn new<H: ToolHandler<M>, M: 'static>(tool: Tool, handler: H) -> Result<Self, Fault> {
         let signature = H::signature();
-        Self::build(tool, erase(handler), signature.arguments, signature.output.map(schemars::Schema::to_value))
+        Self::build(
+            tool,
+            erase(handler),
+            signature.arguments,
+            signature.output.map(schemars::Schema::to_value),
+        )
     }
 
     fn build(
@@ -56,7 +61,8 @@ impl ToolEntry {
         }
         #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has headers"))]
         let headers = HeaderParams::of(&schema).map_err(fault)?;
-        let is_checked = !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
+        let is_checked =
+            !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
         let validator = if is_checked { None } else { Validator::compile(&input_schema).map_err(fault)? };
         wire.input_schema = input_schema;
@@ -64,7 +70,13 @@ impl ToolEntry {
             wire.output_schema = output.as_ref().map(to_raw);
         }
         wire.execution = support(mode);
-        Ok(Self { name: wire.name.as_str().into(), wire, handler, inline, mode, validator,
+        Ok(Self {
+            name: wire.name.as_str().into(),
+            wire,
+            handler,
+            inline,
+            mode,
+            validator,
             #[cfg(feature = "http")]
             headers,
         })

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
-use mgp_types::{Error, RawJson, Response, Revision};
+use mgp_types::{Error, RawJson, Response, Revision, json};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
@@ -15,7 +15,10 @@ pub struct ToolResult(Form);
 #[derive(Debug)]
 enum Form {
     /// The usual case, written without building a result first.
-    Text { text: Cow<'static, str>, is_error: bool },
+    Text {
+        text: Cow<'static, str>,
+        is_error: bool,
+    },
     Full(Box<CallToolResult>),
     /// A result as bytes, like that of a task just created.
     Written(Box<Response>),
@@ -79,7 +82,7 @@ impl ToolResult {
     /// The result as `revision` writes it.
     pub(crate) fn into_response(self, revision: Revision) -> Result<Response, Error> {
         match self.0 {
-            Form::Text { text, is_error } => write_text(&text, is_error),
+            Form::Text { text, is_error } => Ok(write_text(&text, is_error)),
             Form::Full(mut result) => {
                 result.fit(revision);
                 // The era says how to read a result; this is a complete one.
@@ -99,26 +102,19 @@ impl From<CallToolResult> for ToolResult {
     }
 }
 
-fn write_text(text: &str, is_error: bool) -> Result<Response, Error> {
-    let content = [Text { r#type: "text", text }];
-    written(&TextResult { content, is_error }).map(Response::plain)
+/// Writes the result by hand: it is what most calls of most tools return.
+fn write_text(text: &str, is_error: bool) -> Response {
+    const HEAD: &[u8] = br#"{"content":[{"type":"text","text":"#;
+    let tail: &[u8] = if is_error { br#"}],"isError":true}"# } else { b"}]}" };
+    let mut out = Vec::with_capacity(HEAD.len() + text.len() + text.len() / 8 + 24);
+    out.extend_from_slice(HEAD);
+    json::write_string(&mut out, text);
+    out.extend_from_slice(tail);
+    Response::plain(RawJson::from_written(out))
 }
 
 fn written<T: Serialize>(result: &T) -> Result<RawJson, Error> {
     RawJson::from_value(result).map_err(|error| Error::internal("the result is not JSON").with_source(error))
-}
-
-#[derive(Serialize)]
-struct TextResult<'a> {
-    content: [Text<'a>; 1],
-    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
-    is_error: bool,
-}
-
-#[derive(Serialize)]
-struct Text<'a> {
-    r#type: &'static str,
-    text: &'a str,
 }
 
 impl IntoToolResult for ToolResult {

@@ -42,6 +42,15 @@ impl RawJson {
         serde_json::to_vec(value).map(Self::from_valid)
     }
 
+    /// Takes bytes that the caller wrote as one JSON value, member by member.
+    ///
+    /// For results written on the hot path; anything that came from elsewhere is [parsed](Self::parse).
+    /// Debug builds check the bytes.
+    pub fn from_written(bytes: Vec<u8>) -> Self {
+        debug_assert!(scan::value(&bytes, Limits::default()).is_ok(), "what was written is not JSON");
+        Self(bytes.into())
+    }
+
     /// Takes bytes that the caller has scanned or written as JSON.
     pub(crate) fn from_valid(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())

@@ -81,6 +81,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The byte at the current place.
+    #[inline]
     pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -196,6 +197,7 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
+    #[inline]
     pub(crate) fn skip_space(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.at += 1;
@@ -333,13 +335,14 @@ impl<'a> Scanner<'a> {
         }
         let fingerprint = fingerprint(&text);
         let known = &self.names[object.names_from..];
-        let same = |other: &Name| other.fingerprint == fingerprint && self.name(&other.key) == text;
-        if known.iter().any(same) {
-            return Err(duplicate);
+        for other in known {
+            if other.fingerprint == fingerprint && self.name(&other.key) == text {
+                return Err(duplicate);
+            }
         }
-        // Comparing each with each is fastest for the few members an object has, and quadratic for the
-        // thousands a hostile one may have.
         if known.len() == FEW {
+            // Comparing each with each is fastest for the few members an object has, and quadratic for the
+            // thousands a hostile one may have.
             object.many = Some(known.iter().map(|name| self.name(&name.key)).chain([text]).collect());
             self.names.truncate(object.names_from);
         } else {

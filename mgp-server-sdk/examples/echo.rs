@@ -39,7 +39,9 @@ fn server() -> Server {
     let mut server = Server::new("echo", env!("CARGO_PKG_VERSION"))
         .tool(Tool::new("echo", "Returns the text it was given."), async |Echo { text }: Echo| text)
         .tool(Tool::new("add", "Adds two integers."), async |Add { a, b }: Add| a + b)
-        .tool(Tool::new("blob", "Returns a text of the given size."), async |Blob { bytes }: Blob| "x".repeat(bytes));
+        .tool(Tool::new("blob", "Returns a text of the given size."), async |Blob { bytes }: Blob| {
+            "x".repeat(bytes)
+        });
     let own: usize = std::env::var("OWN_TOOLS").ok().and_then(|number| number.parse().ok()).unwrap_or(0);
     for number in 0..own {
         let description = format!(

@@ -28,15 +28,8 @@ fn server() -> Server {
         .title("Everything")
         .description("Serves every feature of MCP, to test clients with.")
         .instructions("The names of the tools, prompts and resources say what each is there to test.");
-    let parts = [
-        content::add,
-        progress::add,
-        ask::add,
-        rounds::add,
-        tasks::add,
-        prompts::add,
-        resources::add,
-    ];
+    let parts =
+        [content::add, progress::add, ask::add, rounds::add, tasks::add, prompts::add, resources::add];
     parts.into_iter().fold(server, |server, add| add(server))
 }
 

@@ -2,8 +2,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use mgp_transport::Accept;
-use mgp_transport::mrtr::Mrtr;
 use mgp_transport::era::{ServerEra, ServerIdentity};
+use mgp_transport::mrtr::Mrtr;
 use mgp_types::{Outbox, RpcService};
 
 use crate::Router;

@@ -134,7 +134,12 @@ impl Completers {
         self.0.is_empty()
     }
 
-    pub(crate) fn insert<H: CompletionHandler<M>, M: 'static>(&mut self, owner: Owner, argument: &str, handler: H) {
+    pub(crate) fn insert<H: CompletionHandler<M>, M: 'static>(
+        &mut self,
+        owner: Owner,
+        argument: &str,
+        handler: H,
+    ) {
         self.0.insert((owner, argument.into()), Arc::new(Erased(handler, PhantomData)));
     }
 
@@ -156,7 +161,8 @@ pub(crate) fn complete(
             Owner::Prompt(prompt.name.as_str().into())
         }
         Reference::Resource(template) => {
-            let known = catalog.templates.get(&template.uri).is_some() || catalog.resources.get(&template.uri).is_some();
+            let known = catalog.templates.get(&template.uri).is_some()
+                || catalog.resources.get(&template.uri).is_some();
             known.then_some(()).ok_or_else(|| Error::invalid_params("unknown resource template"))?;
             Owner::Template(template.uri.as_str().into())
         }
@@ -178,7 +184,8 @@ pub(crate) fn complete(
 /// At most as many values as the specification allows.
 fn bounded(mut completion: Completion) -> Completion {
     if completion.values.len() > MAX_VALUES {
-        completion.total.get_or_insert(i64::try_from(completion.values.len()).unwrap_or(i64::MAX));
+        let all = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
+        completion.total.get_or_insert(all);
         completion.has_more = Some(true);
         completion.values.truncate(MAX_VALUES);
     }

@@ -45,7 +45,9 @@ impl ServerHandle {
 
     /// Takes a tool away. Whether there was one.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(&Change::Tools, |shared| shared.change(|catalog| Arc::make_mut(&mut catalog.tools).remove(name)))
+        self.remove(&Change::Tools, |shared| {
+            shared.change(|catalog| Arc::make_mut(&mut catalog.tools).remove(name))
+        })
     }
 
     /// Adds a prompt, or puts it in the place of the one with its name.

@@ -328,12 +328,20 @@ fn dangling(catalog: &Catalog) -> Vec<Fault> {
     let missing = catalog.completers.owners().filter_map(|(owner, argument)| match owner {
         Owner::Prompt(name) => {
             let known = catalog.prompts.get(name).is_some_and(|prompt| prompt.has_argument(argument));
-            (!known).then(|| Fault::new(format!("prompt `{name}`"), format!("there is no argument `{argument}` to complete")))
+            (!known).then(|| {
+                Fault::new(
+                    format!("prompt `{name}`"),
+                    format!("there is no argument `{argument}` to complete"),
+                )
+            })
         }
         Owner::Template(text) => {
             let known = catalog.templates.get(text).is_some_and(|template| template.has_variable(argument));
             (!known).then(|| {
-                Fault::new(format!("resource template `{text}`"), format!("there is no variable `{argument}` to complete"))
+                Fault::new(
+                    format!("resource template `{text}`"),
+                    format!("there is no variable `{argument}` to complete"),
+                )
             })
         }
     });

@@ -39,6 +39,7 @@ pub(crate) struct About {
 
 /// Which parts of MCP a server offers.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each part is offered or not")]
 pub(crate) struct Offered {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
@@ -124,7 +125,8 @@ impl Shared {
             extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
         }
         capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
-        capabilities.experimental = Some(self.about.experimental.clone()).filter(|members| !members.is_empty());
+        capabilities.experimental =
+            Some(self.about.experimental.clone()).filter(|members| !members.is_empty());
         capabilities.for_revision(revision)
     }
 }

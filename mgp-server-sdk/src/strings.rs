@@ -35,7 +35,7 @@ impl de::Error for Fault {
 #[derive(Clone, Copy)]
 struct Text<'a>(&'a str);
 
-impl<'de> IntoDeserializer<'de, Fault> for Text<'_> {
+impl IntoDeserializer<'_, Fault> for Text<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -77,7 +77,11 @@ impl<'de> Deserializer<'de> for Text<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
         visitor.visit_newtype_struct(self)
     }
 

@@ -9,7 +9,10 @@ use mgp_server_sdk::{Cx, Elicited, Server, Tool, ToolError};
 pub(crate) fn add(server: Server) -> Server {
     server
         .tool(Tool::new("test_sampling", "Asks the client's model."), sampling)
-        .tool(Tool::new("test_missing_capability", "Asks the client's model, which not every client has."), missing)
+        .tool(
+            Tool::new("test_missing_capability", "Asks the client's model, which not every client has."),
+            missing,
+        )
         .tool(Tool::new("test_elicitation", "Asks the user for a name and an address."), elicitation)
         .tool(Tool::new("test_streaming_elicitation", "Asks the user for a name."), streaming_elicitation)
         .tool(
@@ -118,4 +121,3 @@ fn choices() -> FormSchema {
 fn fields<const N: usize>(fields: [(&str, PrimitiveSchema); N]) -> FormSchema {
     FormSchema::new(fields.into_iter().collect::<Map<_>>())
 }
-

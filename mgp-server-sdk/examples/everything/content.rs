@@ -1,8 +1,6 @@
 //! What tools return, and what they take.
 
-use mgp_server_sdk::mcp::{
-    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents,
-};
+use mgp_server_sdk::mcp::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents};
 use mgp_server_sdk::types::RawJson;
 use mgp_server_sdk::{Server, Tool, ToolError};
 
@@ -20,26 +18,32 @@ pub(crate) fn add(server: Server) -> Server {
             async || "This is a simple text response for testing.",
         )
         .tool(Tool::new("test_image_content", "Returns an image."), async || image())
-        .tool(
-            Tool::new("test_audio_content", "Returns a sound."),
-            async || ContentBlock::from(AudioContent::new(WAV, "audio/wav")),
-        )
+        .tool(Tool::new("test_audio_content", "Returns a sound."), async || {
+            ContentBlock::from(AudioContent::new(WAV, "audio/wav"))
+        })
         .tool(Tool::new("test_embedded_resource", "Returns a resource."), async || {
             embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")
         })
-        .tool(Tool::new("test_multiple_content_types", "Returns a text, an image and a resource."), async || {
-            let resource = embedded(
-                "test://mixed-content-resource",
-                "application/json",
-                r#"{"test":"data","value":123}"#,
-            );
-            [ContentBlock::text("Multiple content types test:"), image(), resource]
-        })
+        .tool(
+            Tool::new("test_multiple_content_types", "Returns a text, an image and a resource."),
+            async || {
+                let resource = embedded(
+                    "test://mixed-content-resource",
+                    "application/json",
+                    r#"{"test":"data","value":123}"#,
+                );
+                [ContentBlock::text("Multiple content types test:"), image(), resource]
+            },
+        )
         .tool(Tool::new("test_error_handling", "Fails."), async || {
             Err::<(), _>(ToolError::new("This tool intentionally returns an error for testing"))
         })
         .tool(
-            Tool::with_schema("json_schema_2020_12_tool", "Takes what a large schema describes.", contact_schema()),
+            Tool::with_schema(
+                "json_schema_2020_12_tool",
+                "Takes what a large schema describes.",
+                contact_schema(),
+            ),
             async |contact: RawJson| format!("received {} bytes", contact.as_bytes().len()),
         )
         .tool(

@@ -12,12 +12,12 @@ pub(crate) fn add(server: Server) -> Server {
         .tool(Tool::new("test_tool_with_logging", "Logs three messages."), with_logging)
         .tool(Tool::new("test_logging_tool", "Logs one message, if the client wants any."), logging)
         .tool(Tool::new("test_tool_with_progress", "Tells its progress three times."), with_progress)
-        .tool(
-            Tool::new("test_reconnection", "Closes the stream of its own call, and goes on."),
-            reconnection,
-        )
+        .tool(Tool::new("test_reconnection", "Closes the stream of its own call, and goes on."), reconnection)
         .tool(Tool::new("test_trigger_tool_change", "Adds a tool, or takes it away."), trigger_tool_change)
-        .tool(Tool::new("test_trigger_prompt_change", "Adds a prompt, or takes it away."), trigger_prompt_change)
+        .tool(
+            Tool::new("test_trigger_prompt_change", "Adds a prompt, or takes it away."),
+            trigger_prompt_change,
+        )
 }
 
 async fn with_logging(cx: Cx) -> &'static str {

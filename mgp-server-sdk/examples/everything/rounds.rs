@@ -13,7 +13,10 @@ pub(crate) fn add(server: Server) -> Server {
         .tool(tool("elicitation", "Asks for a name."), elicitation)
         .tool(tool("sampling", "Asks the client's model for a capital."), sampling)
         .tool(tool("list_roots", "Asks for the client's roots."), list_roots)
-        .tool(tool("request_state", "Asks for a confirmation, and keeps state with the client."), request_state)
+        .tool(
+            tool("request_state", "Asks for a confirmation, and keeps state with the client."),
+            request_state,
+        )
         .tool(tool("multiple_inputs", "Asks three questions at once."), multiple_inputs)
         .tool(tool("multi_round", "Asks one question after the other."), multi_round)
         .tool(tool("tampered_state", "Keeps state with the client, which it must not change."), request_state)
@@ -52,7 +55,11 @@ async fn list_roots(cx: Cx) -> Result<String, ToolError> {
 
 async fn request_state(cx: Cx) -> Result<&'static str, ToolError> {
     let confirmed = cx.elicit::<Confirm>("confirm", "Please confirm").await?.accepted();
-    Ok(if confirmed.is_some_and(|confirm| confirm.ok) { "state-ok, confirmed" } else { "state-ok, not confirmed" })
+    Ok(if confirmed.is_some_and(|confirm| confirm.ok) {
+        "state-ok, confirmed"
+    } else {
+        "state-ok, not confirmed"
+    })
 }
 
 async fn multiple_inputs(cx: Cx) -> Result<String, ToolError> {

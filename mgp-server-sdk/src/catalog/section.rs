@@ -190,6 +190,7 @@ impl<T: Listed> Serialize for List<'_, T> {
 
 impl<T: Listed> Serialize for Entries<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|numbered| numbered.entry.wire().clone().for_revision(self.1)))
+        serializer
+            .collect_seq(self.0.iter().map(|numbered| numbered.entry.wire().clone().for_revision(self.1)))
     }
 }

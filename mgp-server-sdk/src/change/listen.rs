@@ -58,7 +58,8 @@ fn honour(
 }
 
 fn wanted(honoured: &SubscriptionFilter) -> Wanted {
-    let names = |names: &Option<Vec<String>>| names.iter().flatten().map(|name| name.as_str().into()).collect();
+    let names =
+        |names: &Option<Vec<String>>| names.iter().flatten().map(|name| name.as_str().into()).collect();
     Wanted {
         tools: honoured.tools_list_changed == Some(true),
         prompts: honoured.prompts_list_changed == Some(true),

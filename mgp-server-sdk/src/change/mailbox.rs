@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn only_wanted_changes_wait_and_each_once() {
-        let mailbox = Mailbox::new(Wanted { tools: true, uris: HashSet::from(["a".into()]), ..Wanted::default() });
+        let mailbox =
+            Mailbox::new(Wanted { tools: true, uris: HashSet::from(["a".into()]), ..Wanted::default() });
         assert!(mailbox.offer(&Change::Tools));
         assert!(!mailbox.offer(&Change::Tools));
         assert!(!mailbox.offer(&Change::Prompts));

@@ -48,7 +48,11 @@ pub struct Ask<T> {
 
 impl Ask<()> {
     /// Any question: `method` with `params`, its answer read as a `T`.
-    pub fn raw<T: DeserializeOwned>(key: impl Into<String>, method: impl Into<Method>, params: Object) -> Ask<T> {
+    pub fn raw<T: DeserializeOwned>(
+        key: impl Into<String>,
+        method: impl Into<Method>,
+        params: Object,
+    ) -> Ask<T> {
         Ask::new(key, method.into(), |_| Ok(params), |answer| answer.to().ok())
     }
 
@@ -230,7 +234,8 @@ impl Cx {
         let Ask { key, method, params, read } = question;
         let params = params(self.session().revision)?;
         let answer = self.ask(&key, method, params).await?;
-        read(&answer).ok_or_else(|| Error::invalid_params(format!("the answer to `{key}` does not fit the question")))
+        read(&answer)
+            .ok_or_else(|| Error::invalid_params(format!("the answer to `{key}` does not fit the question")))
     }
 }
 

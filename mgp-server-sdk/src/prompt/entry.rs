@@ -47,10 +47,13 @@ impl PromptEntry {
         input: Input,
         revision: Revision,
     ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
-        let arguments: Map<String> = match input.request.params.get("arguments").filter(|given| !given.is_null()) {
-            None => Map::new(),
-            Some(given) => given.to().map_err(|_| Error::invalid_params("the arguments of a prompt must be strings"))?,
-        };
+        let arguments: Map<String> =
+            match input.request.params.get("arguments").filter(|given| !given.is_null()) {
+                None => Map::new(),
+                Some(given) => given
+                    .to()
+                    .map_err(|_| Error::invalid_params("the arguments of a prompt must be strings"))?,
+            };
         for argument in self.wire.arguments.iter().flatten() {
             if argument.required == Some(true) && arguments.get(&argument.name).is_none() {
                 return Err(Error::invalid_params(format!("the argument `{}` is missing", argument.name)));

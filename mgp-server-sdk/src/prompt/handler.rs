@@ -49,7 +49,8 @@ pub struct Wanted {
 impl Wanted {
     fn arguments<A: DeserializeOwned>(&self) -> Result<A, Error> {
         let arguments = self.arguments.iter().map(|(name, value)| (name, &**value));
-        strings::read(arguments).map_err(|fault| Error::invalid_params(format!("invalid prompt arguments: {fault}")))
+        strings::read(arguments)
+            .map_err(|fault| Error::invalid_params(format!("invalid prompt arguments: {fault}")))
     }
 }
 

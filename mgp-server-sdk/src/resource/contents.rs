@@ -27,14 +27,18 @@ pub trait IntoContents: Sized {
     ///
     /// # Errors
     /// The read is answered with a JSON-RPC error.
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error>;
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error>;
 }
 
 macro_rules! texts {
     ($($type:ty)+) => {
         $(impl IntoContents for $type {
             fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                one(ResourceContents::text(uri, self), media_type)
+                Ok(one(ResourceContents::text(uri, self), media_type))
             }
         })+
     };
@@ -44,7 +48,7 @@ macro_rules! blobs {
     ($($type:ty)+) => {
         $(impl IntoContents for $type {
             fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                one(ResourceContents::blob(uri, base64::encode(self)), media_type)
+                Ok(one(ResourceContents::blob(uri, base64::encode(self)), media_type))
             }
         })+
     };
@@ -54,8 +58,12 @@ texts!(String &'static str Cow<'static, str>);
 blobs!(Vec<u8> Bytes &'static [u8]);
 
 impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-        one(ResourceContents::blob(uri, base64::encode(self.0)), media_type)
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error> {
+        Ok(one(ResourceContents::blob(uri, base64::encode(self.0)), media_type))
     }
 }
 
@@ -72,18 +80,26 @@ impl IntoContents for Vec<ResourceContents> {
 }
 
 impl<T: IntoContents> IntoContents for Option<T> {
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error> {
         self.map_or(Ok(None), |contents| contents.into_contents(uri, media_type))
     }
 }
 
 impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(
+        self,
+        uri: &str,
+        media_type: Option<&str>,
+    ) -> Result<Option<Vec<ResourceContents>>, Error> {
         self.map_err(|error| error.into().into_error())?.into_contents(uri, media_type)
     }
 }
 
-fn one(mut contents: ResourceContents, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+fn one(mut contents: ResourceContents, media_type: Option<&str>) -> Option<Vec<ResourceContents>> {
     contents.mime_type = media_type.map(Into::into);
-    Ok(Some(vec![contents]))
+    Some(vec![contents])
 }

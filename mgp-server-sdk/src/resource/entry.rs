@@ -31,7 +31,10 @@ pub(crate) struct TemplateEntry {
 }
 
 impl ResourceEntry {
-    pub(crate) fn new<H: ResourceHandler<M>, M: 'static>(resource: Resource, handler: H) -> Result<Self, Fault> {
+    pub(crate) fn new<H: ResourceHandler<M>, M: 'static>(
+        resource: Resource,
+        handler: H,
+    ) -> Result<Self, Fault> {
         let Resource { wire, cache } = resource;
         if !wire.uri.contains(':') {
             return Err(Fault::new(format!("resource `{}`", wire.uri), "the URI has no scheme"));
@@ -90,7 +93,12 @@ pub(crate) fn read(
     input: Input,
     revision: Revision,
 ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
-    let uri = input.request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"))?.into_owned();
+    let uri = input
+        .request
+        .params
+        .text("uri")
+        .ok_or_else(|| Error::invalid_params("`uri` is missing"))?
+        .into_owned();
     if let Some(entry) = catalog.resources.get(&uri) {
         let media_type = entry.wire.mime_type.clone();
         let asked = Asked { input, uri: uri.clone(), media_type, variables: Vec::new() };

@@ -49,7 +49,8 @@ pub struct Asked {
 impl Asked {
     fn variables<V: DeserializeOwned>(&self) -> Result<V, Error> {
         let variables = self.variables.iter().map(|(name, value)| (&**name, &**value));
-        strings::read(variables).map_err(|fault| Error::invalid_params(format!("invalid resource URI: {fault}")))
+        strings::read(variables)
+            .map_err(|fault| Error::invalid_params(format!("invalid resource URI: {fault}")))
     }
 }
 

@@ -58,7 +58,9 @@ impl Template {
             let reach = at.find(['/', '?', '#']).unwrap_or(at.len());
             let end = if index + 1 == self.pieces.len() {
                 // The last variable reaches as far as the text behind it allows.
-                at.len().checked_sub(next.len()).filter(|end| at.is_char_boundary(*end) && at[*end..] == *next)?
+                at.len()
+                    .checked_sub(next.len())
+                    .filter(|end| at.is_char_boundary(*end) && at[*end..] == *next)?
             } else {
                 at.find(next)?
             };
@@ -107,7 +109,9 @@ mod tests {
 
     #[test]
     fn other_uris_do_not_match() {
-        for uri in ["test://template//data", "test://template/1/2/data", "test://template/1", "x", "", "a://%zz"] {
+        for uri in
+            ["test://template//data", "test://template/1/2/data", "test://template/1", "x", "", "a://%zz"]
+        {
             assert_eq!(matched("test://template/{id}/data", uri), None, "{uri}");
         }
         assert_eq!(matched("a://{x}", "a://%zz"), None);

@@ -55,12 +55,16 @@ impl Router {
             "resources/templates/list" if self.offers(|offered| offered.resources) => {
                 self.list(|catalog| catalog.templates.page(revision, cursor(&request).as_deref()))
             }
-            "prompts/get" if self.offers(|offered| offered.prompts) => call::prompt(shared, request, revision),
+            "prompts/get" if self.offers(|offered| offered.prompts) => {
+                call::prompt(shared, request, revision)
+            }
             "resources/read" if self.offers(|offered| offered.resources) => {
                 let input = Input { request, extras: Extras::of(shared) };
                 RouterFuture::handed(resource::read(&shared.catalog(), input, revision))
             }
-            "resources/subscribe" if self.offers(|offered| offered.resources) => self.subscribe(&request).into(),
+            "resources/subscribe" if self.offers(|offered| offered.resources) => {
+                self.subscribe(&request).into()
+            }
             "resources/unsubscribe" if self.offers(|offered| offered.resources) => {
                 let uri = request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"));
                 uri.map(|uri| shared.listeners.unsubscribe(session, &uri)).map(|()| Response::empty()).into()
@@ -69,7 +73,9 @@ impl Router {
                 let input = Input { request, extras: Extras::of(shared) };
                 RouterFuture::handed(completion::complete(&shared.catalog(), input))
             }
-            "logging/setLevel" if self.offers(|offered| offered.logging) => set_level(session, &request).into(),
+            "logging/setLevel" if self.offers(|offered| offered.logging) => {
+                set_level(session, &request).into()
+            }
             "server/discover" => {
                 let described = shared.describe(revision);
                 if !revision.is_stateless() {
@@ -97,7 +103,9 @@ impl Router {
             ("tasks/get", false) => task::session_era::get(tasks, &request).into(),
             ("tasks/list", false) => task::session_era::list(tasks, &request).into(),
             ("tasks/cancel", false) => task::session_era::cancel(tasks, &request).into(),
-            ("tasks/result", false) => RouterFuture::boxed(Box::pin(task::session_era::result(tasks.clone(), request))),
+            ("tasks/result", false) => {
+                RouterFuture::boxed(Box::pin(task::session_era::result(tasks.clone(), request)))
+            }
             _ => self.other(request),
         }
     }
@@ -106,7 +114,9 @@ impl Router {
     fn other(&mut self, request: Request) -> RouterFuture {
         let method = self.shared.catalog().methods.get(request.method.as_str()).cloned();
         if let Some(method) = method {
-            return RouterFuture::handed(Ok(method.call(Input { request, extras: Extras::of(&self.shared) })));
+            return RouterFuture::handed(
+                Ok(method.call(Input { request, extras: Extras::of(&self.shared) })),
+            );
         }
         match &mut self.fallback {
             Some(fallback) => RouterFuture::boxed(fallback.call(request)),
@@ -179,7 +189,7 @@ impl fmt::Debug for Router {
 fn cursor(request: &Request) -> Option<std::borrow::Cow<'_, str>> {
     match request.params.bytes("cursor") {
         None | Some(b"null") => None,
-        Some(_) => Some(request.params.text("cursor").unwrap_or("?".into())),
+        Some(_) => Some(request.params.text("cursor").unwrap_or_else(|| "?".into())),
     }
 }
 

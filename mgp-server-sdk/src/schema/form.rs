@@ -32,9 +32,7 @@ fn field(schema: &Value, definitions: Option<&Map<String, Value>>) -> Option<Val
     let target = match (members.remove("$ref"), members.remove("anyOf")) {
         (Some(reference), None) => Some(reference),
         // An optional choice is either of the two.
-        (None, Some(Value::Array(either))) => {
-            either.iter().find_map(|one| one.get("$ref").cloned())
-        }
+        (None, Some(Value::Array(either))) => either.iter().find_map(|one| one.get("$ref").cloned()),
         (None, None) => None,
         _ => return None,
     };
@@ -60,9 +58,8 @@ fn field(schema: &Value, definitions: Option<&Map<String, Value>>) -> Option<Val
         }
     }
     match members.get("type").and_then(Value::as_str)? {
-        "string" => {}
+        "string" | "boolean" => {}
         "number" | "integer" => _ = members.remove("format"),
-        "boolean" => {}
         "array" => {
             let items = field(members.get("items")?, definitions)?;
             let items = match items.get("oneOf") {

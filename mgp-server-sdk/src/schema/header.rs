@@ -64,7 +64,9 @@ impl HeaderParams {
             return Err(format!("two arguments have the `x-mcp-header` `{header}`"));
         }
         if !matches!(property.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
-            return Err(format!("the argument of `x-mcp-header` `{header}` must be a string, integer or boolean"));
+            return Err(format!(
+                "the argument of `x-mcp-header` `{header}` must be a string, integer or boolean"
+            ));
         }
         self.0.push(HeaderParam { header: header.into(), path: path.to_vec() });
         Ok(())

@@ -16,7 +16,8 @@ pub(crate) use self::validate::Validator;
 
 /// The schema of what `T` is read from.
 pub(crate) fn read_by<T: JsonSchema>() -> Schema {
-    let schema = SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
+    let schema =
+        SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
     without_noise(schema, &T::schema_name())
 }
 

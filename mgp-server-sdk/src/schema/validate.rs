@@ -23,7 +23,6 @@ impl Validator {
         let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
         let compiled = jsonschema::options()
             .offline()
-            .with_draft(jsonschema::Draft::Draft202012)
             .with_pattern_options(patterns)
             .should_validate_formats(true)
             .build(&schema)
@@ -33,7 +32,8 @@ impl Validator {
 
     /// What is wrong with `arguments`, if anything.
     pub(crate) fn check(&self, arguments: &[u8]) -> Result<(), String> {
-        let arguments = serde_json::from_slice(arguments).map_err(|error| format!("invalid arguments: {error}"))?;
+        let arguments =
+            serde_json::from_slice(arguments).map_err(|error| format!("invalid arguments: {error}"))?;
         let mut errors = self.compiled.iter_errors(&arguments).take(MAX_ERRORS).peekable();
         if errors.peek().is_none() {
             return Ok(());
@@ -76,7 +76,8 @@ const MAX_ERRORS: usize = 4;
 #[cfg(feature = "validate")]
 const MAX_BACKTRACKS: usize = 100_000;
 
-#[cfg(all(test, feature = "validate"))]
+#[cfg(test)]
+#[cfg(feature = "validate")]
 mod tests {
     use super::*;
 
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_path_and_the_demand() {
-        let validator = compile(r#"{"type":"object","properties":{"n":{"type":"integer","minimum":3}}}"#).unwrap();
+        let validator =
+            compile(r#"{"type":"object","properties":{"n":{"type":"integer","minimum":3}}}"#).unwrap();
         assert_eq!(validator.check(br#"{"n":4}"#), Ok(()));
         assert_eq!(
             validator.check(br#"{"n":2}"#).unwrap_err(),
@@ -97,7 +99,9 @@ mod tests {
     #[test]
     fn a_reference_over_the_network_is_refused() {
         assert!(compile(r#"{"$ref":"https://example.com/schema.json"}"#).is_err());
-        assert!(compile(r##"{"$defs":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a"}}}"##).is_ok());
+        assert!(
+            compile(r##"{"$defs":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a"}}}"##).is_ok()
+        );
     }
 
     #[test]

@@ -99,15 +99,16 @@ impl Owner {
 }
 
 impl Task {
-    pub(super) fn new(id: Arc<str>, number: u64, owner: Owner, ttl: Duration, poll_interval: Duration) -> Self {
+    pub(super) fn new(
+        id: Arc<str>,
+        number: u64,
+        owner: Owner,
+        ttl: Duration,
+        poll_interval: Duration,
+    ) -> Self {
         let now = SystemTime::now();
-        let state = State {
-            message: None,
-            updated_at: now,
-            outcome: None,
-            questions: Vec::new(),
-            keys: Vec::new(),
-        };
+        let state =
+            State { message: None, updated_at: now, outcome: None, questions: Vec::new(), keys: Vec::new() };
         Self {
             id,
             number,
@@ -176,7 +177,12 @@ impl Task {
     }
 
     /// Notes a question, under `key` or one like it if that was used before.
-    pub(super) fn ask(&self, key: &str, method: Method, params: Object) -> oneshot::Receiver<Result<RawJson, Error>> {
+    pub(super) fn ask(
+        &self,
+        key: &str,
+        method: Method,
+        params: Object,
+    ) -> oneshot::Receiver<Result<RawJson, Error>> {
         let (answer, answered) = oneshot::channel();
         let mut state = self.state.lock();
         if state.outcome.is_none() {
@@ -252,7 +258,9 @@ impl State {
         if !is_used(key) {
             return key.into();
         }
-        (2..).map(|round| format!("{key}-{round}")).find(|key| !is_used(key)).unwrap_or_default().into()
+        // There are more numbers here than used keys.
+        let others = 2..self.keys.len() + 3;
+        others.map(|round| format!("{key}-{round}")).find(|key| !is_used(key)).unwrap_or_default().into()
     }
 }
 

@@ -56,8 +56,9 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
 pub(super) fn created(task: &Task) -> Result<Response, Error> {
     let view = task.view();
     let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
-    let result = CreateTaskResult::new(ResultType::Task, &*task.id, view.status, created, updated, millis(task.ttl))
-        .with_poll_interval_ms(millis(task.poll_interval));
+    let result =
+        CreateTaskResult::new(ResultType::Task, &*task.id, view.status, created, updated, millis(task.ttl))
+            .with_poll_interval_ms(millis(task.poll_interval));
     Response::with_body(&result)
 }
 
@@ -82,7 +83,8 @@ fn detailed(task: &Task, plain: bool) -> DetailedTask {
     match view.outcome {
         None if view.questions.is_empty() => {}
         None => {
-            let asked = view.questions.into_iter().map(|(key, method, params)| (key, asked(&method, &params)));
+            let asked =
+                view.questions.into_iter().map(|(key, method, params)| (key, asked(&method, &params)));
             detailed.input_requests = Some(asked.collect());
         }
         Some(Outcome::Result { result, .. }) => detailed.result = Some(complete(result)),

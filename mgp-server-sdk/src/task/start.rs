@@ -22,7 +22,11 @@ pub(crate) fn start(
     let store = &shared.tasks;
     let task = store.create(&request.context, ttl)?;
     detach(&mut request);
-    let extras = Extras { task: Some(TaskRun::new(&task, store)), may_become_task: false, shared: Some(shared.clone()) };
+    let extras = Extras {
+        task: Some(TaskRun::new(&task, store)),
+        may_become_task: false,
+        shared: Some(shared.clone()),
+    };
     let work = tool
         .start(Input { request, extras })
         .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::error(fault.0)))) as ToolFuture);
@@ -54,7 +58,11 @@ impl Cx {
         let mut request = self.request().clone();
         let task = store.create(&request.context, None)?;
         detach(&mut request);
-        let extras = Extras { task: Some(TaskRun::new(&task, store)), may_become_task: false, shared: Some(shared.clone()) };
+        let extras = Extras {
+            task: Some(TaskRun::new(&task, store)),
+            may_become_task: false,
+            shared: Some(shared.clone()),
+        };
         let future = work(Self::new(request, extras));
         let work = Box::pin(async move { future.await.into_tool_result() });
         store.run(&task, outcome(work, session.revision))?;

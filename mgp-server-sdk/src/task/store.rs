@@ -36,8 +36,8 @@ impl Default for TaskLimits {
         Self {
             max_tasks: 1024,
             max_per_owner: 128,
-            ttl: Duration::from_secs(3600),
-            max_ttl: Duration::from_secs(86_400),
+            ttl: Duration::from_hours(1),
+            max_ttl: Duration::from_hours(24),
             poll_interval: Duration::from_millis(500),
         }
     }
@@ -119,7 +119,9 @@ impl TaskStore {
         let running = runtime.spawn(async move {
             let ended = Ended(run);
             let outcome = match tokio::time::timeout_at(expires, work).await {
-                Ok(Ok((response, is_error))) => Outcome::Result { result: response.to_raw().detached(), is_error },
+                Ok(Ok((response, is_error))) => {
+                    Outcome::Result { result: response.to_raw().detached(), is_error }
+                }
                 Ok(Err(error)) => Outcome::Failed(error),
                 Err(_) => Outcome::Failed(Error::timeout("the task took longer than it may be kept")),
             };
@@ -163,7 +165,9 @@ impl TaskStore {
     /// Forgets the oldest finished task of those. Whether there was one.
     fn evict(&self, tasks: &mut HashMap<Arc<str>, Arc<Task>>, of: impl Fn(&Task) -> bool) -> bool {
         let over = tasks.values().filter(|task| of(task) && task.is_over());
-        let Some(oldest) = over.min_by_key(|task| task.number).map(|task| task.id.clone()) else { return false };
+        let Some(oldest) = over.min_by_key(|task| task.number).map(|task| task.id.clone()) else {
+            return false;
+        };
         self.listeners.forget(&oldest);
         tasks.remove(&oldest).is_some()
     }
@@ -189,5 +193,6 @@ pub(super) fn error_json(error: &Error, plain: bool) -> RawJson {
     }
     let code = if plain { code::to_mcp(error.code(), true) } else { error.code() };
     let data = if plain { error.data().cloned() } else { error.wire_data() };
-    RawJson::from_value(&Wire { code, message: error.message(), data }).unwrap_or_else(|_| RawJson::empty_object())
+    RawJson::from_value(&Wire { code, message: error.message(), data })
+        .unwrap_or_else(|_| RawJson::empty_object())
 }

@@ -119,7 +119,9 @@ impl Step {
 
     fn pointer(&self) -> Option<String> {
         match self {
-            Self::Object { name, .. } => Some(format!("/{}", name.as_ref()?.replace('~', "~0").replace('/', "~1"))),
+            Self::Object { name, .. } => {
+                Some(format!("/{}", name.as_ref()?.replace('~', "~0").replace('/', "~1")))
+            }
             Self::Array { index } => Some(format!("/{index}")),
         }
     }
@@ -152,7 +154,10 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_path_and_what_is_expected() {
-        assert_eq!(fault(r#"{"a":"x"}"#), "invalid arguments at `/a`: invalid type: string \"x\", expected i64");
+        assert_eq!(
+            fault(r#"{"a":"x"}"#),
+            "invalid arguments at `/a`: invalid type: string \"x\", expected i64"
+        );
         assert_eq!(
             fault(r#"{"a":1,"list":[{"b":"ok"},{"b":5}]}"#),
             "invalid arguments at `/list/1/b`: invalid type: integer `5`, expected a string"

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use mgp_types::mcp::{self, TaskSupport, ToolExecution};
-use mgp_types::{Params, RawJson};
 #[cfg(feature = "http")]
 use mgp_types::{Error, Request};
+use mgp_types::{Params, RawJson};
 use serde_json::Value;
 
 use super::arguments::{self, ArgumentFault};
@@ -30,14 +30,19 @@ pub(crate) struct ToolEntry {
 impl ToolEntry {
     pub(crate) fn new<H: ToolHandler<M>, M: 'static>(tool: Tool, handler: H) -> Result<Self, Fault> {
         let signature = H::signature();
-        Self::build(tool, erase(handler), signature.arguments, signature.output.map(schemars::Schema::to_value))
+        Self::build(
+            tool,
+            erase(handler),
+            signature.arguments,
+            signature.output.map(|schema| to_raw(&schema.to_value())),
+        )
     }
 
     fn build(
         Tool { mut wire, has_schema, inline, mode }: Tool,
         handler: Arc<dyn DynHandler>,
         takes: Takes,
-        output: Option<Value>,
+        output: Option<RawJson>,
     ) -> Result<Self, Fault> {
         let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
         check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
@@ -56,15 +61,22 @@ impl ToolEntry {
         }
         #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has headers"))]
         let headers = HeaderParams::of(&schema).map_err(fault)?;
-        let is_checked = !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
+        let is_checked =
+            !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
         let validator = if is_checked { None } else { Validator::compile(&input_schema).map_err(fault)? };
         wire.input_schema = input_schema;
         if wire.output_schema.is_none() {
-            wire.output_schema = output.as_ref().map(to_raw);
+            wire.output_schema = output;
         }
         wire.execution = support(mode);
-        Ok(Self { name: wire.name.as_str().into(), wire, handler, inline, mode, validator,
+        Ok(Self {
+            name: wire.name.as_str().into(),
+            wire,
+            handler,
+            inline,
+            mode,
+            validator,
             #[cfg(feature = "http")]
             headers,
         })

@@ -11,8 +11,8 @@ use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
 
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
-pub(crate) use self::handler::{Input, ToolFuture, form};
 pub use self::handler::ToolHandler;
+pub(crate) use self::handler::{Input, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.

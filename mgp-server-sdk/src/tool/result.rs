@@ -15,7 +15,10 @@ pub struct ToolResult(Form);
 #[derive(Debug)]
 enum Form {
     /// The usual case, written without building a result first.
-    Text { text: Cow<'static, str>, is_error: bool },
+    Text {
+        text: Cow<'static, str>,
+        is_error: bool,
+    },
     Full(Box<CallToolResult>),
     /// A result as bytes, like that of a task just created.
     Written(Box<Response>),

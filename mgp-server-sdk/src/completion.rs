@@ -184,7 +184,8 @@ pub(crate) fn complete(
 /// At most as many values as the specification allows.
 fn bounded(mut completion: Completion) -> Completion {
     if completion.values.len() > MAX_VALUES {
-        completion.total.get_or_insert(i64::try_from(completion.values.len()).unwrap_or(i64::MAX));
+        let all = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
+        completion.total.get_or_insert(all);
         completion.has_more = Some(true);
         completion.values.truncate(MAX_VALUES);
     }

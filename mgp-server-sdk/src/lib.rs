@@ -1,4 +1,60 @@
-//! Write MCP and MGP servers: typed tools, resources and prompts, over any transport.
+//! Write MCP and MGP servers: typed tools, resources and prompts, in both eras and over any transport.
+//!
+//! It implements the server's side of every revision of MCP, and turns on MGP (§2) with one line. A tool is
+//! an async function over a struct:
+//!
+//! ```
+//! use mgp_server_sdk::{Error, Server, Tool};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Add {
+//!     /// First summand.
+//!     a: i64,
+//!     b: i64,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let server = Server::new("calculator", "1.0.0")
+//!     .tool(Tool::new("add", "Adds two integers."), async |Add { a, b }: Add| a + b);
+//! # let (near, far) = tokio::io::duplex(4096);
+//! # drop(near);
+//! # let (input, output) = tokio::io::split(far);
+//! server.serve_io(input, output).await?; // or serve_stdio, serve_http, serve_unix
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`Server`] | what is offered, the layers around it, and the ways to serve it |
+//! | [`Tool`], [`ToolHandler`], [`IntoToolResult`] | tools: descriptions, functions, results |
+//! | [`ToolError`], [`Json`] | failures for the model to read, structured results |
+//! | [`Resource`], [`ResourceTemplate`], [`IntoContents`] | what clients can read |
+//! | [`Prompt`], [`IntoPrompt`], [`Complete`] | prompts, and the completion of arguments |
+//! | [`Cx`], [`Ask`], [`Elicited`] | progress, logs and questions during a call |
+//! | [`TaskMode`], [`TaskLimits`] | calls that go on after they were answered |
+//! | [`ServerHandle`] | changes what is offered while the server runs |
+//! | [`MethodHandler`], [`NotificationHandler`] | methods of your own |
+//! | [`Core`], [`Router`], [`ServerAccept`] | the same as tower services, for stacks of your own |
+//!
+//! One handler serves both eras: a question ([`Cx::ask`]) is a request in the one and a result in the other,
+//! changes are pushed in the one and listened for in the other, and handlers see neither.
+//!
+//! Arguments are checked before a handler runs, by reading them into its type and, where the schema demands
+//! more than a type can, by a validator that never fetches anything. What is wrong comes back as a result
+//! that names the place, for the model to mend.
+//!
+//! Layers are ordinary tower layers over [`mgp_types::RpcService`]; see [`Server::layer`].
+//!
+//! # Features
+//!
+//! * `stdio` (default): [`Server::serve_stdio`].
+//! * `http` (default): [`Server::serve_http`], [`Cx::http_parts`], and the check of headers that repeat
+//!   arguments.
+//! * `validate` (default): arguments are checked against schemas, not only read. Without it, demands beyond
+//!   types are yours to check.
+//! * `unix`: `Server::serve_unix`.
 
 mod accept;
 mod base64;

@@ -39,6 +39,7 @@ pub(crate) struct About {
 
 /// Which parts of MCP a server offers.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each part is offered or not")]
 pub(crate) struct Offered {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,

@@ -35,7 +35,7 @@ impl de::Error for Fault {
 #[derive(Clone, Copy)]
 struct Text<'a>(&'a str);
 
-impl<'de> IntoDeserializer<'de, Fault> for Text<'_> {
+impl IntoDeserializer<'_, Fault> for Text<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {

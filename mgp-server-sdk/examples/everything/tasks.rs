@@ -79,20 +79,13 @@ struct Name {
     name: String,
 }
 
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Colour {
-    color: String,
-}
-
 async fn multi_input(cx: Cx) -> Result<String, ToolError> {
-    let (name, colour) = cx
-        .ask_all((
-            Ask::elicit::<Name>("name", "What is your name?"),
-            Ask::elicit::<Colour>("color", "What is your favorite color?"),
-        ))
-        .await?;
-    let name = name.accepted().map_or("Somebody".into(), |form| form.name);
-    Ok(format!("{name} likes {}", colour.accepted().map_or("no colour".into(), |form| form.color)))
+    let questions = [
+        Ask::elicit::<Name>("own_name", "What is your name?"),
+        Ask::elicit::<Name>("pet_name", "What is the name of your pet?"),
+    ];
+    let names = cx.ask_all(questions).await?.into_iter().filter_map(Elicited::accepted);
+    Ok(format!("Hello, {}!", names.map(|form| form.name).collect::<Vec<_>>().join(" and ")))
 }
 
 async fn question_then_task(cx: Cx) -> Result<ToolResult, Error> {

@@ -101,9 +101,10 @@ impl Listeners {
             let Some(session) = listening.session.upgrade() else { continue };
             if listening.mailbox.offer(change) {
                 let pushing = push(session, listening.mailbox.clone(), tasks.clone());
-                match listening.runtime.clone().or_else(|| Handle::try_current().ok()) {
-                    Some(runtime) => drop(runtime.spawn(pushing)),
-                    None => tracing::warn!("no runtime to push changes from"),
+                if let Some(runtime) = listening.runtime.clone().or_else(|| Handle::try_current().ok()) {
+                    drop(runtime.spawn(pushing));
+                } else {
+                    tracing::warn!("no runtime to push changes from");
                 }
             }
         }

@@ -80,7 +80,7 @@ fn as_task(shared: &Shared, tool: &ToolEntry, session: &Session, request: &Reque
     let wanted =
         if has_tasks(session) && shared.offered().tasks { task::session_era::wanted(request)? } else { None };
     match (tool.mode, wanted) {
-        (TaskMode::Optional | TaskMode::Required, Some(ttl)) => Ok(As::Task(ttl)),
+        (TaskMode::Optional | TaskMode::Required, Some(wish)) => Ok(As::Task(wish.ttl)),
         (TaskMode::Never | TaskMode::Manual, Some(_)) => {
             Err(Error::new(mgp_types::code::METHOD_NOT_FOUND, "the tool cannot run as a task"))
         }

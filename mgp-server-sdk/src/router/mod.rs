@@ -189,7 +189,7 @@ impl fmt::Debug for Router {
 fn cursor(request: &Request) -> Option<std::borrow::Cow<'_, str>> {
     match request.params.bytes("cursor") {
         None | Some(b"null") => None,
-        Some(_) => Some(request.params.text("cursor").unwrap_or("?".into())),
+        Some(_) => Some(request.params.text("cursor").unwrap_or_else(|| "?".into())),
     }
 }
 

@@ -58,9 +58,8 @@ fn field(schema: &Value, definitions: Option<&Map<String, Value>>) -> Option<Val
         }
     }
     match members.get("type").and_then(Value::as_str)? {
-        "string" => {}
+        "string" | "boolean" => {}
         "number" | "integer" => _ = members.remove("format"),
-        "boolean" => {}
         "array" => {
             let items = field(members.get("items")?, definitions)?;
             let items = match items.get("oneOf") {

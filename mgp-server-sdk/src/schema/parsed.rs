@@ -13,11 +13,9 @@ pub(crate) fn is_checked_by_parsing(schema: &Value) -> bool {
 
 fn is_checked(keyword: &str, value: &Value, members: &Map<String, Value>) -> bool {
     match keyword {
-        // Says something, demands nothing.
+        // What demands nothing, and what a type is.
         "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly"
-        | "$comment" | "x-mcp-header" => true,
-        // What a type is.
-        "type" | "required" | "const" | "enum" | "$ref" => true,
+        | "$comment" | "x-mcp-header" | "type" | "required" | "const" | "enum" | "$ref" => true,
         "properties" | "$defs" => {
             value.as_object().is_some_and(|inner| inner.values().all(is_checked_by_parsing))
         }

@@ -23,7 +23,6 @@ impl Validator {
         let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
         let compiled = jsonschema::options()
             .offline()
-            .with_draft(jsonschema::Draft::Draft202012)
             .with_pattern_options(patterns)
             .should_validate_formats(true)
             .build(&schema)
@@ -77,7 +76,8 @@ const MAX_ERRORS: usize = 4;
 #[cfg(feature = "validate")]
 const MAX_BACKTRACKS: usize = 100_000;
 
-#[cfg(all(test, feature = "validate"))]
+#[cfg(test)]
+#[cfg(feature = "validate")]
 mod tests {
     use super::*;
 

@@ -258,7 +258,9 @@ impl State {
         if !is_used(key) {
             return key.into();
         }
-        (2..).map(|round| format!("{key}-{round}")).find(|key| !is_used(key)).unwrap_or_default().into()
+        // There are more numbers here than used keys.
+        let others = 2..self.keys.len() + 3;
+        others.map(|round| format!("{key}-{round}")).find(|key| !is_used(key)).unwrap_or_default().into()
     }
 }
 

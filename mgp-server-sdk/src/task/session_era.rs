@@ -11,11 +11,18 @@ use super::entry::{Outcome, Question, Task};
 use super::run::relate;
 use super::store::TaskStore;
 
-/// How long the client wants the task to be kept, if it wants one at all.
-pub(crate) fn wanted(request: &Request) -> Result<Option<Option<Duration>>, Error> {
+/// The wish of a client that a call runs as a task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    /// For how long the task should be kept.
+    pub(crate) ttl: Option<Duration>,
+}
+
+/// The client's wish for a task, if it has one.
+pub(crate) fn wanted(request: &Request) -> Result<Option<Wish>, Error> {
     let Some(task) = request.params.get("task").filter(|task| !task.is_null()) else { return Ok(None) };
     let task: TaskMetadata = task.to().map_err(|_| Error::invalid_params("`task` is malformed"))?;
-    Ok(Some(task.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0)))))
+    Ok(Some(Wish { ttl: task.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0))) }))
 }
 
 /// `tasks/get`.

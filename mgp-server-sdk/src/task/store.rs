@@ -36,8 +36,8 @@ impl Default for TaskLimits {
         Self {
             max_tasks: 1024,
             max_per_owner: 128,
-            ttl: Duration::from_secs(3600),
-            max_ttl: Duration::from_secs(86_400),
+            ttl: Duration::from_hours(1),
+            max_ttl: Duration::from_hours(24),
             poll_interval: Duration::from_millis(500),
         }
     }

@@ -34,7 +34,7 @@ impl ToolEntry {
             tool,
             erase(handler),
             signature.arguments,
-            signature.output.map(schemars::Schema::to_value),
+            signature.output.map(|schema| to_raw(&schema.to_value())),
         )
     }
 
@@ -42,7 +42,7 @@ impl ToolEntry {
         Tool { mut wire, has_schema, inline, mode }: Tool,
         handler: Arc<dyn DynHandler>,
         takes: Takes,
-        output: Option<Value>,
+        output: Option<RawJson>,
     ) -> Result<Self, Fault> {
         let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
         check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
@@ -67,7 +67,7 @@ impl ToolEntry {
         let validator = if is_checked { None } else { Validator::compile(&input_schema).map_err(fault)? };
         wire.input_schema = input_schema;
         if wire.output_schema.is_none() {
-            wire.output_schema = output.as_ref().map(to_raw);
+            wire.output_schema = output;
         }
         wire.execution = support(mode);
         Ok(Self {

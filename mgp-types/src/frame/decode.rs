@@ -125,6 +125,7 @@ enum Found {
     Other,
 }
 
+#[inline]
 fn message(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Message, Malformed> {
     if scanner.peek() == Some(b'{') {
         let envelope = scan(scanner, bytes)?;
@@ -135,6 +136,7 @@ fn message(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Message, Malforme
     Err(Malformed::request(None, Error::invalid_request("a message is a JSON object")))
 }
 
+#[inline]
 fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError> {
     let mut envelope = Envelope::default();
     let mut object = scanner.open_object()?;
@@ -172,6 +174,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError>
     Ok(envelope)
 }
 
+#[inline]
 fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
     let id_bytes = envelope.id.map(|span| &bytes[span]);
     let id = id_bytes.and_then(Id::from_json);

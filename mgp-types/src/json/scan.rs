@@ -229,23 +229,31 @@ impl<'a> Scanner<'a> {
     }
 
     /// Steps over a string and says whether it contains escapes.
+    #[inline]
     fn string(&mut self) -> Result<bool, JsonError> {
         self.expect(b'"')?;
-        let mut escaped = false;
+        self.at += plain_prefix(&self.bytes[self.at..]);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(false);
+        }
+        self.rest_of_string()
+    }
+
+    /// Steps over a string from its first byte that is not plain.
+    #[cold]
+    fn rest_of_string(&mut self) -> Result<bool, JsonError> {
         loop {
-            self.at += plain_prefix(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(escaped);
+                    return Ok(true);
                 }
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
-                }
+                Some(b'\\') => self.escape()?,
                 Some(_) => return Err(self.fault(JsonFault::Syntax)),
                 None => return Err(self.fault(JsonFault::UnexpectedEnd)),
             }
+            self.at += plain_prefix(&self.bytes[self.at..]);
         }
     }
 
@@ -381,6 +389,7 @@ fn fingerprint(name: &[u8]) -> u64 {
 }
 
 /// How many leading bytes are neither quote, backslash nor control character; eight at a time.
+#[inline]
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;

@@ -1,0 +1,117 @@
+//! Who is told about changes.
+
+mod peer;
+
+use std::sync::Arc;
+
+use mgp_server_sdk::{Resource, Server, ServerAccept, ServerHandle, Tool};
+use peer::{Answers, Era, Peer};
+use serde_json::{Value, json};
+
+fn server() -> Server {
+    Server::new("test", "1")
+        .tool(Tool::new("a", "A tool."), async || ())
+        .resource(Resource::new("test://a", "a"), async || "a")
+        .dynamic()
+}
+
+fn open() -> (ServerAccept<impl mgp_server_sdk::types::RpcService + Sync + Unpin>, ServerHandle) {
+    let server = server();
+    let handle = server.handle();
+    (server.accept().unwrap(), handle)
+}
+
+async fn connect<S>(accept: &ServerAccept<S>, era: Era) -> Peer
+where
+    S: mgp_server_sdk::types::RpcService + Sync + Unpin,
+{
+    let answers: Answers = Arc::new(|_, _| Value::Null);
+    let mut peer = Peer::connect(accept, era, json!({}), answers).await;
+    // Answered behind everything sent before.
+    peer.call("tools/list", json!({})).await.unwrap();
+    peer
+}
+
+#[tokio::test]
+async fn sessions_are_told_of_every_change_of_a_list_2025() {
+    let (accept, handle) = open();
+    let (mut one, mut other) = (connect(&accept, Era::Session).await, connect(&accept, Era::Session).await);
+    handle.add_tool(Tool::new("b", "Another."), async || "b").unwrap();
+    for peer in [&mut one, &mut other] {
+        assert_eq!(peer.told().await.0, "notifications/tools/list_changed");
+        assert_eq!(peer.call("tools/list", json!({})).await.unwrap()["tools"][1]["name"], "b");
+        assert_eq!(peer.text("b", json!({})).await, "b");
+    }
+    assert!(handle.remove_tool("b"));
+    assert!(!handle.remove_tool("b"));
+    assert_eq!(one.told().await.0, "notifications/tools/list_changed");
+    assert_eq!(one.tool("b", json!({})).await.unwrap_err().code(), -32602);
+    one.told_nothing().await;
+}
+
+#[tokio::test]
+async fn only_subscribers_are_told_of_a_resource_2025() {
+    let (accept, handle) = open();
+    let (mut one, mut other) = (connect(&accept, Era::Session).await, connect(&accept, Era::Session).await);
+    one.call("resources/subscribe", json!({"uri": "test://a"})).await.unwrap();
+    handle.resource_updated("test://a");
+    handle.resource_updated("test://b");
+    assert_eq!(one.told().await, ("notifications/resources/updated".into(), json!({"uri": "test://a"})));
+    one.told_nothing().await;
+    other.told_nothing().await;
+    one.call("resources/unsubscribe", json!({"uri": "test://a"})).await.unwrap();
+    handle.resource_updated("test://a");
+    one.told_nothing().await;
+}
+
+#[tokio::test]
+async fn a_listener_gets_what_it_asked_for_after_the_acknowledgement_2026() {
+    let (accept, handle) = open();
+    let mut peer = connect(&accept, Era::Stateless).await;
+    handle.tools_changed();
+    peer.told_nothing().await;
+    let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["test://a"], "unknown": true});
+    let listening = peer.start("subscriptions/listen", json!({"notifications": wanted}));
+    let (method, acknowledged) = peer.told().await;
+    assert_eq!(method, "notifications/subscriptions/acknowledged");
+    let honoured = json!({"toolsListChanged": true, "resourceSubscriptions": ["test://a"]});
+    assert_eq!(acknowledged["notifications"], honoured);
+    let subscription = acknowledged["_meta"]["io.modelcontextprotocol/subscriptionId"].clone();
+    assert!(subscription.is_number());
+
+    handle.prompts_changed();
+    handle.resource_updated("test://b");
+    handle.resource_updated("test://a");
+    let (method, updated) = peer.told().await;
+    assert_eq!(method, "notifications/resources/updated");
+    assert_eq!(updated["uri"], "test://a");
+    assert_eq!(updated["_meta"]["io.modelcontextprotocol/subscriptionId"], subscription);
+    handle.tools_changed();
+    assert_eq!(peer.told().await.0, "notifications/tools/list_changed");
+    peer.told_nothing().await;
+
+    handle.end_subscriptions();
+    let ended = listening.await.unwrap().unwrap();
+    assert_eq!(ended["resultType"], "complete");
+    assert_eq!(ended["_meta"]["io.modelcontextprotocol/subscriptionId"], subscription);
+}
+
+#[tokio::test]
+async fn a_listener_that_left_is_told_nothing_2026() {
+    let (accept, handle) = open();
+    let mut peer = connect(&accept, Era::Stateless).await;
+    let listening = peer.start("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    peer.told().await;
+    listening.abort();
+    peer.call("tools/list", json!({})).await.unwrap();
+    handle.tools_changed();
+    peer.told_nothing().await;
+}
+
+#[test]
+fn a_server_that_does_not_run_cannot_be_changed() {
+    let handle = server().handle();
+    assert!(handle.add_tool(Tool::new("b", "Another."), async || ()).is_err());
+    assert!(!handle.remove_tool("a"));
+    handle.tools_changed();
+}

@@ -1,0 +1,195 @@
+//! A client for tests: speaks either era over memory, and answers what the server asks.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test helper")]
+
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_server_sdk::types::{Error, Kind, Object, Outbox, RawJson, Request, Response, RpcService};
+use mgp_server_sdk::{Core, Server};
+use mgp_transport::{ConnectionLimits, Wire, connect, memory};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tower_layer::Layer;
+use tower_service::Service;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    Session,
+    Stateless,
+}
+
+impl Era {
+    pub(crate) const BOTH: [Self; 2] = [Self::Session, Self::Stateless];
+}
+
+/// What the client answers to a question of the server.
+pub(crate) type Answers = Arc<dyn Fn(&str, &Value) -> Value + Send + Sync>;
+
+pub(crate) struct Peer {
+    pub(crate) era: Era,
+    wire: Wire,
+    told: mpsc::UnboundedReceiver<(String, Value)>,
+    capabilities: Value,
+    pub(crate) initialized: Value,
+    answers: Answers,
+}
+
+impl Peer {
+    /// Connects to the server as a client that can do everything.
+    pub(crate) async fn open<L, S>(server: Server<L>, era: Era) -> Self
+    where
+        L: Layer<Core, Service = S>,
+        S: RpcService + Sync + Unpin,
+    {
+        let capabilities = json!({
+            "sampling": {}, "roots": {}, "elicitation": {"form": {}, "url": {}},
+            "extensions": {"io.modelcontextprotocol/tasks": {}},
+        });
+        Self::with(server, era, capabilities, Arc::new(|_, _| json!({"action": "cancel"}))).await
+    }
+
+    /// The same with other capabilities, and with answers.
+    pub(crate) async fn with<L, S>(server: Server<L>, era: Era, capabilities: Value, answers: Answers) -> Self
+    where
+        L: Layer<Core, Service = S>,
+        S: RpcService + Sync + Unpin,
+    {
+        let accept = server.accept().unwrap();
+        Self::connect(&accept, era, capabilities, answers).await
+    }
+
+    pub(crate) async fn connect<S>(
+        accept: &mgp_server_sdk::ServerAccept<S>,
+        era: Era,
+        capabilities: Value,
+        answers: Answers,
+    ) -> Self
+    where
+        S: RpcService + Sync + Unpin,
+    {
+        let (near, far) = memory::pair(1 << 16);
+        let (_, served) = connect(far.0, far.1, accept, ConnectionLimits::default());
+        tokio::spawn(served);
+        let (tell, told) = mpsc::unbounded_channel();
+        let client = Client { tell, answers: answers.clone() };
+        let (wire, connection) =
+            connect(near.0, near.1, &move |_: Outbox| client.clone(), ConnectionLimits::default());
+        tokio::spawn(connection);
+        let mut peer = Self { era, wire, told, capabilities, initialized: Value::Null, answers };
+        if era == Era::Session {
+            let params = json!({
+                "protocolVersion": "2025-11-25", "capabilities": peer.capabilities,
+                "clientInfo": {"name": "test", "version": "1"},
+            });
+            peer.initialized = peer.send("initialize", params).await.unwrap();
+            peer.notify("notifications/initialized", json!({})).await;
+        }
+        peer
+    }
+
+    /// Calls a method and answers its questions, if the result is one, until the result is the last.
+    pub(crate) async fn call(&mut self, method: &str, params: Value) -> Result<Value, Error> {
+        let mut params = params;
+        loop {
+            let result = self.send(method, params.clone()).await?;
+            if result["resultType"] != "input_required" {
+                return Ok(result);
+            }
+            let asked = result["inputRequests"].as_object().unwrap();
+            let answers = asked.iter().map(|(key, question)| {
+                let method = question["method"].as_str().unwrap();
+                (key.clone(), (self.answers)(method, &question["params"]))
+            });
+            params["inputResponses"] = Value::Object(answers.collect());
+            params["requestState"] = result["requestState"].clone();
+        }
+    }
+
+    /// Calls a method once.
+    pub(crate) async fn send(&mut self, method: &str, params: Value) -> Result<Value, Error> {
+        let request = self.request(method, params);
+        let response = within(self.wire.call(request)).await?;
+        Ok(response.to_raw().to().unwrap())
+    }
+
+    /// Calls a method and leaves it running.
+    pub(crate) fn start(
+        &mut self,
+        method: &str,
+        params: Value,
+    ) -> tokio::task::JoinHandle<Result<Value, Error>> {
+        let request = self.request(method, params);
+        let call = self.wire.call(request);
+        tokio::spawn(async move { Ok(call.await?.to_raw().to().unwrap()) })
+    }
+
+    pub(crate) async fn notify(&mut self, method: &str, params: Value) {
+        let mut request = self.request(method, params);
+        request.kind = Kind::Notify;
+        self.wire.call(request).await.unwrap();
+    }
+
+    pub(crate) async fn tool(&mut self, name: &str, arguments: Value) -> Result<Value, Error> {
+        self.call("tools/call", json!({"name": name, "arguments": arguments})).await
+    }
+
+    /// The text of a tool's result.
+    pub(crate) async fn text(&mut self, name: &str, arguments: Value) -> String {
+        let result = self.tool(name, arguments).await.unwrap();
+        result["content"][0]["text"].as_str().unwrap_or_default().into()
+    }
+
+    /// The next notification of the server.
+    pub(crate) async fn told(&mut self) -> (String, Value) {
+        within(self.told.recv()).await.unwrap()
+    }
+
+    /// Asserts that the server says nothing more.
+    pub(crate) async fn told_nothing(&mut self) {
+        let told = tokio::time::timeout(Duration::from_millis(50), self.told.recv()).await;
+        assert!(told.is_err(), "{told:?}");
+    }
+
+    fn request(&self, method: &str, mut params: Value) -> Request {
+        if self.era == Era::Stateless {
+            let meta = &mut params["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
+        }
+        Request::call(method, Object::from_value(&params).unwrap())
+    }
+}
+
+/// The other direction: notes notifications, answers requests.
+#[derive(Clone)]
+struct Client {
+    tell: mpsc::UnboundedSender<(String, Value)>,
+    answers: Answers,
+}
+
+impl Service<Request> for Client {
+    type Response = Response;
+    type Error = Error;
+    type Future = Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let params: Value = request.params.to_raw().to().unwrap();
+        if request.kind == Kind::Notify {
+            let _ = self.tell.send((request.method.to_string(), params));
+            return ready(Ok(Response::empty()));
+        }
+        let answer = (self.answers)(request.method.as_str(), &params);
+        ready(Ok(Response::new(RawJson::from_value(&answer).unwrap())))
+    }
+}
+
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(5), future).await.expect("it takes too long")
+}

@@ -1,0 +1,67 @@
+use std::collections::HashMap;
+
+use mgp_types::{Error, RawJson};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+/// What a server answered.
+pub(super) type Outcome = Result<RawJson, Error>;
+
+/// The requests whose answers come on a stream that others read; one for each caller that waits.
+#[derive(Debug)]
+pub(super) struct Replies {
+    /// `None` once the stream has ended.
+    waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Outcome>>>>,
+}
+
+/// Waits for one answer.
+#[derive(Debug)]
+pub(super) struct Waiting<'a> {
+    replies: &'a Replies,
+    id: i64,
+    answer: oneshot::Receiver<Outcome>,
+}
+
+impl Replies {
+    pub(super) fn new() -> Self {
+        Self { waiting: Mutex::new(Some(HashMap::new())) }
+    }
+
+    /// Waits for the answer to request `id`.
+    pub(super) fn wait(&self, id: i64) -> Result<Waiting<'_>, Error> {
+        let (sender, answer) = oneshot::channel();
+        let mut waiting = self.waiting.lock();
+        waiting.as_mut().ok_or_else(ended)?.insert(id, sender);
+        Ok(Waiting { replies: self, id, answer })
+    }
+
+    /// Hands an answer to whoever waits for it; says whether anybody did.
+    pub(super) fn settle(&self, id: i64, outcome: Outcome) -> bool {
+        let sender = self.waiting.lock().as_mut().and_then(|waiting| waiting.remove(&id));
+        sender.is_some_and(|sender| sender.send(outcome).is_ok())
+    }
+
+    /// No answer will come any more.
+    pub(super) fn end(&self) {
+        let waiting = self.waiting.lock().take();
+        drop(waiting);
+    }
+}
+
+impl Waiting<'_> {
+    /// The answer.
+    pub(super) async fn answer(&mut self) -> Outcome {
+        (&mut self.answer).await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let forgotten = self.replies.waiting.lock().as_mut().and_then(|waiting| waiting.remove(&self.id));
+        drop(forgotten);
+    }
+}
+
+fn ended() -> Error {
+    Error::disconnected("the stream that brings the answers has ended")
+}

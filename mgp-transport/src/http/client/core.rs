@@ -113,7 +113,6 @@ pub(super) async fn post_in_time<P: Peer>(peer: &P, message: Vec<u8>, session: O
 }
 
 /// Ends the client's tasks when the last handle to it goes.
-#[derive(Debug)]
 pub(super) struct Owner<P> {
     pub(super) peer: Arc<P>,
     tasks: Arc<Tasks>,

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -25,10 +26,8 @@ use super::status::HttpStatus;
 /// It is made by [`HttpClientBuilder::connect_sse_with`](super::HttpClientBuilder::connect_sse_with), and like
 /// [`HttpClient`](super::HttpClient) it negotiates nothing. Notifications of the server are handed to the
 /// inbound service in order; one that takes its time does not keep the answers behind it waiting.
-#[derive(Debug)]
 pub struct SseClient<I>(Arc<Owner<Sse<I>>>);
 
-#[derive(Debug)]
 struct Sse<I> {
     core: Core<I>,
     /// Where messages go.
@@ -175,6 +174,12 @@ impl<I: RpcService> Peer for Sse<I> {
                 }
             }
         }
+    }
+}
+
+impl<I> fmt::Debug for SseClient<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SseClient").field(&self.0.peer.core).finish()
     }
 }
 

@@ -29,6 +29,7 @@ mod status;
 mod streamable;
 mod tasks;
 
+use std::fmt;
 use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
@@ -68,7 +69,6 @@ use self::streamable::Streamable;
 ///
 /// Clones share connections and session. When the last one is dropped, and no call is in work, everything
 /// it started ends; [`close`](Self::close) ends the session too.
-#[derive(Debug)]
 pub struct HttpClient<I>(Arc<Owner<Streamable<I>>>);
 
 impl HttpClient<()> {
@@ -95,6 +95,12 @@ impl<I: RpcService> HttpClient<I> {
             tracing::debug!("the server did not end the session in time");
         }
         streamable.core.tasks.abort_all();
+    }
+}
+
+impl<I> fmt::Debug for HttpClient<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HttpClient").field(&self.0.peer.core).finish()
     }
 }
 

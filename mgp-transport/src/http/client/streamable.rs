@@ -22,7 +22,6 @@ use super::status::{HttpStatus, SessionLost};
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
 
 /// Streamable HTTP: a POST for each message, and streams that the server answers with.
-#[derive(Debug)]
 pub(super) struct Streamable<I> {
     pub(super) core: Core<I>,
     /// The session that the last `initialize` opened.

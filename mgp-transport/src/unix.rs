@@ -31,7 +31,8 @@ pub async fn connect(path: impl AsRef<Path>) -> io::Result<(OwnedReadHalf, Owned
 pub fn listen(path: impl Into<PathBuf>) -> io::Result<Listener> {
     let path = path.into();
     refuse_if_taken(&path)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let nursery = folder.join(format!(".{:08x}", RandomState::new().hash_one(()) >> 32));
     DirBuilder::new().mode(0o700).create(&nursery)?;
     let born = nursery.join("s");
@@ -45,7 +46,7 @@ pub fn listen(path: impl Into<PathBuf>) -> io::Result<Listener> {
 /// Accepts connections at a socket, whose file is removed when this is dropped.
 #[derive(Debug)]
 pub struct Listener {
-    listener: UnixListener,
+    socket: UnixListener,
     path: PathBuf,
     /// Device and inode of the socket's file, by which it is told from one that replaced it.
     file: (u64, u64),
@@ -60,7 +61,7 @@ impl Listener {
     /// # Cancel safety
     /// Dropping the future loses no connection.
     pub async fn accept(&self) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
-        let (stream, _) = self.listener.accept().await?;
+        let (stream, _) = self.socket.accept().await?;
         Ok(stream.into_split())
     }
 
@@ -80,11 +81,11 @@ impl Drop for Listener {
 }
 
 fn bind(born: &Path, path: &Path) -> io::Result<Listener> {
-    let listener = UnixListener::bind(born)?;
+    let socket = UnixListener::bind(born)?;
     fs::set_permissions(born, Permissions::from_mode(0o600))?;
     let file = identity(born)?;
     fs::rename(born, path)?;
-    Ok(Listener { listener, path: path.to_owned(), file })
+    Ok(Listener { socket, path: path.to_owned(), file })
 }
 
 fn refuse_if_taken(path: &Path) -> io::Result<()> {

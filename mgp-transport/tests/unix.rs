@@ -1,5 +1,6 @@
 //! Unix domain sockets: who may connect, and what happens to what lies there.
 #![cfg(all(unix, feature = "unix"))]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::io::ErrorKind;

@@ -25,7 +25,7 @@ pub struct ChildCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Guard {
-    /// A small process that stands by for each server; see the [module](self).
+    /// A small process that stands by for each server; see the [module](super).
     #[default]
     Process,
     /// Nothing but the end of its stdin.

@@ -38,6 +38,15 @@ impl Group {
         self
     }
 
+    /// The server has exited and was waited for: whoever it left behind goes too.
+    pub(super) fn server_exited(&mut self) {
+        self.kill();
+        if self.guard.is_none() {
+            // Nobody holds the number any more.
+            self.id = None;
+        }
+    }
+
     /// Asks everything in the group to end.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);

@@ -17,6 +17,8 @@ impl Group {
         self
     }
 
+    pub(super) fn server_exited(&mut self) {}
+
     pub(super) fn terminate(&self) {}
 
     pub(super) fn kill(&self) {}

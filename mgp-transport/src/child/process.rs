@@ -16,7 +16,7 @@ pub struct ChildProcess {
     group: Group,
     child: Child,
     stdin: Closer,
-    stderr: Option<StderrTask>,
+    _stderr: Option<StderrTask>,
     patience: Patience,
 }
 
@@ -75,7 +75,7 @@ impl ChildProcess {
         stderr: Option<StderrTask>,
         patience: Patience,
     ) -> Self {
-        Self { group, child, stdin, stderr, patience }
+        Self { group, child, stdin, _stderr: stderr, patience }
     }
 
     /// The number of the process; `None` once it has been waited for.
@@ -83,7 +83,7 @@ impl ChildProcess {
         self.child.id()
     }
 
-    /// Waits until the server exits by itself.
+    /// Waits until the server exits by itself, and kills whoever it left behind.
     ///
     /// # Errors
     /// The operating system does not tell.
@@ -91,8 +91,9 @@ impl ChildProcess {
     /// # Cancel safety
     /// Dropping the future changes nothing.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
-        // The caller holds the other end of stdin and decides when to close it.
-        self.child.wait().await
+        let status = self.child.wait().await?;
+        self.group.server_exited();
+        Ok(status)
     }
 
     /// Ends the server: closes its stdin, waits, asks its group to terminate, waits, kills the group.
@@ -101,10 +102,8 @@ impl ChildProcess {
     /// Dropping the future kills the group at once.
     pub async fn shutdown(mut self) -> ExitReport {
         let report = self.end_process().await;
-        let Self { group, stderr, .. } = self;
-        // Whoever it left behind goes with it.
-        group.end().await;
-        drop(stderr);
+        self.group.server_exited();
+        self.group.end().await;
         report
     }
 

@@ -114,9 +114,9 @@ async fn the_end_of_the_stream_fails_the_calls_that_wait_and_those_that_follow()
         let call = start(&client, list());
         server.next().await.status(202);
         if broken {
-            stream.break_off()
+            stream.break_off();
         } else {
-            drop(stream)
+            drop(stream);
         }
         assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
         assert_eq!(start(&client, list()).await.unwrap().unwrap_err().origin(), Origin::Connection);

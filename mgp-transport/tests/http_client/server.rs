@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -34,8 +35,11 @@ pub(crate) struct Stream(mpsc::Sender<io::Result<Bytes>>);
 
 pub(crate) struct ChannelBody(mpsc::Receiver<io::Result<Bytes>>);
 
-/// The requests of one client, in order.
-pub(crate) struct Server(mpsc::UnboundedReceiver<Exchange>);
+/// The requests of one client, in order, and how many connections it has made.
+pub(crate) struct Server {
+    asked: mpsc::UnboundedReceiver<Exchange>,
+    connections: Arc<AtomicUsize>,
+}
 
 /// A builder of clients that reach `Server` whatever the URL says.
 pub(crate) fn server() -> (HttpClientBuilder, Server) {
@@ -43,13 +47,16 @@ pub(crate) fn server() -> (HttpClientBuilder, Server) {
 }
 
 pub(crate) fn server_of(url: &str) -> (HttpClientBuilder, Server) {
-    let (exchanges, received) = mpsc::unbounded_channel();
+    let (exchanges, asked) = mpsc::unbounded_channel();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let server = Server { asked, connections: Arc::clone(&connections) };
     let builder = HttpClient::builder(url).dial_with(move |_| {
+        connections.fetch_add(1, Ordering::Relaxed);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         tokio::spawn(serve(theirs, exchanges.clone()));
         async { Ok(ours) }
     });
-    (builder, Server(received))
+    (builder, server)
 }
 
 async fn serve(stream: tokio::io::DuplexStream, exchanges: mpsc::UnboundedSender<Exchange>) {
@@ -72,7 +79,11 @@ async fn serve(stream: tokio::io::DuplexStream, exchanges: mpsc::UnboundedSender
 
 impl Server {
     pub(crate) async fn next(&mut self) -> Exchange {
-        self.0.recv().await.unwrap()
+        self.asked.recv().await.unwrap()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// The next request, which has this HTTP method.
@@ -84,7 +95,7 @@ impl Server {
 
     /// Nothing more is asked for a minute.
     pub(crate) async fn is_left_alone(&mut self) {
-        let more = tokio::time::timeout(Duration::from_secs(60), self.0.recv()).await;
+        let more = tokio::time::timeout(Duration::from_mins(1), self.asked.recv()).await;
         if let Ok(Some(exchange)) = more {
             panic!("{} {:?}", exchange.head.method, exchange.body);
         }
@@ -145,7 +156,7 @@ impl Exchange {
     }
 
     /// Waits until the client gives the request up.
-    pub(crate) async fn is_given_up(mut self) {
+    pub(crate) async fn given_up(mut self) {
         self.reply.closed().await;
     }
 }

@@ -311,7 +311,7 @@ async fn closing_does_not_wait_for_a_server_that_hangs() {
     let closing = tokio::spawn(async move { client.close(None).await });
     let asked = server.next_is("DELETE").await;
     closing.await.unwrap();
-    asked.is_given_up().await;
+    asked.given_up().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -325,4 +325,32 @@ async fn dropping_the_last_client_ends_everything_it_started() {
     is_ok(call.await);
     drop(clone);
     stream.is_closed().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notification_that_nobody_accepts_ends_in_time() {
+    let (client, mut server, _) = opened(ConnectionLimits::default()).await;
+    let sent = start(&client, initialized());
+    let asked = server.next().await;
+    assert_eq!(sent.await.unwrap().unwrap_err().origin(), Origin::Timeout);
+    asked.given_up().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_that_opens_a_session_may_come_by_a_stream_and_be_resumed() {
+    let (builder, mut server) = server();
+    let client = builder.connect_with(Recorder::default()).unwrap();
+    let call = start(&client, Request::call("initialize", Params::new()));
+    let headers = [("content-type", "text/event-stream"), ("mcp-session-id", "s1")];
+    let stream = server.next().await.start(200, &headers);
+    stream.event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let answer = server.next().await;
+    assert_eq!(answer.header("mcp-session-id"), Some("s1"));
+    answer.status(202);
+    stream.send("id: 1\ndata:\n\n");
+    drop(stream);
+    let asked = server.next_is("GET").await;
+    assert_eq!(asked.header("mcp-session-id"), Some("s1"));
+    asked.events().event(&reply(1));
+    is_ok(call.await);
 }

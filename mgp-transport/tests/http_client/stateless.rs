@@ -94,6 +94,31 @@ async fn a_connection_is_used_again_after_an_event_stream() {
         drop(stream);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_goes_on_after_its_answer_is_closed() {
+    let (builder, mut server) = server();
+    let client = builder.connect_with(Recorder::default()).unwrap();
+    let call = start(&client, list());
+    let stream = server.next().await.events();
+    stream.event(&reply(1));
+    is_ok(call.await);
+    stream.is_closed().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_not_used_again_when_servers_tend_to_close_it() {
+    let (builder, mut server) = server();
+    let client = builder.connect_with(Recorder::default()).unwrap();
+    for connections in 1..=3 {
+        let call = start(&client, list());
+        server.next().await.ok();
+        is_ok(call.await);
+        assert_eq!(server.connections(), connections);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +134,7 @@ async fn dropping_a_call_closes_its_stream_and_sends_nothing() {
     let call = start(&client, list());
     let asked = server.next().await;
     call.abort();
-    asked.is_given_up().await;
+    asked.given_up().await;
     server.is_left_alone().await;
 }
 
@@ -122,9 +147,9 @@ async fn a_stream_that_ends_or_breaks_is_a_lost_connection_and_not_resumed() {
         let stream = server.next().await.events();
         stream.send("id: 1\nretry: 1\ndata:\n\n");
         if broken {
-            stream.break_off()
+            stream.break_off();
         } else {
-            drop(stream)
+            drop(stream);
         }
         assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
         server.is_left_alone().await;
@@ -254,6 +279,7 @@ async fn a_request_of_the_server_is_not_answered_2026() {
     let call = start(&client, list());
     let stream = server.next().await.events();
     stream.event(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#);
+    stream.event(r#"{"jsonrpc":"2.0","id":10,"method":"roots/list","params":7}"#);
     stream.event(&reply(1));
     is_ok(call.await);
     assert!(recorder.seen().is_empty());

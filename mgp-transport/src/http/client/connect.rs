@@ -59,7 +59,7 @@ fn network() -> Network {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     // A stream may be silent for hours; a peer that vanished must be noticed.
-    tcp.set_keepalive(Some(Duration::from_secs(60)));
+    tcp.set_keepalive(Some(Duration::from_mins(1)));
     #[cfg(not(feature = "tls"))]
     return tcp;
     #[cfg(feature = "tls")]

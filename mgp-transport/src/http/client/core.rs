@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use http::{HeaderMap, Uri};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Uri};
 use mgp_types::{Error, Id, Request, Response, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -39,6 +40,8 @@ pub(super) struct Core<I> {
     pub(super) url: Uri,
     /// The headers that whoever built the client wants on every request.
     pub(super) headers: HeaderMap,
+    /// The same, with those that every message has.
+    pub(super) post_headers: HeaderMap,
     pub(super) limits: ConnectionLimits,
     pub(super) tasks: Arc<Tasks>,
     /// Cloned once per stream; the lock makes a service that is not `Sync` shareable.
@@ -62,10 +65,14 @@ impl<I: RpcService> Core<I> {
         inbound: I,
     ) -> Self {
         let room = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        let mut post_headers = headers.clone();
+        post_headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        post_headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Self {
             link,
             url,
             headers,
+            post_headers,
             in_flight: room(limits.max_in_flight),
             chores: room(limits.max_queued),
             limits,
@@ -74,6 +81,16 @@ impl<I: RpcService> Core<I> {
             answering: Mutex::new(HashMap::new()),
             next_id: AtomicI64::new(1),
         }
+    }
+
+    /// Waits as long as a server may take to accept a message that it does not answer.
+    pub(super) async fn in_time(
+        &self,
+        posting: impl Future<Output = Result<(), Error>>,
+    ) -> Result<(), Error> {
+        tokio::time::timeout(self.limits.write_timeout, posting)
+            .await
+            .unwrap_or_else(|_| Err(Error::timeout("the server did not accept the message in time")))
     }
 
     /// An id that no other request of this client has.

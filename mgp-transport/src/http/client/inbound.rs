@@ -18,7 +18,17 @@ pub(super) struct Receiver<P: Peer> {
     service: P::Inbound,
     session: Option<Arc<Session>>,
     outbox: Outbox,
+    asking: Asking,
     pace: Pace,
+}
+
+/// Whether the server may send requests on the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// It may; they are answered by messages of their own.
+    Allowed,
+    /// It must not; there is no way to answer.
+    Forbidden,
 }
 
 /// What the reader of a stream does while a notification is taken in.
@@ -50,13 +60,14 @@ impl Reply {
 }
 
 impl<P: Peer> Receiver<P> {
-    pub(super) fn new(peer: &Arc<P>, session: Option<&Arc<Session>>, pace: Pace) -> Self {
+    pub(super) fn new(peer: &Arc<P>, session: Option<&Arc<Session>>, asking: Asking, pace: Pace) -> Self {
         let port = Back { peer: Arc::downgrade(peer), session: session.cloned() };
         Self {
             peer: Arc::clone(peer),
             service: peer.core().inbound.lock().clone(),
             session: session.cloned(),
             outbox: Outbox::new(Arc::new(port), StreamId::STANDALONE),
+            asking,
             pace,
         }
     }
@@ -69,7 +80,7 @@ impl<P: Peer> Receiver<P> {
             Ok(Message::Call { id, method, params }) => self.call(id, method, params).await,
             Err(malformed) if malformed.answerable => {
                 tracing::warn!(error = %malformed.error, "the server sent a malformed message");
-                if let Some(id) = malformed.id {
+                if let (Some(id), Asking::Allowed) = (malformed.id, self.asking) {
                     self.refuse(&id, &malformed.error);
                 }
             }
@@ -114,7 +125,7 @@ impl<P: Peer> Receiver<P> {
     }
 
     async fn call(&mut self, id: Id, method: Method, params: Params) {
-        if self.session.as_ref().is_some_and(|session| session.revision.is_stateless()) {
+        if self.asking == Asking::Forbidden {
             return tracing::warn!(%method, "the server asked where it must not; nobody answers");
         }
         let core = self.peer.core();

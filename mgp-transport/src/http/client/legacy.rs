@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::ACCEPT;
 use http::{HeaderValue, Method as HttpMethod, Uri};
 use mgp_types::frame::{write_call, write_notification};
 use mgp_types::{BoxFuture, Error, Id, Kind as RequestKind, Method, Request, Response, RpcService, Session};
@@ -13,7 +13,7 @@ use tower_service::Service;
 use super::body;
 use super::core::{Core, Owner, Peer, TakeBack};
 use super::events::{Events, Kind, messages};
-use super::inbound::{Pace, Receiver};
+use super::inbound::{Asking, Pace, Receiver};
 use super::origin::{resolve, same_origin};
 use super::replies::Replies;
 use super::status::HttpStatus;
@@ -86,7 +86,7 @@ fn resolve_endpoint(url: &Uri, endpoint: &[u8]) -> Result<Uri, Error> {
 impl<I: RpcService> Sse<I> {
     async fn read(self: Arc<Self>, mut events: Events) {
         // The session is put into each message by the layer above, which alone knows it.
-        let mut receiver = Receiver::new(&self, None, Pace::Onward);
+        let mut receiver = Receiver::new(&self, None, Asking::Allowed, Pace::Onward);
         loop {
             let event = match events.next().await {
                 Ok(Some(event)) => event,
@@ -111,12 +111,7 @@ impl<I: RpcService> Sse<I> {
     }
 
     async fn carry(&self, message: Vec<u8>) -> Result<(), Error> {
-        let head = || {
-            let mut head = self.core.headers.clone();
-            head.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-            head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            Ok(head)
-        };
+        let head = || Ok(self.core.post_headers.clone());
         let response = self.core.link.send(&HttpMethod::POST, &self.endpoint, message.into(), head).await?;
         if !response.status().is_success() {
             return Err(body::refusal(response, &self.core.limits).await);
@@ -170,7 +165,7 @@ impl<I: RpcService> Peer for Sse<I> {
                 RequestKind::Notify => {
                     let mut message = Vec::new();
                     write_notification(&mut message, &request.method, &request.params);
-                    self.carry(message).await.map(|()| Response::empty())
+                    self.core.in_time(self.carry(message)).await.map(|()| Response::empty())
                 }
             }
         }

@@ -4,7 +4,7 @@ use mgp_types::{Error, Origin, RpcService, Session};
 
 use super::events::{Events, messages};
 use super::head::Era;
-use super::inbound::{Pace, Receiver};
+use super::inbound::{Asking, Pace, Receiver};
 use super::pause::Pause;
 use super::status::HttpStatus;
 use super::streamable::{Streamable, is_passing};
@@ -16,9 +16,10 @@ impl<I: RpcService> Streamable<I> {
         let session = Arc::clone(session);
         let listener = self.core.tasks.spawn(async move {
             let error = peer.read_unasked(&session).await;
-            match HttpStatus::of(&error).map(HttpStatus::code) {
-                Some(404 | 405) => tracing::debug!("the server sends nothing unasked"),
-                _ => tracing::warn!(%error, "what the server sends unasked is not read any more"),
+            if let Some(404 | 405) = HttpStatus::of(&error).map(HttpStatus::code) {
+                tracing::debug!("the server sends nothing unasked");
+            } else {
+                tracing::warn!(%error, "what the server sends unasked is not read any more");
             }
         });
         let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
@@ -30,7 +31,7 @@ impl<I: RpcService> Streamable<I> {
     /// Reads until the server says that there is nothing to read; returns what it said.
     async fn read_unasked(self: &Arc<Self>, session: &Arc<Session>) -> Error {
         let era = Era::Session(session.revision);
-        let mut receiver = Receiver::new(self, Some(session), Pace::InTurn);
+        let mut receiver = Receiver::new(self, Some(session), Asking::Allowed, Pace::InTurn);
         // It never gives up by itself: a network may be away for hours, and the wait has a bound.
         let mut pause = Pause::new(u32::MAX);
         let mut events: Option<Events> = None;

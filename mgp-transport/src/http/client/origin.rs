@@ -30,7 +30,7 @@ pub(super) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
         None => (reference, None),
     };
     let (path, query) = if path.is_empty() {
-        (base.path().to_owned(), query.or(base.query()))
+        (base.path().to_owned(), query.or_else(|| base.query()))
     } else if path.starts_with('/') {
         (without_dots(path), query)
     } else {

@@ -31,13 +31,11 @@ impl Pause {
         }
         self.failures += 1;
         let wish = wish.map(|wish| wish.max(SHORTEST));
-        Some(match (failures, wish) {
-            (0, Some(wish)) => wish,
-            _ => {
-                let grown = self.jittered(FIRST.saturating_mul(1 << failures.min(16)).min(LONGEST));
-                wish.map_or(grown, |wish| wish.max(grown))
-            }
-        })
+        if let (0, Some(wish)) = (failures, wish) {
+            return Some(wish);
+        }
+        let grown = self.jittered(FIRST.saturating_mul(1 << failures.min(16)).min(LONGEST));
+        Some(wish.map_or(grown, |wish| wish.max(grown)))
     }
 
     /// Adds up to a quarter.
@@ -74,7 +72,7 @@ mod tests {
         assert_eq!(waits.len(), 40);
         assert!(waits[0] >= FIRST && waits[0] <= FIRST * 5 / 4);
         assert!(waits[39] >= LONGEST && waits[39] <= LONGEST * 5 / 4);
-        let patient = Duration::from_secs(3600);
+        let patient = Duration::from_hours(1);
         let mut pause = Pause::new(40);
         assert!(std::iter::from_fn(|| pause.next(Some(patient))).all(|wait| wait == patient));
     }

@@ -67,7 +67,7 @@ impl HttpStatus {
 impl SessionLost {
     /// Whether `error` says that the session has to be opened again.
     pub fn is_behind(error: &Error) -> bool {
-        std::error::Error::source(error).is_some_and(|source| source.is::<Self>())
+        std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<Self>)
     }
 
     pub(super) fn into_error(self) -> Error {

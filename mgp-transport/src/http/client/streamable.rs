@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
 use hyper::body::Incoming;
 use mgp_types::frame::{Message, write_call, write_notification};
@@ -15,7 +15,7 @@ use super::body;
 use super::core::{Core, Peer, TakeBack};
 use super::events::{Events, Kind, messages};
 use super::head::Era;
-use super::inbound::{Pace, Receiver};
+use super::inbound::{Asking, Pace, Receiver};
 use super::pause::Pause;
 use super::replies::{Outcome, Replies};
 use super::status::{HttpStatus, SessionLost};
@@ -43,7 +43,7 @@ impl<I: RpcService> Peer for Streamable<I> {
         let era = session.map_or(Era::Unknown, |session| Era::Session(session.revision));
         let id = self.session_id.load_full();
         let head = || {
-            let mut head = self.post_head();
+            let mut head = self.core.post_headers.clone();
             era.write(&mut head, id.as_deref());
             Ok(head)
         };
@@ -72,10 +72,11 @@ impl<I: RpcService> Streamable<I> {
         write_notification(&mut message, &request.method, &request.params);
         let id = self.session_id.load_full();
         let head = || {
-            let mut head = self.post_head();
+            let mut head = self.core.post_headers.clone();
             era.write_request(&mut head, id.as_deref(), request).map(|()| head)
         };
-        self.notification(message.into(), head, id.is_some() && !era.is_stateless()).await?;
+        let names_session = id.is_some() && !era.is_stateless();
+        self.core.in_time(self.notification(message.into(), head, names_session)).await?;
         if let (Era::Session(_), Some(session)) = (era, &request.context.session)
             && request.method == Method::INITIALIZED
         {
@@ -123,7 +124,7 @@ impl<I: RpcService> Streamable<I> {
     ) -> Result<Outcome, Error> {
         let session_id = if let Era::Opening = era { None } else { self.session_id.load_full() };
         let head = || {
-            let mut head = self.post_head();
+            let mut head = self.core.post_headers.clone();
             era.write_request(&mut head, session_id.as_deref(), request).map(|()| head)
         };
         let response = self.core.link.send(&HttpMethod::POST, &self.core.url, message, head).await?;
@@ -136,7 +137,7 @@ impl<I: RpcService> Streamable<I> {
         }
         let session = request.context.session.as_ref();
         match Kind::of(response.headers()) {
-            Kind::Json => self.read_json(id, session, response.into_body()).await,
+            Kind::Json => self.read_json(id, era, session, response.into_body()).await,
             Kind::Events => self.read_events(id, era, session, response.into_body()).await,
             Kind::Other => Err(Error::misbehaved("the answer is neither JSON nor an event stream")
                 .with_source(HttpStatus::new(response.status(), response.headers()))),
@@ -146,6 +147,7 @@ impl<I: RpcService> Streamable<I> {
     async fn read_json(
         self: &Arc<Self>,
         id: i64,
+        era: &Era,
         session: Option<&Arc<Session>>,
         body: Incoming,
     ) -> Result<Outcome, Error> {
@@ -160,7 +162,8 @@ impl<I: RpcService> Streamable<I> {
                     return Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
                 }
                 other => {
-                    let receiver = receiver.get_or_insert_with(|| Receiver::new(self, session, Pace::InTurn));
+                    let receiver = receiver
+                        .get_or_insert_with(|| Receiver::new(self, session, asking(era), Pace::InTurn));
                     match receiver.take(other).await {
                         Some(reply) => reply,
                         None => continue,
@@ -201,7 +204,7 @@ impl<I: RpcService> Streamable<I> {
         session: Option<&Arc<Session>>,
         mut events: Events,
     ) -> Result<Outcome, Error> {
-        let mut receiver = Receiver::new(self, session, Pace::InTurn);
+        let mut receiver = Receiver::new(self, session, asking(era), Pace::InTurn);
         let mut pause = Pause::new(MAX_FAILED_RESUMPTIONS);
         loop {
             let end = match events.next().await {
@@ -275,6 +278,8 @@ impl<I: RpcService> Streamable<I> {
         last_id: Option<&HeaderValue>,
     ) -> Result<Incoming, Error> {
         let session_id = self.session_id.load_full();
+        // What continues the answer to `initialize` is within the session that it opened.
+        let era = if let Era::Opening = era { &Era::Unknown } else { era };
         let head = || {
             let mut head = self.core.headers.clone();
             head.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -327,13 +332,6 @@ impl<I: RpcService> Streamable<I> {
         Ok(())
     }
 
-    fn post_head(&self) -> HeaderMap {
-        let mut head = self.core.headers.clone();
-        head.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        head
-    }
-
     /// What an answer that is not a success says.
     async fn refusal(&self, response: HttpResponse<Incoming>, names_session: bool) -> Error {
         if names_session && response.status() == StatusCode::NOT_FOUND {
@@ -341,6 +339,11 @@ impl<I: RpcService> Streamable<I> {
         }
         body::refusal(response, &self.core.limits).await
     }
+}
+
+/// Only in a session does the server ask.
+fn asking(era: &Era) -> Asking {
+    if era.is_stateless() { Asking::Forbidden } else { Asking::Allowed }
 }
 
 /// Whether what failed may succeed later.

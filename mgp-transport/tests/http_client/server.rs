@@ -79,7 +79,7 @@ async fn serve(stream: tokio::io::DuplexStream, exchanges: mpsc::UnboundedSender
 
 impl Server {
     pub(crate) async fn next(&mut self) -> Exchange {
-        self.asked.recv().await.unwrap()
+        in_time(self.asked.recv()).await.unwrap()
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -157,7 +157,7 @@ impl Exchange {
 
     /// Waits until the client gives the request up.
     pub(crate) async fn given_up(mut self) {
-        self.reply.closed().await;
+        in_time(self.reply.closed()).await;
     }
 }
 
@@ -184,7 +184,7 @@ impl Stream {
     }
 
     pub(crate) async fn is_closed(&self) {
-        self.0.closed().await;
+        in_time(self.0.closed()).await;
     }
 }
 
@@ -208,9 +208,12 @@ impl Recorder {
     }
 
     pub(crate) async fn saw(&self, count: usize) -> Vec<String> {
-        while self.0.lock().len() < count {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        in_time(async {
+            while self.0.lock().len() < count {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
         self.seen()
     }
 }
@@ -241,6 +244,12 @@ impl Service<Request> for Recorder {
     }
 }
 
+/// What never comes fails the test instead of hanging it; the clock of the tests costs no time.
+async fn in_time<T>(coming: impl Future<Output = T>) -> T {
+    let outcome = tokio::time::timeout(Duration::from_hours(1), coming).await;
+    outcome.expect("it should have come long ago")
+}
+
 /// A request in a session of `revision`.
 pub(crate) fn within(revision: Revision, mut request: Request) -> Request {
     request.context.session = Some(Arc::new(Session::new(revision)));
@@ -257,7 +266,7 @@ where
     S: RpcService,
     S::Future: 'static,
 {
-    tokio::spawn(client.clone().call(request))
+    tokio::spawn(in_time(client.clone().call(request)))
 }
 
 pub(crate) fn is_ok(outcome: Result<Result<Response, Error>, tokio::task::JoinError>) {

@@ -169,7 +169,10 @@ async fn a_request_of_the_server_is_answered_by_a_post() {
     assert_eq!(answer.header("mcp-session-id"), Some("s1"));
     assert_eq!(answer.header("mcp-protocol-version"), Some("2025-11-25"));
     answer.status(202);
-    assert_eq!(recorder.seen(), ["call roots/list"]);
+    // Its id may be used again.
+    stream.event(r#"{"jsonrpc":"2.0","id":"q","method":"ping"}"#);
+    assert!(server.next_is("POST").await.message().contains("result"));
+    assert_eq!(recorder.seen(), ["call roots/list", "call ping"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -267,8 +270,14 @@ async fn the_servers_own_stream_is_resumed_behind_its_last_event() {
     let waited = tokio::time::Instant::now();
     let asked = server.next_is("GET").await;
     assert!(waited.elapsed() >= Duration::from_secs(30));
-    asked.events().event(&notification("notifications/b"));
+    let stream = asked.events();
+    stream.event(&notification("notifications/b"));
     recorder.saw(2).await;
+    // A stream that brought something is opened again as fast as at first.
+    let waited = tokio::time::Instant::now();
+    drop(stream);
+    server.next_is("GET").await;
+    assert!(waited.elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]

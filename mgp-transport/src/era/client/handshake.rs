@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Negotiated, Offer};
-use mgp_types::{Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService};
+use mgp_types::{
+    Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService,
+};
 use mgp_types::{Session, code};
 
 use super::agreement::{Agreed, Stamp};
@@ -104,12 +106,16 @@ impl<W: RpcService> Handshake<'_, W> {
                 Verdict::Retry(_) | Verdict::Session => {
                     return match error {
                         // Whether a server describes itself or not, it can serve requests that stand alone.
-                        Some(error) if error.code() == code::METHOD_NOT_FOUND => match undescribed(self.identity) {
-                            Some(description) => self.stateless(description),
-                            None => Err(error),
-                        },
+                        Some(error) if error.code() == code::METHOD_NOT_FOUND => {
+                            match undescribed(self.identity) {
+                                Some(description) => self.stateless(description),
+                                None => Err(error),
+                            }
+                        }
                         Some(error) => Err(error),
-                        None => Err(Error::misbehaved("the server does not serve requests without a session")),
+                        None => {
+                            Err(Error::misbehaved("the server does not serve requests without a session"))
+                        }
                     };
                 }
             }
@@ -144,7 +150,9 @@ impl<W: RpcService> Handshake<'_, W> {
             Err(error) => {
                 let Some(supported) = supported_versions(&error) else { return Err(error) };
                 let usable = self.identity.revisions().iter().copied().find(|revision| {
-                    !revision.is_stateless() && *revision != newest && supported.iter().any(|v| v == revision.as_str())
+                    !revision.is_stateless()
+                        && *revision != newest
+                        && supported.iter().any(|v| v == revision.as_str())
                 });
                 match usable {
                     Some(revision) => self.initialize(revision).await?,

@@ -2,9 +2,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use mgp_types::{
-    BoxFuture, Error, Kind, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code,
-};
+use mgp_types::{BoxFuture, Error, Kind, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code};
 use parking_lot::Mutex;
 use tower_service::Service;
 
@@ -130,7 +128,11 @@ impl<W: RpcService> Service<Request> for ClientEra<W> {
                 let stateless = agreed.stamp.is_some();
                 request.kind == Kind::Call && (stateless || shared.options.kind.has_sessions())
             })
-            .map(|agreed| Replay { shared: shared.clone(), request: request.clone(), agreed: (*agreed).clone() });
+            .map(|agreed| Replay {
+                shared: shared.clone(),
+                request: request.clone(),
+                agreed: (*agreed).clone(),
+            });
         if let Some(agreed) = &*guard {
             stamp(&mut request, agreed);
         }

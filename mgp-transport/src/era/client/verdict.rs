@@ -111,9 +111,9 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> Verdict {
         if let Some(revision) = ours().find(|revision| revision.is_stateless()) {
             return Verdict::Retry(revision);
         }
-        let names_sessions = supported.iter().any(|version| {
-            version.parse().is_ok_and(|known: Revision| !known.is_stateless())
-        });
+        let names_sessions = supported
+            .iter()
+            .any(|version| version.parse().is_ok_and(|known: Revision| !known.is_stateless()));
         if names_sessions {
             return Verdict::Session;
         }
@@ -124,7 +124,13 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> Verdict {
         (Some(401 | 403), _) => Verdict::Fail(error),
         (Some(status), Origin::Peer) => refused_over_http(status, error, identity),
         // A server that cannot work now says nothing about the era either.
-        (Some(status), _) => if status < 500 { Verdict::Session } else { Verdict::Fail(error) },
+        (Some(status), _) => {
+            if status < 500 {
+                Verdict::Session
+            } else {
+                Verdict::Fail(error)
+            }
+        }
         (None, Origin::Connection) => match kind {
             WireKind::Stream => Verdict::Fail(ended_by_probe(&error)),
             WireKind::Http { .. } => Verdict::Fail(error),

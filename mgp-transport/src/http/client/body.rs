@@ -96,7 +96,7 @@ pub(super) async fn refusal(response: Response<Incoming>, limits: &ConnectionLim
     let Ok(body) = read(body, limits.max_frame_bytes.min(MAX_REFUSAL_BYTES)).await else {
         return status.into_error();
     };
-    match decode(body, &limits.json) {
+    match decode(&body, limits.json) {
         // Servers put any id there that they have at hand, or none.
         Frame::Single(Ok(Message::Reply { outcome: Err(error), .. })) if error.origin() == Origin::Peer => {
             error.with_source(status)

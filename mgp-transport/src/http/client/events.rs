@@ -104,10 +104,10 @@ impl Kind {
 
 /// The messages of a frame, one by one.
 pub(super) fn messages(
-    frame: Bytes,
+    frame: &Bytes,
     limits: &ConnectionLimits,
 ) -> impl Iterator<Item = Result<mgp_types::frame::Message, mgp_types::frame::Malformed>> + use<> {
-    let (single, batch) = match mgp_types::frame::decode(frame, &limits.json) {
+    let (single, batch) = match mgp_types::frame::decode(frame, limits.json) {
         mgp_types::frame::Frame::Single(message) => (Some(message), Vec::new()),
         mgp_types::frame::Frame::Batch(messages) => (None, messages),
     };

@@ -96,7 +96,7 @@ impl<I: RpcService> Sse<I> {
             if !event.is_message() {
                 continue;
             }
-            for message in messages(event.data, &self.core.limits) {
+            for message in messages(&event.data, &self.core.limits) {
                 let Some(reply) = receiver.take(message).await else { continue };
                 let settled = match reply.id {
                     Some(Id::Number(id)) => self.replies.settle(id, reply.outcome),

@@ -71,7 +71,7 @@ impl<I: RpcService> Streamable<I> {
             if !event.is_message() {
                 continue;
             }
-            for message in messages(event.data, &self.core.limits) {
+            for message in messages(&event.data, &self.core.limits) {
                 let Some(reply) = receiver.take(message).await else { continue };
                 let settled = match reply.id {
                     Some(mgp_types::Id::Number(id)) => self.stray.settle(id, reply.outcome),

@@ -154,7 +154,7 @@ impl<I: RpcService> Streamable<I> {
         let frame = body::read(body, self.core.limits.max_frame_bytes).await?;
         let mut receiver = None;
         let mut answer = None;
-        for message in messages(frame, &self.core.limits) {
+        for message in messages(&frame, &self.core.limits) {
             let reply = match message {
                 // The usual answer, for which no receiver is needed.
                 Ok(Message::Reply { id, outcome }) => super::inbound::Reply { id, outcome },
@@ -212,7 +212,7 @@ impl<I: RpcService> Streamable<I> {
                     pause.reset();
                     let frame = if event.is_message() { event.data } else { continue };
                     let mut answer = None;
-                    for message in messages(frame, &self.core.limits) {
+                    for message in messages(&frame, &self.core.limits) {
                         let Some(reply) = receiver.take(message).await else { continue };
                         if answer.replace(reply.for_request(id)?).is_some() {
                             return Err(Error::misbehaved("the server answered twice"));
@@ -250,7 +250,7 @@ impl<I: RpcService> Streamable<I> {
             if !event.is_message() {
                 continue;
             }
-            let mut later = messages(event.data, &self.core.limits);
+            let mut later = messages(&event.data, &self.core.limits);
             if later.any(
                 |message| matches!(message, Ok(Message::Reply { id: Some(other), .. }) if other == id.into()),
             ) {

@@ -78,7 +78,8 @@ impl ResultKind {
         if bytes.starts_with(COMPLETE) || memmem::find(bytes, br#""resultType""#).is_none() {
             return Ok(Self::Final);
         }
-        let object = Object::from_raw(result).map_err(|_| Error::misbehaved("the result is not an object"))?;
+        let object =
+            Object::from_raw(result).map_err(|_| Error::misbehaved("the result is not an object"))?;
         match object.text("resultType").as_deref() {
             Some("complete" | "task") => Ok(Self::Final),
             Some("input_required") => Ok(Self::InputRequired(object)),

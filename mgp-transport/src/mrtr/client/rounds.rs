@@ -57,7 +57,9 @@ async fn answer_all<H: RpcService>(
         let question = Object::from_raw(&question).map_err(|_| malformed())?;
         let method = Method::new(&question.text("method").ok_or_else(malformed)?);
         if !is_question(&method) {
-            return Err(Error::misbehaved(format!("the server asks for `{method}`, which is not a question")));
+            return Err(Error::misbehaved(format!(
+                "the server asks for `{method}`, which is not a question"
+            )));
         }
         let params = match question.get("params") {
             Some(params) => Object::from_raw(&params).map_err(|_| malformed())?,
@@ -106,8 +108,10 @@ where
 
 fn cannot_answer(method: &Method, error: Error) -> Error {
     if error.code() == code::METHOD_NOT_FOUND && error.origin() == Origin::Local {
-        return Error::misbehaved(format!("the server asks for `{method}`, which this client does not answer"))
-            .with_source(error);
+        return Error::misbehaved(format!(
+            "the server asks for `{method}`, which this client does not answer"
+        ))
+        .with_source(error);
     }
     error
 }

@@ -334,4 +334,6 @@ async fn urls_that_lead_nowhere_are_refused() {
     for url in ["", "server", "ftp://server/", "http://user:secret@server/", "http:///x"] {
         assert!(HttpClient::builder(url).connect_with(Recorder::default()).is_err(), "{url}");
     }
+    let https = HttpClient::builder("https://server/").connect_with(Recorder::default());
+    assert_eq!(https.is_ok(), cfg!(feature = "tls"));
 }

@@ -103,7 +103,7 @@ impl HttpClientBuilder {
         let url = origin::parse(&self.url).ok_or_else(|| {
             Error::invalid_params("the server's URL is not one of HTTP without credentials in it")
         })?;
-        let connector = Connector::new(self.dial, self.connect_timeout);
+        let connector = Connector::new(self.dial, self.connect_timeout)?;
         if !connector.can_reach(&url) {
             return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
         }

@@ -10,7 +10,7 @@ use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
-use mgp_types::BoxFuture;
+use mgp_types::{BoxFuture, Error};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
@@ -41,9 +41,12 @@ enum Way {
 }
 
 impl Connector {
-    pub(super) fn new(dial: Option<Dial>, timeout: Duration) -> Self {
-        let way = dial.map_or_else(|| Way::Network(network()), Way::Dialled);
-        Self { way, timeout }
+    pub(super) fn new(dial: Option<Dial>, timeout: Duration) -> Result<Self, Error> {
+        let way = match dial {
+            Some(dial) => Way::Dialled(dial),
+            None => Way::Network(network()?),
+        };
+        Ok(Self { way, timeout })
     }
 
     /// Whether a URL of this scheme can be reached.
@@ -55,18 +58,21 @@ impl Connector {
     }
 }
 
-fn network() -> Network {
+fn network() -> Result<Network, Error> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     // A stream may be silent for hours; a peer that vanished must be noticed.
     tcp.set_keepalive(Some(Duration::from_mins(1)));
     #[cfg(not(feature = "tls"))]
-    return tcp;
+    return Ok(tcp);
     #[cfg(feature = "tls")]
     {
         tcp.enforce_http(false);
-        let builder = hyper_rustls::HttpsConnectorBuilder::new().with_webpki_roots();
-        builder.https_or_http().enable_http1().wrap_connector(tcp)
+        // Named, not left to the default of the process: that one panics where a program has built in two.
+        let builder = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
+            .map_err(|error| Error::internal("TLS is not available").with_source(error))?;
+        Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
     }
 }
 

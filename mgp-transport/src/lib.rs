@@ -42,12 +42,16 @@
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
 //! | [`TraceLayer`] | one span per request |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
-//! | [`memory`], `stdio` | byte streams |
+//! | [`memory`], `stdio`, `child`, `unix` | byte streams |
+//! | `http` | Streamable HTTP and HTTP+SSE |
 //!
-//! Features: `stdio` (default) for this process' own standard input and output.
+//! Features: `stdio` (default) for this process' own standard input and output, `child` for servers as child
+//! processes, `unix` for Unix domain sockets, `http-client` and `http-server`, `tls` for `https` URLs.
 
 mod accept;
 mod catch_panic;
+#[cfg(feature = "child")]
+pub mod child;
 mod driver;
 pub mod era;
 #[cfg(any(feature = "http-client", feature = "http-server"))]
@@ -58,6 +62,8 @@ pub mod mrtr;
 #[cfg(all(unix, feature = "stdio"))]
 pub mod stdio;
 mod trace;
+#[cfg(all(unix, feature = "unix"))]
+pub mod unix;
 
 pub use accept::Accept;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};

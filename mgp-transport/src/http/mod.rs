@@ -3,9 +3,13 @@
 pub mod header;
 pub mod sse;
 
+#[cfg(feature = "http-client")]
+mod client;
 #[cfg(feature = "http-server")]
 mod server;
 
+#[cfg(feature = "http-client")]
+pub use self::client::{HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders, SessionLost, SseClient};
 #[cfg(feature = "http-server")]
 pub use self::server::{
     HttpBody, HttpConfig, HttpServer, Listen, ResponseFuture, ResponseStream, Routes, serve, serve_until,

@@ -1,0 +1,27 @@
+use tokio::process::{Child, Command};
+
+use super::Guard;
+
+/// Stands where a process group is on Unix; the child itself is killed by whoever holds it.
+#[derive(Debug)]
+pub(super) struct Group;
+
+impl Group {
+    pub(super) fn new(_: Guard) -> Self {
+        Self
+    }
+
+    pub(super) fn prepare(&self, _: &mut Command) {}
+
+    pub(super) fn with(self, _: &Child) -> Self {
+        self
+    }
+
+    pub(super) fn server_exited(&mut self) {}
+
+    pub(super) fn terminate(&self) {}
+
+    pub(super) fn kill(&self) {}
+
+    pub(super) async fn end(self) {}
+}

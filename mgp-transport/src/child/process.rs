@@ -1,0 +1,130 @@
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::process::Child;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::group::Group;
+use super::stdin::Closer;
+
+/// A running server. Dropping it kills the server and everything in its group.
+#[derive(Debug)]
+pub struct ChildProcess {
+    // Dropped first: the group is killed before the process is waited for.
+    group: Group,
+    child: Child,
+    stdin: Closer,
+    _stderr: Option<StderrTask>,
+    patience: Patience,
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExitReport {
+    /// What made it exit.
+    pub how: HowExited,
+    /// Its status; `None` if it could not be read.
+    pub status: Option<ExitStatus>,
+}
+
+/// What made a server exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum HowExited {
+    /// It had exited before it was asked to.
+    ByItself,
+    /// It exited when its stdin was closed.
+    StdinClosed,
+    /// It exited after SIGTERM.
+    Terminated,
+    /// It had to be killed.
+    Killed,
+}
+
+/// How long each step of the shutdown may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) exit: Duration,
+    pub(super) terminate: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { exit: Duration::from_secs(2), terminate: Duration::from_secs(2) }
+    }
+}
+
+/// Reads stderr for as long as the process is held.
+#[derive(Debug)]
+pub(super) struct StderrTask(pub(super) AbortHandle);
+
+impl Drop for StderrTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl ChildProcess {
+    pub(super) fn new(
+        child: Child,
+        group: Group,
+        stdin: Closer,
+        stderr: Option<StderrTask>,
+        patience: Patience,
+    ) -> Self {
+        Self { group, child, stdin, _stderr: stderr, patience }
+    }
+
+    /// The number of the process; `None` once it has been waited for.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Waits until the server exits by itself, and kills whoever it left behind.
+    ///
+    /// # Errors
+    /// The operating system does not tell.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await?;
+        self.group.server_exited();
+        Ok(status)
+    }
+
+    /// Ends the server: closes its stdin, waits, asks its group to terminate, waits, kills the group.
+    ///
+    /// # Cancel safety
+    /// Dropping the future kills the group at once.
+    pub async fn shutdown(mut self) -> ExitReport {
+        let report = self.end_process().await;
+        self.group.server_exited();
+        self.group.end().await;
+        report
+    }
+
+    async fn end_process(&mut self) -> ExitReport {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            return ExitReport { how: HowExited::ByItself, status: Some(status) };
+        }
+        self.stdin.close();
+        if let Ok(status) = timeout(self.patience.exit, self.child.wait()).await {
+            return ExitReport { how: HowExited::StdinClosed, status: status.ok() };
+        }
+        self.group.terminate();
+        if cfg!(unix)
+            && let Ok(status) = timeout(self.patience.terminate, self.child.wait()).await
+        {
+            return ExitReport { how: HowExited::Terminated, status: status.ok() };
+        }
+        self.group.kill();
+        // Where there are no groups, and should the process have left its own.
+        let killed = self.child.kill().await;
+        let status = if killed.is_ok() { self.child.wait().await.ok() } else { None };
+        ExitReport { how: HowExited::Killed, status }
+    }
+}

@@ -1,0 +1,126 @@
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use mgp_types::{Error, RpcService};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
+
+use super::HttpClient;
+use super::connect::{Connector, Dial, Duplex};
+use super::core::Core;
+use super::legacy::SseClient;
+use super::link::Link;
+use super::origin;
+use super::streamable::Streamable;
+use super::tasks::Tasks;
+use crate::ConnectionLimits;
+
+/// What a client of one server is made from.
+#[derive(Clone)]
+#[must_use]
+pub struct HttpClientBuilder {
+    url: String,
+    headers: HeaderMap,
+    limits: ConnectionLimits,
+    connect_timeout: Duration,
+    dial: Option<Dial>,
+}
+
+impl HttpClientBuilder {
+    pub(super) fn new(url: String) -> Self {
+        Self {
+            url,
+            headers: HeaderMap::new(),
+            limits: ConnectionLimits::default(),
+            connect_timeout: Duration::from_secs(10),
+            dial: None,
+        }
+    }
+
+    /// Sends a header with every request, like `Authorization`. Those of the protocol cannot be replaced.
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.append(name, value);
+        self
+    }
+
+    /// What the connection to the server may cost.
+    pub fn limits(mut self, limits: ConnectionLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long making a connection may take, and waiting for the `endpoint` event of HTTP+SSE.
+    /// Default: 10 s.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Makes connections by `dial` instead of by TCP: over a Unix socket, a tunnel, or in memory.
+    ///
+    /// It is given the URL and returns a stream that is ready to carry HTTP/1.1; TLS, if any, is its matter.
+    pub fn dial_with<F, C, T>(mut self, dial: F) -> Self
+    where
+        F: Fn(Uri) -> C + Send + Sync + 'static,
+        C: Future<Output = io::Result<T>> + Send + 'static,
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        self.dial = Some(Arc::new(move |url| {
+            let connecting = dial(url);
+            Box::pin(async move { Ok(Box::new(connecting.await?) as Box<dyn Duplex>) })
+        }));
+        self
+    }
+
+    /// The client; `inbound` answers the server. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// The URL is none that can be reached, or there is no tokio runtime.
+    pub fn connect_with<I: RpcService>(self, inbound: I) -> Result<HttpClient<I>, Error> {
+        Ok(HttpClient::new(Streamable::new(self.core(inbound)?)))
+    }
+
+    /// The client of a server that speaks HTTP+SSE, as it was up to 2024-11-05; `inbound` answers the server.
+    ///
+    /// It returns when the server has said where messages go.
+    ///
+    /// # Errors
+    /// As [`connect_with`](Self::connect_with); the server cannot be reached, answers with something else
+    /// than an event stream, says nothing in time, or points to another origin.
+    pub async fn connect_sse_with<I: RpcService>(self, inbound: I) -> Result<SseClient<I>, Error> {
+        let timeout = self.connect_timeout;
+        let connecting = SseClient::connect(self.core(inbound)?);
+        tokio::time::timeout(timeout, connecting)
+            .await
+            .unwrap_or_else(|_| Err(Error::timeout("the server did not say in time where messages go")))
+    }
+
+    fn core<I: RpcService>(self, inbound: I) -> Result<Core<I>, Error> {
+        let url = origin::parse(&self.url).ok_or_else(|| {
+            Error::invalid_params("the server's URL is not one of HTTP without credentials in it")
+        })?;
+        let connector = Connector::new(self.dial, self.connect_timeout)?;
+        if !connector.can_reach(&url) {
+            return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
+        }
+        let runtime = Handle::try_current()
+            .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
+        let tasks = Arc::new(Tasks::new(runtime));
+        let link = Link::new(connector, Arc::clone(&tasks));
+        Ok(Core::new(link, url, self.headers, self.limits, tasks, inbound))
+    }
+}
+
+impl fmt::Debug for HttpClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Headers hold credentials.
+        f.debug_struct("HttpClientBuilder")
+            .field("url", &self.url)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

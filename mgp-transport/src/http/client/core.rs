@@ -1,0 +1,181 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Uri};
+use mgp_types::{Error, Id, Request, Response, RpcService, Session};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+
+use super::link::Link;
+use super::tasks::Tasks;
+use crate::ConnectionLimits;
+
+/// A client as its parts see it: something that carries messages to the server.
+pub(super) trait Peer: Send + Sync + Sized + 'static {
+    /// What answers the server.
+    type Inbound: RpcService;
+
+    fn core(&self) -> &Core<Self::Inbound>;
+
+    /// Carries one message that has no answer: a notification, or the answer to a request of the server.
+    fn post(
+        &self,
+        message: Vec<u8>,
+        session: Option<&Arc<Session>>,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Carries a request, and brings its answer.
+    fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send;
+}
+
+/// What both kinds of client consist of.
+pub(super) struct Core<I> {
+    pub(super) link: Link,
+    pub(super) url: Uri,
+    /// The headers that whoever built the client wants on every request.
+    pub(super) headers: HeaderMap,
+    /// The same, with those that every message has.
+    pub(super) post_headers: HeaderMap,
+    pub(super) limits: ConnectionLimits,
+    pub(super) tasks: Arc<Tasks>,
+    /// Cloned once per stream; the lock makes a service that is not `Sync` shareable.
+    pub(super) inbound: Mutex<I>,
+    /// The server's requests that are being answered. `None` while the task is being started.
+    pub(super) answering: Mutex<HashMap<Id, Option<AbortHandle>>>,
+    /// Room for what the server starts here: its requests, and notifications that take their time.
+    pub(super) in_flight: Arc<Semaphore>,
+    /// Room for messages that are sent on the side: taking back and refusing.
+    pub(super) chores: Arc<Semaphore>,
+    next_id: AtomicI64,
+}
+
+impl<I: RpcService> Core<I> {
+    pub(super) fn new(
+        link: Link,
+        url: Uri,
+        headers: HeaderMap,
+        limits: ConnectionLimits,
+        tasks: Arc<Tasks>,
+        inbound: I,
+    ) -> Self {
+        let room = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        let mut post_headers = headers.clone();
+        post_headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        post_headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Self {
+            link,
+            url,
+            headers,
+            post_headers,
+            in_flight: room(limits.max_in_flight),
+            chores: room(limits.max_queued),
+            limits,
+            tasks,
+            inbound: Mutex::new(inbound),
+            answering: Mutex::new(HashMap::new()),
+            next_id: AtomicI64::new(1),
+        }
+    }
+
+    /// Waits as long as a server may take to accept a message that it does not answer.
+    pub(super) async fn in_time(
+        &self,
+        posting: impl Future<Output = Result<(), Error>>,
+    ) -> Result<(), Error> {
+        tokio::time::timeout(self.limits.write_timeout, posting)
+            .await
+            .unwrap_or_else(|_| Err(Error::timeout("the server did not accept the message in time")))
+    }
+
+    /// An id that no other request of this client has.
+    pub(super) fn next_id(&self) -> i64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl<I> fmt::Debug for Core<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Headers hold credentials.
+        f.debug_struct("Core").field("url", &self.url).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// Sends a message on the side: if there is room for it, for a bounded time, and without telling anybody
+/// how it went.
+pub(super) fn post_aside<P: Peer>(peer: &Arc<P>, message: Vec<u8>, session: Option<Arc<Session>>) {
+    let Ok(room) = Arc::clone(&peer.core().chores).try_acquire_owned() else {
+        tracing::debug!("too many messages on the side; one is dropped");
+        return;
+    };
+    let sender = Arc::clone(peer);
+    peer.core().tasks.spawn(async move {
+        post_in_time(&*sender, message, session.as_ref()).await;
+        drop(room);
+    });
+}
+
+/// Sends a message for a bounded time.
+pub(super) async fn post_in_time<P: Peer>(peer: &P, message: Vec<u8>, session: Option<&Arc<Session>>) {
+    match tokio::time::timeout(POST_TIMEOUT, peer.post(message, session)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a message did not reach the server"),
+        Err(_) => tracing::debug!("a message did not reach the server in time"),
+    }
+}
+
+/// Ends the client's tasks when the last handle to it goes.
+pub(super) struct Owner<P> {
+    pub(super) peer: Arc<P>,
+    tasks: Arc<Tasks>,
+}
+
+impl<P: Peer> Owner<P> {
+    pub(super) fn new(peer: Arc<P>) -> Self {
+        let tasks = Arc::clone(&peer.core().tasks);
+        Self { peer, tasks }
+    }
+}
+
+impl<P> Drop for Owner<P> {
+    fn drop(&mut self) {
+        self.tasks.abort_all();
+    }
+}
+
+/// Takes a request back when nobody waits for its answer any more.
+pub(super) struct TakeBack<P: Peer> {
+    /// `None` once there is nothing to take back.
+    peer: Option<Arc<P>>,
+    id: i64,
+    session: Option<Arc<Session>>,
+}
+
+impl<P: Peer> TakeBack<P> {
+    pub(super) fn new(peer: &Arc<P>, id: i64, session: Option<&Arc<Session>>) -> Self {
+        Self { peer: Some(Arc::clone(peer)), id, session: session.cloned() }
+    }
+
+    /// The request has its answer, or never gets one.
+    pub(super) fn done(&mut self) {
+        self.peer = None;
+    }
+}
+
+impl<P: Peer> Drop for TakeBack<P> {
+    fn drop(&mut self) {
+        let Some(peer) = self.peer.take() else { return };
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{},"reason":"nobody waits for the answer any more"}}}}"#,
+            self.id
+        );
+        post_aside(&peer, message.into_bytes(), self.session.take());
+    }
+}
+
+const POST_TIMEOUT: Duration = Duration::from_secs(10);

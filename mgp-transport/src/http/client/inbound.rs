@@ -1,0 +1,252 @@
+use std::future::{Future, poll_fn};
+use std::sync::{Arc, Weak};
+use std::task::Poll;
+
+use mgp_types::frame::{Malformed, Message, write_error, write_reply};
+use mgp_types::{
+    BoxFuture, Error, Id, Kind, Method, Outbox, OutboxPort, Params, Request, Response, Session, StreamId,
+    code,
+};
+use tower_service::Service;
+
+use super::core::{Peer, post_aside, post_in_time};
+use super::replies::Outcome;
+
+/// Brings the messages of one stream to the service that answers the server.
+pub(super) struct Receiver<P: Peer> {
+    peer: Arc<P>,
+    service: P::Inbound,
+    session: Option<Arc<Session>>,
+    outbox: Outbox,
+    asking: Asking,
+    pace: Pace,
+}
+
+/// Whether the server may send requests on the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// It may; they are answered by messages of their own.
+    Allowed,
+    /// It must not; there is no way to answer.
+    Forbidden,
+}
+
+/// What the reader of a stream does while a notification is taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Waits, so that whoever reads slowly slows the server down, and all is taken in when the answer is.
+    InTurn,
+    /// Reads on: the stream also brings the answers that taking in may wait for.
+    Onward,
+}
+
+/// An answer of the server.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) id: Option<Id>,
+    pub(super) outcome: Outcome,
+}
+
+impl Reply {
+    /// The answer to request `id`, or the error that a reader of its stream ends with.
+    pub(super) fn for_request(self, id: i64) -> Result<Outcome, Error> {
+        match self.id {
+            Some(Id::Number(number)) if number == id => Ok(self.outcome),
+            // An error without id says that the request could not be read; nothing else was sent here.
+            None if self.outcome.is_err() => Ok(self.outcome),
+            _ => Err(Error::misbehaved("the server answered a request that was not asked here")),
+        }
+    }
+}
+
+impl<P: Peer> Receiver<P> {
+    pub(super) fn new(peer: &Arc<P>, session: Option<&Arc<Session>>, asking: Asking, pace: Pace) -> Self {
+        let port = Back { peer: Arc::downgrade(peer), session: session.cloned() };
+        Self {
+            peer: Arc::clone(peer),
+            service: peer.core().inbound.lock().clone(),
+            session: session.cloned(),
+            outbox: Outbox::new(Arc::new(port), StreamId::STANDALONE),
+            asking,
+            pace,
+        }
+    }
+
+    /// Takes in one message; an answer is handed back.
+    pub(super) async fn take(&mut self, message: Result<Message, Malformed>) -> Option<Reply> {
+        match message {
+            Ok(Message::Reply { id, outcome }) => return Some(Reply { id, outcome }),
+            Ok(Message::Notify { method, params }) => self.notify(method, params).await,
+            Ok(Message::Call { id, method, params }) => self.call(id, method, params).await,
+            Err(malformed) if malformed.answerable => {
+                tracing::warn!(error = %malformed.error, "the server sent a malformed message");
+                if let (Some(id), Asking::Allowed) = (malformed.id, self.asking) {
+                    self.refuse(&id, &malformed.error);
+                }
+            }
+            Err(malformed) => {
+                tracing::warn!(error = %malformed.error, "the server sent a malformed answer");
+                let outcome = Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
+                return malformed.id.map(|id| Reply { id: Some(id), outcome });
+            }
+        }
+        None
+    }
+
+    async fn notify(&mut self, method: Method, params: Params) {
+        if method == Method::CANCELLED && self.take_back(&params) {
+            return;
+        }
+        let started = self.start(Kind::Notify, method, params).await;
+        let mut taking_in = match started {
+            Ok(future) => Box::pin(future),
+            Err(error) => return tracing::debug!(%error, "a notification was not taken in"),
+        };
+        if self.pace == Pace::InTurn {
+            log_refusal(taking_in.await);
+            return;
+        }
+        let first = poll_fn(|cx| Poll::Ready(taking_in.as_mut().poll(cx))).await;
+        if let Poll::Ready(outcome) = first {
+            log_refusal(outcome);
+            return;
+        }
+        // When all the room is taken the stream is not read on, for as long as the server may be kept waiting.
+        let core = self.peer.core();
+        let room =
+            tokio::time::timeout(core.limits.write_timeout, Arc::clone(&core.in_flight).acquire_owned());
+        let Ok(Ok(room)) = room.await else {
+            return tracing::warn!("too many notifications are being taken in; one is dropped");
+        };
+        core.tasks.spawn(async move {
+            log_refusal(taking_in.await);
+            drop(room);
+        });
+    }
+
+    async fn call(&mut self, id: Id, method: Method, params: Params) {
+        if self.asking == Asking::Forbidden {
+            return tracing::warn!(%method, "the server asked where it must not; nobody answers");
+        }
+        let core = self.peer.core();
+        let Ok(room) = Arc::clone(&core.in_flight).try_acquire_owned() else {
+            return self.refuse(&id, &Error::new(code::RESOURCE_EXHAUSTED, "too many requests are in work"));
+        };
+        // Entered before the task starts, so that what forgets it again always comes later.
+        let is_new = {
+            let mut answering = core.answering.lock();
+            let is_new = !answering.contains_key(&id);
+            if is_new {
+                answering.insert(id.clone(), None);
+            }
+            is_new
+        };
+        if !is_new {
+            return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
+        }
+        let entry = Entry { peer: Arc::clone(&self.peer), id: id.clone() };
+        let started = self.start(Kind::Call, method, params).await;
+        let peer = Arc::clone(&self.peer);
+        let session = self.session.clone();
+        let task_id = id.clone();
+        let task = self.peer.core().tasks.spawn(async move {
+            let outcome = match started {
+                Ok(future) => future.await,
+                Err(error) => Err(error),
+            };
+            drop(entry);
+            let mut answer = Vec::new();
+            match outcome {
+                Ok(response) => write_reply(&mut answer, &task_id, &response),
+                Err(error) => write_error(&mut answer, Some(&task_id), &error),
+            }
+            post_in_time(&*peer, answer, session.as_ref()).await;
+            drop(room);
+        });
+        if let Some(entry) = self.peer.core().answering.lock().get_mut(&id) {
+            *entry = task;
+        }
+    }
+
+    /// Hands a message to the service, in the order of arrival.
+    async fn start(
+        &mut self,
+        kind: Kind,
+        method: Method,
+        params: Params,
+    ) -> Result<<P::Inbound as Service<Request>>::Future, Error> {
+        let mut request = Request::new(kind, method, params);
+        request.context.session.clone_from(&self.session);
+        request.context.outbox = self.outbox.clone();
+        poll_fn(|cx| self.service.poll_ready(cx)).await?;
+        Ok(self.service.call(request))
+    }
+
+    /// Stops answering the request that the server takes back; says whether there was one.
+    fn take_back(&self, params: &Params) -> bool {
+        let id = params.bytes("requestId").and_then(Id::from_json);
+        let answering = id.and_then(|id| self.peer.core().answering.lock().remove(&id));
+        let was_answering = answering.is_some();
+        if let Some(Some(task)) = answering {
+            task.abort();
+        }
+        was_answering
+    }
+
+    fn refuse(&self, id: &Id, error: &Error) {
+        let mut answer = Vec::new();
+        write_error(&mut answer, Some(id), error);
+        post_aside(&self.peer, answer, self.session.clone());
+    }
+}
+
+impl<P: Peer> std::fmt::Debug for Receiver<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Receiver").field("pace", &self.pace).finish_non_exhaustive()
+    }
+}
+
+fn log_refusal(outcome: Result<Response, Error>) {
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "a notification was not taken in");
+    }
+}
+
+/// A request of the server that is in work; forgotten when the work ends, however it ends.
+struct Entry<P: Peer> {
+    peer: Arc<P>,
+    id: Id,
+}
+
+impl<P: Peer> Drop for Entry<P> {
+    fn drop(&mut self) {
+        self.peer.core().answering.lock().remove(&self.id);
+    }
+}
+
+/// The way back to the server for whoever answers it. It does not keep the client alive.
+struct Back<P> {
+    peer: Weak<P>,
+    session: Option<Arc<Session>>,
+}
+
+impl<P: Peer> Back<P> {
+    async fn send(&self, kind: Kind, mut request: Request) -> Result<Response, Error> {
+        let peer = self.peer.upgrade().ok_or_else(|| Error::disconnected("the client has ended"))?;
+        request.kind = kind;
+        if request.context.session.is_none() {
+            request.context.session.clone_from(&self.session);
+        }
+        peer.exchange(request).await
+    }
+}
+
+impl<P: Peer> OutboxPort for Back<P> {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async { self.send(Kind::Notify, notification).await.map(|_| ()) })
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(self.send(Kind::Call, request))
+    }
+}

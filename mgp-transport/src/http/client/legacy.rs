@@ -1,0 +1,201 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::task::{self, Poll};
+
+use bytes::Bytes;
+use http::header::ACCEPT;
+use http::{HeaderValue, Method as HttpMethod, Uri};
+use mgp_types::frame::{write_call, write_notification};
+use mgp_types::{BoxFuture, Error, Id, Kind as RequestKind, Method, Request, Response, RpcService, Session};
+use tower_service::Service;
+
+use super::body;
+use super::core::{Core, Owner, Peer, TakeBack};
+use super::events::{Events, Kind, messages};
+use super::inbound::{Asking, Pace, Receiver};
+use super::origin::{resolve, same_origin};
+use super::replies::Replies;
+use super::status::HttpStatus;
+
+/// A server behind HTTP+SSE, the transport of revision 2024-11-05, as the service that answers its requests.
+///
+/// One event stream brings every message of the server; those to it are posted where its first event says.
+/// The stream is the session: when it ends, every call that waits fails, and so does every later one.
+///
+/// It is made by [`HttpClientBuilder::connect_sse_with`](super::HttpClientBuilder::connect_sse_with), and like
+/// [`HttpClient`](super::HttpClient) it negotiates nothing. Notifications of the server are handed to the
+/// inbound service in order; one that takes its time does not keep the answers behind it waiting.
+pub struct SseClient<I>(Arc<Owner<Sse<I>>>);
+
+struct Sse<I> {
+    core: Core<I>,
+    /// Where messages go.
+    endpoint: Uri,
+    replies: Replies,
+}
+
+impl<I: RpcService> SseClient<I> {
+    pub(super) async fn connect(core: Core<I>) -> Result<Self, Error> {
+        let head = || {
+            let mut head = core.headers.clone();
+            head.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+            Ok(head)
+        };
+        let response = core.link.send(&HttpMethod::GET, &core.url, Bytes::new(), head).await?;
+        if !response.status().is_success() {
+            return Err(body::refusal(response, &core.limits).await);
+        }
+        if Kind::of(response.headers()) != Kind::Events {
+            return Err(HttpStatus::new(response.status(), response.headers()).into_error());
+        }
+        let mut events = Events::new(response.into_body(), &core.limits);
+        let endpoint = loop {
+            match events.next().await? {
+                Some(event) if &event.name[..] == b"endpoint" => break event.data,
+                Some(_) => {}
+                None => return Err(Error::disconnected("the stream ended before it said where messages go")),
+            }
+        };
+        let endpoint = resolve_endpoint(&core.url, &endpoint)?;
+        let sse = Arc::new(Sse { core, endpoint, replies: Replies::new() });
+        let reader = Arc::clone(&sse);
+        sse.core.tasks.spawn(async move { reader.read(events).await });
+        Ok(Self(Arc::new(Owner::new(sse))))
+    }
+
+    /// Ends everything this client started, and with its stream the session; calls that are in work fail.
+    pub fn close(&self) {
+        self.0.peer.replies.end();
+        self.0.peer.core.tasks.abort_all();
+    }
+}
+
+fn resolve_endpoint(url: &Uri, endpoint: &[u8]) -> Result<Uri, Error> {
+    let resolved = Some(endpoint)
+        .filter(|endpoint| endpoint.len() <= MAX_ENDPOINT_BYTES)
+        .and_then(|endpoint| std::str::from_utf8(endpoint).ok())
+        .and_then(|endpoint| resolve(url, endpoint.trim()))
+        .ok_or_else(|| Error::misbehaved("the server's endpoint is not a URL of HTTP"))?;
+    if !same_origin(url, &resolved) {
+        return Err(Error::misbehaved("the server's endpoint is of another origin"));
+    }
+    Ok(resolved)
+}
+
+impl<I: RpcService> Sse<I> {
+    async fn read(self: Arc<Self>, mut events: Events) {
+        // The session is put into each message by the layer above, which alone knows it.
+        let mut receiver = Receiver::new(&self, None, Asking::Allowed, Pace::Onward);
+        loop {
+            let event = match events.next().await {
+                Ok(Some(event)) => event,
+                Ok(None) => break tracing::debug!("the server ended the stream"),
+                Err(error) => break tracing::warn!(%error, "the stream broke"),
+            };
+            if !event.is_message() {
+                continue;
+            }
+            for message in messages(&event.data, &self.core.limits) {
+                let Some(reply) = receiver.take(message).await else { continue };
+                let settled = match reply.id {
+                    Some(Id::Number(id)) => self.replies.settle(id, reply.outcome),
+                    _ => false,
+                };
+                if !settled {
+                    tracing::debug!("an answer came that nobody waits for");
+                }
+            }
+        }
+        self.replies.end();
+    }
+
+    async fn carry(&self, message: Vec<u8>) -> Result<(), Error> {
+        let head = || Ok(self.core.post_headers.clone());
+        let response = self.core.link.send(&HttpMethod::POST, &self.endpoint, message.into(), head).await?;
+        if !response.status().is_success() {
+            return Err(body::refusal(response, &self.core.limits).await);
+        }
+        body::discard(response.into_body()).await;
+        Ok(())
+    }
+
+    async fn call(self: &Arc<Self>, id: i64, request: &Request) -> Result<Response, Error> {
+        let mut message = Vec::new();
+        write_call(&mut message, &id.into(), &request.method, &request.params);
+        let mut waiting = self.replies.wait(id)?;
+        let mut take_back = (request.method != Method::INITIALIZE)
+            .then(|| TakeBack::new(self, id, request.context.session.as_ref()));
+        let outcome = {
+            let answer = waiting.answer();
+            tokio::pin!(answer);
+            // Some servers answer on the stream before they answer the POST.
+            tokio::select! {
+                biased;
+                outcome = &mut answer => outcome,
+                carried = self.carry(message) => match carried {
+                    Ok(()) => answer.await,
+                    Err(error) => Err(error),
+                },
+            }
+        };
+        if let Some(take_back) = &mut take_back {
+            take_back.done();
+        }
+        outcome.map(Response::new)
+    }
+}
+
+impl<I: RpcService> Peer for Sse<I> {
+    type Inbound = I;
+
+    fn core(&self) -> &Core<I> {
+        &self.core
+    }
+
+    async fn post(&self, message: Vec<u8>, _: Option<&Arc<Session>>) -> Result<(), Error> {
+        self.carry(message).await
+    }
+
+    fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send {
+        let id = self.core.next_id();
+        async move {
+            match request.kind {
+                RequestKind::Call => self.call(id, &request).await,
+                RequestKind::Notify => {
+                    let mut message = Vec::new();
+                    write_notification(&mut message, &request.method, &request.params);
+                    self.core.in_time(self.carry(message)).await.map(|()| Response::empty())
+                }
+            }
+        }
+    }
+}
+
+impl<I> fmt::Debug for SseClient<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SseClient").field(&self.0.peer.core).finish()
+    }
+}
+
+impl<I> Clone for SseClient<I> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<I: RpcService> Service<Request> for SseClient<I> {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        super::exchange(&self.0, request)
+    }
+}
+
+const MAX_ENDPOINT_BYTES: usize = 8 << 10;

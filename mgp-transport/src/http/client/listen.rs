@@ -1,0 +1,86 @@
+use std::sync::Arc;
+
+use mgp_types::{Error, Origin, RpcService, Session};
+
+use super::events::{Events, messages};
+use super::head::Era;
+use super::inbound::{Asking, Pace, Receiver};
+use super::pause::Pause;
+use super::status::HttpStatus;
+use super::streamable::{Streamable, is_passing};
+
+impl<I: RpcService> Streamable<I> {
+    /// Starts reading what the server sends unasked, in place of an earlier reader.
+    pub(super) fn listen(self: &Arc<Self>, session: &Arc<Session>) {
+        let peer = Arc::clone(self);
+        let session = Arc::clone(session);
+        let listener = self.core.tasks.spawn(async move {
+            let error = peer.read_unasked(&session).await;
+            if let Some(404 | 405) = HttpStatus::of(&error).map(HttpStatus::code) {
+                tracing::debug!("the server sends nothing unasked");
+            } else {
+                tracing::warn!(%error, "what the server sends unasked is not read any more");
+            }
+        });
+        let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
+        if let Some(earlier) = earlier {
+            earlier.abort();
+        }
+    }
+
+    /// Reads until the server says that there is nothing to read; returns what it said.
+    async fn read_unasked(self: &Arc<Self>, session: &Arc<Session>) -> Error {
+        let era = Era::Session(session.revision);
+        let mut receiver = Receiver::new(self, Some(session), Asking::Allowed, Pace::InTurn);
+        // It never gives up by itself: a network may be away for hours, and the wait has a bound.
+        let mut pause = Pause::new(u32::MAX);
+        let mut events: Option<Events> = None;
+        loop {
+            let last_id = events.as_ref().and_then(Events::last_id);
+            match (self.open_stream(&era, last_id.as_ref()).await, &mut events) {
+                (Ok(body), Some(events)) => events.resume(body),
+                (Ok(body), none) => *none = Some(Events::new(body, &self.core.limits)),
+                (Err(error), _) if is_passing(&error) => {}
+                (Err(error), _) => return error,
+            }
+            if let Some(events) = &mut events
+                && let Err(error) = self.drain(events, &mut receiver, &mut pause).await
+            {
+                return error;
+            }
+            let wait = pause.next(events.as_ref().and_then(Events::retry));
+            tokio::time::sleep(wait.unwrap_or_default()).await;
+        }
+    }
+
+    /// Reads one stream to its end.
+    async fn drain(
+        &self,
+        events: &mut Events,
+        receiver: &mut Receiver<Self>,
+        pause: &mut Pause,
+    ) -> Result<(), Error> {
+        loop {
+            let event = match events.next().await {
+                Ok(Some(event)) => event,
+                Ok(None) => return Ok(()),
+                Err(error) if error.origin() == Origin::Connection => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            pause.reset();
+            if !event.is_message() {
+                continue;
+            }
+            for message in messages(&event.data, &self.core.limits) {
+                let Some(reply) = receiver.take(message).await else { continue };
+                let settled = match reply.id {
+                    Some(mgp_types::Id::Number(id)) => self.stray.settle(id, reply.outcome),
+                    _ => false,
+                };
+                if !settled {
+                    tracing::debug!("an answer came that nobody waits for");
+                }
+            }
+        }
+    }
+}

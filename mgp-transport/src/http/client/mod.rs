@@ -1,0 +1,138 @@
+//! The asking side of HTTP.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `builder` | what a client is made from |
+//! | `streamable`, `listen` | Streamable HTTP: calls, and the stream of what comes unasked |
+//! | `legacy` | HTTP+SSE of 2024-11-05 |
+//! | `core`, `tasks` | what both kinds consist of; the tasks they own |
+//! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
+//! | `inbound`, `replies` | messages of the server, to whom they go |
+//! | `events`, `sse`, `pause` | event streams, and when to open them again |
+//! | `link`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
+
+mod body;
+mod builder;
+mod connect;
+mod core;
+mod events;
+mod head;
+mod inbound;
+mod legacy;
+mod link;
+mod listen;
+mod origin;
+mod pause;
+mod replies;
+mod sse;
+mod status;
+mod streamable;
+mod tasks;
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService, Session};
+use tower_service::Service;
+
+pub use self::builder::HttpClientBuilder;
+use self::core::{Owner, Peer};
+pub use self::head::MirroredHeaders;
+pub use self::legacy::SseClient;
+pub use self::status::{HttpStatus, SessionLost};
+use self::streamable::Streamable;
+
+/// A server behind Streamable HTTP, as the service that answers its requests, in both eras.
+///
+/// It carries messages and negotiates nothing: the layer above opens the session or asks the server what it
+/// is, and puts what was agreed into [`Context::session`](mgp_types::Context::session) of each request. From
+/// there it takes which headers to send, and whether a request is taken back by closing its stream or by
+/// `notifications/cancelled`; dropping the future of a call does either. Before anything was agreed,
+/// `initialize` is sent plainly, and a request whose `_meta` names a protocol version under that version.
+///
+/// `I` answers the server: its notifications come as [`Kind::Notify`](mgp_types::Kind::Notify), in order and
+/// before the answer they precede, its requests as [`Kind::Call`](mgp_types::Kind::Call). Their
+/// [`outbox`](mgp_types::Context::outbox) leads back to the server.
+///
+/// In a session, what the server sends unasked is read from when `notifications/initialized` was sent, and a
+/// stream that ends early is resumed. An answer's HTTP status stands behind its error as [`HttpStatus`], a
+/// session that the server forgot as [`SessionLost`].
+///
+/// ```no_run
+/// use mgp_transport::http::HttpClient;
+/// # async fn connect<I: mgp_types::RpcService>(inbound: I) -> Result<(), mgp_types::Error> {
+/// let client = HttpClient::builder("http://127.0.0.1:8000/mcp").connect_with(inbound)?;
+/// # drop(client); Ok(()) }
+/// ```
+///
+/// Clones share connections and session. When the last one is dropped, and no call is in work, everything
+/// it started ends; [`close`](Self::close) ends the session too.
+pub struct HttpClient<I>(Arc<Owner<Streamable<I>>>);
+
+impl HttpClient<()> {
+    /// What a client of the server at `url` is made from.
+    pub fn builder(url: impl Into<String>) -> HttpClientBuilder {
+        HttpClientBuilder::new(url.into())
+    }
+}
+
+impl<I: RpcService> HttpClient<I> {
+    fn new(streamable: Streamable<I>) -> Self {
+        Self(Arc::new(Owner::new(Arc::new(streamable))))
+    }
+
+    /// Ends the session that `session` was agreed in, if there is one, and everything this client started.
+    /// Waits two seconds at most; calls that are in work fail.
+    pub async fn close(&self, session: Option<&Session>) {
+        let streamable = &self.0.peer;
+        let listener = streamable.listener.lock().take();
+        if let Some(listener) = listener {
+            listener.abort();
+        }
+        if tokio::time::timeout(CLOSE_TIMEOUT, streamable.end_session(session)).await.is_err() {
+            tracing::debug!("the server did not end the session in time");
+        }
+        streamable.core.tasks.abort_all();
+    }
+}
+
+impl<I> fmt::Debug for HttpClient<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HttpClient").field(&self.0.peer.core).finish()
+    }
+}
+
+impl<I> Clone for HttpClient<I> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<I: RpcService> Service<Request> for HttpClient<I> {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        exchange(&self.0, request)
+    }
+}
+
+/// Keeps the client alive for as long as the call is in work.
+fn exchange<P: Peer>(owner: &Arc<Owner<P>>, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+    let owner = Arc::clone(owner);
+    let exchange = Arc::clone(&owner.peer).exchange(request);
+    Box::pin(async move {
+        let outcome = exchange.await;
+        drop(owner);
+        outcome
+    })
+}
+
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

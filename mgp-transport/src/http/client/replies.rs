@@ -1,0 +1,98 @@
+use std::collections::HashMap;
+
+use mgp_types::{Error, RawJson};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+/// What a server answered.
+pub(super) type Outcome = Result<RawJson, Error>;
+
+/// The requests whose answers come on a stream that others read; one for each caller that waits.
+#[derive(Debug)]
+pub(super) struct Replies {
+    /// `None` once the stream has ended.
+    waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Outcome>>>>,
+}
+
+/// Waits for one answer.
+#[derive(Debug)]
+pub(super) struct Waiting<'a> {
+    replies: &'a Replies,
+    id: i64,
+    answer: oneshot::Receiver<Outcome>,
+}
+
+impl Replies {
+    pub(super) fn new() -> Self {
+        Self { waiting: Mutex::new(Some(HashMap::new())) }
+    }
+
+    /// Waits for the answer to request `id`.
+    pub(super) fn wait(&self, id: i64) -> Result<Waiting<'_>, Error> {
+        let (sender, answer) = oneshot::channel();
+        let mut waiting = self.waiting.lock();
+        waiting.as_mut().ok_or_else(ended)?.insert(id, sender);
+        Ok(Waiting { replies: self, id, answer })
+    }
+
+    /// Hands an answer to whoever waits for it; says whether anybody did.
+    pub(super) fn settle(&self, id: i64, outcome: Outcome) -> bool {
+        let sender = self.waiting.lock().as_mut().and_then(|waiting| waiting.remove(&id));
+        sender.is_some_and(|sender| sender.send(outcome).is_ok())
+    }
+
+    /// No answer will come any more.
+    pub(super) fn end(&self) {
+        let waiting = self.waiting.lock().take();
+        drop(waiting);
+    }
+}
+
+impl Waiting<'_> {
+    /// The answer.
+    pub(super) async fn answer(&mut self) -> Outcome {
+        (&mut self.answer).await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let forgotten = self.replies.waiting.lock().as_mut().and_then(|waiting| waiting.remove(&self.id));
+        drop(forgotten);
+    }
+}
+
+fn ended() -> Error {
+    Error::disconnected("the stream that brings the answers has ended")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_goes_to_whoever_waits_for_it_once() {
+        let replies = Replies::new();
+        let mut waiting = replies.wait(1).unwrap();
+        assert!(!replies.settle(2, Ok(RawJson::null())));
+        assert!(replies.settle(1, Ok(RawJson::null())));
+        assert!(!replies.settle(1, Ok(RawJson::null())));
+        assert!(waiting.answer().await.unwrap().is_null());
+    }
+
+    #[test]
+    fn who_waits_no_more_is_forgotten() {
+        let replies = Replies::new();
+        drop(replies.wait(1).unwrap());
+        assert!(replies.waiting.lock().as_ref().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_on_after_the_end() {
+        let replies = Replies::new();
+        let mut waiting = replies.wait(1).unwrap();
+        replies.end();
+        assert!(waiting.answer().await.is_err());
+        assert!(replies.wait(2).is_err());
+    }
+}

@@ -1,0 +1,357 @@
+use std::future::Future;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
+use hyper::body::Incoming;
+use mgp_types::frame::{Message, write_call, write_notification};
+use mgp_types::{Error, Kind as RequestKind, Method, Origin, Request, Response, RpcService, Session};
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+
+use super::body;
+use super::core::{Core, Peer, TakeBack};
+use super::events::{Events, Kind, messages};
+use super::head::Era;
+use super::inbound::{Asking, Pace, Receiver};
+use super::pause::Pause;
+use super::replies::{Outcome, Replies};
+use super::status::{HttpStatus, SessionLost};
+use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
+
+/// Streamable HTTP: a POST for each message, and streams that the server answers with.
+pub(super) struct Streamable<I> {
+    pub(super) core: Core<I>,
+    /// The session that the last `initialize` opened.
+    session_id: ArcSwapOption<HeaderValue>,
+    /// Reads what the server sends unasked.
+    pub(super) listener: Mutex<Option<AbortHandle>>,
+    /// Answers that come on a stream other than their own: some servers send them wherever one is open.
+    pub(super) stray: Replies,
+}
+
+impl<I: RpcService> Peer for Streamable<I> {
+    type Inbound = I;
+
+    fn core(&self) -> &Core<I> {
+        &self.core
+    }
+
+    async fn post(&self, message: Vec<u8>, session: Option<&Arc<Session>>) -> Result<(), Error> {
+        let era = session.map_or(Era::Unknown, |session| Era::Session(session.revision));
+        let id = self.session_id.load_full();
+        let head = || {
+            let mut head = self.core.post_headers.clone();
+            era.write(&mut head, id.as_deref());
+            Ok(head)
+        };
+        self.notification(message.into(), head, id.is_some()).await
+    }
+
+    fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send {
+        let id = self.core.next_id();
+        async move {
+            let era = Era::of(&request)?;
+            match request.kind {
+                RequestKind::Call => self.call(id, &era, &request).await,
+                RequestKind::Notify => self.notify(&era, &request).await,
+            }
+        }
+    }
+}
+
+impl<I: RpcService> Streamable<I> {
+    pub(super) fn new(core: Core<I>) -> Self {
+        Self { core, session_id: ArcSwapOption::empty(), listener: Mutex::new(None), stray: Replies::new() }
+    }
+
+    async fn notify(self: &Arc<Self>, era: &Era, request: &Request) -> Result<Response, Error> {
+        let mut message = Vec::new();
+        write_notification(&mut message, &request.method, &request.params);
+        let id = self.session_id.load_full();
+        let head = || {
+            let mut head = self.core.post_headers.clone();
+            era.write_request(&mut head, id.as_deref(), request).map(|()| head)
+        };
+        let names_session = id.is_some() && !era.is_stateless();
+        self.core.in_time(self.notification(message.into(), head, names_session)).await?;
+        if let (Era::Session(_), Some(session)) = (era, &request.context.session)
+            && request.method == Method::INITIALIZED
+        {
+            self.listen(session);
+        }
+        Ok(Response::empty())
+    }
+
+    async fn notification(
+        &self,
+        message: Bytes,
+        head: impl Fn() -> Result<HeaderMap, Error>,
+        names_session: bool,
+    ) -> Result<(), Error> {
+        let response = self.core.link.send(&HttpMethod::POST, &self.core.url, message, head).await?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response, names_session).await);
+        }
+        body::discard(response.into_body()).await;
+        Ok(())
+    }
+
+    async fn call(self: &Arc<Self>, id: i64, era: &Era, request: &Request) -> Result<Response, Error> {
+        let mut message = Vec::new();
+        write_call(&mut message, &id.into(), &request.method, &request.params);
+        let mut take_back = match era {
+            // A closed stream takes a request of its own back; opening a session cannot be taken back.
+            Era::Stateless(_) | Era::Opening => None,
+            Era::Session(_) | Era::Unknown => Some(TakeBack::new(self, id, request.context.session.as_ref())),
+        };
+        let outcome = self.ask(id, era, request, message.into()).await;
+        if let Some(take_back) = &mut take_back {
+            take_back.done();
+        }
+        outcome?.map(Response::new)
+    }
+
+    /// Asks and waits. The outer error says that there is no answer.
+    async fn ask(
+        self: &Arc<Self>,
+        id: i64,
+        era: &Era,
+        request: &Request,
+        message: Bytes,
+    ) -> Result<Outcome, Error> {
+        let session_id = if let Era::Opening = era { None } else { self.session_id.load_full() };
+        let head = || {
+            let mut head = self.core.post_headers.clone();
+            era.write_request(&mut head, session_id.as_deref(), request).map(|()| head)
+        };
+        let response = self.core.link.send(&HttpMethod::POST, &self.core.url, message, head).await?;
+        if !response.status().is_success() {
+            let names_session = session_id.is_some() && !era.is_stateless();
+            return Err(self.refusal(response, names_session).await);
+        }
+        if let Era::Opening = era {
+            self.open_session(response.headers())?;
+        }
+        let session = request.context.session.as_ref();
+        match Kind::of(response.headers()) {
+            Kind::Json => self.read_json(id, era, session, response.into_body()).await,
+            Kind::Events => self.read_events(id, era, session, response.into_body()).await,
+            Kind::Other => Err(Error::misbehaved("the answer is neither JSON nor an event stream")
+                .with_source(HttpStatus::new(response.status(), response.headers()))),
+        }
+    }
+
+    async fn read_json(
+        self: &Arc<Self>,
+        id: i64,
+        era: &Era,
+        session: Option<&Arc<Session>>,
+        body: Incoming,
+    ) -> Result<Outcome, Error> {
+        let frame = body::read(body, self.core.limits.max_frame_bytes).await?;
+        let mut receiver = None;
+        let mut answer = None;
+        for message in messages(&frame, &self.core.limits) {
+            let reply = match message {
+                // The usual answer, for which no receiver is needed.
+                Ok(Message::Reply { id, outcome }) => super::inbound::Reply { id, outcome },
+                Err(malformed) if malformed.id.is_none() => {
+                    return Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
+                }
+                other => {
+                    let receiver = receiver
+                        .get_or_insert_with(|| Receiver::new(self, session, asking(era), Pace::InTurn));
+                    match receiver.take(other).await {
+                        Some(reply) => reply,
+                        None => continue,
+                    }
+                }
+            };
+            if answer.replace(reply.for_request(id)?).is_some() {
+                return Err(Error::misbehaved("the server answered twice"));
+            }
+        }
+        answer.ok_or_else(|| Error::misbehaved("the server answered without an answer"))
+    }
+
+    async fn read_events(
+        self: &Arc<Self>,
+        id: i64,
+        era: &Era,
+        session: Option<&Arc<Session>>,
+        body: Incoming,
+    ) -> Result<Outcome, Error> {
+        let events = Events::new(body, &self.core.limits);
+        if era.is_stateless() {
+            return self.follow(id, era, session, events).await;
+        }
+        let mut stray = self.stray.wait(id)?;
+        tokio::select! {
+            biased;
+            outcome = self.follow(id, era, session, events) => outcome,
+            outcome = stray.answer() => Ok(outcome),
+        }
+    }
+
+    /// Reads a stream, and those that continue it, until the answer comes.
+    async fn follow(
+        self: &Arc<Self>,
+        id: i64,
+        era: &Era,
+        session: Option<&Arc<Session>>,
+        mut events: Events,
+    ) -> Result<Outcome, Error> {
+        let mut receiver = Receiver::new(self, session, asking(era), Pace::InTurn);
+        let mut pause = Pause::new(MAX_FAILED_RESUMPTIONS);
+        loop {
+            let end = match events.next().await {
+                Ok(Some(event)) => {
+                    pause.reset();
+                    let frame = if event.is_message() { event.data } else { continue };
+                    let mut answer = None;
+                    for message in messages(&frame, &self.core.limits) {
+                        let Some(reply) = receiver.take(message).await else { continue };
+                        if answer.replace(reply.for_request(id)?).is_some() {
+                            return Err(Error::misbehaved("the server answered twice"));
+                        }
+                    }
+                    match answer {
+                        Some(answer) => return self.finish(id, events).await.map(|()| answer),
+                        None => continue,
+                    }
+                }
+                Ok(None) => Error::disconnected("the stream ended before the answer came"),
+                Err(error) if error.origin() == Origin::Connection => error,
+                Err(error) => return Err(error),
+            };
+            // From 2026-07-28 a broken stream is not resumed: the request is asked again.
+            let last_id = if era.is_stateless() { None } else { events.last_id() };
+            let Some(last_id) = last_id else { return Err(end) };
+            let mut failure = end;
+            loop {
+                let Some(wait) = pause.next(events.retry()) else { return Err(failure) };
+                tokio::time::sleep(wait).await;
+                match self.open_stream(era, Some(&last_id)).await {
+                    Ok(body) => break events.resume(body),
+                    Err(error) if is_passing(&error) => failure = error,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// Looks for a second answer in what has arrived, and lets the rest of the stream pass so that its
+    /// connection can be used again.
+    async fn finish(&self, id: i64, mut events: Events) -> Result<(), Error> {
+        while let Some(event) = events.arrived().await? {
+            if !event.is_message() {
+                continue;
+            }
+            let mut later = messages(&event.data, &self.core.limits);
+            if later.any(
+                |message| matches!(message, Ok(Message::Reply { id: Some(other), .. }) if other == id.into()),
+            ) {
+                return Err(Error::misbehaved("the server answered twice"));
+            }
+        }
+        let rest = events.into_rest();
+        if http_body::Body::is_end_stream(&rest) {
+            return Ok(());
+        }
+        if let Ok(room) = Arc::clone(&self.core.chores).try_acquire_owned() {
+            self.core.tasks.spawn(async move {
+                // A stream that goes on after its answer is closed.
+                let _ = tokio::time::timeout(MAX_LINGER, body::discard(rest)).await;
+                drop(room);
+            });
+        }
+        Ok(())
+    }
+
+    /// Opens the stream of what the server sends unasked, or resumes any stream behind an event.
+    pub(super) async fn open_stream(
+        &self,
+        era: &Era,
+        last_id: Option<&HeaderValue>,
+    ) -> Result<Incoming, Error> {
+        let session_id = self.session_id.load_full();
+        // What continues the answer to `initialize` is within the session that it opened.
+        let era = if let Era::Opening = era { &Era::Unknown } else { era };
+        let head = || {
+            let mut head = self.core.headers.clone();
+            head.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+            era.write(&mut head, session_id.as_deref());
+            if let Some(last_id) = last_id {
+                head.insert(LAST_EVENT_ID, last_id.clone());
+            }
+            Ok(head)
+        };
+        let response = self.core.link.send(&HttpMethod::GET, &self.core.url, Bytes::new(), head).await?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response, session_id.is_some()).await);
+        }
+        if Kind::of(response.headers()) != Kind::Events {
+            return Err(HttpStatus::new(response.status(), response.headers()).into_error());
+        }
+        Ok(response.into_body())
+    }
+
+    /// Tells the server that the session is over.
+    pub(super) async fn end_session(&self, revision: Option<&Session>) {
+        let Some(id) = self.session_id.swap(None) else { return };
+        let era = revision.map_or(Era::Unknown, |session| Era::Session(session.revision));
+        let head = || {
+            let mut head = self.core.headers.clone();
+            era.write(&mut head, Some(&id));
+            Ok(head)
+        };
+        // Whatever the server answers, there is nothing more to say.
+        if let Err(error) = self.core.link.send(&HttpMethod::DELETE, &self.core.url, Bytes::new(), head).await
+        {
+            tracing::debug!(%error, "the session was not ended");
+        }
+    }
+
+    fn open_session(&self, headers: &HeaderMap) -> Result<(), Error> {
+        let id = headers.get(SESSION_ID);
+        if id.is_some_and(|id| id.is_empty() || !id.as_bytes().iter().all(u8::is_ascii_graphic)) {
+            return Err(Error::misbehaved("the session id is not visible ASCII"));
+        }
+        let id = id.map(|id| {
+            let mut id = id.clone();
+            id.set_sensitive(true);
+            Arc::new(id)
+        });
+        self.session_id.store(id);
+        if let Some(listener) = self.listener.lock().take() {
+            listener.abort();
+        }
+        Ok(())
+    }
+
+    /// What an answer that is not a success says.
+    async fn refusal(&self, response: HttpResponse<Incoming>, names_session: bool) -> Error {
+        if names_session && response.status() == StatusCode::NOT_FOUND {
+            return SessionLost.into_error();
+        }
+        body::refusal(response, &self.core.limits).await
+    }
+}
+
+/// Only in a session does the server ask.
+fn asking(era: &Era) -> Asking {
+    if era.is_stateless() { Asking::Forbidden } else { Asking::Allowed }
+}
+
+/// Whether what failed may succeed later.
+pub(super) fn is_passing(error: &Error) -> bool {
+    error.origin() == Origin::Connection && !SessionLost::is_behind(error)
+        || HttpStatus::of(error).is_some_and(|status| status.code() >= 500)
+}
+
+const MAX_FAILED_RESUMPTIONS: u32 = 5;
+/// How long a stream may stay open behind its answer.
+const MAX_LINGER: std::time::Duration = std::time::Duration::from_secs(1);

@@ -1,0 +1,109 @@
+//! Unix domain sockets: ways to connect and to listen, for whatever carries messages over a stream.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+
+/// Connects to the socket at `path`.
+///
+/// # Errors
+/// Nobody listens there, or this process may not connect.
+pub async fn connect(path: impl AsRef<Path>) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
+    Ok(UnixStream::connect(path).await?.into_split())
+}
+
+/// Listens at `path`, for processes of the same user only.
+///
+/// A socket that a dead process left there is replaced; one at which somebody listens, or anything else that
+/// lies there, is not touched. The socket is made in a folder that nobody else can enter and moved to its
+/// place when its permissions are set, so at no moment can others connect.
+///
+/// # Errors
+/// Somebody listens at `path`, something else lies there, or this process may not write there.
+///
+/// # Panics
+/// Outside of a tokio runtime with IO.
+pub fn listen(path: impl Into<PathBuf>) -> io::Result<Listener> {
+    let path = path.into();
+    refuse_if_taken(&path)?;
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let nursery = folder.join(format!(".{:08x}", RandomState::new().hash_one(()) >> 32));
+    DirBuilder::new().mode(0o700).create(&nursery)?;
+    let born = nursery.join("s");
+    let listener = bind(&born, &path);
+    // What is left there after an error goes too.
+    let _ = fs::remove_file(&born);
+    fs::remove_dir(&nursery)?;
+    listener
+}
+
+/// Accepts connections at a socket, whose file is removed when this is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    socket: UnixListener,
+    path: PathBuf,
+    /// Device and inode of the socket's file, by which it is told from one that replaced it.
+    file: (u64, u64),
+}
+
+impl Listener {
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// The connection broke before it was accepted, or this process has no room for it.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses no connection.
+    pub async fn accept(&self) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
+        let (stream, _) = self.socket.accept().await?;
+        Ok(stream.into_split())
+    }
+
+    /// Where the socket lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            // It may be gone already.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn bind(born: &Path, path: &Path) -> io::Result<Listener> {
+    let socket = UnixListener::bind(born)?;
+    fs::set_permissions(born, Permissions::from_mode(0o600))?;
+    let file = identity(born)?;
+    fs::rename(born, path)?;
+    Ok(Listener { socket, path: path.to_owned(), file })
+}
+
+fn refuse_if_taken(path: &Path) -> io::Result<()> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if !found.file_type().is_socket() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something that is no socket lies there"));
+    }
+    match std::os::unix::net::UnixStream::connect(path) {
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there")),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
+}

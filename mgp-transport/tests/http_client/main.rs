@@ -1,0 +1,10 @@
+//! The asking side of HTTP against a server that says what the test tells it to, over connections in memory.
+#![cfg(feature = "http-client")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod legacy;
+mod redirect;
+mod resume;
+mod server;
+mod session;
+mod stateless;

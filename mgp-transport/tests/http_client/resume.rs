@@ -1,0 +1,119 @@
+//! Streams that end before the answer, in a session: the server may want to be asked again later.
+
+use std::time::Duration;
+
+use mgp_transport::http::{HttpClient, SessionLost};
+use mgp_types::{Origin, Params, Request, Response, Revision};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::server::*;
+
+type Call = JoinHandle<Result<Response, mgp_types::Error>>;
+
+/// A call whose stream has begun as `first` says.
+async fn begun(first: &str) -> (HttpClient<Recorder>, Server, Call, Stream) {
+    let (builder, mut server) = server();
+    let client = builder.connect_with(Recorder::default()).unwrap();
+    let opening = start(&client, Request::call("initialize", Params::new()));
+    let headers = [("content-type", "application/json"), ("mcp-session-id", "s1")];
+    server.next().await.respond(200, &headers, reply(1));
+    is_ok(opening.await);
+    let call = start(&client, within(Revision::V2025_11_25, Request::call("tools/list", Params::new())));
+    let stream = server.next().await.events();
+    stream.send(first.to_owned());
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    (client, server, call, stream)
+}
+
+// covers: sse-retry of the conformance suite
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_ends_early_is_resumed_after_the_time_the_server_names() {
+    let (_client, mut server, call, stream) = begun("id: event-1\nretry: 500\ndata: \n\n").await;
+    let closed = Instant::now();
+    drop(stream);
+    let asked = server.next_is("GET").await;
+    assert!((500..550).contains(&closed.elapsed().as_millis()), "{:?}", closed.elapsed());
+    assert_eq!(asked.header("last-event-id"), Some("event-1"));
+    assert_eq!(asked.header("mcp-session-id"), Some("s1"));
+    assert_eq!(asked.header("mcp-protocol-version"), Some("2025-11-25"));
+    assert_eq!(asked.header("accept"), Some("text/event-stream"));
+    let stream = asked.events();
+    stream.send("id: event-2\nretry: 500\ndata: \n\n");
+    stream.event(&reply(2));
+    is_ok(call.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_may_be_polled_for_as_long_as_it_likes() {
+    let (_client, mut server, call, stream) = begun("id: 0\nretry: 100\ndata:\n\n").await;
+    drop(stream);
+    for poll in 0..20 {
+        let asked = server.next_is("GET").await;
+        assert_eq!(asked.header("last-event-id"), Some(&*poll.to_string()));
+        asked.events().send(format!("id: {}\ndata:\n\n", poll + 1));
+    }
+    server.next_is("GET").await.events().event(&reply(2));
+    is_ok(call.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_breaks_is_resumed_too() {
+    let (_client, mut server, call, stream) = begun("id: 1\ndata:\n\nid: 2\ndata: {").await;
+    stream.break_off();
+    let asked = server.next_is("GET").await;
+    assert_eq!(asked.header("last-event-id"), Some("1"));
+    asked.events().event(&reply(2));
+    is_ok(call.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_without_ids_cannot_be_resumed() {
+    let (_client, mut server, call, stream) = begun("retry: 5\ndata:\n\n").await;
+    drop(stream);
+    assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
+    server.is_left_alone().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_gone_when_it_is_resumed_is_lost() {
+    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
+    drop(stream);
+    server.next_is("GET").await.status(404);
+    assert!(SessionLost::is_behind(&call.await.unwrap().unwrap_err()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn resuming_is_given_up_when_nothing_comes_of_it() {
+    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
+    drop(stream);
+    for _ in 0..3 {
+        server.next_is("GET").await.status(503);
+    }
+    for _ in 0..2 {
+        drop(server.next_is("GET").await.events());
+    }
+    assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
+    server.is_left_alone().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_resume_is_not_asked_again() {
+    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
+    drop(stream);
+    server.next_is("GET").await.status(405);
+    assert!(call.await.unwrap().is_err());
+    server.is_left_alone().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_call_that_waits_to_be_resumed_takes_it_back() {
+    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5000\ndata:\n\n").await;
+    drop(stream);
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    call.abort();
+    let cancelled = server.next_is("POST").await;
+    assert_eq!(cancelled.method(), "notifications/cancelled");
+    cancelled.status(202);
+    server.is_left_alone().await;
+}

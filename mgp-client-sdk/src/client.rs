@@ -174,10 +174,12 @@ impl<S: RpcService> Client<S> {
     }
 
     /// Sends a request without a time limit.
-    pub(crate) async fn pass(&self, request: Request) -> Result<Response, Error> {
+    pub(crate) fn pass(&self, request: Request) -> impl Future<Output = Result<Response, Error>> + Send + use<S> {
         let mut stack = self.stack.clone();
-        std::future::poll_fn(|cx| stack.poll_ready(cx)).await?;
-        stack.call(request).await
+        async move {
+            std::future::poll_fn(|cx| stack.poll_ready(cx)).await?;
+            stack.call(request).await
+        }
     }
 }
 

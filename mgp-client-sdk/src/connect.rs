@@ -1,6 +1,5 @@
 //! From a builder to a client, over any transport.
 
-use mgp_transport::era::EraMode;
 use mgp_transport::{Accept, Connection, Wire, connect, memory};
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -104,9 +103,5 @@ where
         tracing::debug!(%error, "the connection ended");
     }
 }
-
-/// The mode for a server that does not survive being asked.
-#[cfg_attr(not(feature = "stdio"), allow(dead_code, reason = "only processes can be started again"))]
-pub(crate) const WITHOUT_ASKING: EraMode = EraMode::Session;
 
 const BUFFER_BYTES: usize = 64 << 10;

@@ -76,8 +76,7 @@ impl<S: RpcService> Subscription<S> {
     /// Opens the request and waits until the server has acknowledged it.
     async fn listen(&mut self, filter: SubscriptionFilter) -> Result<(), Error> {
         let request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
-        let client = self.client.clone();
-        self.listening = Some(Box::pin(async move { client.pass(request).await }));
+        self.listening = Some(Box::pin(self.client.pass(request)));
         let timeout = self.client.shared.timeouts.0;
         let acknowledged = std::future::poll_fn(|cx| {
             if let Some(listening) = &mut self.listening

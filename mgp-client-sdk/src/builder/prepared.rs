@@ -9,6 +9,7 @@ use mgp_transport::mrtr::InputLoop;
 use mgp_types::{Error, Outbox, Request, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
+use tower_service::Service;
 
 use super::ClientBuilder;
 use crate::cache::{Cache, CacheStore};

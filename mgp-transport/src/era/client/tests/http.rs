@@ -1,0 +1,129 @@
+use mgp_types::{Error, Method, Origin, Revision};
+use tower_service::Service;
+
+use super::script::*;
+use crate::era::ProbeEndedConnection;
+
+fn status(code: u16) -> Reply {
+    Reply::Error(Error::misbehaved("refused").with_source(Status(code)))
+}
+
+fn status_with(code: u16, json_rpc: i64, message: &'static str) -> Reply {
+    Reply::Error(Error::from_origin(Origin::Peer, json_rpc, message).with_source(Status(code)))
+}
+
+fn probed(answer: impl Fn() -> Reply + Send + 'static) -> Script {
+    Script::new(move |request| match request.method.as_str() {
+        "server/discover" => answer(),
+        _ => session_server(request),
+    })
+}
+
+#[tokio::test]
+async fn a_refusal_by_status_leads_to_a_session() {
+    for code in [400, 404, 405, 406, 415, 422] {
+        let script = probed(move || status(code));
+        let era = script.connect_http().await.unwrap();
+        assert_eq!(era.agreement().revision(), Some(Revision::V2025_11_25), "{code}");
+    }
+    let script = probed(|| status_with(400, -32600, "session id required"));
+    script.connect_http().await.unwrap();
+}
+
+#[tokio::test]
+async fn authorization_is_no_verdict() {
+    for code in [401, 403] {
+        let script = probed(move || status(code));
+        let error = script.connect_http().await.unwrap_err();
+        assert!(error.to_string().contains("refused"));
+        assert_eq!(script.methods(), ["server/discover"], "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_in_trouble_is_no_verdict() {
+    let script = probed(|| status(503));
+    script.connect_http().await.unwrap_err();
+    assert_eq!(script.methods(), ["server/discover"]);
+
+    let script = probed(|| Reply::Error(Error::disconnected("unreachable")));
+    let error = script.connect_http().await.unwrap_err();
+    assert!(!ProbeEndedConnection::is_behind(&error));
+    assert_eq!(script.methods(), ["server/discover"]);
+}
+
+#[tokio::test]
+async fn errors_that_only_servers_without_sessions_have_are_verdicts() {
+    let script = probed(|| status_with(404, -32601, "method not found"));
+    let era = script.connect_http().await.unwrap();
+    assert_eq!(era.agreement().revision(), Some(Revision::V2026_07_28));
+
+    for (http, code) in [(400, -32020), (400, -32021), (400, -32602)] {
+        let script = probed(move || status_with(http, code, "`_meta` is wrong"));
+        assert_eq!(script.connect_http().await.unwrap_err().code(), code);
+        assert_eq!(script.methods(), ["server/discover"]);
+    }
+}
+
+#[tokio::test]
+async fn a_lost_session_is_opened_again_and_the_call_sent_again() {
+    let mut first = true;
+    let script = Script::new(move |request| {
+        if request.method == Method::TOOLS_LIST && std::mem::take(&mut first) {
+            return lost();
+        }
+        session_server(request)
+    });
+    let mut era = script.connect_http().await.unwrap();
+    era.call(call(Method::TOOLS_LIST)).await.unwrap();
+    let expected = [
+        "server/discover",
+        "initialize",
+        "notifications/initialized",
+        "tools/list",
+        "initialize",
+        "notifications/initialized",
+        "tools/list",
+    ];
+    assert_eq!(script.methods(), expected);
+}
+
+#[tokio::test]
+async fn a_session_that_stays_lost_is_not_opened_for_ever() {
+    let script = Script::new(|request| match request.method.as_str() {
+        "tools/list" => lost(),
+        _ => session_server(request),
+    });
+    let mut era = script.connect_http().await.unwrap();
+    let error = era.call(call(Method::TOOLS_LIST)).await.unwrap_err();
+    assert_eq!(error.origin(), Origin::Connection);
+    assert_eq!(script.methods().iter().filter(|method| *method == "initialize").count(), 2);
+}
+
+#[tokio::test]
+async fn several_calls_that_lose_the_session_open_it_once() {
+    let mut losing = 3;
+    let script = Script::new(move |request| {
+        if request.method == Method::TOOLS_LIST && losing > 0 {
+            losing -= 1;
+            return lost();
+        }
+        session_server(request)
+    });
+    let mut era = script.connect_http().await.unwrap();
+    let calls: Vec<_> = (0..3).map(|_| era.call(call(Method::TOOLS_LIST))).collect();
+    let tasks: Vec<_> = calls.into_iter().map(tokio::spawn).collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(script.methods().iter().filter(|method| *method == "initialize").count(), 2);
+}
+
+#[tokio::test]
+async fn a_notification_is_not_sent_again() {
+    let script = Script::new(session_server);
+    let mut era = script.connect_http().await.unwrap();
+    let progress = mgp_types::Request::notify(Method::PROGRESS, mgp_types::Params::new());
+    era.call(progress).await.unwrap();
+    assert_eq!(script.methods().len(), 4);
+}

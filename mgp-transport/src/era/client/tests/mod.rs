@@ -1,0 +1,6 @@
+mod handshake;
+mod http;
+mod inbound;
+mod mgp;
+mod script;
+mod versions;

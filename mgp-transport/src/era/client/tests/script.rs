@@ -1,0 +1,147 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mcp::Implementation;
+use mgp_types::{BoxFuture, Error, Kind, Method, Object, Origin, RawJson, Request, Response};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use crate::era::{ClientEra, ClientIdentity, EraOptions, WireKind};
+
+/// A wire whose server does what a function says.
+#[derive(Clone)]
+pub(super) struct Script(Arc<Inner>);
+
+struct Inner {
+    answer: Mutex<Box<dyn FnMut(&Request) -> Reply + Send>>,
+    seen: Mutex<Vec<Request>>,
+}
+
+/// What a server does with a request.
+pub(super) enum Reply {
+    Result(&'static str),
+    Error(Error),
+    Silence,
+}
+
+impl Script {
+    pub(super) fn new(answer: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
+        Self(Arc::new(Inner { answer: Mutex::new(Box::new(answer)), seen: Mutex::default() }))
+    }
+
+    /// The methods that were sent so far.
+    pub(super) fn methods(&self) -> Vec<String> {
+        self.0.seen.lock().iter().map(|request| request.method.to_string()).collect()
+    }
+
+    pub(super) fn request(&self, index: usize) -> Request {
+        self.0.seen.lock()[index].clone()
+    }
+
+    pub(super) async fn negotiate(&self, options: EraOptions) -> Result<ClientEra<Self>, Error> {
+        ClientEra::negotiate(self.clone(), identity(), options).await
+    }
+
+    pub(super) async fn connect(&self) -> Result<ClientEra<Self>, Error> {
+        self.negotiate(EraOptions::new()).await
+    }
+
+    pub(super) async fn connect_http(&self) -> Result<ClientEra<Self>, Error> {
+        self.negotiate(EraOptions::new().with_wire_kind(http_kind())).await
+    }
+}
+
+impl Service<Request> for Script {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let reply = (self.0.answer.lock())(&request);
+        let notify = request.kind == Kind::Notify;
+        self.0.seen.lock().push(request);
+        Box::pin(async move {
+            match reply {
+                _ if notify => Ok(Response::empty()),
+                Reply::Result(json) => Ok(Response::new(RawJson::parse(json).unwrap())),
+                Reply::Error(error) => Err(error),
+                Reply::Silence => std::future::pending().await,
+            }
+        })
+    }
+}
+
+pub(super) fn identity() -> ClientIdentity {
+    ClientIdentity::new(Implementation::new("tester", "1.0.0"))
+}
+
+/// An error that the server answers with.
+pub(super) fn refuse(code: i64) -> Reply {
+    Reply::Error(Error::from_origin(Origin::Peer, code, "no"))
+}
+
+/// The error of a server that does not serve the version.
+pub(super) fn unsupported(code: i64, supported: &str) -> Reply {
+    let data = format!(r#"{{"supported":{supported},"requested":"x"}}"#);
+    let error = Error::from_origin(Origin::Peer, code, "Unsupported protocol version");
+    Reply::Error(error.with_data(RawJson::parse(data).unwrap()))
+}
+
+pub(super) const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25"],
+    "capabilities":{"tools":{}},"instructions":"be kind",
+    "_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}"#;
+
+pub(super) const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
+    "serverInfo":{"name":"s","version":"1"},"instructions":"be kind"}"#;
+
+/// A server with sessions only.
+pub(super) fn session_server(request: &Request) -> Reply {
+    match request.method.as_str() {
+        "initialize" => Reply::Result(INITIALIZED),
+        "server/discover" => refuse(-32601),
+        _ => Reply::Result("{}"),
+    }
+}
+
+/// A server without sessions.
+pub(super) fn stateless_server(request: &Request) -> Reply {
+    match request.method.as_str() {
+        "server/discover" => Reply::Result(DISCOVERED),
+        "initialize" => unsupported(-32022, r#"["2026-07-28"]"#),
+        _ => Reply::Result("{}"),
+    }
+}
+
+pub(super) fn meta(request: &Request) -> Object {
+    Object::from_raw(&request.params.get("_meta").unwrap()).unwrap()
+}
+
+pub(super) fn call(method: Method) -> Request {
+    Request::call(method, Object::new())
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("status {0}")]
+pub(super) struct Status(pub(super) u16);
+
+#[derive(Debug, thiserror::Error)]
+#[error("lost")]
+pub(super) struct Lost;
+
+pub(super) fn lost() -> Reply {
+    Reply::Error(Error::disconnected("the session is lost").with_source(Lost))
+}
+
+pub(super) fn http_kind() -> WireKind {
+    fn source<T: std::error::Error + 'static>(error: &Error) -> Option<&T> {
+        std::error::Error::source(error)?.downcast_ref()
+    }
+    WireKind::Http {
+        status: |error| source::<Status>(error).map(|status| status.0),
+        session_lost: |error| source::<Lost>(error).is_some(),
+    }
+}

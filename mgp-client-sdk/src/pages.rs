@@ -128,6 +128,7 @@ impl<S: RpcService, P: Listing> Pages<S, P> {
         // A cursor is opaque; an empty one is one, too.
         if let Some(cursor) = cursor {
             if self.seen.contains(&cursor) || self.seen.len() >= MAX_PAGES {
+                self.items.clear();
                 return Err(Error::misbehaved("the server's list does not end"));
             }
             self.seen.push(cursor.clone());

@@ -1,0 +1,109 @@
+use std::time::Duration;
+
+use mgp_types::Revision;
+use mgp_types::mcp::ElicitAction;
+use serde_json::{Value, json};
+
+use crate::peer::*;
+
+fn kept(method: &str, params: &Value) -> Value {
+    match method {
+        "tools/list" => {
+            json!({"resultType": "complete", "ttlMs": 5000, "cacheScope": "public",
+                "tools": [{"name": "a", "inputSchema": {"type": "object"}}]})
+        }
+        "resources/read" => {
+            json!({"resultType": "complete", "ttlMs": 5000, "cacheScope": "private",
+                "contents": [{"uri": params["uri"], "text": "x"}]})
+        }
+        _ => json!({"resultType": "complete", "ttlMs": 5000, "content": []}),
+    }
+}
+
+async fn client(builder: mgp_client_sdk::ClientBuilder) -> (Peer, PlainClient) {
+    Peer::connect(Revision::LATEST, builder, kept).await
+}
+
+fn changed(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_kept_as_long_as_the_server_allows() {
+    let (peer, client) = client(builder()).await;
+    client.list_tools().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(4999)).await;
+    assert_eq!(client.list_tools().await.unwrap()[0].name, "a");
+    assert_eq!(peer.seen("tools/list").len(), 1);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    client.list_tools().await.unwrap();
+    assert_eq!(peer.seen("tools/list").len(), 2);
+}
+
+#[tokio::test]
+async fn each_resource_is_kept_by_itself() {
+    let (peer, client) = client(builder()).await;
+    for uri in ["a:1", "a:2", "a:1", "a:2"] {
+        assert_eq!(client.read_resource(uri).await.unwrap().contents[0].uri, uri);
+    }
+    assert_eq!(peer.seen("resources/read").len(), 2);
+}
+
+#[tokio::test]
+async fn a_change_ends_what_is_kept_of_it() {
+    let (peer, client) = client(builder()).await;
+    let fetch = || async {
+        client.list_tools().await.unwrap();
+        client.read_resource("a:1").await.unwrap();
+        client.read_resource("b:1").await.unwrap();
+        (peer.seen("tools/list").len(), peer.seen("resources/read").len())
+    };
+    assert_eq!(fetch().await, (1, 2));
+    peer.push(&changed("notifications/tools/list_changed", &json!({})));
+    client.request("x", ()).await.unwrap();
+    assert_eq!(fetch().await, (2, 2));
+    peer.push(&changed("notifications/resources/updated", &json!({"uri": "a:1"})));
+    client.request("x", ()).await.unwrap();
+    assert_eq!(fetch().await, (2, 3));
+    client.clear_cache();
+    assert_eq!(fetch().await, (3, 5));
+}
+
+#[tokio::test]
+async fn calls_are_never_kept_and_keeping_can_be_switched_off() {
+    let (peer, client) = client(builder()).await;
+    client.call_tool("a", ()).await.unwrap();
+    client.call_tool("a", ()).await.unwrap();
+    assert_eq!(peer.seen("tools/call").len(), 2);
+
+    let (peer, client) = self::client(builder().caching(false)).await;
+    client.list_tools().await.unwrap();
+    client.list_tools().await.unwrap();
+    assert_eq!(peer.seen("tools/list").len(), 2);
+}
+
+#[tokio::test]
+async fn a_request_with_members_that_are_not_known_is_not_kept() {
+    let (peer, client) = client(builder()).await;
+    for _ in 0..2 {
+        client.request("tools/list", json!({"acme/filter": 1})).await.unwrap();
+    }
+    assert_eq!(peer.seen("tools/list").len(), 2);
+}
+
+#[tokio::test]
+async fn what_the_user_helped_with_is_not_kept_2026() {
+    let builder = builder().on_elicitation(|_, _| async { mgp_types::mcp::ElicitResult::new(ElicitAction::Accept) });
+    let (peer, client) = Peer::connect(Revision::V2026_07_28, builder, |method, params| {
+        if params.get("inputResponses").is_some() {
+            return kept(method, params);
+        }
+        let form = json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}}});
+        json!({"resultType": "input_required",
+            "inputRequests": {"q": {"method": "elicitation/create", "params": form}}})
+    })
+    .await;
+    client.read_resource("a:1").await.unwrap();
+    client.read_resource("a:1").await.unwrap();
+    assert_eq!(peer.seen("resources/read").len(), 4);
+}

@@ -1,0 +1,100 @@
+use mgp_client_sdk::Change;
+use mgp_types::Revision;
+use mgp_types::mcp::SubscriptionFilter;
+use serde_json::{Value, json};
+
+use crate::peer::*;
+
+fn filter() -> SubscriptionFilter {
+    SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions(["a:1".to_owned()])
+}
+
+/// A server that acknowledges subscriptions under their request's id.
+fn listening(era: Revision) -> (Peer, tokio::io::DuplexStream) {
+    let mut answer = crate::peer::era(era, |method, _| if method == "x" { json!({}) } else { json!({}) });
+    Peer::raw(move |message| {
+        if message["method"] != "subscriptions/listen" {
+            return answer(message);
+        }
+        let params = json!({"notifications": message["params"]["notifications"], "_meta": tag(&message["id"])});
+        vec![json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params})]
+    })
+}
+
+fn tag(id: &Value) -> Value {
+    json!({"io.modelcontextprotocol/subscriptionId": id})
+}
+
+fn note(method: &str, mut params: Value, id: Option<&Value>) -> Value {
+    if let Some(id) = id {
+        params["_meta"] = tag(id);
+    }
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+async fn connect(era: Revision) -> (Peer, PlainClient) {
+    let (peer, stream) = listening(era);
+    let (reader, writer) = tokio::io::split(stream);
+    (peer, builder().connect_io(reader, writer).await.unwrap())
+}
+
+#[tokio::test]
+async fn changes_come_in_either_era() {
+    for era in ERAS {
+        let (peer, client) = connect(era).await;
+        let mut changes = client.subscribe(filter()).await.unwrap();
+        let id = era.is_stateless().then(|| peer.seen("subscriptions/listen")[0]["id"].clone());
+        peer.push(&note("notifications/tools/list_changed", json!({}), id.as_ref()));
+        peer.push(&note("notifications/resources/updated", json!({"uri": "a:1/part"}), id.as_ref()));
+        assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
+        assert_eq!(changes.next().await.unwrap().unwrap(), Change::Resource { uri: "a:1/part".into() });
+        if !era.is_stateless() {
+            // Not subscribed to.
+            peer.push(&note("notifications/prompts/list_changed", json!({}), None));
+            peer.push(&note("notifications/tools/list_changed", json!({}), None));
+            assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_subscription_is_told_to_the_server() {
+    for era in ERAS {
+        let (peer, client) = connect(era).await;
+        let changes = client.subscribe(filter()).await.unwrap();
+        drop(changes);
+        let ended = if era.is_stateless() { "notifications/cancelled" } else { "resources/unsubscribe" };
+        peer.until_seen(ended).await;
+    }
+}
+
+#[tokio::test]
+async fn two_subscriptions_do_not_hear_each_others_changes_2026() {
+    let (peer, client) = connect(Revision::V2026_07_28).await;
+    let mut one = client.subscribe(filter()).await.unwrap();
+    let mut other = client.subscribe(filter()).await.unwrap();
+    let ids: Vec<_> = peer.seen("subscriptions/listen").iter().map(|message| message["id"].clone()).collect();
+    peer.push(&note("notifications/tools/list_changed", json!({}), Some(&ids[1])));
+    peer.push(&note("notifications/resources/updated", json!({"uri": "a:1"}), Some(&ids[0])));
+    assert_eq!(one.next().await.unwrap().unwrap(), Change::Resource { uri: "a:1".into() });
+    assert_eq!(other.next().await.unwrap().unwrap(), Change::Tools);
+}
+
+#[tokio::test]
+async fn a_subscription_that_the_server_ends_has_an_end_2026() {
+    let (peer, client) = connect(Revision::V2026_07_28).await;
+    let mut changes = client.subscribe(filter()).await.unwrap();
+    let id = peer.seen("subscriptions/listen")[0]["id"].clone();
+    peer.push(&note("notifications/tools/list_changed", json!({}), Some(&id)));
+    peer.push(&json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", "_meta": tag(&id)}}));
+    assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
+    assert!(changes.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_subscriptions_says_so() {
+    for era in ERAS {
+        let (_, client) = Peer::connect(era, builder(), |_, _| json!({"error": {"code": -32601, "message": "no"}})).await;
+        assert_eq!(client.subscribe(filter()).await.unwrap_err().code(), -32601);
+    }
+}

@@ -46,6 +46,9 @@
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
 //! | [`Link`], [`ClientAccept`], [`Core`] | for transports of your own |
 //!
+//! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
+//! `https` URLs, `unix` for servers behind Unix sockets.
+//!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
 
@@ -53,10 +56,15 @@ mod builder;
 mod cache;
 mod call;
 mod changes;
+#[cfg(feature = "stdio")]
+mod child;
 mod client;
 mod connect;
 mod handlers;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
 mod headers;
+#[cfg(feature = "http")]
+mod http;
 mod link;
 mod pages;
 mod preset;
@@ -65,6 +73,8 @@ mod resources;
 mod subscription;
 mod tasks;
 mod tools;
+#[cfg(all(unix, feature = "unix"))]
+mod unix;
 
 pub use builder::{ClientAccept, ClientBuilder, Core};
 pub use cache::{Cache, CacheFuture};
@@ -73,6 +83,8 @@ pub use changes::Change;
 pub use client::Client;
 pub use handlers::{Elicited, Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, HeaderMirrorFuture};
+#[cfg(feature = "http")]
+pub use http::HttpWire;
 pub use link::Link;
 pub use pages::{Listing, Pages};
 pub use preset::PlainStack;

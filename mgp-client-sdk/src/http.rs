@@ -1,0 +1,172 @@
+//! Servers behind HTTP: Streamable HTTP in both eras, and the older HTTP+SSE.
+
+use std::task::{Context, Poll};
+
+use mgp_transport::era::{ClientInbound, EraMode, WireKind};
+use mgp_transport::http::{HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders, SessionLost, SseClient};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::builder::{ClientBuilder, Core, Prepared, Way};
+use crate::headers::Plans;
+use crate::{Client, Handlers, Link};
+
+/// The way to a server behind HTTP.
+#[derive(Debug)]
+pub struct HttpWire<H>(Transport<ClientInbound<H>>);
+
+#[derive(Debug)]
+enum Transport<I> {
+    Streamable(HttpClient<I>),
+    Sse(SseClient<I>),
+}
+
+impl<L, I> ClientBuilder<L, I>
+where
+    I: Layer<Handlers>,
+    I::Service: RpcService,
+{
+    /// Connects to a server behind HTTP: Streamable HTTP in the era the server lives in, or HTTP+SSE if it knows
+    /// nothing newer.
+    ///
+    /// # Errors
+    /// As [`connect_http_with`](Self::connect_http_with).
+    pub async fn connect_http(self, url: impl Into<String>) -> Result<Client<L::Service>, Error>
+    where
+        I::Service: Sync,
+        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L::Service: RpcService,
+    {
+        let url = url.into();
+        self.connect_http_with(&url, |transport| transport).await
+    }
+
+    /// Connects to a server behind HTTP, as [`connect_http`](Self::connect_http); `configure` sets headers, limits
+    /// and the like.
+    ///
+    /// # Errors
+    /// The server cannot be reached or refuses, and see
+    /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate). The HTTP status is the error's source
+    /// where there is one.
+    pub async fn connect_http_with(
+        self,
+        url: &str,
+        configure: impl Fn(HttpClientBuilder) -> HttpClientBuilder,
+    ) -> Result<Client<L::Service>, Error>
+    where
+        I::Service: Sync,
+        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L::Service: RpcService,
+    {
+        let prepared = self.prepare();
+        let transport = || configure(HttpClient::builder(url).limits(prepared.builder.limits.clone()));
+        let error = match prepared.streamable(transport(), url).await {
+            Err(error) if knows_no_streamable(&error) => error,
+            outcome => return outcome,
+        };
+        if prepared.builder.mode == EraMode::Stateless {
+            return Err(error);
+        }
+        tracing::debug!(%error, "the server refuses Streamable HTTP; trying HTTP+SSE");
+        match prepared.sse(transport()).await {
+            Ok(client) => Ok(client),
+            Err(second) => {
+                tracing::debug!(error = %second, "the server is not one of HTTP+SSE either");
+                Err(error)
+            }
+        }
+    }
+
+    /// Connects to a server of HTTP+SSE, without trying anything else.
+    ///
+    /// # Errors
+    /// As [`connect_http_with`](Self::connect_http_with).
+    pub async fn connect_sse(self, url: impl Into<String>) -> Result<Client<L::Service>, Error>
+    where
+        I::Service: Sync,
+        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L::Service: RpcService,
+    {
+        let prepared = self.prepare();
+        let transport = HttpClient::builder(url).limits(prepared.builder.limits.clone());
+        prepared.sse(transport).await
+    }
+}
+
+impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
+    async fn streamable(&self, transport: HttpClientBuilder, url: &str) -> Result<Client<L::Service>, Error>
+    where
+        L: Layer<Core<HttpWire<H>, H>>,
+        L::Service: RpcService,
+    {
+        let client = transport.connect_with(self.accept.service())?;
+        let wire = HttpWire(Transport::Streamable(client.clone()));
+        let agreement = self.agreement.clone();
+        let link = Link::none().with_close(|| async move {
+            client.close(agreement.session().as_deref()).await;
+            Ok(())
+        });
+        let kind = WireKind::Http {
+            status: |error| HttpStatus::of(error).map(HttpStatus::code),
+            session_lost: SessionLost::is_behind,
+        };
+        let plans = Plans::new(|extensions, headers| {
+            let mut mirrored = MirroredHeaders::default();
+            for (name, value) in headers {
+                mirrored.push(name, value);
+            }
+            extensions.insert(mirrored);
+        });
+        let way = Way { mode: self.builder.mode, kind, key: Some(url), plans: Some(plans) };
+        self.client(wire, link, way).await
+    }
+
+    async fn sse(&self, transport: HttpClientBuilder) -> Result<Client<L::Service>, Error>
+    where
+        L: Layer<Core<HttpWire<H>, H>>,
+        L::Service: RpcService,
+    {
+        let client = transport.connect_sse_with(self.accept.service()).await?;
+        let wire = HttpWire(Transport::Sse(client.clone()));
+        let link = Link::none().with_close(|| async move {
+            client.close();
+            Ok(())
+        });
+        self.client(wire, link, Way::stream(EraMode::Session)).await
+    }
+}
+
+/// Whether a server refuses in the way that those of HTTP+SSE do.
+fn knows_no_streamable(error: &Error) -> bool {
+    HttpStatus::of(error).is_some_and(|status| matches!(status.code(), 400 | 404 | 405))
+}
+
+impl<H: RpcService> Service<Request> for HttpWire<H> {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        match &mut self.0 {
+            Transport::Streamable(client) => client.poll_ready(cx),
+            Transport::Sse(client) => client.poll_ready(cx),
+        }
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match &mut self.0 {
+            Transport::Streamable(client) => client.call(request),
+            Transport::Sse(client) => client.call(request),
+        }
+    }
+}
+
+impl<H> Clone for HttpWire<H> {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Transport::Streamable(client) => Transport::Streamable(client.clone()),
+            Transport::Sse(client) => Transport::Sse(client.clone()),
+        })
+    }
+}

@@ -40,7 +40,8 @@ fn builder(scenario: &str) -> ClientBuilder {
     // The version asked for is preferred, any other accepted.
     let others = Revision::ALL.into_iter().filter(|revision| *revision != asked);
     let revisions: Vec<_> = std::iter::once(asked).chain(others).collect();
-    let builder = Client::builder("mgp-conformance", env!("CARGO_PKG_VERSION")).era(mode).revisions(revisions);
+    let builder =
+        Client::builder("mgp-conformance", env!("CARGO_PKG_VERSION")).era(mode).revisions(revisions);
     match scenario {
         "elicitation-sep1034-client-defaults" => {
             builder.on_elicitation(|form, _| async move { Elicited::accept_defaults(&form) })
@@ -60,7 +61,9 @@ async fn walk(client: &HttpClient, scenario: &str) -> Result<(), Error> {
     let tools = client.list_tools().await?;
     match scenario {
         "tools_call" => call(client, "add_numbers", json!({"a": 5, "b": 3})).await,
-        "elicitation-sep1034-client-defaults" => call(client, "test_client_elicitation_defaults", json!({})).await,
+        "elicitation-sep1034-client-defaults" => {
+            call(client, "test_client_elicitation_defaults", json!({})).await
+        }
         "sse-retry" => call(client, "test_reconnection", json!({})).await,
         "request-metadata" => {
             for tool in &tools {
@@ -69,10 +72,15 @@ async fn walk(client: &HttpClient, scenario: &str) -> Result<(), Error> {
             Ok(())
         }
         "sep-2322-client-request-state" => {
-            let names =
-                ["test_mrtr_echo_state", "test_mrtr_unrelated", "test_mrtr_no_state", "test_mrtr_no_result_type"];
+            let names = [
+                "test_mrtr_echo_state",
+                "test_mrtr_unrelated",
+                "test_mrtr_no_state",
+                "test_mrtr_no_result_type",
+            ];
             let (first, rest) = names.split_at(2);
-            let (one, other) = tokio::join!(call(client, first[0], json!({})), call(client, first[1], json!({})));
+            let (one, other) =
+                tokio::join!(call(client, first[0], json!({})), call(client, first[1], json!({})));
             one.and(other)?;
             for name in rest {
                 call(client, name, json!({})).await?;
@@ -88,7 +96,9 @@ async fn walk(client: &HttpClient, scenario: &str) -> Result<(), Error> {
         }
         "json-schema-2020-12-preservation" => {
             let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
-            let Some(tool) = tool else { return Err(Error::misbehaved("the tool with the schema is missing")) };
+            let Some(tool) = tool else {
+                return Err(Error::misbehaved("the tool with the schema is missing"));
+            };
             client.call_tool("json_schema_echo", json!({"schema": tool.input_schema})).await.map(drop)
         }
         _ => Ok(()),

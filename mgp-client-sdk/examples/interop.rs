@@ -155,7 +155,7 @@ async fn prompts<S: RpcService + Sync>(client: &Client<S>, report: &mut Report) 
     let listed = client.list_prompts().await;
     let simple = |prompt: &mgp_types::mcp::Prompt| prompt.arguments.as_ref().is_none_or(Vec::is_empty);
     let first = listed.as_ref().ok().and_then(|prompts| {
-        let prompt = prompts.iter().find(|prompt| simple(prompt)).or(prompts.first())?;
+        let prompt = prompts.iter().find(|prompt| simple(prompt)).or_else(|| prompts.first())?;
         let given = prompt.arguments.iter().flatten().map(|argument| (argument.name.clone(), json!("x")));
         Some((prompt.name.clone(), Value::Object(given.collect())))
     });
@@ -194,17 +194,19 @@ async fn elicitation<S: RpcService + Sync>(
 ) {
     let names = ["trigger-elicitation-request", "startElicitation", "test_elicitation", "elicit", "ask"];
     let Some(tool) = find(tools, &names) else { return Report::skip("elicitation", "no tool that asks") };
-    let outcome = client.call_tool(&tool.name, sample(tool)).await.and_then(|_| match asked.load(Ordering::Relaxed) {
-        0 => Err(Error::misbehaved("nothing was asked")),
-        count => Ok(format!("asked {count} times")),
-    });
+    let outcome =
+        client.call_tool(&tool.name, sample(tool)).await.and_then(|_| match asked.load(Ordering::Relaxed) {
+            0 => Err(Error::misbehaved("nothing was asked")),
+            count => Ok(format!("asked {count} times")),
+        });
     report.note("elicitation", outcome);
 }
 
 /// Takes a call back and looks whether the connection goes on.
 async fn cancel<S: RpcService + Sync>(client: &Client<S>, tools: &[Tool], report: &mut Report) {
     let Some(tool) = find(tools, &LONG) else { return Report::skip("cancel", "no long tool") };
-    let call = client.call_tool(&tool.name, json!({"duration": 5, "steps": 5})).timeout(Duration::from_millis(20));
+    let call =
+        client.call_tool(&tool.name, json!({"duration": 5, "steps": 5})).timeout(Duration::from_millis(20));
     let outcome = match call.await {
         Err(error) if error.origin() == Origin::Timeout => {
             client.list_tools().await.map(|_| "the connection goes on".to_owned())
@@ -225,14 +227,17 @@ fn sample(tool: &Tool) -> Value {
 
 /// Arguments that fit a simple schema, or what a form asks for.
 fn arguments(schema: &Value) -> Value {
-    let required: Vec<_> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<_> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let properties = schema["properties"].as_object().into_iter().flatten();
     let sampled = properties.filter(|(name, _)| required.contains(&name.as_str())).map(|(name, property)| {
         let first = property["enum"][0].clone();
         let value = match (property.get("default"), property["type"].as_str()) {
             (Some(default), _) => default.clone(),
             (None, _) if !first.is_null() => first,
-            (None, Some("integer" | "number")) => property.get("minimum").cloned().unwrap_or_else(|| json!(1)),
+            (None, Some("integer" | "number")) => {
+                property.get("minimum").cloned().unwrap_or_else(|| json!(1))
+            }
             (None, Some("boolean")) => json!(true),
             (None, Some("array")) => json!([]),
             (None, Some("object")) => arguments(property),

@@ -25,7 +25,7 @@ pub struct Call<S, T> {
     timeout: Duration,
     max_timeout: Duration,
     report: Option<Report>,
-    read: fn(Response) -> Result<T, Error>,
+    read: fn(&Response) -> Result<T, Error>,
 }
 
 type Report = Box<dyn FnMut(ProgressParams) + Send>;
@@ -35,7 +35,7 @@ impl<S: RpcService, T> Call<S, T> {
         stack: S,
         shared: Arc<Shared>,
         request: Result<Request, Error>,
-        read: fn(Response) -> Result<T, Error>,
+        read: fn(&Response) -> Result<T, Error>,
     ) -> Self {
         let (timeout, max_timeout) = shared.timeouts;
         Self { stack, shared, request, timeout, max_timeout, report: None, read }
@@ -137,7 +137,7 @@ pin_project! {
         max_timeout: Duration,
         last: Option<Instant>,
         progress: Option<Progress>,
-        read: fn(Response) -> Result<T, Error>,
+        read: fn(&Response) -> Result<T, Error>,
         // Keeps the connection open, should the client be dropped first.
         shared: Arc<Shared>,
     }
@@ -185,7 +185,7 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
             if let Some(progress) = this.progress {
                 progress.tell(cx);
             }
-            return Poll::Ready(outcome.and_then(*this.read));
+            return Poll::Ready(outcome.and_then(|response| (this.read)(&response)));
         }
         let progressed = this.progress.as_mut().is_some_and(|progress| progress.tell(cx));
         if this.deadline.is_none() {

@@ -83,7 +83,7 @@ impl<S: RpcService> Client<S> {
     /// Calls a method by the type of its params.
     pub fn send<P: RequestBody>(&self, params: &P) -> Call<S, P::Result> {
         let request = object(params).map(|params| Request::call(Method::new(P::METHOD), params));
-        self.call(request, |response| response.body())
+        self.call(request, Response::body)
     }
 
     /// Sends a notification.
@@ -168,13 +168,16 @@ impl<S: RpcService> Client<S> {
     pub(crate) fn call<T>(
         &self,
         request: Result<Request, Error>,
-        read: fn(Response) -> Result<T, Error>,
+        read: fn(&Response) -> Result<T, Error>,
     ) -> Call<S, T> {
         Call::new(self.stack.clone(), self.shared.clone(), request, read)
     }
 
     /// Sends a request without a time limit.
-    pub(crate) fn pass(&self, request: Request) -> impl Future<Output = Result<Response, Error>> + Send + use<S> {
+    pub(crate) fn pass(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, Error>> + Send + use<S> {
         let mut stack = self.stack.clone();
         async move {
             std::future::poll_fn(|cx| stack.poll_ready(cx)).await?;
@@ -206,4 +209,4 @@ pub(crate) fn object<T: serde::Serialize + ?Sized>(params: &T) -> Result<Params,
 }
 
 /// For an answer or the next report of progress, and for the whole call.
-pub(crate) const DEFAULT_TIMEOUTS: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(600));
+pub(crate) const DEFAULT_TIMEOUTS: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));

@@ -3,7 +3,9 @@
 use std::task::{Context, Poll};
 
 use mgp_transport::era::{ClientInbound, EraMode, WireKind};
-use mgp_transport::http::{HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders, SessionLost, SseClient};
+use mgp_transport::http::{
+    HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders, SessionLost, SseClient,
+};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;

@@ -64,11 +64,14 @@ listings! {
 #[must_use = "nothing is fetched unless items are taken"]
 pub struct Pages<S: RpcService, P: Listing> {
     client: Client<S>,
-    fetching: Option<Pin<Box<CallFuture<S, P::Result>>>>,
+    fetching: Option<Fetching<S, P>>,
     items: VecDeque<P::Item>,
     next: Next,
     seen: Vec<String>,
 }
+
+/// A page on its way.
+type Fetching<S, P> = Pin<Box<CallFuture<S, <P as RequestBody>::Result>>>;
 
 /// What comes after the items at hand.
 enum Next {

@@ -24,6 +24,6 @@ impl Client<()> {
     where
         A: Accept<Service: Unpin + RpcService>,
     {
-        Client::builder("in-process", env!("CARGO_PKG_VERSION")).in_process(server).await
+        Self::builder("in-process", env!("CARGO_PKG_VERSION")).in_process(server).await
     }
 }

@@ -4,7 +4,7 @@ use mgp_types::mcp::{
     Prompt, ReadResourceParams, ReadResourceResult, Reference, Resource, ResourceTemplate, SubscribeParams,
     UnsubscribeParams,
 };
-use mgp_types::{Error, Method, RpcService};
+use mgp_types::{Error, Method, Response, RpcService};
 use serde::Serialize;
 
 use crate::tools::named_request;
@@ -68,7 +68,7 @@ impl<S: RpcService> Client<S> {
 
     /// Gets a prompt. The arguments are an object of texts, or `()` for none.
     pub fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Call<S, GetPromptResult> {
-        self.call(named_request(Method::PROMPTS_GET, name, &arguments), |response| response.body())
+        self.call(named_request(Method::PROMPTS_GET, name, &arguments), Response::body)
     }
 
     /// Asks for values that complete an argument; `given` are the arguments that are known already.

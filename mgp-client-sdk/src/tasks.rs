@@ -52,7 +52,7 @@ impl<S: RpcService> Client<S> {
         if runs_tasks && !self.is_stateless() {
             request.params.set("task", RawJson::empty_object());
         }
-        let response = self.call(Ok(request), Ok).await?;
+        let response = self.call(Ok(request), |response| Ok(response.clone())).await?;
         self.started(&response)
     }
 
@@ -208,4 +208,4 @@ impl<S> fmt::Debug for Task<S> {
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
-const MAX_POLL_INTERVAL: Duration = Duration::from_secs(60);
+const MAX_POLL_INTERVAL: Duration = Duration::from_mins(1);

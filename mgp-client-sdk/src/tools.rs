@@ -60,7 +60,7 @@ fn not_an_object() -> Error {
     Error::invalid_params("the arguments are not a JSON object")
 }
 
-fn read_result(response: Response) -> Result<CallToolResult, Error> {
+fn read_result(response: &Response) -> Result<CallToolResult, Error> {
     response.body().map_err(|error| {
         let task = Object::from_raw(&response.result)
             .is_ok_and(|result| result.contains("task") || result.contains("taskId"));

@@ -45,7 +45,7 @@ impl<S: RpcService> Service<Request> for Cache<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let Some(store) = &self.store else { return CacheFuture::pass(self.inner.call(request)) };
-        let Some(key) = store.key(&request) else { return CacheFuture::pass(self.inner.call(request)) };
+        let Some(key) = CacheStore::key(&request) else { return CacheFuture::pass(self.inner.call(request)) };
         if let Some(kept) = store.recall(&key) {
             return CacheFuture::kept(kept);
         }

@@ -42,7 +42,7 @@ pub(super) struct Keep {
 
 impl CacheStore {
     /// Under what the result of a request is kept; `None` if it is not.
-    pub(super) fn key(&self, request: &Request) -> Option<Key> {
+    pub(super) fn key(request: &Request) -> Option<Key> {
         let selector = match request.method.as_str() {
             "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "cursor",
             "resources/read" => "uri",
@@ -164,4 +164,4 @@ const MAX_ENTRIES: usize = 256;
 const MAX_BYTES: usize = 8 << 20;
 const MAX_ENTRY_BYTES: usize = 1 << 20;
 /// Also keeps the clock from overflowing.
-const MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_LIFETIME: Duration = Duration::from_hours(24);

@@ -68,13 +68,11 @@ impl Inner {
             cache.invalidate(method, &notification.params);
         }
         self.changes.tell(method, &notification.params);
-        match self.registry.notification(method) {
-            Some(handler) => HandlersFuture::running(handler(notification)),
-            None => {
-                tracing::trace!(%method, "nobody listens to a notification");
-                HandlersFuture::nothing()
-            }
+        if let Some(handler) = self.registry.notification(method) {
+            return HandlersFuture::running(handler(notification));
         }
+        tracing::trace!(%method, "nobody listens to a notification");
+        HandlersFuture::nothing()
     }
 }
 

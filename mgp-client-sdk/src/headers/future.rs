@@ -23,7 +23,14 @@ pub(super) enum Watch<S> {
     /// It tells about tools.
     Learn(Plans),
     /// It may refuse the headers.
-    Retry { plans: Plans, inner: S, request: Request },
+    Retry(Box<Retry<S>>),
+}
+
+/// What it takes to send a call once more.
+pub(super) struct Retry<S> {
+    pub(super) plans: Plans,
+    pub(super) inner: S,
+    pub(super) request: Request,
 }
 
 impl<S: RpcService> HeaderMirrorFuture<S> {
@@ -41,10 +48,8 @@ impl<S: RpcService> Future for HeaderMirrorFuture<S> {
             let outcome = ready!(this.inner.poll(cx));
             match (this.watch.take(), outcome) {
                 (Some(Watch::Learn(plans)), Ok(response)) => return Poll::Ready(Ok(plans.learn(response))),
-                (Some(Watch::Retry { plans, inner, request }), Err(error))
-                    if error.code() == code::HEADER_MISMATCH =>
-                {
-                    *this.again = Some(Box::pin(list_and_retry(plans, inner, request, error)));
+                (Some(Watch::Retry(retry)), Err(error)) if error.code() == code::HEADER_MISMATCH => {
+                    *this.again = Some(Box::pin(list_and_retry(*retry, error)));
                 }
                 (_, outcome) => return Poll::Ready(outcome),
             }
@@ -57,12 +62,8 @@ impl<S: RpcService> Future for HeaderMirrorFuture<S> {
 }
 
 /// Lists the tools again, until the one that was called has been seen, and calls it once more.
-async fn list_and_retry<S: RpcService>(
-    plans: Plans,
-    mut inner: S,
-    mut request: Request,
-    refusal: Error,
-) -> Result<Response, Error> {
+async fn list_and_retry<S: RpcService>(retry: Retry<S>, refusal: Error) -> Result<Response, Error> {
+    let Retry { plans, mut inner, mut request } = retry;
     tracing::debug!("the server refuses the headers; listing the tools again");
     let mut cursor = None;
     for _ in 0..MAX_PAGES {

@@ -10,7 +10,7 @@ use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
 use tower_service::Service;
 
 pub use self::future::HeaderMirrorFuture;
-use self::future::Watch;
+use self::future::{Retry, Watch};
 pub(crate) use self::plans::Plans;
 
 /// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
@@ -53,7 +53,8 @@ impl<S: RpcService> Service<Request> for HeaderMirror<S> {
         } else if request.method == Method::TOOLS_CALL {
             let original = request.clone();
             plans.apply(&mut request);
-            Some(Watch::Retry { plans: plans.clone(), inner: self.inner.clone(), request: original })
+            let inner = self.inner.clone();
+            Some(Watch::Retry(Box::new(Retry { plans: plans.clone(), inner, request: original })))
         } else {
             None
         };

@@ -93,7 +93,8 @@ async fn a_request_with_members_that_are_not_known_is_not_kept() {
 
 #[tokio::test]
 async fn what_the_user_helped_with_is_not_kept_2026() {
-    let builder = builder().on_elicitation(|_, _| async { mgp_types::mcp::ElicitResult::new(ElicitAction::Accept) });
+    let builder =
+        builder().on_elicitation(|_, _| async { mgp_types::mcp::ElicitResult::new(ElicitAction::Accept) });
     let (peer, client) = Peer::connect(Revision::V2026_07_28, builder, |method, params| {
         if params.get("inputResponses").is_some() {
             return kept(method, params);

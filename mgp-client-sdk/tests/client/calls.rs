@@ -29,9 +29,11 @@ async fn arguments_that_are_no_object_are_not_sent() {
 #[tokio::test]
 async fn errors_of_the_server_come_as_they_are() {
     for era in ERAS {
-        let (_, client) = Peer::connect(era, builder(), |_, _| {
-            json!({"error": {"code": 1234, "message": "odd", "data": {"a": 1}}})
-        })
+        let (_, client) = Peer::connect(
+            era,
+            builder(),
+            |_, _| json!({"error": {"code": 1234, "message": "odd", "data": {"a": 1}}}),
+        )
         .await;
         let error = fails(client.call_tool("add", ())).await;
         assert_eq!((error.code(), error.message(), error.origin()), (1234, "odd", Origin::Peer));
@@ -53,7 +55,9 @@ async fn unknown_members_and_values_do_not_kill_a_result() {
         assert_eq!(result.content[1].as_text(), Some("a"));
         assert!(result.extra.get("future").is_some());
         let audience = match &result.content[1] {
-            mgp_types::mcp::ContentBlock::Text(text) => text.annotations.as_ref().unwrap().audience.clone().unwrap(),
+            mgp_types::mcp::ContentBlock::Text(text) => {
+                text.annotations.as_ref().unwrap().audience.clone().unwrap()
+            }
             other => panic!("{other:?}"),
         };
         assert_eq!(audience, [Role::from("robot"), Role::User]);
@@ -67,12 +71,17 @@ async fn any_method_can_be_called() {
             "acme/greet" => json!({"hello": "you"}),
             "tools/list" => json!({"tools": []}),
             "completion/complete" => json!({"completion": {"values": ["b"]}}),
-            "prompts/get" => json!({"messages": [{"role": "user", "content": {"type": "text", "text": "x"}}]}),
+            "prompts/get" => {
+                json!({"messages": [{"role": "user", "content": {"type": "text", "text": "x"}}]})
+            }
             "resources/read" => json!({"contents": [{"uri": "a:b", "text": "c"}]}),
             _ => json!({}),
         })
         .await;
-        assert_eq!(client.request("acme/greet", json!({"a": 1})).await.unwrap().as_bytes(), br#"{"hello":"you"}"#);
+        assert_eq!(
+            client.request("acme/greet", json!({"a": 1})).await.unwrap().as_bytes(),
+            br#"{"hello":"you"}"#
+        );
         client.send(&ListToolsParams::new()).await.unwrap();
         let reference = mgp_types::mcp::PromptReference::new("p");
         let given: Map<String> = [("x", "y".to_owned())].into_iter().collect();

@@ -16,7 +16,8 @@ async fn ask(peer: &Peer, method: &str, params: Value) -> Value {
 
 fn declared(peer: &Peer, era: Revision) -> Value {
     if era.is_stateless() {
-        return peer.params("server/discover")[0]["_meta"]["io.modelcontextprotocol/clientCapabilities"].clone();
+        return peer.params("server/discover")[0]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+            .clone();
     }
     peer.params("initialize")[0]["capabilities"].clone()
 }
@@ -52,11 +53,12 @@ async fn what_was_not_declared_is_refused_2025() {
     for method in ["sampling/createMessage", "elicitation/create", "roots/list", "acme/odd"] {
         assert_eq!(ask(&peer, method, json!({})).await["error"]["code"], -32601, "{method}");
     }
-    let (peer, _client) =
-        Peer::connect(Revision::V2025_11_25, builder().on_elicitation(|_, _| async { Elicited::cancel() }), |_, _| {
-            json!({})
-        })
-        .await;
+    let (peer, _client) = Peer::connect(
+        Revision::V2025_11_25,
+        builder().on_elicitation(|_, _| async { Elicited::cancel() }),
+        |_, _| json!({}),
+    )
+    .await;
     let page = json!({"mode": "url", "message": "m", "url": "https://a.example", "elicitationId": "1"});
     assert_eq!(ask(&peer, "elicitation/create", page).await["error"]["code"], -32602);
     assert_eq!(ask(&peer, "elicitation/create", json!({"message": 1})).await["error"]["code"], -32602);
@@ -97,14 +99,16 @@ async fn a_failed_handshake_closes_the_connection_2025() {
     let error = builder().connect_io(reader, writer).await.unwrap_err();
     assert!(error.to_string().contains("1999-01-01"));
     peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
-    let methods: Vec<_> = peer.all().iter().filter_map(|message| message["method"].as_str().map(str::to_owned)).collect();
+    let methods: Vec<_> =
+        peer.all().iter().filter_map(|message| message["method"].as_str().map(str::to_owned)).collect();
     assert_eq!(methods, ["server/discover", "initialize"]);
 }
 
 #[tokio::test]
 async fn roots_can_be_replaced() {
     for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder().roots([Root::new("file:///a")]), |_, _| json!({})).await;
+        let (peer, client) =
+            Peer::connect(era, builder().roots([Root::new("file:///a")]), |_, _| json!({})).await;
         client.set_roots([Root::new("file:///b"), Root::new("file:///c")]).await.unwrap();
         if !era.is_stateless() {
             peer.until_seen("notifications/roots/list_changed").await;

@@ -23,15 +23,17 @@ async fn counting(form: ElicitFormParams, _: Context) -> Result<mgp_types::mcp::
 
 #[tokio::test]
 async fn questions_are_answered_until_there_is_a_result_2026() {
-    let (peer, client) = Peer::connect(STATELESS, builder().on_elicitation(counting), |_, params| {
-        match params["requestState"].as_str() {
+    let (peer, client) = Peer::connect(
+        STATELESS,
+        builder().on_elicitation(counting),
+        |_, params| match params["requestState"].as_str() {
             None => json!({"resultType": "input_required", "requestState": " one\u{1F600}\"",
                 "inputRequests": {"first": form("a")}}),
             Some(" one\u{1F600}\"") => json!({"resultType": "input_required", "requestState": "two",
                 "inputRequests": {"second": form("ab"), "third": form("abc")}}),
             _ => text("done"),
-        }
-    })
+        },
+    )
     .await;
     let result = client.call_tool("ask", json!({"x": 1})).await.unwrap();
     assert_eq!(result.content[0].as_text(), Some("done"));
@@ -90,9 +92,11 @@ async fn an_absent_result_type_is_a_result_2026() {
 
 #[tokio::test]
 async fn a_server_that_never_stops_asking_is_given_up_2026() {
-    let (peer, client) = Peer::connect(STATELESS, builder().on_elicitation(counting), |_, _| {
-        json!({"resultType": "input_required", "inputRequests": {"q": form("")}})
-    })
+    let (peer, client) = Peer::connect(
+        STATELESS,
+        builder().on_elicitation(counting),
+        |_, _| json!({"resultType": "input_required", "inputRequests": {"q": form("")}}),
+    )
     .await;
     assert_eq!(fails(client.call_tool("a", ())).await.origin(), Origin::Misbehaved);
     assert_eq!(peer.seen("tools/call").len(), 1 + 10);
@@ -109,14 +113,19 @@ async fn a_question_nobody_answers_fails_the_call_2026() {
 
 #[tokio::test]
 async fn malformed_questions_fail_the_call_2026() {
-    for questions in [json!(7), json!({"q": 7}), json!({"q": {}}), json!({"q": {"method": "tools/call"}}), json!(null)] {
+    for questions in
+        [json!(7), json!({"q": 7}), json!({"q": {}}), json!({"q": {"method": "tools/call"}}), json!(null)]
+    {
         let result = json!({"resultType": "input_required", "inputRequests": questions});
-        let (_, client) = Peer::connect(STATELESS, builder().on_elicitation(counting), move |_, _| result.clone()).await;
+        let (_, client) =
+            Peer::connect(STATELESS, builder().on_elicitation(counting), move |_, _| result.clone()).await;
         assert_eq!(fails(client.call_tool("a", ())).await.origin(), Origin::Misbehaved);
     }
-    let (_, client) = Peer::connect(STATELESS, builder(), |_, _| {
-        json!({"resultType": "input_required", "requestState": "s"})
-    })
+    let (_, client) = Peer::connect(
+        STATELESS,
+        builder(),
+        |_, _| json!({"resultType": "input_required", "requestState": "s"}),
+    )
     .await;
     // A list must not ask.
     assert_eq!(fails(client.send(&ListToolsParams::new())).await.origin(), Origin::Misbehaved);
@@ -222,10 +231,12 @@ async fn inbound_layers_see_pushed_and_embedded_questions_alike() {
     }
 }
 
+type Seen = Vec<(String, Option<Revision>)>;
+
 #[derive(Clone)]
 struct Note<S> {
     inner: S,
-    seen: Arc<Mutex<Vec<(String, Option<Revision>)>>>,
+    seen: Arc<Mutex<Seen>>,
 }
 
 impl<S: mgp_types::RpcService> tower_service::Service<mgp_types::Request> for Note<S> {

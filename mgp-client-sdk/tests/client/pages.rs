@@ -22,7 +22,8 @@ async fn all_pages_are_fetched_and_an_empty_cursor_is_one() {
         let (peer, client) = Peer::connect(era, builder(), |_, params| page(params)).await;
         let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
         assert_eq!(names, ["a", "b", "c"]);
-        let cursors: Vec<_> = peer.params("tools/list").iter().map(|params| params["cursor"].clone()).collect();
+        let cursors: Vec<_> =
+            peer.params("tools/list").iter().map(|params| params["cursor"].clone()).collect();
         assert_eq!(cursors, [json!(null), json!(""), json!("last")]);
     }
 }
@@ -54,7 +55,9 @@ async fn every_list_is_read() {
     for era in ERAS {
         let (_, client) = Peer::connect(era, builder(), |method, _| match method {
             "resources/list" => json!({"resources": [{"uri": "a:b", "name": "r"}]}),
-            "resources/templates/list" => json!({"resourceTemplates": [{"uriTemplate": "a:{b}", "name": "t"}]}),
+            "resources/templates/list" => {
+                json!({"resourceTemplates": [{"uriTemplate": "a:{b}", "name": "t"}]})
+            }
             _ => json!({"prompts": [{"name": "p"}]}),
         })
         .await;

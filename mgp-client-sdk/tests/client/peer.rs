@@ -54,18 +54,16 @@ impl Peer {
         let mut incoming = BufReader::new(reader).lines();
         loop {
             let out = tokio::select! {
-                line = incoming.next_line() => match line {
-                    Ok(Some(line)) => {
-                        let message: Value = serde_json::from_str(&line).unwrap();
-                        let out = answer(&message);
-                        self.seen.lock().push(message);
-                        out.iter().map(|message| format!("{message}\n")).collect::<String>()
-                    }
-                    _ => {
+                line = incoming.next_line() => {
+                    let Ok(Some(line)) = line else {
                         self.seen.lock().push(json!("end"));
                         return;
-                    }
-                },
+                    };
+                    let message: Value = serde_json::from_str(&line).unwrap();
+                    let out: Vec<_> = answer(&message).iter().map(Value::to_string).collect();
+                    self.seen.lock().push(message);
+                    if out.is_empty() { String::new() } else { out.join("\n") + "\n" }
+                }
                 Some(line) = outgoing.recv() => line,
             };
             if writer.write_all(out.as_bytes()).await.is_err() {

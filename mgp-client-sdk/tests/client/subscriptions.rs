@@ -11,13 +11,16 @@ fn filter() -> SubscriptionFilter {
 
 /// A server that acknowledges subscriptions under their request's id.
 fn listening(era: Revision) -> (Peer, tokio::io::DuplexStream) {
-    let mut answer = crate::peer::era(era, |method, _| if method == "x" { json!({}) } else { json!({}) });
+    let mut answer = crate::peer::era(era, |_, _| json!({}));
     Peer::raw(move |message| {
         if message["method"] != "subscriptions/listen" {
             return answer(message);
         }
-        let params = json!({"notifications": message["params"]["notifications"], "_meta": tag(&message["id"])});
-        vec![json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params})]
+        let params =
+            json!({"notifications": message["params"]["notifications"], "_meta": tag(&message["id"])});
+        vec![
+            json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params}),
+        ]
     })
 }
 
@@ -94,7 +97,8 @@ async fn a_subscription_that_the_server_ends_has_an_end_2026() {
 #[tokio::test]
 async fn a_server_that_refuses_subscriptions_says_so() {
     for era in ERAS {
-        let (_, client) = Peer::connect(era, builder(), |_, _| json!({"error": {"code": -32601, "message": "no"}})).await;
+        let (_, client) =
+            Peer::connect(era, builder(), |_, _| json!({"error": {"code": -32601, "message": "no"}})).await;
         assert_eq!(client.subscribe(filter()).await.unwrap_err().code(), -32601);
     }
 }

@@ -8,7 +8,8 @@ use crate::peer::*;
 #[tokio::test(start_paused = true)]
 async fn a_task_of_a_session_is_waited_for_2025() {
     let (peer, client) = Peer::connect(Revision::V2025_11_25, builder(), |method, params| {
-        let task = json!({"taskId": "t", "status": "working", "createdAt": "c", "lastUpdatedAt": "l", "ttl": null});
+        let task =
+            json!({"taskId": "t", "status": "working", "createdAt": "c", "lastUpdatedAt": "l", "ttl": null});
         match method {
             "tools/call" if params["name"] == "quick" => text("quick"),
             "tools/call" => json!({"task": task}),

@@ -12,14 +12,19 @@ use crate::peer::*;
 #[tokio::test(start_paused = true)]
 async fn a_call_without_answer_ends_after_a_minute_and_is_taken_back() {
     for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder(), |method, _| {
-            if method == "tools/call" { json!(null) } else { json!({}) }
-        })
-        .await;
+        let (peer, client) =
+            Peer::connect(
+                era,
+                builder(),
+                |method, _| {
+                    if method == "tools/call" { json!(null) } else { json!({}) }
+                },
+            )
+            .await;
         let started = Instant::now();
         let error = fails(client.call_tool("slow", ())).await;
         assert_eq!((error.origin(), error.code()), (Origin::Timeout, code::TIMEOUT));
-        assert_eq!(started.elapsed(), Duration::from_secs(60));
+        assert_eq!(started.elapsed(), Duration::from_mins(1));
         let cancelled = peer.until_seen("notifications/cancelled").await;
         assert_eq!(cancelled["params"]["requestId"], peer.seen("tools/call")[0]["id"]);
         // The answer that comes too late is ignored, and the connection goes on.
@@ -70,7 +75,8 @@ async fn progress_is_told_in_order_and_before_the_answer() {
         .await;
         let reports = Arc::new(Mutex::new(Vec::new()));
         let told = reports.clone();
-        let report = move |report: mgp_types::mcp::ProgressParams| told.lock().push(report.progress.as_i64().unwrap());
+        let report =
+            move |report: mgp_types::mcp::ProgressParams| told.lock().push(report.progress.as_i64().unwrap());
         client.call_tool("slow", ()).on_progress(report).await.unwrap();
         assert_eq!(*reports.lock(), (0..20).collect::<Vec<_>>());
     }
@@ -81,15 +87,16 @@ async fn progress_goes_to_the_call_it_belongs_to() {
     for era in ERAS {
         let stray = Arc::new(Mutex::new(0));
         let counted = stray.clone();
-        let (_, client) = Peer::connect(era, builder().on_progress(move |_| *counted.lock() += 1), |_, params| {
-            let note = |token: &serde_json::Value, progress: &serde_json::Value| {
-                let params = json!({"progressToken": token, "progress": progress});
-                json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
-            };
-            let own = note(&params["_meta"]["progressToken"], &params["arguments"]["n"]);
-            json!({"before": [own, note(&json!("stranger"), &json!(0))], "content": []})
-        })
-        .await;
+        let (_, client) =
+            Peer::connect(era, builder().on_progress(move |_| *counted.lock() += 1), |_, params| {
+                let note = |token: &serde_json::Value, progress: &serde_json::Value| {
+                    let params = json!({"progressToken": token, "progress": progress});
+                    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+                };
+                let own = note(&params["_meta"]["progressToken"], &params["arguments"]["n"]);
+                json!({"before": [own, note(&json!("stranger"), &json!(0))], "content": []})
+            })
+            .await;
         let calls = (0..5).map(|n| {
             let got = Arc::new(Mutex::new(Vec::new()));
             let told = got.clone();

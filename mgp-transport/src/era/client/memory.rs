@@ -7,7 +7,10 @@ use parking_lot::Mutex;
 ///
 /// Bounded: with too many servers the one that was learned first is forgotten.
 #[derive(Debug, Clone, Default)]
-pub struct EraMemory(Arc<Mutex<VecDeque<(Box<str>, Era)>>>);
+pub struct EraMemory(Arc<Mutex<Servers>>);
+
+/// By name, the one learned first in front.
+type Servers = VecDeque<(Box<str>, Era)>;
 
 /// The era a server lives in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

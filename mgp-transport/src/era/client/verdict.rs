@@ -38,7 +38,7 @@ pub struct ProbeEndedConnection;
 impl ProbeEndedConnection {
     /// Whether `error` says that the probe ended the connection.
     pub fn is_behind(error: &Error) -> bool {
-        std::error::Error::source(error).is_some_and(|source| source.is::<Self>())
+        std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<Self>)
     }
 }
 

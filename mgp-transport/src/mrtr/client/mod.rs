@@ -3,8 +3,6 @@
 mod future;
 mod rounds;
 
-#[cfg(test)]
-mod tests;
 
 use std::task::{Context, Poll};
 

@@ -21,7 +21,11 @@ impl Service<Request> for Tell {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        ready(if request.context.session.is_some() { Ok(Response::empty()) } else { Err(Error::internal("none")) })
+        ready(if request.context.session.is_some() {
+            Ok(Response::empty())
+        } else {
+            Err(Error::internal("none"))
+        })
     }
 }
 

@@ -55,7 +55,8 @@ async fn the_offer_goes_where_each_era_looks_for_it() {
 
     let script = server(true, OFFERED[0].1);
     negotiate(&script).await;
-    let capabilities = Object::from_raw(&meta(&script.request(0)).get(key::CLIENT_CAPABILITIES).unwrap()).unwrap();
+    let capabilities =
+        Object::from_raw(&meta(&script.request(0)).get(key::CLIENT_CAPABILITIES).unwrap()).unwrap();
     assert!(!capabilities.contains("mgp"));
     let extensions = Object::from_raw(&capabilities.get("extensions").unwrap()).unwrap();
     assert!(extensions.contains("dev.cloto/mgp"));

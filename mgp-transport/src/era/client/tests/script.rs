@@ -13,9 +13,11 @@ use crate::era::{ClientEra, ClientIdentity, EraOptions, WireKind};
 pub(super) struct Script(Arc<Inner>);
 
 struct Inner {
-    answer: Mutex<Box<dyn FnMut(&Request) -> Reply + Send>>,
+    answer: Mutex<Box<Answering>>,
     seen: Mutex<Vec<Request>>,
 }
+
+type Answering = dyn FnMut(&Request) -> Reply + Send;
 
 /// What a server does with a request.
 pub(super) enum Reply {

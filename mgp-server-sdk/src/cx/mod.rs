@@ -6,7 +6,7 @@ mod tell;
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::{Context, Extensions, Principal, RawJson, Request, Session};
+use mgp_types::{Context, Error, Extensions, Principal, RawJson, Request, Session};
 use parking_lot::Mutex;
 
 pub use self::ask::{Ask, AskAll, Elicited};
@@ -81,6 +81,17 @@ impl Cx {
     #[cfg(feature = "http")]
     pub fn http_parts(&self) -> Option<&http::request::Parts> {
         self.extensions().get()
+    }
+
+    /// The value of this type that all handlers share; see [`Server::state`](crate::Server::state).
+    ///
+    /// # Errors
+    /// -32603 if the server was given none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T, Error> {
+        let shared = self.0.extras.shared.as_ref();
+        shared
+            .and_then(|shared| shared.about.state.get())
+            .ok_or_else(|| Error::internal("the handler misses a part of the server's state"))
     }
 
     /// The server that runs the call, to change what it offers.

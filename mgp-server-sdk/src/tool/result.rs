@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
-use mgp_types::{Error, RawJson, Response, Revision};
+use mgp_types::{Error, RawJson, Response, Revision, json};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ impl ToolResult {
     /// The result as `revision` writes it.
     pub(crate) fn into_response(self, revision: Revision) -> Result<Response, Error> {
         match self.0 {
-            Form::Text { text, is_error } => write_text(&text, is_error),
+            Form::Text { text, is_error } => Ok(write_text(&text, is_error)),
             Form::Full(mut result) => {
                 result.fit(revision);
                 // The era says how to read a result; this is a complete one.
@@ -102,27 +102,27 @@ impl From<CallToolResult> for ToolResult {
     }
 }
 
-fn write_text(text: &str, is_error: bool) -> Result<Response, Error> {
-    let content = [Text { r#type: "text", text }];
-    written(&TextResult { content, is_error }).map(Response::plain)
+/// Writes a result of one text. This is what most calls return, so it goes around serde, whose writer looks
+/// at each byte of the text by itself.
+fn write_text(text: &str, is_error: bool) -> Response {
+    let end: &[u8] = if is_error { br#"}],"isError":true"# } else { b"}]" };
+    // Exact for a text that needs no escapes, and then the bytes need not be counted by reference.
+    let mut members = Vec::with_capacity(BEFORE_TEXT.len() + text.len() + 2 + end.len());
+    members.extend_from_slice(BEFORE_TEXT);
+    json::write_string(&mut members, text);
+    members.extend_from_slice(end);
+    let mut response = Response::plain(RawJson::empty_object());
+    response.context.stamp = Some(members.into());
+    response.result = response.to_raw();
+    response.context.stamp = None;
+    response
 }
 
 fn written<T: Serialize>(result: &T) -> Result<RawJson, Error> {
     RawJson::from_value(result).map_err(|error| Error::internal("the result is not JSON").with_source(error))
 }
 
-#[derive(Serialize)]
-struct TextResult<'a> {
-    content: [Text<'a>; 1],
-    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
-    is_error: bool,
-}
-
-#[derive(Serialize)]
-struct Text<'a> {
-    r#type: &'static str,
-    text: &'a str,
-}
+const BEFORE_TEXT: &[u8] = br#""content":[{"type":"text","text":"#;
 
 impl IntoToolResult for ToolResult {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
@@ -212,5 +212,33 @@ impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
 
     fn output_schema() -> Option<Schema> {
         T::output_schema()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &'static str, is_error: bool) -> RawJson {
+        let result = if is_error { ToolResult::error(text) } else { ToolResult::text(text) };
+        result.into_response(Revision::LATEST).unwrap().to_raw()
+    }
+
+    #[test]
+    fn a_text_is_written_as_the_full_result_would_be() {
+        for text in ["", "hello", "say \"hi\"\n", "größe \u{1}"] {
+            for (is_error, full) in [(false, CallToolResult::text(text)), (true, CallToolResult::error(text))]
+            {
+                assert_eq!(written(text, is_error), RawJson::from_value(&full).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_result_leaves_the_era_to_the_era() {
+        let result = ToolResult::from(CallToolResult::text("x"));
+        let response = result.into_response(Revision::LATEST).unwrap();
+        assert_eq!(response.context.shape, mgp_types::Shape::Plain);
+        assert_eq!(response.result.as_bytes(), br#"{"content":[{"type":"text","text":"x"}]}"#);
     }
 }

@@ -131,6 +131,23 @@ impl<L> Server<L> {
         self
     }
 
+    /// Gives all handlers a value to share, one of each type, which they find by
+    /// [`Cx::state`](crate::Cx::state).
+    ///
+    /// ```
+    /// use mgp_server_sdk::{Cx, Server, Tool, ToolError};
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// Server::new("counter", "1.0.0").state(AtomicU64::new(0)).tool(
+    ///     Tool::new("count", "Counts its calls."),
+    ///     async |cx: Cx| Ok::<_, ToolError>(cx.state::<AtomicU64>()?.fetch_add(1, Ordering::Relaxed)),
+    /// );
+    /// ```
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.parts.about.state.insert(value);
+        self
+    }
+
     /// How many entries one page of a list holds. Default: all of them.
     pub fn page_size(mut self, entries: usize) -> Self {
         self.parts.catalog.set_page_size(entries.max(1));

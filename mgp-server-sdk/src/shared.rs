@@ -6,7 +6,7 @@ use mgp_types::mcp::{
     ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
     ServerTasksCapability, ToolTaskRequests,
 };
-use mgp_types::{CacheHint, Error, RawJson, Response, Revision};
+use mgp_types::{CacheHint, Error, Extensions, RawJson, Response, Revision};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -33,6 +33,8 @@ pub(crate) struct About {
     pub(crate) extensions: Map<RawJson>,
     pub(crate) experimental: Map<RawJson>,
     pub(crate) cache: Option<CacheHint>,
+    /// What handlers share, one value per type.
+    pub(crate) state: Extensions,
     /// What is offered even while there is none of it, because it may come.
     pub(crate) dynamic: Offered,
 }

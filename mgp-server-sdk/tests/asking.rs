@@ -71,7 +71,7 @@ fn answers() -> Answers {
     Arc::new(|method, params| match method {
         "elicitation/create" if params["mode"] == "url" => json!({"action": "accept"}),
         "elicitation/create" => {
-            let name = params["message"].as_str().unwrap();
+            let name = params["message"].as_str().expect("a message is a text");
             json!({"action": "accept", "content": {"name": format!("<{name}>")}})
         }
         "sampling/createMessage" => {

@@ -18,7 +18,7 @@ fn server() -> Server {
 fn open() -> (ServerAccept<impl mgp_server_sdk::types::RpcService + Sync + Unpin>, ServerHandle) {
     let server = server();
     let handle = server.handle();
-    (server.accept().unwrap(), handle)
+    (server.accept().expect("it can be served"), handle)
 }
 
 async fn connect<S>(accept: &ServerAccept<S>, era: Era) -> Peer
@@ -28,7 +28,7 @@ where
     let answers: Answers = Arc::new(|_, _| Value::Null);
     let mut peer = Peer::connect(accept, era, json!({}), answers).await;
     // Answered behind everything sent before.
-    peer.call("tools/list", json!({})).await.unwrap();
+    peer.call("tools/list", json!({})).await.expect("there are tools");
     peer
 }
 

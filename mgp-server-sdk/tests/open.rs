@@ -69,7 +69,7 @@ impl Service<Request> for Everything {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let method = RawJson::from_value(request.method.as_str()).unwrap();
+        let method = RawJson::from_value(request.method.as_str()).expect("a text is JSON");
         let mut result = Object::new();
         result.set("method", method);
         std::future::ready(Ok(Response::new(result.to_raw())))

@@ -24,7 +24,7 @@ fn server() -> Server {
         })
         .tool(Tool::new("must", "A job.").task(TaskMode::Required), async || "done")
         .tool(Tool::new("endless", "A job.").task(TaskMode::Optional), async || {
-            std::future::pending::<()>().await
+            std::future::pending::<()>().await;
         })
         .tool(Tool::new("fails", "A job.").task(TaskMode::Optional), async || {
             Err::<(), _>(ToolError::new("no"))
@@ -67,7 +67,7 @@ async fn open(era: Era) -> Peer {
 /// Looks at the task until it has the status.
 async fn until(peer: &mut Peer, id: &Value, status: &str) -> Value {
     for _ in 0..200 {
-        let task = peer.call("tasks/get", json!({"taskId": id})).await.unwrap();
+        let task = peer.call("tasks/get", json!({"taskId": id})).await.expect("the task is there");
         if task["status"] == status {
             return task;
         }
@@ -205,7 +205,7 @@ async fn the_number_of_tasks_is_bounded() {
 async fn a_task_is_forgotten_when_its_time_is_over() {
     for era in Era::BOTH {
         let mut limits = TaskLimits::default();
-        limits.ttl = Duration::from_secs(60);
+        limits.ttl = Duration::from_mins(1);
         let mut peer = Peer::with(server().task_limits(limits), era, capabilities(), answers()).await;
         let job = peer.call("tools/call", json!({"name": "endless", "task": {}})).await.unwrap();
         let id = if era == Era::Session { &job["task"]["taskId"] } else { &job["taskId"] };

@@ -51,9 +51,9 @@ fn server() -> Server {
                 "pattern",
                 "Takes what matches.",
                 RawJson::parse(r#"{"type":"object","properties":{"x":{"type":"string","pattern":"^a+$"}}}"#)
-                    .unwrap(),
+                    .expect("the schema is JSON"),
             ),
-            async |members: Object| members.text("x").map(|x| x.into_owned()).unwrap_or_default(),
+            async |members: Object| members.text("x").map(std::borrow::Cow::into_owned).unwrap_or_default(),
         )
         .tool(Tool::new("blocks", "Several."), async || {
             CallToolResult::new([ContentBlock::text("one"), ContentBlock::text("two")])

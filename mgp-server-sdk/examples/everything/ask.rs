@@ -81,7 +81,7 @@ struct Name {
 
 async fn streaming_elicitation(cx: Cx) -> Result<String, ToolError> {
     let name = cx.elicit::<Name>("name", "What is your name?").await?.accepted();
-    Ok(format!("Hello, {}!", name.map_or("stranger".into(), |form| form.name)))
+    Ok(format!("Hello, {}!", name.map_or_else(|| "stranger".into(), |form| form.name)))
 }
 
 async fn form(cx: Cx, message: &str, schema: FormSchema) -> Result<String, ToolError> {

@@ -60,7 +60,7 @@ struct Context {
 
 async fn with_context(cx: Cx) -> Result<String, ToolError> {
     let context = cx.elicit::<Context>("user_context", "What context should the prompt use?").await?;
-    let context = context.accepted().map_or("none".into(), |form| form.context);
+    let context = context.accepted().map_or_else(|| "none".into(), |form| form.context);
     Ok(format!("Use this context: {context}"))
 }
 

@@ -70,7 +70,7 @@ async fn multiple_inputs(cx: Cx) -> Result<String, ToolError> {
             Ask::roots("client_roots"),
         ))
         .await?;
-    let name = name.accepted().map_or("stranger".into(), |form| form.name);
+    let name = name.accepted().map_or_else(|| "stranger".into(), |form| form.name);
     let greeting = greeting.content.as_slice().iter().find_map(|block| block.as_text()).unwrap_or("Hello");
     Ok(format!("{greeting}, {name}! Your roots: {}", names(&roots)))
 }
@@ -78,8 +78,8 @@ async fn multiple_inputs(cx: Cx) -> Result<String, ToolError> {
 async fn multi_round(cx: Cx) -> Result<String, ToolError> {
     let name = cx.elicit::<Name>("step1", "Step 1: What is your name?").await?.accepted();
     let colour = cx.elicit::<Colour>("step2", "Step 2: What is your favorite color?").await?.accepted();
-    let name = name.map_or("Somebody".into(), |form| form.name);
-    Ok(format!("{name} likes {}", colour.map_or("no colour".into(), |form| form.color)))
+    let name = name.map_or_else(|| "Somebody".into(), |form| form.name);
+    Ok(format!("{name} likes {}", colour.map_or_else(|| "no colour".into(), |form| form.color)))
 }
 
 async fn capabilities(cx: Cx) -> Result<String, ToolError> {

@@ -90,7 +90,7 @@ async fn multi_input(cx: Cx) -> Result<String, ToolError> {
 
 async fn question_then_task(cx: Cx) -> Result<ToolResult, Error> {
     let name = cx.elicit::<Name>("user_name", "What is your name?").await?.accepted();
-    let name = name.map_or("stranger".into(), |form| form.name);
+    let name = name.map_or_else(|| "stranger".into(), |form| form.name);
     cx.into_task(async move |_| {
         sleep(Duration::from_millis(100)).await;
         format!("Hello, {name}, the task is done!")

@@ -6,7 +6,7 @@ mod tell;
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::{Context, Extensions, Principal, RawJson, Request, Session};
+use mgp_types::{Context, Error, Extensions, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
 
 pub use self::ask::{Ask, AskAll, Elicited};
@@ -21,6 +21,7 @@ use crate::task::TaskRun;
 pub struct Cx(Arc<Inner>);
 
 struct Inner {
+    session: Arc<Session>,
     request: Request,
     extras: Extras,
     /// The last progress told; it may only grow.
@@ -40,16 +41,15 @@ pub(crate) struct Extras {
 
 impl Cx {
     pub(crate) fn new(request: Request, extras: Extras) -> Self {
-        Self(Arc::new(Inner { request, extras, progress: Mutex::new(None) }))
+        // Where no layer knows the caller, it is one of which nothing is known.
+        let unknown = || Arc::new(Session::new(Revision::LATEST));
+        let session = request.context.session.clone().unwrap_or_else(unknown);
+        Self(Arc::new(Inner { session, request, extras, progress: Mutex::new(None) }))
     }
 
     /// What was agreed with the caller, or what its request says about it.
-    ///
-    /// # Panics
-    /// Never for a call that came through a server; a service taken apart by hand has to keep the era layer
-    /// in front.
-    pub fn session(&self) -> &Session {
-        self.0.request.context.session.as_deref().expect("the router refuses calls without a session")
+    pub fn session(&self) -> &Arc<Session> {
+        &self.0.session
     }
 
     /// Who the call comes from, if that was proved.
@@ -81,6 +81,17 @@ impl Cx {
     #[cfg(feature = "http")]
     pub fn http_parts(&self) -> Option<&http::request::Parts> {
         self.extensions().get()
+    }
+
+    /// The value of this type that all handlers share; see [`Server::state`](crate::Server::state).
+    ///
+    /// # Errors
+    /// -32603 if the server was given none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T, Error> {
+        let shared = self.0.extras.shared.as_ref();
+        shared
+            .and_then(|shared| shared.about.state.get())
+            .ok_or_else(|| Error::internal("the handler misses a part of the server's state"))
     }
 
     /// The server that runs the call, to change what it offers.

@@ -38,7 +38,7 @@ macro_rules! texts {
     ($($type:ty)+) => {
         $(impl IntoContents for $type {
             fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                Ok(one(ResourceContents::text(uri, self), media_type))
+                Ok(Some(vec![one(ResourceContents::text(uri, self), media_type)]))
             }
         })+
     };
@@ -48,7 +48,7 @@ macro_rules! blobs {
     ($($type:ty)+) => {
         $(impl IntoContents for $type {
             fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                Ok(one(ResourceContents::blob(uri, base64::encode(self)), media_type))
+                Ok(Some(vec![one(ResourceContents::blob(uri, base64::encode(self)), media_type)]))
             }
         })+
     };
@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
         uri: &str,
         media_type: Option<&str>,
     ) -> Result<Option<Vec<ResourceContents>>, Error> {
-        Ok(one(ResourceContents::blob(uri, base64::encode(self.0)), media_type))
+        Ok(Some(vec![one(ResourceContents::blob(uri, base64::encode(self.0)), media_type)]))
     }
 }
 
@@ -99,7 +99,7 @@ impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
     }
 }
 
-fn one(mut contents: ResourceContents, media_type: Option<&str>) -> Option<Vec<ResourceContents>> {
+fn one(mut contents: ResourceContents, media_type: Option<&str>) -> ResourceContents {
     contents.mime_type = media_type.map(Into::into);
-    Some(vec![contents])
+    contents
 }

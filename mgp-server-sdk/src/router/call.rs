@@ -28,7 +28,7 @@ pub(super) fn tool(shared: &Arc<Shared>, request: Request) -> RouterFuture {
     {
         return Err(error).into();
     }
-    if tool.mode != TaskMode::Never || !revision.is_stateless() && request.params.contains("task") {
+    if tool.mode != TaskMode::Never || shared.about.dynamic.tasks && request.params.contains("task") {
         match as_task(shared, tool, session, &request) {
             Ok(As::Call) => {}
             Ok(As::Task(ttl)) => return task::start(shared, tool, request, ttl).into(),

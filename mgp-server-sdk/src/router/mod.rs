@@ -34,6 +34,7 @@ impl Router {
         Self { shared, fallback }
     }
 
+    #[inline]
     fn route(&mut self, request: Request) -> RouterFuture {
         let session = match request.context.session() {
             Ok(session) => session,

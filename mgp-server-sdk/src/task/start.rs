@@ -47,7 +47,7 @@ impl Cx {
         F: FnOnce(Self) -> Fut,
         Fut: Future<Output: IntoToolResult> + Send + 'static,
     {
-        let session = self.context().session()?.clone();
+        let session = self.session().clone();
         let can = session.revision.is_stateless() && extension::declared(&session).is_ok();
         let extras = self.extras();
         let shared = match &extras.shared {

@@ -20,7 +20,8 @@ use crate::change::{Change, Listeners};
 pub struct TaskLimits {
     /// How many tasks are kept at once; a finished one makes room for a new one. Default: 1024.
     pub max_tasks: usize,
-    /// How many of them one client may have. Default: 128.
+    /// How many of them one principal may have, or one session without a principal. Stateless clients
+    /// without a principal count as one. Default: 128.
     pub max_per_owner: usize,
     /// How long a task is kept, if the client says nothing. It is cancelled if it still runs then.
     /// Default: one hour.

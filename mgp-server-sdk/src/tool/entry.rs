@@ -100,6 +100,7 @@ impl ToolEntry {
     }
 
     /// Reads the arguments and makes the future of one call.
+    #[inline]
     pub(crate) fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault> {
         self.check(&input.request.params)?;
         self.handler.start(input)

@@ -106,7 +106,8 @@ impl From<CallToolResult> for ToolResult {
 fn write_text(text: &str, is_error: bool) -> Response {
     const HEAD: &[u8] = br#"{"content":[{"type":"text","text":"#;
     let tail: &[u8] = if is_error { br#"}],"isError":true}"# } else { b"}]}" };
-    let mut out = Vec::with_capacity(HEAD.len() + text.len() + text.len() / 8 + 24);
+    // Exact for a text that needs no escapes; bytes without spare room need no counter of their own.
+    let mut out = Vec::with_capacity(HEAD.len() + text.len() + 2 + tail.len());
     out.extend_from_slice(HEAD);
     json::write_string(&mut out, text);
     out.extend_from_slice(tail);

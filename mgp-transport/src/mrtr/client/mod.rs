@@ -3,7 +3,6 @@
 mod future;
 mod rounds;
 
-
 use std::task::{Context, Poll};
 
 use mgp_types::{Error, Kind, Method, Request, Response, RpcService};

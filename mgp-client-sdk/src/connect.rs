@@ -1,8 +1,14 @@
 //! From a builder to a client, over any transport.
 
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
 use mgp_transport::{Accept, Connection, Wire, connect, memory};
 use mgp_types::{Error, RpcService};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::oneshot;
 use tower_layer::Layer;
 
 use crate::builder::{ClientAccept, ClientBuilder, Core, Prepared, Way};
@@ -88,8 +94,23 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
+        let (close, closed) = oneshot::channel();
+        let reader = UntilClosed { reader, closed, ended: false };
         let (wire, connection) = connect(reader, writer, &self.accept, self.builder.limits.clone());
-        (wire, Link::none().with_task(tokio::spawn(carry(connection))))
+        let (done, ended) = oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            carry(connection).await;
+            drop(done);
+        });
+        let link = Link::none().with_task(task).with_close(|| async {
+            // Fails only if the connection has ended by itself.
+            let _ = close.send(());
+            match tokio::time::timeout(CLOSE_TIMEOUT, ended).await {
+                Ok(_) => Ok(()),
+                Err(_) => Err(Error::timeout("the server did not read what was sent in time")),
+            }
+        });
+        (wire, link)
     }
 }
 
@@ -104,4 +125,32 @@ where
     }
 }
 
+/// Input that ends when the client closes: the connection then writes what is left, and ends.
+struct UntilClosed<R> {
+    reader: R,
+    closed: oneshot::Receiver<()>,
+    /// Whether `closed` has been heard.
+    ended: bool,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for UntilClosed<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // A client that is dropped aborts the connection; only one that says so closes it.
+        if !self.ended
+            && let Poll::Ready(closed) = Pin::new(&mut self.closed).poll(cx)
+        {
+            self.ended = true;
+            if closed.is_ok() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        Pin::new(&mut self.reader).poll_read(cx, buffer)
+    }
+}
+
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const BUFFER_BYTES: usize = 64 << 10;

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 #[derive(Default)]
 pub struct Link {
     tasks: Vec<JoinHandle<()>>,
-    close: Option<Close>,
+    /// The steps of a graceful end, in order.
+    closes: Vec<Close>,
 }
 
 type Close = Box<dyn FnOnce() -> BoxFuture<'static, Result<(), Error>> + Send>;
@@ -28,13 +29,13 @@ impl Link {
         self
     }
 
-    /// A connection that ends gracefully by `close`.
+    /// A connection that ends gracefully by `close`, after what was said before.
     #[must_use]
     pub fn with_close<F>(mut self, close: impl FnOnce() -> F + Send + 'static) -> Self
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
-        self.close = Some(Box::new(|| Box::pin(close())));
+        self.closes.push(Box::new(|| Box::pin(close())));
         self
     }
 
@@ -43,10 +44,11 @@ impl Link {
     /// # Errors
     /// Those of the graceful end; the connection is closed in any case.
     pub async fn close(mut self) -> Result<(), Error> {
-        match self.close.take() {
-            Some(close) => close().await,
-            None => Ok(()),
+        let mut outcome = Ok(());
+        for close in std::mem::take(&mut self.closes) {
+            outcome = outcome.and(close().await);
         }
+        outcome
     }
 }
 

@@ -148,6 +148,17 @@ async fn calls_end_when_the_connection_ends() {
 }
 
 #[tokio::test]
+async fn what_was_sent_goes_out_before_the_connection_closes() {
+    for era in ERAS {
+        let (peer, client) = Peer::connect(era, builder(), |_, _| json!(null)).await;
+        client.notify("notifications/acme", mgp_types::Params::new()).await.unwrap();
+        client.close().await.unwrap();
+        peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
+        assert_eq!(peer.seen("notifications/acme").len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn dropping_the_last_client_closes_the_connection() {
     let (peer, client) = Peer::connect(Revision::LATEST, builder(), |_, _| text("")).await;
     let clone = client.clone();

@@ -21,7 +21,13 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
 
     /// Appends one message.
     pub(super) fn message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut start = self.buffer.len();
         write(&mut self.buffer);
+        // JSON allows line ends between its tokens, a line does not.
+        while let Some(at) = memchr::memchr2(b'\n', b'\r', &self.buffer[start..]) {
+            self.buffer[start + at] = b' ';
+            start += at + 1;
+        }
         self.buffer.push(b'\n');
     }
 
@@ -58,3 +64,16 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
 }
 
 const KEPT_CAPACITY: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_however_it_was_laid_out() {
+        let mut writes = WriteBuffer::new(Vec::new());
+        writes.message(|out| out.extend_from_slice(b"{\r\n  \"a\": \"\\n\"\n}"));
+        writes.message(|out| out.extend_from_slice(b"{}"));
+        assert_eq!(writes.buffer, b"{    \"a\": \"\\n\" }\n{}\n");
+    }
+}

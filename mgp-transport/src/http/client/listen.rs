@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use mgp_types::{Error, Origin, RpcService, Session};
+use tokio::sync::oneshot;
 
 use super::events::{Events, messages};
 use super::head::Era;
@@ -11,11 +12,15 @@ use super::streamable::{Streamable, is_passing};
 
 impl<I: RpcService> Streamable<I> {
     /// Starts reading what the server sends unasked, in place of an earlier reader.
-    pub(super) fn listen(self: &Arc<Self>, session: &Arc<Session>) {
+    ///
+    /// The receiver ends when the server has answered the first request for it, whatever it said: what it sends
+    /// before may be lost.
+    pub(super) fn listen(self: &Arc<Self>, session: &Arc<Session>) -> oneshot::Receiver<()> {
+        let (answered, opened) = oneshot::channel();
         let peer = Arc::clone(self);
         let session = Arc::clone(session);
         let listener = self.core.tasks.spawn(async move {
-            let error = peer.read_unasked(&session).await;
+            let error = peer.read_unasked(&session, answered).await;
             if let Some(404 | 405) = HttpStatus::of(&error).map(HttpStatus::code) {
                 tracing::debug!("the server sends nothing unasked");
             } else {
@@ -26,10 +31,12 @@ impl<I: RpcService> Streamable<I> {
         if let Some(earlier) = earlier {
             earlier.abort();
         }
+        opened
     }
 
     /// Reads until the server says that there is nothing to read; returns what it said.
-    async fn read_unasked(self: &Arc<Self>, session: &Arc<Session>) -> Error {
+    async fn read_unasked(self: &Arc<Self>, session: &Arc<Session>, answered: oneshot::Sender<()>) -> Error {
+        let mut answered = Some(answered);
         let era = Era::Session(session.revision);
         let mut receiver = Receiver::new(self, Some(session), Asking::Allowed, Pace::InTurn);
         // It never gives up by itself: a network may be away for hours, and the wait has a bound.
@@ -37,7 +44,9 @@ impl<I: RpcService> Streamable<I> {
         let mut events: Option<Events> = None;
         loop {
             let last_id = events.as_ref().and_then(Events::last_id);
-            match (self.open_stream(&era, last_id.as_ref()).await, &mut events) {
+            let opened = self.open_stream(&era, last_id.as_ref()).await;
+            drop(answered.take());
+            match (opened, &mut events) {
                 (Ok(body), Some(events)) => events.resume(body),
                 (Ok(body), none) => *none = Some(Events::new(body, &self.core.limits)),
                 (Err(error), _) if is_passing(&error) => {}

@@ -1,5 +1,6 @@
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
@@ -80,7 +81,9 @@ impl<I: RpcService> Streamable<I> {
         if let (Era::Session(_), Some(session)) = (era, &request.context.session)
             && request.method == Method::INITIALIZED
         {
-            self.listen(session);
+            // Servers drop what they send while nobody listens. One that holds the answer back until it has
+            // something to send must not hold us up.
+            let _ = tokio::time::timeout(LISTEN_PATIENCE, self.listen(session)).await;
         }
         Ok(Response::empty())
     }
@@ -352,6 +355,8 @@ pub(super) fn is_passing(error: &Error) -> bool {
         || HttpStatus::of(error).is_some_and(|status| status.code() >= 500)
 }
 
+/// How long the server may take to let us listen.
+const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
 const MAX_FAILED_RESUMPTIONS: u32 = 5;
 /// How long a stream may stay open behind its answer.
-const MAX_LINGER: std::time::Duration = std::time::Duration::from_secs(1);
+const MAX_LINGER: Duration = Duration::from_secs(1);

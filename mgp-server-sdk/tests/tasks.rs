@@ -5,10 +5,11 @@ mod peer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_server_sdk::types::Error;
+use mgp_server_sdk::types::{Error, Object, Principal, Request, Revision, Session};
 use mgp_server_sdk::{Ask, Cx, Elicited, Server, TaskLimits, TaskMode, Tool, ToolError, ToolResult};
 use peer::{Answers, Era, Peer};
 use serde_json::{Value, json};
+use tower_service::Service;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Name {
@@ -280,6 +281,32 @@ async fn a_session_does_not_see_the_tasks_of_another_2025() {
         }
     }
     assert_eq!(other.call("tasks/list", json!({})).await.unwrap()["tasks"], json!([]));
+}
+
+#[tokio::test]
+async fn a_principal_does_not_see_the_tasks_of_another() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut service = server().into_service().unwrap();
+        let mut call = |who: Option<&str>, method: &str, params: Value| {
+            let mut session = Session::new(revision);
+            session.capabilities = Object::from_value(&capabilities()).unwrap();
+            let mut request = Request::call(method, Object::from_value(&params).unwrap());
+            request.context.session = Some(Arc::new(session));
+            request.context.principal = who.map(Principal::new);
+            let answer = service.call(request);
+            async { answer.await.map(|response| response.to_raw().to::<Value>().unwrap()) }
+        };
+        let created = call(Some("a"), "tools/call", json!({"name": "endless", "task": {}})).await.unwrap();
+        let created = if revision.is_stateless() { &created } else { &created["task"] };
+        let id = json!({"taskId": created["taskId"]});
+        // Not even the session has to be the same, if the principal is.
+        assert_eq!(call(Some("a"), "tasks/get", id.clone()).await.unwrap()["status"], "working");
+        for who in [Some("b"), None] {
+            for method in ["tasks/get", "tasks/cancel"] {
+                assert_eq!(call(who, method, id.clone()).await.unwrap_err().code(), -32602);
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -122,6 +122,23 @@ fn says(text: &str, argument: &RawJson) -> bool {
     }
 }
 
+/// Takes `null` from the types of arguments that are repeated in a header, where the specification forbids
+/// it: an optional one is left out instead.
+pub(super) fn without_null(properties: &mut Value) {
+    for property in properties.as_object_mut().into_iter().flat_map(|properties| properties.values_mut()) {
+        if property.get(KEYWORD).is_some()
+            && let Some([Value::String(kind), Value::String(null)]) =
+                property.get("type").and_then(Value::as_array).map(Vec::as_slice)
+            && null == "null"
+        {
+            property["type"] = kind.as_str().into();
+        }
+        if let Some(inner) = property.get_mut("properties") {
+            without_null(inner);
+        }
+    }
+}
+
 /// How often the keyword occurs anywhere in the schema.
 fn count(schema: &Value) -> usize {
     match schema {

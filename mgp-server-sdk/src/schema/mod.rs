@@ -46,7 +46,8 @@ pub(crate) fn of_arguments(schema: Schema) -> Result<Value, String> {
         Some(Value::String(kind)) if kind == "object" => {}
         Some(other) => return Err(format!("the arguments must be an object, their schema says {other}")),
     }
-    members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    let properties = members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    header::without_null(properties);
     Ok(Value::Object(members))
 }
 

@@ -47,60 +47,38 @@ where
         Ok(mgp_transport::http::serve(listen, accept, crate::HttpConfig::default()).await?)
     }
 
-    /// Serves any number of clients on a Unix domain socket at `path`, until it is dropped. What was left
-    /// at `path` by a server that is gone is replaced.
+    /// Serves any number of clients of the same user on a Unix domain socket at `path`, until it is dropped.
+    /// A socket left there by a server that is gone is replaced.
     ///
     /// # Errors
     /// Something that was registered cannot be served, or the path cannot be listened at.
     #[cfg(all(unix, feature = "unix"))]
-    pub async fn serve_unix(self, path: impl AsRef<std::path::Path>) -> Result<(), Error> {
+    pub async fn serve_unix(self, path: impl Into<std::path::PathBuf>) -> Result<(), Error> {
         let accept = self.accept()?;
-        let socket = unix::listen(path.as_ref()).await?;
+        let socket = mgp_transport::unix::listen(path)?;
         let mut connections = tokio::task::JoinSet::new();
         loop {
-            while connections.len() >= unix::MAX_CONNECTIONS {
+            while connections.len() >= MAX_CONNECTIONS {
                 connections.join_next().await;
             }
             while connections.try_join_next().is_some() {}
             match socket.accept().await {
-                Ok((stream, _)) => {
-                    let (reader, writer) = stream.into_split();
+                Ok((reader, writer)) => {
                     connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
                 }
                 // A client that left at once, or no descriptors: neither ends the server.
                 Err(error) => {
                     tracing::warn!(%error, "connection not accepted");
-                    tokio::time::sleep(unix::PAUSE).await;
+                    tokio::time::sleep(PAUSE).await;
                 }
             }
         }
     }
 }
+
+/// How many clients of a socket are served at once; further ones wait.
+#[cfg(all(unix, feature = "unix"))]
+const MAX_CONNECTIONS: usize = 256;
 
 #[cfg(all(unix, feature = "unix"))]
-mod unix {
-    use std::io;
-    use std::path::Path;
-    use std::time::Duration;
-
-    use tokio::net::{UnixListener, UnixStream};
-
-    /// Listens at `path`, in the place of a server that is gone.
-    pub(super) async fn listen(path: &Path) -> io::Result<UnixListener> {
-        match UnixListener::bind(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                if UnixStream::connect(path).await.is_ok() {
-                    return Err(error);
-                }
-                std::fs::remove_file(path)?;
-                UnixListener::bind(path)
-            }
-            bound => bound,
-        }
-    }
-
-    /// How many clients are served at once; further ones wait.
-    pub(super) const MAX_CONNECTIONS: usize = 256;
-
-    pub(super) const PAUSE: Duration = Duration::from_millis(50);
-}
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);

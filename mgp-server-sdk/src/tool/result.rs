@@ -208,3 +208,29 @@ impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
         T::output_schema()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_written_as_the_full_result_would_be() {
+        for text in ["", "hello", "say \"hi\"\n", "größe \u{1}"] {
+            for (result, full) in [
+                (ToolResult::text(text), CallToolResult::text(text)),
+                (ToolResult::error(text), CallToolResult::error(text)),
+            ] {
+                let written = result.into_response(Revision::LATEST).unwrap().to_raw();
+                assert_eq!(written, RawJson::from_value(&full).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_result_leaves_the_era_to_the_era() {
+        let result = ToolResult::from(CallToolResult::text("x"));
+        let response = result.into_response(Revision::LATEST).unwrap();
+        assert_eq!(response.context.shape, mgp_types::Shape::Plain);
+        assert_eq!(response.result.as_bytes(), br#"{"content":[{"type":"text","text":"x"}]}"#);
+    }
+}

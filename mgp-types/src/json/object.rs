@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use smallvec::SmallVec;
 
-use super::scan::{Key, Scanner, Span, unescape};
+use super::scan::{Key, Scanner, Span};
+use super::text::unescape;
 use super::{JsonError, JsonFault, Limits, RawJson};
 
 /// A JSON object of which only the top-level members are known, each as a slice of the bytes it came in.

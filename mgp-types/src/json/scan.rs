@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::text::{plain_prefix, unescape};
 use super::{JsonError, JsonFault};
 
 /// Bounds on the JSON that is accepted.
@@ -365,15 +366,6 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The text between the quotes of a string that was scanned, without its escapes.
-pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
-    let mut quoted = Vec::with_capacity(raw.len() + 2);
-    quoted.push(b'"');
-    quoted.extend_from_slice(raw);
-    quoted.push(b'"');
-    serde_json::from_slice::<String>(&quoted).map_or_else(|_| raw.to_vec(), String::into_bytes)
-}
-
 struct Name {
     fingerprint: u64,
     key: Key,
@@ -386,26 +378,6 @@ fn fingerprint(name: &[u8]) -> u64 {
         _ => (name.iter().fold(0, |word, &byte| word << 8 | u32::from(byte)), 0),
     };
     (u64::from(head) << 32 | u64::from(tail)) ^ (name.len() as u64).rotate_right(8)
-}
-
-/// How many leading bytes are neither quote, backslash nor control character; eight at a time.
-#[inline]
-pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let stop = zero(word ^ (ONES * 0x22))
-            | zero(word ^ (ONES * 0x5C))
-            | (word.wrapping_sub(ONES * 0x20) & !word & HIGH);
-        if stop != 0 {
-            return index * 8 + (stop.trailing_zeros() / 8) as usize;
-        }
-    }
-    let plain = rest.iter().take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\').count();
-    words.len() * 8 + plain
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "`Scanner::new` refuses bytes beyond u32::MAX")]

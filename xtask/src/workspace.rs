@@ -39,6 +39,13 @@ pub(crate) struct Dependency {
     pub(crate) kind: Option<String>,
 }
 
+/// Which features something is built with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Features {
+    Default,
+    Only(&'static str),
+}
+
 impl Workspace {
     /// Asks cargo, from the folder of this crate upwards.
     pub(crate) fn load() -> Result<Self> {
@@ -72,9 +79,14 @@ impl Workspace {
     }
 
     /// Builds an example in release mode and returns its path.
-    pub(crate) fn build_example(&self, package: &str, example: &str) -> Result<PathBuf> {
+    pub(crate) fn build_example(&self, package: &str, example: &str, features: Features) -> Result<PathBuf> {
         self.require_member(package)?;
-        process::run(self.cargo().args(["build", "--release", "-p", package, "--example", example]))?;
+        let mut build = self.cargo();
+        build.args(["build", "--release", "-p", package, "--example", example]);
+        if let Features::Only(features) = features {
+            build.args(["--no-default-features", "--features", features]);
+        }
+        process::run(&mut build)?;
         Ok(self.target.join("release/examples").join(example))
     }
 

@@ -16,7 +16,8 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{process, table::Table, workspace::Workspace};
+use crate::workspace::{Features, Workspace};
+use crate::{process, table::Table};
 use gates::{Figure, Target};
 
 #[derive(clap::Args)]
@@ -59,6 +60,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// `echo` has typed arguments only and checks them by parsing: it needs no schema validator.
+const ECHO_FEATURES: Features = Features::Only("stdio,http");
+
 /// The programs that are measured, and those that measure.
 struct Programs {
     scripts: PathBuf,
@@ -78,11 +82,18 @@ impl Programs {
         let words = |command: &String| command.split_whitespace().map(String::from).collect();
         let server = match &args.server {
             Some(command) => words(command),
-            None => vec![workspace.build_example("mgp-server-sdk", "echo")?.display().to_string()],
+            None => {
+                vec![workspace.build_example("mgp-server-sdk", "echo", ECHO_FEATURES)?.display().to_string()]
+            }
         };
         let client = match &args.client {
             Some(command) => words(command),
-            None => vec![workspace.build_example("mgp-client-sdk", "bench_client")?.display().to_string()],
+            None => vec![
+                workspace
+                    .build_example("mgp-client-sdk", "bench_client", Features::Default)?
+                    .display()
+                    .to_string(),
+            ],
         };
         let folder = workspace.target.join("bench");
         fs::create_dir_all(&folder)?;

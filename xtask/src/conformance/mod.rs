@@ -17,7 +17,7 @@ use crate::{
     node::Node,
     process::{self, Background},
     table::Table,
-    workspace::Workspace,
+    workspace::{Features, Workspace},
 };
 use results::{Scenario, Verdict};
 
@@ -62,7 +62,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !args.server {
         let command = match &args.command {
             Some(command) => command.clone(),
-            None => workspace.build_example("mgp-client-sdk", "conformance")?.display().to_string(),
+            None => workspace
+                .build_example("mgp-client-sdk", "conformance", Features::Default)?
+                .display()
+                .to_string(),
         };
         for revision in &revisions {
             failed +=
@@ -74,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 fn start_server(workspace: &Workspace, suite: &Suite) -> Result<(String, Option<Background>)> {
-    let everything = workspace.build_example("mgp-server-sdk", "everything")?;
+    let everything = workspace.build_example("mgp-server-sdk", "everything", Features::Default)?;
     let port = process::free_port()?;
     let mut command = Command::new(everything);
     command.args(["http", &port.to_string()]);

@@ -58,6 +58,7 @@ impl Connector {
     }
 }
 
+#[cfg_attr(not(feature = "tls"), expect(clippy::unnecessary_wraps, reason = "only TLS can be missing"))]
 fn network() -> Result<Network, Error> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);

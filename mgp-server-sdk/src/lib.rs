@@ -52,8 +52,8 @@
 //! * `stdio` (default): [`Server::serve_stdio`].
 //! * `http` (default): [`Server::serve_http`], [`Cx::http_parts`], and the check of headers that repeat
 //!   arguments.
-//! * `validate` (default): arguments are checked against schemas, not only read. Without it, demands beyond
-//!   types are yours to check.
+//! * `validate` (default): arguments are checked against schemas, not only read. Without it, a tool whose schema
+//!   demands more than its types is refused, unless it is [`Tool::unvalidated`].
 //! * `unix`: `Server::serve_unix`.
 
 mod accept;

@@ -205,3 +205,18 @@ async fn a_panic_before_the_first_await_leaves_the_connection_alive() {
     assert!(answer.contains(r#""code":-32603"#), "{answer}");
     peer.is_quiet().await;
 }
+
+#[tokio::test]
+async fn notifications_that_are_never_done_are_bounded() {
+    let mut limits = ConnectionLimits::default();
+    limits.max_in_flight = 2;
+    let mut peer = Peer::with_limits(&server(), limits);
+    peer.send(support::INITIALIZE).await;
+    peer.line().await;
+    let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    for _ in 0..10 {
+        peer.send(r#"{"jsonrpc":"2.0","method":"test/hang"}"#).await;
+    }
+    peer.is_quiet().await;
+    assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), before + 2);
+}

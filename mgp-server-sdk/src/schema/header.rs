@@ -10,7 +10,7 @@ pub(crate) struct HeaderParams(Vec<HeaderParam>);
 
 /// One argument that is repeated in a header.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has headers"))]
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
 struct HeaderParam {
     /// The header is called `Mcp-Param-` and this.
     header: String,

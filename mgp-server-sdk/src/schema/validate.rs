@@ -6,16 +6,21 @@ use mgp_types::RawJson;
 /// Checks arguments against a schema, where reading them into a type does not.
 ///
 /// It never fetches anything: a reference that leads out of the schema is a fault of the schema.
+#[cfg(feature = "validate")]
 #[derive(Debug)]
 pub(crate) struct Validator {
-    #[cfg(feature = "validate")]
     compiled: jsonschema::Validator,
 }
+
+/// There is none without the feature `validate`.
+#[cfg(not(feature = "validate"))]
+#[derive(Debug)]
+pub(crate) enum Validator {}
 
 #[cfg(feature = "validate")]
 impl Validator {
     /// Compiles `schema`; the reason it cannot be is for whoever wrote it.
-    pub(crate) fn compile(schema: &RawJson) -> Result<Option<Self>, String> {
+    pub(crate) fn compile(schema: &RawJson) -> Result<Self, String> {
         if schema.as_bytes().len() > MAX_SCHEMA_BYTES {
             return Err(format!("the schema is longer than {MAX_SCHEMA_BYTES} bytes"));
         }
@@ -27,7 +32,7 @@ impl Validator {
             .should_validate_formats(true)
             .build(&schema)
             .map_err(|error| format!("the schema cannot be used: {error}"))?;
-        Ok(Some(Self { compiled }))
+        Ok(Self { compiled })
     }
 
     /// What is wrong with `arguments`, if anything.
@@ -54,14 +59,15 @@ impl Validator {
 
 #[cfg(not(feature = "validate"))]
 impl Validator {
-    /// Nothing is compiled without the feature `validate`.
-    pub(crate) fn compile(_: &RawJson) -> Result<Option<Self>, String> {
-        Ok(None)
+    /// What the schema demands would not be checked, and silence about that would be a hole.
+    pub(crate) fn compile(_: &RawJson) -> Result<Self, String> {
+        Err("the schema demands more than reading the arguments checks: turn on the feature `validate`, or check \
+             in the handler and say so with `Tool::unvalidated`"
+            .into())
     }
 
-    /// Nothing is checked without the feature `validate`.
     pub(crate) fn check(&self, _: &[u8]) -> Result<(), String> {
-        Ok(())
+        match *self {}
     }
 }
 
@@ -82,7 +88,7 @@ mod tests {
     use super::*;
 
     fn compile(schema: &'static str) -> Result<Validator, String> {
-        Validator::compile(&RawJson::parse(schema).unwrap()).map(Option::unwrap)
+        Validator::compile(&RawJson::parse(schema).unwrap())
     }
 
     #[test]
@@ -108,5 +114,16 @@ mod tests {
     fn a_broken_schema_is_refused() {
         assert!(compile(r#"{"type":"no such type"}"#).is_err());
         assert!(compile(r#"{"$schema":"https://example.com/dialect"}"#).is_err());
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(feature = "validate"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_that_would_not_be_checked_is_refused() {
+        assert!(Validator::compile(&RawJson::empty_object()).unwrap_err().contains("validate"));
     }
 }

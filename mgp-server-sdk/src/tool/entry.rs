@@ -39,7 +39,7 @@ impl ToolEntry {
     }
 
     fn build(
-        Tool { mut wire, has_schema, inline, mode }: Tool,
+        Tool { mut wire, has_schema, validated, inline, mode }: Tool,
         handler: Arc<dyn DynHandler>,
         takes: Takes,
         output: Option<RawJson>,
@@ -64,7 +64,11 @@ impl ToolEntry {
         let is_checked =
             !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
-        let validator = if is_checked { None } else { Validator::compile(&input_schema).map_err(fault)? };
+        let validator = if is_checked || !validated {
+            None
+        } else {
+            Some(Validator::compile(&input_schema).map_err(fault)?)
+        };
         wire.input_schema = input_schema;
         if wire.output_schema.is_none() {
             wire.output_schema = output;

@@ -21,6 +21,7 @@ pub use self::result::{IntoToolResult, Json, ToolResult};
 pub struct Tool {
     wire: mcp::Tool,
     has_schema: bool,
+    validated: bool,
     inline: bool,
     mode: TaskMode,
 }
@@ -46,13 +47,13 @@ impl Tool {
     /// A name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         let wire = mcp::Tool::new(name, RawJson::empty_object()).with_description(description);
-        Self { wire, has_schema: false, inline: false, mode: TaskMode::Never }
+        Self { wire, has_schema: false, validated: true, inline: false, mode: TaskMode::Never }
     }
 
     /// A tool whose arguments are described by this JSON Schema, which clients get exactly as it is.
     pub fn with_schema(name: impl Into<String>, description: impl Into<String>, schema: RawJson) -> Self {
         let wire = mcp::Tool::new(name, schema).with_description(description);
-        Self { wire, has_schema: true, inline: false, mode: TaskMode::Never }
+        Self { wire, has_schema: true, validated: true, inline: false, mode: TaskMode::Never }
     }
 
     /// The name for people.
@@ -108,6 +109,12 @@ impl Tool {
     /// Any other member of the tool as it is listed.
     pub fn member(mut self, name: impl Into<Box<str>>, value: RawJson) -> Self {
         self.wire.extra.insert(name, value);
+        self
+    }
+
+    /// Leaves what the schema demands beyond the types of the arguments to the handler.
+    pub fn unvalidated(mut self) -> Self {
+        self.validated = false;
         self
     }
 

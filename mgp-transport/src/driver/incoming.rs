@@ -9,7 +9,7 @@ use mgp_types::{
 };
 use tokio::io::AsyncWrite;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
 use super::batch::{BatchId, Batches};
@@ -27,6 +27,8 @@ pub(super) struct Incoming<S: RpcService> {
     port: Option<Arc<dyn OutboxPort>>,
     reports: mpsc::UnboundedSender<Report>,
     waiting: Correlation<Waiter, InWork>,
+    /// Notifications that are still in work, at most as many as requests.
+    notified: JoinSet<Result<Response, Error>>,
     batches: Batches,
     batches_allowed: bool,
     next_stream: u64,
@@ -60,6 +62,7 @@ impl<S: RpcService> Incoming<S> {
             port: Some(port),
             reports,
             waiting: Correlation::default(),
+            notified: JoinSet::new(),
             batches: Batches::default(),
             batches_allowed: false,
             next_stream: 1,
@@ -261,17 +264,22 @@ impl<S: RpcService> Incoming<S> {
     }
 
     fn notified(&mut self, method: Method, params: Params, cx: &mut Context<'_>) {
+        while self.notified.try_join_next().is_some() {}
+        if self.notified.len() >= self.max_in_flight {
+            tracing::warn!(%method, "dropping a notification: too many are in work");
+            return;
+        }
         let request = Request::new(Kind::Notify, method, params);
         match self.service.poll_ready(cx) {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
                 if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
-                    tokio::spawn(future);
+                    self.notified.spawn(future);
                 }
             }
             Poll::Ready(Err(error)) => tracing::warn!(%error, "a notification was refused"),
             Poll::Pending => {
-                tokio::spawn(when_ready(self.service.clone(), request));
+                self.notified.spawn(when_ready(self.service.clone(), request));
             }
         }
     }

@@ -139,10 +139,7 @@ impl Peer {
     /// A peer whose session is open in revision 2025-11-25, and can be asked.
     pub async fn in_session(accept: &impl Accept) -> Self {
         let mut peer = Self::of(accept);
-        peer.send(
-            r#"{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"peer","version":"1"}}}"#,
-        )
-        .await;
+        peer.send(INITIALIZE).await;
         peer.line().await;
         peer.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         peer
@@ -186,6 +183,9 @@ impl Peer {
         lines
     }
 }
+
+/// Opens a session in revision 2025-11-25 for a peer that can be asked.
+pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"peer","version":"1"}}}"#;
 
 /// `_meta` of a stateless request, as a member.
 pub const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"peer","version":"1"}}"#;

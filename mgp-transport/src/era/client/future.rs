@@ -40,7 +40,12 @@ impl<W: RpcService> Future for EraFuture<W> {
         let this = self.project();
         if this.again.is_none() {
             let error = match ready!(this.inner.poll(cx)) {
-                Ok(response) => return Poll::Ready(Ok(response)),
+                Ok(response) => {
+                    if let Some(replay) = this.replay.take() {
+                        replay.shared.standing.note(&replay.request);
+                    }
+                    return Poll::Ready(Ok(response));
+                }
                 Err(error) => error,
             };
             let Some(replay) = this.replay.take() else { return Poll::Ready(Err(error)) };

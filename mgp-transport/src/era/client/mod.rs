@@ -8,6 +8,7 @@ mod inbound;
 mod memory;
 mod options;
 mod service;
+mod standing;
 mod verdict;
 
 #[cfg(test)]

@@ -9,13 +9,14 @@ use tower_service::Service;
 use super::agreement::Agreed;
 use super::future::Replay;
 use super::handshake::Handshake;
+use super::standing::Standing;
 use super::{Agreement, ClientIdentity, Era, EraFuture, EraOptions};
 
 /// Speaks to a server in the era the server lives in.
 ///
 /// Sits right above the wire. Writes `context.session` of every request, and in the era without sessions
 /// what each request says about itself. A session that the server has lost is opened again, once and for
-/// all callers, and the call is sent again; the same goes for a server that has changed its versions.
+/// all callers, with the log level and the subscriptions of the old one, and the call is sent again; the same goes for a server that has changed its versions.
 /// Allocates for the metadata only. Dropping a call drops it on the wire.
 pub struct ClientEra<W> {
     wire: W,
@@ -29,6 +30,7 @@ pub(super) struct Shared<W> {
     pub(super) agreement: Agreement,
     identity: ClientIdentity,
     options: EraOptions,
+    pub(super) standing: Standing,
     /// Held while a handshake goes on, so that there is one at a time.
     renewing: tokio::sync::Mutex<()>,
 }
@@ -53,7 +55,9 @@ impl<W: RpcService> ClientEra<W> {
         tracing::info!(revision = %agreed.session.revision, "connected to the server");
         let agreement = options.agreement.clone();
         agreement.store(agreed);
-        let shared = Shared { port, agreement, identity, options, renewing: tokio::sync::Mutex::default() };
+        let standing = Standing::default();
+        let renewing = tokio::sync::Mutex::default();
+        let shared = Shared { port, agreement, identity, options, standing, renewing };
         Ok(Self { wire, shared: Arc::new(shared) })
     }
 
@@ -97,6 +101,13 @@ impl<W: RpcService> Shared<W> {
             generation: generation + 1,
         };
         self.agreement.store(handshake.renew(era).await?);
+        if era == Era::Session {
+            for request in self.standing.requests() {
+                if let Err(error) = self.again(request).await {
+                    tracing::warn!(%error, "the new session lacks something of the old one");
+                }
+            }
+        }
         Ok(())
     }
 

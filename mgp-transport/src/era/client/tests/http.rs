@@ -1,4 +1,4 @@
-use mgp_types::{Error, Method, Origin, Revision};
+use mgp_types::{Error, Method, Object, Origin, Request, Revision};
 use tower_service::Service;
 
 use super::script::*;
@@ -86,6 +86,36 @@ async fn a_lost_session_is_opened_again_and_the_call_sent_again() {
         "tools/list",
     ];
     assert_eq!(script.methods(), expected);
+}
+
+#[tokio::test]
+async fn a_session_that_is_opened_again_is_like_the_lost_one() {
+    let mut first = true;
+    let script = Script::new(move |request| {
+        if request.method == Method::TOOLS_LIST && std::mem::take(&mut first) {
+            return lost();
+        }
+        match request.method.as_str() {
+            "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => Reply::Result("{}"),
+            _ => session_server(request),
+        }
+    });
+    let mut era = script.connect_http().await.unwrap();
+    for (method, params) in [
+        (Method::SET_LEVEL, r#"{"level":"info"}"#),
+        (Method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:1"}"#),
+        (Method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:2"}"#),
+        (Method::RESOURCES_UNSUBSCRIBE, r#"{"uri":"a:1"}"#),
+        (Method::SET_LEVEL, r#"{"level":"error"}"#),
+    ] {
+        era.call(Request::call(method, Object::parse(params).unwrap())).await.unwrap();
+    }
+    era.call(call(Method::TOOLS_LIST)).await.unwrap();
+    let methods = script.methods();
+    let again = methods.len() - 3;
+    assert_eq!(methods[again..], ["resources/subscribe", "logging/setLevel", "tools/list"]);
+    assert_eq!(script.request(again).params.text("uri").as_deref(), Some("a:2"));
+    assert_eq!(script.request(again + 1).params.text("level").as_deref(), Some("error"));
 }
 
 #[tokio::test]

@@ -1,0 +1,36 @@
+use mgp_types::{Method, Request};
+use parking_lot::Mutex;
+
+/// What the server was asked to keep in mind for the session, to be asked again of the next one: the log
+/// level and the resources whose changes matter.
+#[derive(Debug, Default)]
+pub(super) struct Standing(Mutex<Vec<Request>>);
+
+impl Standing {
+    /// Notes a request that the server has answered.
+    pub(super) fn note(&self, request: &Request) {
+        let sets = request.method == Method::SET_LEVEL || request.method == Method::RESOURCES_SUBSCRIBE;
+        if !sets && request.method != Method::RESOURCES_UNSUBSCRIBE {
+            return;
+        }
+        let mut requests = self.0.lock();
+        requests.retain(|earlier| !replaces(request, earlier));
+        if sets {
+            requests.push(request.clone());
+        }
+    }
+
+    /// The requests that make a new session like the old one.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        self.0.lock().clone()
+    }
+}
+
+fn replaces(later: &Request, earlier: &Request) -> bool {
+    let is_level = |request: &Request| request.method == Method::SET_LEVEL;
+    match (is_level(later), is_level(earlier)) {
+        (true, true) => true,
+        (false, false) => later.params.text("uri") == earlier.params.text("uri"),
+        _ => false,
+    }
+}

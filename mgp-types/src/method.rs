@@ -2,6 +2,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::Revision;
+use crate::mcp::{method, notification_name as name};
+
 /// The name of a method or notification; any name, known to us or not.
 ///
 /// Names of the specification are interned, so the usual ones cost nothing to make or clone.
@@ -15,15 +18,15 @@ enum Name {
 }
 
 macro_rules! known {
-    ($($(#[$doc:meta])* $constant:ident = $name:literal;)+) => {
+    ($($(#[$doc:meta])* $constant:ident = $module:ident::$name:ident;)+) => {
         impl Method {
-            $($(#[$doc])* pub const $constant: Self = Self(Name::Known($name));)+
+            $($(#[$doc])* pub const $constant: Self = Self(Name::Known($module::$name));)+
 
-            /// The method called `name`.
-            pub fn new(name: &str) -> Self {
-                match name {
-                    $($name => Self::$constant,)+
-                    _ => Self(Name::Other(name.into())),
+            /// The method with this name.
+            pub fn new(text: &str) -> Self {
+                match text {
+                    $($module::$name => Self::$constant,)+
+                    _ => Self(Name::Other(text.into())),
                 }
             }
         }
@@ -32,77 +35,77 @@ macro_rules! known {
 
 known! {
     /// Opens a session (revisions up to 2025-11-25).
-    INITIALIZE = "initialize";
+    INITIALIZE = method::INITIALIZE;
     /// Ends the opening of a session.
-    INITIALIZED = "notifications/initialized";
+    INITIALIZED = name::INITIALIZED;
     /// Asks whether the peer is alive.
-    PING = "ping";
+    PING = method::PING;
     /// Asks a server what it is (from 2026-07-28).
-    DISCOVER = "server/discover";
+    DISCOVER = method::SERVER_DISCOVER;
     /// Lists tools.
-    TOOLS_LIST = "tools/list";
+    TOOLS_LIST = method::TOOLS_LIST;
     /// Calls a tool.
-    TOOLS_CALL = "tools/call";
+    TOOLS_CALL = method::TOOLS_CALL;
     /// Lists resources.
-    RESOURCES_LIST = "resources/list";
+    RESOURCES_LIST = method::RESOURCES_LIST;
     /// Lists resource templates.
-    RESOURCES_TEMPLATES_LIST = "resources/templates/list";
+    RESOURCES_TEMPLATES_LIST = method::RESOURCES_TEMPLATES_LIST;
     /// Reads a resource.
-    RESOURCES_READ = "resources/read";
+    RESOURCES_READ = method::RESOURCES_READ;
     /// Asks for notice of a resource's changes.
-    RESOURCES_SUBSCRIBE = "resources/subscribe";
+    RESOURCES_SUBSCRIBE = method::RESOURCES_SUBSCRIBE;
     /// Ends [`RESOURCES_SUBSCRIBE`](Self::RESOURCES_SUBSCRIBE).
-    RESOURCES_UNSUBSCRIBE = "resources/unsubscribe";
+    RESOURCES_UNSUBSCRIBE = method::RESOURCES_UNSUBSCRIBE;
     /// Lists prompts.
-    PROMPTS_LIST = "prompts/list";
+    PROMPTS_LIST = method::PROMPTS_LIST;
     /// Gets a prompt.
-    PROMPTS_GET = "prompts/get";
+    PROMPTS_GET = method::PROMPTS_GET;
     /// Completes an argument.
-    COMPLETE = "completion/complete";
+    COMPLETE = method::COMPLETION_COMPLETE;
     /// Sets the least level of log messages.
-    SET_LEVEL = "logging/setLevel";
+    SET_LEVEL = method::LOGGING_SET_LEVEL;
     /// Opens a stream of change notifications (from 2026-07-28).
-    LISTEN = "subscriptions/listen";
+    LISTEN = method::SUBSCRIPTIONS_LISTEN;
     /// Asks the client's model for a completion.
-    CREATE_MESSAGE = "sampling/createMessage";
+    CREATE_MESSAGE = method::SAMPLING_CREATE_MESSAGE;
     /// Asks the user for input.
-    ELICIT = "elicitation/create";
+    ELICIT = method::ELICITATION_CREATE;
     /// Asks the client for its roots.
-    ROOTS_LIST = "roots/list";
+    ROOTS_LIST = method::ROOTS_LIST;
     /// Gets a task.
-    TASKS_GET = "tasks/get";
+    TASKS_GET = method::TASKS_GET;
     /// Waits for a task's result (2025-11-25).
-    TASKS_RESULT = "tasks/result";
+    TASKS_RESULT = method::TASKS_RESULT;
     /// Lists tasks (2025-11-25).
-    TASKS_LIST = "tasks/list";
+    TASKS_LIST = method::TASKS_LIST;
     /// Answers what a task asks for (2026-07-28 extension).
-    TASKS_UPDATE = "tasks/update";
+    TASKS_UPDATE = method::TASKS_UPDATE;
     /// Cancels a task.
-    TASKS_CANCEL = "tasks/cancel";
+    TASKS_CANCEL = method::TASKS_CANCEL;
     /// Takes a request back.
-    CANCELLED = "notifications/cancelled";
+    CANCELLED = name::CANCELLED;
     /// Tells how far a request is.
-    PROGRESS = "notifications/progress";
+    PROGRESS = name::PROGRESS;
     /// A log message.
-    MESSAGE = "notifications/message";
+    MESSAGE = name::MESSAGE;
     /// The tools changed.
-    TOOLS_CHANGED = "notifications/tools/list_changed";
+    TOOLS_CHANGED = name::TOOLS_LIST_CHANGED;
     /// The resources changed.
-    RESOURCES_CHANGED = "notifications/resources/list_changed";
+    RESOURCES_CHANGED = name::RESOURCES_LIST_CHANGED;
     /// One resource changed.
-    RESOURCE_UPDATED = "notifications/resources/updated";
+    RESOURCE_UPDATED = name::RESOURCES_UPDATED;
     /// The prompts changed.
-    PROMPTS_CHANGED = "notifications/prompts/list_changed";
+    PROMPTS_CHANGED = name::PROMPTS_LIST_CHANGED;
     /// The roots changed.
-    ROOTS_CHANGED = "notifications/roots/list_changed";
+    ROOTS_CHANGED = name::ROOTS_LIST_CHANGED;
     /// An elicitation by URL is over.
-    ELICITATION_COMPLETE = "notifications/elicitation/complete";
+    ELICITATION_COMPLETE = name::ELICITATION_COMPLETE;
     /// A task changed (2025-11-25).
-    TASK_STATUS = "notifications/tasks/status";
+    TASK_STATUS = name::TASKS_STATUS;
     /// A task changed (2026-07-28 extension).
-    TASKS = "notifications/tasks";
+    TASKS = name::TASKS;
     /// What of a subscription is honoured.
-    ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
+    ACKNOWLEDGED = name::SUBSCRIPTIONS_ACKNOWLEDGED;
 }
 
 impl Method {
@@ -117,6 +120,13 @@ impl Method {
             Name::Known(name) => name,
             Name::Other(name) => name,
         }
+    }
+
+    /// Whether `revision` has the method; methods that no revision knows belong to others and exist in all.
+    pub fn exists_in(&self, revision: Revision) -> bool {
+        let text = self.as_str();
+        let defined = |revision| method::is_defined(text, revision) || name::is_defined(text, revision);
+        defined(revision) || !Revision::ALL.into_iter().any(defined)
     }
 
     /// Whether the name is that of a notification.
@@ -166,5 +176,23 @@ impl fmt::Display for Method {
 impl From<&str> for Method {
     fn from(name: &str) -> Self {
         Self::new(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-1.5-04
+    #[test]
+    fn a_method_exists_in_its_revisions_and_a_vendors_in_all() {
+        assert!(
+            Method::PING.exists_in(Revision::V2025_11_25) && !Method::PING.exists_in(Revision::V2026_07_28)
+        );
+        assert!(
+            Method::LISTEN.exists_in(Revision::V2026_07_28)
+                && !Method::LISTEN.exists_in(Revision::V2025_11_25)
+        );
+        assert!(Revision::ALL.into_iter().all(|revision| Method::new("vendor/thing").exists_in(revision)));
     }
 }

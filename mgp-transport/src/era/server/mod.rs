@@ -57,7 +57,7 @@ impl<S> ServerEra<S> {
         let Connection { opened, described } = &*self.connection;
         if !opened.can_open() || described.is_stateless(&request.params) {
             let session = described.session(&request.params, &self.identity)?;
-            session::stateless_has(&request.method)?;
+            session::exists(&request.method, session.revision)?;
             let outgoing = if request.method == Method::DISCOVER {
                 Outgoing::Discovered
             } else {
@@ -74,7 +74,7 @@ impl<S> ServerEra<S> {
             return Ok(Admitted::pass(request, session, Outgoing::Initialized));
         }
         let session = opened.session()?;
-        session::session_has(&request.method)?;
+        session::session_has(&session, &request.method)?;
         opened.connect(request);
         Ok(Admitted::pass(request, session, Outgoing::Stripped))
     }

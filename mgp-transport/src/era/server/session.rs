@@ -151,28 +151,15 @@ fn lacking(member: &'static str) -> Error {
     Error::invalid_params(format!("`initialize` needs `{member}`"))
 }
 
-/// Whether sessions have the method.
-pub(super) fn session_has(method: &Method) -> Result<(), Error> {
-    match method.as_str() {
-        "server/discover" => {
-            Err(refused(Error::invalid_params("`server/discover` needs a protocol version in `_meta`")))
-        }
-        "subscriptions/listen" | "tasks/update" => Err(Error::method_not_found(method)),
-        _ => Ok(()),
+/// Whether a session has the method.
+pub(super) fn session_has(session: &Session, method: &Method) -> Result<(), Error> {
+    if *method == Method::DISCOVER {
+        return Err(refused(Error::invalid_params("`server/discover` needs a protocol version in `_meta`")));
     }
+    exists(method, session.revision)
 }
 
-/// Whether the stateless era has the method.
-pub(super) fn stateless_has(method: &Method) -> Result<(), Error> {
-    match method.as_str() {
-        "initialize"
-        | "notifications/initialized"
-        | "ping"
-        | "logging/setLevel"
-        | "resources/subscribe"
-        | "resources/unsubscribe"
-        | "tasks/result"
-        | "tasks/list" => Err(Error::method_not_found(method)),
-        _ => Ok(()),
-    }
+/// Whether the revision has the method.
+pub(super) fn exists(method: &Method, revision: Revision) -> Result<(), Error> {
+    if method.exists_in(revision) { Ok(()) } else { Err(Error::method_not_found(method)) }
 }

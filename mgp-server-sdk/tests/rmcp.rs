@@ -7,14 +7,14 @@ mod pair;
 
 use mgp_server_sdk::Tool;
 use rmcp::model::{
-    CallToolRequest, ClientRequest, ElicitRequestParams, ElicitationAction, GetPromptRequestParams,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ResourceContents, ServerNotification,
-    SubscriptionFilter,
+    CallToolRequest, CallToolResponse, ClientRequest, ElicitRequestParams, ElicitationAction,
+    GetPromptRequestParams, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ResourceContents, ServerNotification, SubscriptionFilter,
 };
 use rmcp::service::PeerRequestOptions;
 use serde_json::json;
 
-use crate::pair::{Era, Pair, WAYS, code, next, object, params, text, within};
+use crate::pair::{Era, Pair, Via, WAYS, code, next, object, params, text, within};
 
 #[tokio::test]
 async fn both_agree_on_the_newest_revision_of_the_era() {
@@ -45,7 +45,7 @@ async fn tools_are_listed_page_by_page() {
         let mut all = within(pair.client.list_all_tools()).await.unwrap();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         let names: Vec<_> = all.iter().map(|tool| &*tool.name).collect();
-        assert_eq!(names, ["add", "count", "fail", "name", "wait"], "{way:?}");
+        assert_eq!(names, ["add", "count", "fail", "hold", "name", "wait"], "{way:?}");
         assert_eq!(all[0].description.as_deref(), Some("Adds."), "{way:?}");
         assert_eq!(all[0].input_schema["required"], json!(["a", "b"]), "{way:?}");
     }
@@ -215,4 +215,21 @@ async fn a_client_hears_that_the_tools_changed() {
             within(pair.client.list_all_tools()).await.unwrap().into_iter().map(|tool| tool.name).collect();
         assert!(names.iter().any(|name| name == "new"), "{way:?}: {names:?}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_outlives_its_connection_in_a_session() {
+    let mut pair = Pair::connect((Era::Session, Via::Http)).await;
+    let call = tokio::spawn({
+        let peer = pair.client.peer().clone();
+        async move { peer.call_tool_once(params("hold", json!({}))).await }
+    });
+    next(&mut pair.progress).await;
+    pair.cut().await;
+    pair.release.notify_one();
+    let CallToolResponse::Complete(result) = within(call).await.unwrap().unwrap() else {
+        panic!("nothing is asked");
+    };
+    assert_eq!(text(&result), "held");
+    assert!(pair.progress.try_recv().is_err(), "nothing is told twice");
 }

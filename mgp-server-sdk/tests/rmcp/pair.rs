@@ -1,5 +1,6 @@
 //! A client of rmcp, connected to a server of ours.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,8 +71,8 @@ impl Drop for Ending {
     }
 }
 
-/// The server, and what is told of the tool that waits.
-fn server() -> (Server, mpsc::UnboundedReceiver<&'static str>) {
+/// The server, and what is told of the tool that waits. The tool that is held goes on when it is let.
+fn server(release: Arc<Notify>) -> (Server, mpsc::UnboundedReceiver<&'static str>) {
     let (tell, told) = mpsc::unbounded_channel();
     let server = Server::new("ours", "1")
         .instructions("Add.")
@@ -84,6 +85,14 @@ fn server() -> (Server, mpsc::UnboundedReceiver<&'static str>) {
             cx.progress(1.0, Some(2.0), Some("one")).await;
             cx.progress(2.0, Some(2.0), Some("two")).await;
             "counted"
+        })
+        .tool(Tool::new("hold", "Is held."), move |cx: Cx| {
+            let release = release.clone();
+            async move {
+                cx.progress(1.0, None, None).await;
+                release.notified().await;
+                "held"
+            }
         })
         .tool(Tool::new("name", "Asks."), async |cx: Cx| -> Result<String, ToolError> {
             Ok(match cx.elicit::<Name>("name", "Who?").await? {
@@ -158,6 +167,10 @@ pub(crate) struct Pair {
     pub(crate) progress: mpsc::UnboundedReceiver<ProgressNotificationParam>,
     pub(crate) changed: mpsc::UnboundedReceiver<()>,
     pub(crate) told: mpsc::UnboundedReceiver<&'static str>,
+    /// Lets the tool that is held go on.
+    pub(crate) release: Arc<Notify>,
+    /// Breaks every connection of HTTP, and tells when it has.
+    cut: mpsc::UnboundedSender<oneshot::Sender<()>>,
     _serving: JoinSet<()>,
 }
 
@@ -168,7 +181,9 @@ impl Pair {
 
     /// Connects a client whose user does `action` with every question.
     pub(crate) async fn connect_answering((era, via): (Era, Via), action: ElicitationAction) -> Self {
-        let (server, told) = server();
+        let release = Arc::<Notify>::default();
+        let (cut, cuts) = mpsc::unbounded_channel();
+        let (server, told) = server(release.clone());
         let handle = server.handle();
         let accept = server.accept().unwrap();
         let (asked, questions) = mpsc::unbounded_channel();
@@ -193,10 +208,11 @@ impl Pair {
                 let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let address = socket.local_addr().unwrap();
                 serving.spawn(async move {
-                    serve_until(socket, accept, HttpConfig::default(), std::future::pending()).await.unwrap();
+                    let config = HttpConfig::default().retry(Duration::ZERO);
+                    serve_until(socket, accept, config, std::future::pending()).await.unwrap();
                 });
                 // The only client of HTTP that rmcp brings without a large one underneath dials Unix sockets.
-                let path = Gateway::open(address, &mut serving);
+                let path = Gateway::open(address, cuts, &mut serving);
                 let url = format!("http://{address}/mcp");
                 let transport = StreamableHttpClientTransport::with_client(
                     UnixSocketHttpClient::new(&path, &url),
@@ -215,8 +231,17 @@ impl Pair {
             progress: reports,
             changed: heard,
             told,
+            release,
+            cut,
             _serving: serving,
         }
+    }
+
+    /// Breaks every connection of HTTP.
+    pub(crate) async fn cut(&self) {
+        let (done, broken) = oneshot::channel();
+        self.cut.send(done).unwrap();
+        within(broken).await.unwrap();
     }
 
     pub(crate) async fn call(
@@ -257,7 +282,11 @@ struct Gateway {
 }
 
 impl Gateway {
-    fn open(address: std::net::SocketAddr, serving: &mut JoinSet<()>) -> String {
+    fn open(
+        address: std::net::SocketAddr,
+        mut cuts: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+        serving: &mut JoinSet<()>,
+    ) -> String {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let number = OPENED.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("mgp-rmcp-{}-{number}.sock", std::process::id()));
@@ -269,7 +298,15 @@ impl Gateway {
             let _gateway = gateway;
             let mut open = JoinSet::new();
             loop {
-                let (mut near, _) = socket.accept().await.unwrap();
+                let (mut near, _) = tokio::select! {
+                    accepted = socket.accept() => accepted.unwrap(),
+                    Some(done) = cuts.recv() => {
+                        assert!(!open.is_empty());
+                        open.shutdown().await;
+                        done.send(()).unwrap();
+                        continue;
+                    }
+                };
                 let mut far = TcpStream::connect(address).await.unwrap();
                 open.spawn(async move { tokio::io::copy_bidirectional(&mut near, &mut far).await });
             }

@@ -1,0 +1,66 @@
+//! From the first message of a connection to its end.
+
+use mgp_types::Revision;
+use serde_json::json;
+
+use crate::calls::text;
+use crate::leg::{Leg, Speaks, Transport, builder};
+use crate::runner::tests;
+
+tests![
+    a_connection_begins_works_and_ends,
+    both_sides_find_the_newest_revision_of_both,
+    a_server_that_lacks_what_the_client_needs_is_left,
+    calls_after_the_end_fail,
+];
+
+// covers: BASE-02, BASE-06, BASE-08, MGP-1.4-01
+async fn a_connection_begins_works_and_ends(leg: Leg) {
+    // Nobody shows who it is, and nobody is asked.
+    let client = leg.connect().await;
+    assert_eq!(client.revision(), Some(leg.revision));
+    let server = client.server_info().unwrap();
+    assert_eq!((&*server.name, &*server.version), ("matrix", "2.0.0"));
+    assert_eq!(client.instructions().as_deref(), Some("Test."));
+    client.ping().await.unwrap();
+    assert_eq!(text(&client, "echo", json!({"text": "hi"})).await, "hi");
+    client.close().await.unwrap();
+}
+
+async fn both_sides_find_the_newest_revision_of_both(leg: Leg) {
+    let client = leg.dial(Speaks::Mcp, builder()).await.unwrap();
+    let expected = match leg.transport {
+        // There the newest that has sessions.
+        Transport::Sse => Revision::LATEST_SESSION,
+        _ => Revision::LATEST,
+    };
+    assert_eq!(client.revision(), Some(expected));
+    assert_eq!(text(&client, "echo", json!({"text": "hi"})).await, "hi");
+
+    for revision in Revision::ALL {
+        if leg.transport == Transport::Sse && revision.is_stateless() {
+            continue;
+        }
+        let client = leg.dial(Speaks::Mcp, builder().revisions([revision])).await.unwrap();
+        assert_eq!(client.revision(), Some(revision));
+        assert_eq!(text(&client, "echo", json!({"text": "hi"})).await, "hi");
+    }
+}
+
+// covers: BASE-25
+async fn a_server_that_lacks_what_the_client_needs_is_left(leg: Leg) {
+    leg.to(Speaks::Mcp, builder().require(["tools", "logging"])).await.unwrap();
+    let error = leg.to(Speaks::Mcp, builder().require(["tools", "antigravity"])).await.unwrap_err();
+    assert!(error.message().contains("antigravity") && !error.message().contains("tools"), "{error}");
+    let data = error.data().unwrap().to::<serde_json::Value>().unwrap();
+    assert_eq!(data, json!({"missing_capabilities": ["antigravity"]}));
+}
+
+async fn calls_after_the_end_fail(leg: Leg) {
+    let client = leg.connect().await;
+    let clone = client.clone();
+    assert_eq!(text(&clone, "echo", json!({"text": "hi"})).await, "hi");
+    client.close().await.unwrap();
+    let error = clone.call_tool("echo", json!({"text": "hi"})).await.unwrap_err();
+    assert_eq!(error.origin(), mgp_types::Origin::Connection);
+}

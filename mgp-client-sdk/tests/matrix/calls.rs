@@ -64,10 +64,10 @@ async fn a_tool_that_fails_says_so_in_its_result(leg: Leg) {
 
 async fn arguments_that_do_not_fit_are_told_to_the_model(leg: Leg) {
     let client = leg.connect().await;
-    for arguments in [json!({"a": 1}), json!({"a": 1, "b": "two"}), json!({})] {
+    for arguments in [json!({"a": 1}), json!({"a": 1, "b": "two"})] {
         let result = client.call_tool("add", arguments).await.unwrap();
         assert!(result.is_error());
-        assert!(result.content[0].as_text().unwrap().contains('b'), "{result:?}");
+        assert!(result.content[0].as_text().unwrap().contains("b`"), "{result:?}");
     }
     let error = client.call_tool("add", 7).await.unwrap_err();
     assert_eq!(error.code(), -32602);

@@ -19,7 +19,7 @@ async fn tools_are_listed_as_they_are_described(leg: Leg) {
     let tools = client.list_tools().await.unwrap();
     let add = tools.iter().find(|tool| tool.name == "add").unwrap();
     assert_eq!(add.description.as_deref(), Some("Adds."));
-    let schema: Value = add.input_schema.to_raw().to().unwrap();
+    let schema: Value = add.input_schema.to().unwrap();
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["properties"]["a"]["type"], "integer");
     let read_only = add.annotations.as_ref().and_then(|annotations| annotations.read_only_hint);

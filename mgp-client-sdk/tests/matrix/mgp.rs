@@ -73,7 +73,7 @@ async fn errors_say_how_to_recover_only_where_it_was_negotiated(leg: Leg) {
         if at_client && at_server {
             assert_eq!(error.code(), 3000);
             let recovery = recovery.unwrap();
-            assert_eq!((recovery.category, recovery.retry_after_ms), (Category::Resource, Some(250)));
+            assert_eq!((recovery.category, recovery.retry_after_ms), (Some(Category::Resource), Some(250)));
         } else {
             assert_eq!((error.code(), recovery, error.data()), (-32603, None, None));
         }

@@ -27,7 +27,9 @@ fn can_elicit(leg: Leg) -> bool {
 /// A client that answers everything.
 fn answering() -> Builder {
     builder()
-        .on_elicitation(|form, _| async move { Elicited::accept(json!({"name": format!("<{}>", form.message)})) })
+        .on_elicitation(
+            |form, _| async move { Elicited::accept(json!({"name": format!("<{}>", form.message)})) },
+        )
         .on_url_elicitation(|page, _| async move {
             assert_eq!(page.url, "https://example.com/");
             Elicited::accept(())

@@ -81,7 +81,10 @@ async fn what_is_declared_is_served_and_nothing_else(leg: Leg) {
     let flags = |name: &str| declared.get(name).unwrap().to::<Value>().unwrap();
     assert_eq!(flags("tools")["listChanged"], true);
     assert_eq!(flags("prompts")["listChanged"], true);
-    assert_eq!((&flags("resources")["listChanged"], &flags("resources")["subscribe"]), (&true.into(), &true.into()));
+    assert_eq!(
+        (&flags("resources")["listChanged"], &flags("resources")["subscribe"]),
+        (&true.into(), &true.into())
+    );
     for unknown in ["tasks/list", "nothing/list"] {
         assert_eq!(client.request(unknown, ()).await.unwrap_err().code(), -32601, "{unknown}");
     }

@@ -93,16 +93,17 @@ async fn nothing_of_mcp_changes_where_mgp_is_spoken(leg: Leg) {
         ("tools/call", json!({"name": "add", "arguments": {"a": 1, "b": 2}})),
         ("tools/call", json!({"name": "add", "arguments": {"a": 1}})),
         ("tools/call", json!({"name": "nothing"})),
-        ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "plain"},
-            "argument": {"name": "x", "value": ""}})),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "plain"},
+            "argument": {"name": "x", "value": ""}}),
+        ),
         ("nothing/known", json!({})),
     ];
     for (method, params) in calls {
         let answer = async |client: &Connected| -> Result<Value, (i64, String)> {
             let answer = client.request(method, params.clone()).await;
-            answer
-                .map(|raw| raw.to().unwrap())
-                .map_err(|error| (error.code(), error.message().to_owned()))
+            answer.map(|raw| raw.to().unwrap()).map_err(|error| (error.code(), error.message().to_owned()))
         };
         assert_eq!(answer(&spoken).await, answer(&plain).await, "{method}");
     }

@@ -65,7 +65,8 @@ async fn arguments_are_completed(leg: Leg) {
     // What is given already, older clients do not say.
     let expected = if leg.revision >= mgp_types::Revision::V2025_06_18 { "so-Ada" } else { "so-" };
     assert_eq!(completed.completion.values, [expected]);
-    let completed = client.complete(ResourceTemplateReference::new(THING), "id", "4", Map::new()).await.unwrap();
+    let completed =
+        client.complete(ResourceTemplateReference::new(THING), "id", "4", Map::new()).await.unwrap();
     assert_eq!(completed.completion.values, ["41", "42"]);
     let completed = client.complete(PromptReference::new("greet"), "name", "", Map::new()).await.unwrap();
     assert!(completed.completion.values.is_empty());

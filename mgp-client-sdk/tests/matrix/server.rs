@@ -122,7 +122,9 @@ fn reading(server: Server) -> Server {
         .resource_template(ResourceTemplate::new(THING, "thing"), async |Thing { id }: Thing| {
             (id < 100).then(|| format!("thing {id}"))
         })
-        .complete_resource(THING, "id", async |typed: Complete| [typed.value.clone() + "1", typed.value + "2"])
+        .complete_resource(THING, "id", async |typed: Complete| {
+            [typed.value.clone() + "1", typed.value + "2"]
+        })
         .prompt(Prompt::new("greet", "Greets somebody."), async |Greet { name, style }: Greet| {
             format!("{}, {name}!", style.as_deref().unwrap_or("Hello"))
         })
@@ -243,7 +245,9 @@ fn asking(server: Server) -> Server {
 /// What a third party adds.
 fn open(server: Server, heard: mpsc::UnboundedSender<String>) -> Server {
     server
-        .method("vendor/echo", async |request: Request| Ok::<_, Error>(Response::new(request.params.to_raw())))
+        .method("vendor/echo", async |request: Request| {
+            Ok::<_, Error>(Response::new(request.params.to_raw()))
+        })
         .method("vendor/fail", async |params: Object| {
             let data = params.get("data").unwrap_or_else(RawJson::null);
             Err::<(), _>(Error::new(-31_337, "vendor says no").with_data(data))

@@ -33,7 +33,8 @@ fn offering(capability: &str) -> Server {
 // covers: BASE-03, BASE-13
 #[tokio::test]
 async fn what_is_declared_is_served_and_what_is_not_is_no_method() {
-    let completion = json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "b", "value": ""}});
+    let completion =
+        json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "b", "value": ""}});
     let methods = [
         ("tools", "tools/list", json!({})),
         ("tools", "tools/call", json!({"name": "a"})),
@@ -49,7 +50,9 @@ async fn what_is_declared_is_served_and_what_is_not_is_no_method() {
             let mut peer = Peer::open(offering(offered), era).await;
             let declared = match era {
                 Era::Session => peer.initialized["capabilities"].clone(),
-                Era::Stateless => peer.call("server/discover", json!({})).await.unwrap()["capabilities"].clone(),
+                Era::Stateless => {
+                    peer.call("server/discover", json!({})).await.unwrap()["capabilities"].clone()
+                }
             };
             for (capability, method, params) in &methods {
                 let has = declared.get(capability).is_some();
@@ -71,7 +74,9 @@ async fn what_is_declared_is_served_and_what_is_not_is_no_method() {
 // covers: BASE-13
 #[tokio::test]
 async fn lists_that_are_said_to_change_are_told_to_change() {
-    for (capability, flag) in [("tools", "listChanged"), ("prompts", "listChanged"), ("resources", "listChanged")] {
+    for (capability, flag) in
+        [("tools", "listChanged"), ("prompts", "listChanged"), ("resources", "listChanged")]
+    {
         let server = offering(capability);
         let handle = server.handle();
         let mut peer = Peer::open(server, Era::Session).await;

@@ -85,6 +85,14 @@ fn calls(server: Server) -> Server {
         .tool(Tool::new("seen", "Which methods passed the layer."), async |cx: Cx| {
             Ok::<_, ToolError>(state(&cx)?.seen.take().join(" "))
         })
+        .tool(Tool::new("client", "Who the client is and what it can do."), async |cx: Cx| {
+            let session = cx.session();
+            let mut known = Object::new();
+            known.set("info", session.peer.clone().unwrap_or_else(RawJson::null));
+            known.set("capabilities", session.capabilities.to_raw());
+            known.set("revision", RawJson::from_value(session.revision.as_str())?);
+            Ok::<_, ToolError>(written(&known.to_raw()))
+        })
         .tool(Tool::new("mgp", "What was agreed of MGP."), async |cx: Cx| {
             let agreed = cx.session().mgp.as_ref();
             agreed.map_or_else(|| "none".into(), |mgp| mgp.extensions().names().collect::<Vec<_>>().join(" "))

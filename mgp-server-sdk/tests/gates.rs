@@ -1,5 +1,7 @@
 //! What is refused, by whom, and that each refuses on its own.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod peer;
 
 use std::sync::Arc;
@@ -142,8 +144,8 @@ struct Text {
 async fn exchange(server: Server, lines: &[&str]) -> Vec<Value> {
     let accept = server.layer(layer_fn(Gate)).accept().unwrap();
     let (near, far) = memory::pair(1 << 16);
-    let (_, served) = connect(far.0, far.1, &accept, ConnectionLimits::default());
-    tokio::spawn(served);
+    let (_, connection) = connect(far.0, far.1, &accept, ConnectionLimits::default());
+    tokio::spawn(connection);
     let (mut answers, mut writer) = (BufReader::new(near.0).lines(), near.1);
     let mut answered = Vec::new();
     for line in lines {

@@ -92,4 +92,4 @@ fn passes(name: &str, test: Test, leg: Leg) -> bool {
     thread.unwrap().join().unwrap_or(false)
 }
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);

@@ -25,9 +25,9 @@ pub(crate) fn serve_stdio(speaks: &str) -> ExitCode {
 
 /// The server of all tests. What happened in it, its tools tell.
 pub(crate) fn server(speaks: Speaks) -> Server<Stack<Seen, Identity>> {
-    let (heard, hears) = mpsc::unbounded_channel();
+    let (heard, listening) = mpsc::unbounded_channel();
     let seen = Seen::default();
-    let state = State { seen: seen.clone(), stopped: Notify::new(), heard: Mutex::new(hears) };
+    let state = State { seen: seen.clone(), stopped: Notify::new(), heard: Mutex::new(listening) };
     let server = Server::new("matrix", "2.0.0").instructions("Test.").page_size(PAGE).state(Arc::new(state));
     let server = open(asking(telling(reading(calls(server)))), heard);
     let server = match speaks {

@@ -25,7 +25,7 @@ async fn progress_comes_in_order_and_before_the_answer(leg: Leg) {
     let result = call.await.unwrap();
     assert_eq!(result.content[0].as_text(), Some("counted"));
     let reports = reports.lock();
-    let steps: Vec<_> = reports.iter().map(|report| report.progress.clone()).collect();
+    let steps: Vec<_> = reports.iter().map(|report| report.progress).collect();
     assert_eq!(steps, (1..=5).map(Number::from).collect::<Vec<_>>());
     assert!(reports.iter().all(|report| report.total == Some(Number::from(5))));
     let has_messages = leg.revision > mgp_types::Revision::V2024_11_05;

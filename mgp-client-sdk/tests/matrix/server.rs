@@ -188,6 +188,7 @@ fn telling(server: Server) -> Server {
             cx.progress(1.0, None, None).await;
             std::future::pending().await
         })
+        .tool(Tool::new("exit", "Ends the process of the server."), async || -> () { std::process::exit(3) })
         .tool(Tool::new("stopped", "Ends when one that never ends was ended."), async |cx: Cx| {
             state(&cx)?.stopped.notified().await;
             Ok::<_, ToolError>(())

@@ -1,7 +1,7 @@
 //! From the first message of a connection to its end.
 
 use mgp_types::mcp::{CreateMessageResult, Root};
-use mgp_types::{Error, RawJson, Revision};
+use mgp_types::{Error, Origin, RawJson, Revision};
 use serde_json::{Value, json};
 
 use crate::calls::text;
@@ -14,6 +14,7 @@ tests![
     both_sides_find_the_newest_revision_of_both,
     a_server_that_lacks_what_the_client_needs_is_left,
     calls_after_the_end_fail,
+    calls_in_work_fail_when_the_server_dies if own_process,
 ];
 
 // covers: BASE-02, BASE-06, BASE-08, MGP-1.4-01
@@ -81,5 +82,18 @@ async fn calls_after_the_end_fail(leg: Leg) {
     assert_eq!(text(&clone, "echo", json!({"text": "hi"})).await, "hi");
     client.close().await.unwrap();
     let error = clone.call_tool("echo", json!({"text": "hi"})).await.unwrap_err();
-    assert_eq!(error.origin(), mgp_types::Origin::Connection);
+    assert_eq!(error.origin(), Origin::Connection);
+}
+
+fn own_process(leg: Leg) -> bool {
+    leg.transport == Transport::Stdio
+}
+
+async fn calls_in_work_fail_when_the_server_dies(leg: Leg) {
+    let client = leg.connect().await;
+    let (exited, hung) = tokio::join!(client.call_tool("exit", ()), client.call_tool("hang", ()));
+    for error in [exited.unwrap_err(), hung.unwrap_err()] {
+        assert_eq!(error.origin(), Origin::Connection, "{error:?}");
+    }
+    client.close().await.unwrap();
 }

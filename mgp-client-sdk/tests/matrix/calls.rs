@@ -2,6 +2,7 @@
 
 use futures_util::future::join_all;
 use mgp_types::Revision;
+use mgp_types::mcp::ContentBlock;
 use serde_json::{Value, json};
 
 use crate::leg::{Connected, Leg};
@@ -10,6 +11,7 @@ use crate::runner::tests;
 tests![
     typed_and_raw_arguments_arrive_as_they_were_sent,
     structured_results_reach_clients_that_have_them,
+    contents_come_in_the_kinds_that_the_revision_has,
     a_tool_that_fails_says_so_in_its_result,
     arguments_that_do_not_fit_are_told_to_the_model,
     an_unknown_tool_is_an_error_of_the_protocol,
@@ -52,6 +54,28 @@ async fn structured_results_reach_clients_that_have_them(leg: Leg) {
     assert_eq!(structured, since.then(|| json!({"sum": 3})));
     let as_text: Value = serde_json::from_str(result.content[0].as_text().unwrap()).unwrap();
     assert_eq!(as_text, json!({"sum": 3}));
+}
+
+async fn contents_come_in_the_kinds_that_the_revision_has(leg: Leg) {
+    let client = leg.connect().await;
+    let contents = client.call_tool("contents", ()).await.unwrap().content;
+    let kinds: Vec<_> = contents
+        .iter()
+        .map(|block| match block {
+            ContentBlock::Text(_) => "text",
+            ContentBlock::Image(image) => &image.mime_type,
+            ContentBlock::Audio(audio) => &audio.mime_type,
+            ContentBlock::ResourceLink(link) => &link.uri,
+            ContentBlock::Resource(_) => "resource",
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let expected = match leg.revision {
+        // What it lacks is told in words.
+        Revision::V2024_11_05 => ["text", "image/png", "text", "text", "resource"],
+        _ => ["text", "image/png", "audio/wav", "matrix://text", "resource"],
+    };
+    assert_eq!(kinds, expected);
 }
 
 async fn a_tool_that_fails_says_so_in_its_result(leg: Leg) {

@@ -1,5 +1,6 @@
 //! Lists and their pages, and what of it is declared.
 
+use mgp_types::Revision;
 use mgp_types::mcp::{ListPromptsParams, ListToolsParams};
 use serde_json::Value;
 
@@ -19,11 +20,13 @@ async fn tools_are_listed_as_they_are_described(leg: Leg) {
     let tools = client.list_tools().await.unwrap();
     let add = tools.iter().find(|tool| tool.name == "add").unwrap();
     assert_eq!(add.description.as_deref(), Some("Adds."));
+    let has_titles = leg.revision >= Revision::V2025_06_18;
+    assert_eq!(add.title.as_deref(), has_titles.then_some("Add"));
     let schema: Value = add.input_schema.to().unwrap();
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["properties"]["a"]["type"], "integer");
     let read_only = add.annotations.as_ref().and_then(|annotations| annotations.read_only_hint);
-    let has_annotations = leg.revision > mgp_types::Revision::V2024_11_05;
+    let has_annotations = leg.revision > Revision::V2024_11_05;
     assert_eq!(read_only, has_annotations.then_some(true));
 }
 
@@ -75,7 +78,7 @@ async fn what_is_declared_is_served_and_nothing_else(leg: Leg) {
         }
     }
     for capability in ["logging", "completions"] {
-        let since = capability == "logging" || leg.revision > mgp_types::Revision::V2024_11_05;
+        let since = capability == "logging" || leg.revision > Revision::V2024_11_05;
         assert_eq!(declared.contains(capability), since, "{capability}");
     }
     let flags = |name: &str| declared.get(name).unwrap().to::<Value>().unwrap();
@@ -85,7 +88,7 @@ async fn what_is_declared_is_served_and_nothing_else(leg: Leg) {
         (&flags("resources")["listChanged"], &flags("resources")["subscribe"]),
         (&true.into(), &true.into())
     );
-    for unknown in ["tasks/list", "nothing/list"] {
+    for unknown in ["tools/nothing", "nothing/list"] {
         assert_eq!(client.request(unknown, ()).await.unwrap_err().code(), -32601, "{unknown}");
     }
 }

@@ -22,6 +22,7 @@ mod runner;
 mod seen;
 mod server;
 mod session;
+mod tasks;
 mod telling;
 mod vendor;
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         mgp::TESTS,
         reading::TESTS,
         session::TESTS,
+        tasks::TESTS,
         telling::TESTS,
         vendor::TESTS,
     ];

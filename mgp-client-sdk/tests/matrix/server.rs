@@ -1,10 +1,15 @@
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mgp_server_sdk::mcp::{CreateMessageParams, LogLevel, Role, SamplingMessage};
+use mgp_server_sdk::mcp::{
+    AudioContent, ContentBlock, CreateMessageParams, EmbeddedResource, ImageContent, LogLevel,
+    ResourceContents, ResourceLink, Role, SamplingMessage,
+};
 use mgp_server_sdk::types::{Error, Object, RawJson, Request, Response, code, mgp};
 use mgp_server_sdk::{
-    Ask, Blob, Complete, Cx, Elicited, Json, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError,
+    Ask, Blob, Complete, Cx, Elicited, Json, Prompt, Resource, ResourceTemplate, Server, TaskLimits,
+    TaskMode, Tool, ToolError,
 };
 use serde_json::json;
 use tokio::sync::{Mutex, Notify, mpsc};
@@ -27,9 +32,10 @@ pub(crate) fn serve_stdio(speaks: &str) -> ExitCode {
 pub(crate) fn server(speaks: Speaks) -> Server<Stack<Seen, Identity>> {
     let (heard, listening) = mpsc::unbounded_channel();
     let seen = Seen::default();
-    let state = State { seen: seen.clone(), stopped: Notify::new(), heard: Mutex::new(listening) };
+    let (stopped, begun) = (Notify::new(), Notify::new());
+    let state = State { seen: seen.clone(), stopped, begun, heard: Mutex::new(listening) };
     let server = Server::new("matrix", "2.0.0").instructions("Test.").page_size(PAGE).state(Arc::new(state));
-    let server = open(asking(telling(reading(calls(server)))), heard);
+    let server = open(working(asking(telling(reading(calls(server))))), heard);
     let server = match speaks {
         Speaks::Mcp => server,
         Speaks::Mgp => {
@@ -44,6 +50,8 @@ struct State {
     seen: Seen,
     /// A call that would never have ended was ended.
     stopped: Notify,
+    /// A task that would never have ended has begun.
+    begun: Notify,
     /// What a notification said.
     heard: Mutex<mpsc::UnboundedReceiver<String>>,
 }
@@ -74,6 +82,15 @@ fn calls(server: Server) -> Server {
         .tool(Tool::new("sum", "Adds, too."), async |Pair { a, b }: Pair| Json(Sum { sum: a + b }))
         .tool(Tool::new("echo", "Says the same."), async |Text { text }: Text| text)
         .tool(Tool::new("raw", "Says what it got."), async |arguments: RawJson| written(&arguments))
+        .tool(Tool::new("contents", "Returns each kind of content."), async || {
+            [
+                ContentBlock::text("words"),
+                ImageContent::new("AAAA", "image/png").into(),
+                AudioContent::new("BBBB", "audio/wav").into(),
+                ResourceLink::new("matrix://text", "text").into(),
+                EmbeddedResource::new(ResourceContents::text("matrix://text", "a text")).into(),
+            ]
+        })
         .tool(Tool::new("fail", "Fails."), async || Err::<(), _>(ToolError::new("no luck")))
         .tool(Tool::new("wait", "Ends sooner the larger the number."), async |Pair { a, b }: Pair| {
             for _ in a..b {
@@ -248,6 +265,29 @@ fn asking(server: Server) -> Server {
         })
         .resource(Resource::new("matrix://asking", "asking"), async |cx: Cx| {
             Ok::<_, ToolError>(said(cx.elicit("name", "Who?").await?))
+        })
+}
+
+/// What goes on as a task.
+fn working(server: Server) -> Server {
+    let tool = |name: &str| Tool::new(name, "Works.").task(TaskMode::Optional);
+    let mut limits = TaskLimits::default();
+    limits.poll_interval = Duration::from_millis(1);
+    server
+        .task_limits(limits)
+        .tool(tool("work"), async || "worked")
+        .tool(tool("work_for"), async |cx: Cx| {
+            Ok::<_, ToolError>(format!("worked for {}", said(cx.elicit("name", "Who?").await?)))
+        })
+        .tool(tool("work_in_vain"), async || Err::<(), _>(Error::new(-31_339, "in vain")))
+        .tool(tool("work_forever"), async |cx: Cx| -> Result<(), ToolError> {
+            let guard = Guard(state(&cx)?);
+            guard.0.begun.notify_one();
+            std::future::pending().await
+        })
+        .tool(Tool::new("begun", "Ends when work that never ends has begun."), async |cx: Cx| {
+            state(&cx)?.begun.notified().await;
+            Ok::<_, ToolError>(())
         })
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::era::Agreement;
-use mgp_types::mcp::{Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
+use mgp_types::mcp::{ForRevision, Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
 use mgp_types::{
     Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session, Severity,
 };
@@ -80,9 +80,9 @@ impl<S: RpcService> Client<S> {
         self.call(request, |response| Ok(response.to_raw()))
     }
 
-    /// Calls a method by the type of its params.
-    pub fn send<P: RequestBody>(&self, params: &P) -> Call<S, P::Result> {
-        let request = object(params).map(|params| Request::call(Method::new(P::METHOD), params));
+    /// Calls a method by the type of its params, without what the server's revision lacks.
+    pub fn send<P: RequestBody + Clone>(&self, params: &P) -> Call<S, P::Result> {
+        let request = self.fitted(params).map(|params| Request::call(Method::new(P::METHOD), params));
         self.call(request, Response::body)
     }
 
@@ -94,12 +94,13 @@ impl<S: RpcService> Client<S> {
         self.pass(Request::notify(method, params)).await.map(drop)
     }
 
-    /// Sends a notification by the type of its params.
+    /// Sends a notification by the type of its params, without what the server's revision lacks.
     ///
     /// # Errors
     /// The connection is lost.
-    pub async fn send_notification<N: NotificationBody>(&self, params: &N) -> Result<(), Error> {
-        self.notify(Method::new(N::METHOD), object(params)?).await
+    pub async fn send_notification<N: NotificationBody + Clone>(&self, params: &N) -> Result<(), Error> {
+        let params = self.fitted(params)?;
+        self.notify(Method::new(N::METHOD), params).await
     }
 
     /// Asks whether the server is alive. The era without sessions has no such method; there the server is
@@ -158,6 +159,14 @@ impl<S: RpcService> Client<S> {
         match link {
             Some(link) => link.close().await,
             None => Ok(()),
+        }
+    }
+
+    /// Writes params as the server's revision has them.
+    fn fitted<T: ForRevision + serde::Serialize + Clone>(&self, params: &T) -> Result<Params, Error> {
+        match self.revision() {
+            Some(revision) => object(&params.clone().for_revision(revision)),
+            None => object(params),
         }
     }
 

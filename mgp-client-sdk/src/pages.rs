@@ -15,7 +15,7 @@ use crate::Client;
 use crate::call::CallFuture;
 
 /// A list that comes in pages. For the methods of this crate only.
-pub trait Listing: RequestBody<Result: Send> + sealed::Sealed {
+pub trait Listing: RequestBody<Result: Send> + Clone + sealed::Sealed {
     /// What is listed.
     type Item;
 

@@ -38,6 +38,7 @@ struct Parts {
     info: Implementation,
     revisions: Option<Vec<Revision>>,
     mismatch: VersionMismatch,
+    required: Vec<Box<str>>,
     mgp: Option<Offer>,
     catalog: Catalog,
     about: About,
@@ -57,6 +58,7 @@ impl Server {
             info: Implementation::new(name, version),
             revisions: None,
             mismatch: VersionMismatch::default(),
+            required: Vec::new(),
             mgp: None,
             catalog: Catalog::default(),
             about,
@@ -110,6 +112,12 @@ impl<L> Server<L> {
     /// How `initialize` is answered if it asks for a revision that is not served.
     pub fn version_mismatch(mut self, mismatch: VersionMismatch) -> Self {
         self.parts.mismatch = mismatch;
+        self
+    }
+
+    /// Refuses clients that lack one of these capabilities, like `sampling`.
+    pub fn require(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        self.parts.required = capabilities.into_iter().map(Into::into).collect();
         self
     }
 
@@ -326,7 +334,8 @@ impl Parts {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
         Faults::check(faults)?;
-        let mut identity = ServerIdentity::new(self.info).with_version_mismatch(self.mismatch);
+        let mut identity =
+            ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);
         if let Some(revisions) = self.revisions {
             identity = identity.with_revisions(revisions);
         }

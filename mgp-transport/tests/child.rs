@@ -68,6 +68,7 @@ async fn a_well_behaved_server_exits_when_its_stdin_closes() {
     nobody_is_left_of(group).await;
 }
 
+// covers: BASE-27
 #[tokio::test]
 async fn a_server_that_ignores_the_end_of_stdin_is_terminated() {
     let script = "trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done";
@@ -78,6 +79,7 @@ async fn a_server_that_ignores_the_end_of_stdin_is_terminated() {
     nobody_is_left_of(group).await;
 }
 
+// covers: BASE-27
 #[tokio::test]
 async fn a_server_that_ignores_sigterm_is_killed_in_time() {
     let script = "trap '' TERM; echo ready; while :; do sleep 0.01; done";

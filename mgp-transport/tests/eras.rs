@@ -60,7 +60,7 @@ async fn a_server_without_sessions_names_its_revisions() {
     );
 }
 
-// covers: BASE-07, BASE-15
+// covers: BASE-02, BASE-07, BASE-15
 #[tokio::test]
 async fn before_the_session_only_ping_is_answered() {
     let mut peer = Peer::of(&server());
@@ -82,6 +82,28 @@ async fn initialize_without_its_members_is_refused() {
     let mut peer = Peer::of(&server());
     let answer = peer.round_trip(&initialize("2025-11-25", "{}").replace(r#""2025-11-25""#, "1")).await;
     assert!(answer.contains(r#""code":-32602"#), "{answer}");
+}
+
+// covers: BASE-25
+#[tokio::test]
+async fn a_client_without_what_the_server_needs_is_refused() {
+    let server = server_with(identity().with_required(["roots", "sampling"]));
+    let mut peer = Peer::of(&server);
+    let refused = peer.round_trip(&initialize("2025-11-25", r#"{"roots":{}}"#)).await;
+    assert!(refused.contains(r#""code":-32602"#) && refused.contains("needs: sampling"), "{refused}");
+    assert!(refused.contains(r#""data":{"missing_capabilities":["sampling"]}"#), "{refused}");
+    // No session was opened, and one can be.
+    let list = peer.round_trip(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#).await;
+    assert!(list.contains(r#""code":-32600"#), "{list}");
+    let opened = peer.round_trip(&initialize("2025-11-25", r#"{"roots":{},"sampling":{}}"#)).await;
+    assert!(opened.contains("serverInfo"), "{opened}");
+
+    let mut peer = Peer::of(&server);
+    let described = peer.round_trip(&stateless(1, "server/discover", "")).await;
+    assert!(described.contains("supportedVersions"), "{described}");
+    let refused = peer.round_trip(&stateless(2, "tools/list", "")).await;
+    assert!(refused.contains(r#""code":-32021"#), "{refused}");
+    assert!(refused.contains(r#""data":{"requiredCapabilities":{"roots":{},"sampling":{}}}"#), "{refused}");
 }
 
 // covers: BASE-17

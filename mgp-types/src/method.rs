@@ -129,6 +129,12 @@ impl Method {
         defined(revision) || !Revision::ALL.into_iter().any(defined)
     }
 
+    /// Whether MGP defines the name: its methods start with `mgp/`, its notifications with
+    /// `notifications/mgp.`, and no method of MCP with either.
+    pub fn is_mgp(&self) -> bool {
+        self.as_str().starts_with("mgp/") || self.as_str().starts_with("notifications/mgp.")
+    }
+
     /// Whether the name is that of a notification.
     pub fn is_notification(&self) -> bool {
         self.as_str().starts_with("notifications/")

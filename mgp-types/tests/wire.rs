@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+// covers: MGP-1.1-01, MGP-1.5-04
 #[test]
 fn every_frame_is_written_back_as_it_was() {
     let mut frames = 0;

@@ -26,7 +26,7 @@ async fn begun(first: &str) -> (HttpClient<Recorder>, Server, Call, Stream) {
     (client, server, call, stream)
 }
 
-// covers: sse-retry of the conformance suite
+// As `sse-retry` of the conformance suite.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_early_is_resumed_after_the_time_the_server_names() {
     let (_client, mut server, call, stream) = begun("id: event-1\nretry: 500\ndata: \n\n").await;

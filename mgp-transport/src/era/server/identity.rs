@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use mgp_types::mcp::{self, ForRevision, Implementation, meta::key};
 use mgp_types::mgp::Offer;
-use mgp_types::{CacheHint, RawJson, Revision, json};
+use mgp_types::{CacheHint, Error, Object, RawJson, Revision, Session, json};
 
 /// What a server is on every connection: its name, the revisions it serves, and what of MGP it offers.
 #[derive(Debug)]
@@ -10,6 +10,7 @@ pub struct ServerIdentity {
     revisions: Vec<Revision>,
     mgp: Option<Offer>,
     mismatch: VersionMismatch,
+    required: Vec<Box<str>>,
     stamp: Bytes,
     uncached_stamp: Bytes,
 }
@@ -41,6 +42,7 @@ impl ServerIdentity {
             revisions: Revision::ALL.to_vec(),
             mgp: None,
             mismatch: VersionMismatch::default(),
+            required: Vec::new(),
             stamp: stamp.into(),
             uncached_stamp: uncached_stamp.into(),
         }
@@ -69,6 +71,13 @@ impl ServerIdentity {
         self
     }
 
+    /// Serves only clients that declare these capabilities, like `sampling`; all may ask what it is.
+    #[must_use]
+    pub fn with_required(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        self.required = capabilities.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// The revisions served, newest first.
     pub fn revisions(&self) -> &[Revision] {
         &self.revisions
@@ -81,6 +90,30 @@ impl ServerIdentity {
 
     pub(super) fn mismatch(&self) -> VersionMismatch {
         self.mismatch
+    }
+
+    /// Whether the client can do all that it has to.
+    ///
+    /// # Errors
+    /// -32602, or -32021 where there are no sessions, with what the client did not declare.
+    pub(super) fn check(&self, client: &Session) -> Result<(), Error> {
+        let required = self.required.iter().map(|name| &**name);
+        let missing: Vec<&str> = required.filter(|name| !client.peer_can(&[name])).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut data = Object::new();
+        if client.revision.is_stateless() {
+            for name in missing {
+                data.set(name, RawJson::empty_object());
+            }
+            return Err(Error::missing_client_capability(&data.to_raw()));
+        }
+        let message = format!("the client lacks capabilities this server needs: {}", missing.join(", "));
+        if let Ok(names) = RawJson::from_value(&missing) {
+            data.set("missing_capabilities", names);
+        }
+        Err(Error::invalid_params(message).with_data(data.to_raw()))
     }
 
     /// The name and version as `revision` writes them.

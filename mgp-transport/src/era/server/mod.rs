@@ -61,6 +61,7 @@ impl<S> ServerEra<S> {
             let outgoing = if request.method == Method::DISCOVER {
                 Outgoing::Discovered
             } else {
+                self.identity.check(&session)?;
                 Outgoing::Stamped { cacheable: outgoing::is_cacheable(&request.method) }
             };
             return Ok(Admitted::pass(request, session, outgoing));

@@ -55,7 +55,7 @@ impl Opened {
     /// The session that an `initialize` request describes.
     ///
     /// # Errors
-    /// -32600 if there is one already, -32602 if something is missing or the revision is refused.
+    /// -32600 if there is one already, -32602 if something is missing or the revision or client is refused.
     pub(super) fn described(
         &self,
         params: &Params,
@@ -74,6 +74,7 @@ impl Opened {
         let mut session = Session::new(agreed(&requested, identity)?);
         session.mgp = negotiated(&capabilities, identity.mgp());
         session.capabilities = capabilities;
+        identity.check(&session)?;
         session.peer = Some(info.detached());
         session.outbox = self.initialized.holding(self.outbox.clone());
         Ok(Arc::new(session))

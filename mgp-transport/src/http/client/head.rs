@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    // covers: http-custom-headers of the conformance suite
+    // As `http-custom-headers` of the conformance suite.
     #[test]
     fn arguments_are_mirrored_2026() {
         let mut mirrored = MirroredHeaders::default();

@@ -52,6 +52,11 @@
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
 
+/// The code in the README, so that it is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 mod builder;
 mod cache;
 mod call;

@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// Sections to demand, such as MGP-2, MGP-2.*, MGP-14.2..14.5 or BASE-*; all are shown when left out
     #[arg(long, value_delimiter = ',')]
     sections: Vec<String>,
+    /// Sides whose rows are demanded: B both, C client, S server, K kernel, D documents; all when left out
+    #[arg(long, value_delimiter = ',')]
+    sides: Vec<String>,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -38,8 +41,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
             selection.text
         );
     }
-    let shown =
-        rows.iter().filter(|r| r.testable() && (wanted.is_empty() || wanted.iter().any(|w| w.holds(&r.id))));
+    let shown = rows.iter().filter(|r| {
+        r.testable()
+            && (args.sides.is_empty() || args.sides.contains(&r.side))
+            && (wanted.is_empty() || wanted.iter().any(|w| w.holds(&r.id)))
+    });
     let mut sections: BTreeMap<Vec<Part<'_>>, Vec<&Row>> = BTreeMap::new();
     for row in shown {
         sections.entry(parts(section(&row.id))).or_default().push(row);

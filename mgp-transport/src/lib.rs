@@ -59,7 +59,7 @@ pub mod http;
 mod limits;
 pub mod memory;
 pub mod mrtr;
-#[cfg(all(unix, feature = "stdio"))]
+#[cfg(feature = "stdio")]
 pub mod stdio;
 mod trace;
 #[cfg(all(unix, feature = "unix"))]

@@ -1,22 +1,24 @@
 //! This process' own standard input and output.
 
-use std::fs::{File, OpenOptions};
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod unix;
+
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
+#[cfg(unix)]
+use tokio::net::{UnixStream, unix::pipe};
 
 /// Standard input and output as a byte stream.
 ///
 /// Clients connect a server by pipes, or by sockets where they run on Node. Both are read without blocking
 /// and without a thread. A pipe is opened anew first, so that its non-blocking mode is ours alone and does
-/// not reach other programs that hold the other end. A terminal or a file is read by a helper thread.
+/// not reach other programs that hold the other end. A terminal or a file is read by a helper thread,
+/// and so is everything on systems that are not Unix.
 ///
 /// # Errors
 /// A descriptor is closed or cannot be watched.
@@ -34,75 +36,20 @@ pub struct Output(Sink);
 
 #[derive(Debug)]
 enum Source {
+    #[cfg(unix)]
     Pipe(pipe::Receiver),
+    #[cfg(unix)]
     Socket(UnixStream),
     Other(tokio::io::Stdin),
 }
 
 #[derive(Debug)]
 enum Sink {
+    #[cfg(unix)]
     Pipe(pipe::Sender),
+    #[cfg(unix)]
     Socket(UnixStream),
     Other(tokio::io::Stdout),
-}
-
-impl Source {
-    fn open() -> io::Result<Self> {
-        let own = io::stdin().as_fd().try_clone_to_owned()?;
-        match Kind::of(&own)? {
-            Kind::Pipe => {
-                let again = OpenOptions::new().read(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/0");
-                let pipe = match again {
-                    Ok(file) => pipe::Receiver::from_file(file),
-                    Err(_) => pipe::Receiver::from_owned_fd(own),
-                };
-                pipe.map(Self::Pipe)
-            }
-            Kind::Socket => socket(own).map(Self::Socket),
-            Kind::Other => Ok(Self::Other(tokio::io::stdin())),
-        }
-    }
-}
-
-impl Sink {
-    fn open() -> io::Result<Self> {
-        let own = io::stdout().as_fd().try_clone_to_owned()?;
-        match Kind::of(&own)? {
-            Kind::Pipe => {
-                let again = OpenOptions::new().write(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/1");
-                let pipe = match again {
-                    Ok(file) => pipe::Sender::from_file(file),
-                    Err(_) => pipe::Sender::from_owned_fd(own),
-                };
-                pipe.map(Self::Pipe)
-            }
-            Kind::Socket => socket(own).map(Self::Socket),
-            Kind::Other => Ok(Self::Other(tokio::io::stdout())),
-        }
-    }
-}
-
-enum Kind {
-    Pipe,
-    Socket,
-    Other,
-}
-
-impl Kind {
-    fn of(descriptor: &OwnedFd) -> io::Result<Self> {
-        let kind = File::from(descriptor.try_clone()?).metadata()?.file_type();
-        Ok(match () {
-            () if kind.is_fifo() => Self::Pipe,
-            () if kind.is_socket() => Self::Socket,
-            () => Self::Other,
-        })
-    }
-}
-
-fn socket(descriptor: OwnedFd) -> io::Result<UnixStream> {
-    let socket = StdUnixStream::from(descriptor);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
 }
 
 impl AsyncRead for Input {
@@ -112,7 +59,9 @@ impl AsyncRead for Input {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match &mut self.0 {
+            #[cfg(unix)]
             Source::Pipe(pipe) => Pin::new(pipe).poll_read(cx, buf),
+            #[cfg(unix)]
             Source::Socket(socket) => Pin::new(socket).poll_read(cx, buf),
             Source::Other(stdin) => Pin::new(stdin).poll_read(cx, buf),
         }
@@ -122,7 +71,9 @@ impl AsyncRead for Input {
 impl AsyncWrite for Output {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.0 {
+            #[cfg(unix)]
             Sink::Pipe(pipe) => Pin::new(pipe).poll_write(cx, bytes),
+            #[cfg(unix)]
             Sink::Socket(socket) => Pin::new(socket).poll_write(cx, bytes),
             Sink::Other(stdout) => Pin::new(stdout).poll_write(cx, bytes),
         }
@@ -130,7 +81,9 @@ impl AsyncWrite for Output {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.0 {
+            #[cfg(unix)]
             Sink::Pipe(pipe) => Pin::new(pipe).poll_flush(cx),
+            #[cfg(unix)]
             Sink::Socket(socket) => Pin::new(socket).poll_flush(cx),
             Sink::Other(stdout) => Pin::new(stdout).poll_flush(cx),
         }
@@ -138,12 +91,11 @@ impl AsyncWrite for Output {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.0 {
+            #[cfg(unix)]
             Sink::Pipe(pipe) => Pin::new(pipe).poll_shutdown(cx),
+            #[cfg(unix)]
             Sink::Socket(socket) => Pin::new(socket).poll_shutdown(cx),
             Sink::Other(stdout) => Pin::new(stdout).poll_shutdown(cx),
         }
     }
 }
-
-/// `O_NONBLOCK` on Linux.
-const NON_BLOCKING: i32 = 0o4000;

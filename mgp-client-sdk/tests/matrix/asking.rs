@@ -95,13 +95,13 @@ impl Drop for Gone {
 }
 
 async fn a_dropped_call_takes_its_question_with_it(leg: Leg) {
-    let (begin, mut begun) = mpsc::unbounded_channel();
+    let (asked, mut begun) = mpsc::unbounded_channel();
     let (end, mut ended) = mpsc::unbounded_channel();
     let builder = builder().on_sampling(move |_, _| {
-        let (begin, gone) = (begin.clone(), Gone(end.clone()));
+        let (asked, gone) = (asked.clone(), Gone(end.clone()));
         async move {
             let _gone = gone;
-            begin.send(()).unwrap();
+            asked.send(()).unwrap();
             std::future::pending::<CreateMessageResult>().await
         }
     });

@@ -97,9 +97,8 @@ async fn a_failed_handshake_closes_the_connection_2025() {
     });
     let (reader, writer) = tokio::io::split(stream);
     let error = builder().connect_io(reader, writer).await.unwrap_err();
-    let (error, source) = (error.to_string(), format!("{error:?}"));
-    assert!(error.contains("1999-01-01"), "{error}");
-    assert!(error.contains("2025-11-25") || source.contains("2025-11-25"), "{source}");
+    let error = error.to_string();
+    assert!(error.contains("1999-01-01") && error.contains("2025-11-25"), "{error}");
     peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
     let methods: Vec<_> =
         peer.all().iter().filter_map(|message| message["method"].as_str().map(str::to_owned)).collect();

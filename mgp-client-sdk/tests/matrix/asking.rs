@@ -1,8 +1,10 @@
 //! What a server asks in the middle of a call: one handler of it serves both eras.
 
+use futures_util::future::join_all;
 use mgp_client_sdk::Elicited;
 use mgp_types::mcp::{CreateMessageResult, Role, Root, SamplingContents};
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::calls::text;
 use crate::leg::{Builder, Leg, Transport, builder};
@@ -14,6 +16,8 @@ tests![
     a_refusal_is_told_apart_from_an_answer if can_elicit,
     questions_follow_one_another if can_elicit,
     questions_are_asked_together if can_elicit,
+    questions_of_concurrent_calls_are_kept_apart if can_elicit,
+    a_dropped_call_takes_its_question_with_it,
     prompts_and_resources_ask_too if can_elicit,
     the_model_and_the_roots_are_asked_for,
     a_client_that_cannot_answer_is_not_asked,
@@ -68,6 +72,49 @@ async fn questions_follow_one_another(leg: Leg) {
 async fn questions_are_asked_together(leg: Leg) {
     let client = leg.connect_as(answering()).await;
     assert_eq!(text(&client, "all", json!({})).await, "<Who?> a-model 2");
+}
+
+async fn questions_of_concurrent_calls_are_kept_apart(leg: Leg) {
+    let client = leg.connect_as(answering()).await;
+    let calls = (0..16).map(|number| {
+        let client = client.clone();
+        async move { (number, text(&client, "name_of", json!({"text": format!("{number}?")})).await) }
+    });
+    for (number, answer) in join_all(calls).await {
+        assert_eq!(answer, format!("<{number}?>"));
+    }
+}
+
+/// Says when it is gone.
+struct Gone(mpsc::UnboundedSender<()>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+async fn a_dropped_call_takes_its_question_with_it(leg: Leg) {
+    let (asked, mut begun) = mpsc::unbounded_channel();
+    let (end, mut ended) = mpsc::unbounded_channel();
+    let builder = builder().on_sampling(move |_, _| {
+        let (asked, gone) = (asked.clone(), Gone(end.clone()));
+        async move {
+            let _gone = gone;
+            asked.send(()).unwrap();
+            std::future::pending::<CreateMessageResult>().await
+        }
+    });
+    let client = leg.connect_as(builder).await;
+    let mut call = Box::pin(client.call_tool("sample", ()).into_future());
+    tokio::select! {
+        outcome = &mut call => panic!("nobody answers: {outcome:?}"),
+        _ = begun.recv() => {}
+    }
+    assert!(ended.try_recv().is_err());
+    drop(call);
+    ended.recv().await.unwrap();
+    assert_eq!(text(&client, "echo", json!({"text": "hi"})).await, "hi");
 }
 
 async fn prompts_and_resources_ask_too(leg: Leg) {

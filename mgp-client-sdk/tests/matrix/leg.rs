@@ -85,12 +85,7 @@ impl Leg {
         L: Layer<Core<Wire, I::Service>, Service = Erased>
             + Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
     {
-        let mode = if self.is_stateless() { EraMode::Stateless } else { EraMode::Session };
-        let builder = match self.revision {
-            Revision::V2024_11_05 => builder.revisions([self.revision]),
-            _ => builder,
-        };
-        let client = self.dial(speaks, builder.era(mode)).await?;
+        let client = self.dial(speaks, self.settled(builder)).await?;
         assert_eq!(client.revision(), Some(self.revision));
         Ok(client)
     }
@@ -114,14 +109,42 @@ impl Leg {
                 let arguments = [SERVE, speaks.name()];
                 builder.connect_child(|| ChildCommand::new(&program).args(arguments)).await
             }
+            Transport::Http | Transport::Sse => self.reach(&serve_http(speaks).await, builder).await,
             Transport::Unix => {
                 let socket = Socket::new();
                 let listener = mgp_transport::unix::listen(&socket.0).unwrap();
                 tokio::spawn(serve_unix(speaks, listener));
                 builder.connect_unix(&socket.0).await
             }
-            Transport::Http => builder.connect_http(format!("{}/mcp", serve_http(speaks).await)).await,
-            Transport::Sse => builder.connect_sse(format!("{}/sse", serve_http(speaks).await)).await,
+        }
+    }
+
+    /// A client from `builder` of the server that listens at `url`.
+    async fn reach<L, I>(self, url: &str, builder: ClientBuilder<L, I>) -> Result<Connected, Error>
+    where
+        I: Layer<Handlers>,
+        I::Service: RpcService + Sync + Unpin,
+        L: Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+    {
+        match self.transport {
+            Transport::Sse => builder.connect_sse(format!("{url}/sse")).await,
+            _ => builder.connect_http(format!("{url}/mcp")).await,
+        }
+    }
+
+    /// Two clients of one server, where a server may have several.
+    pub(crate) async fn connect_two(self) -> [Connected; 2] {
+        let url = serve_http(Speaks::Mcp).await;
+        let client = async || self.reach(&url, self.settled(builder())).await.unwrap();
+        [client().await, client().await]
+    }
+
+    /// Has the client look for the era and revision of this leg only.
+    fn settled<L, I>(self, builder: ClientBuilder<L, I>) -> ClientBuilder<L, I> {
+        let mode = if self.is_stateless() { EraMode::Stateless } else { EraMode::Session };
+        match self.revision {
+            Revision::V2024_11_05 => builder.era(mode).revisions([self.revision]),
+            _ => builder.era(mode),
         }
     }
 }

@@ -18,6 +18,10 @@ use tower_layer::{Identity, Stack};
 use crate::leg::Speaks;
 use crate::seen::Seen;
 
+/// What this implementation has never heard of, in forms that others could lose.
+pub(crate) const STRANGE: &str =
+    r#"{"x-vendor":{"nested":[1.50,null,{"é":"\ud83d\ude00"}]},"number":1e400,"empty":"","flag":false}"#;
+
 /// How many entries a page of a list holds.
 pub(crate) const PAGE: usize = 8;
 
@@ -77,6 +81,7 @@ struct Text {
 }
 
 fn calls(server: Server) -> Server {
+    let strange = RawJson::parse(STRANGE).unwrap();
     server
         .tool(Tool::new("add", "Adds.").title("Add").read_only(), async |Pair { a, b }: Pair| a + b)
         .tool(Tool::new("sum", "Adds, too."), async |Pair { a, b }: Pair| Json(Sum { sum: a + b }))
@@ -91,7 +96,9 @@ fn calls(server: Server) -> Server {
                 EmbeddedResource::new(ResourceContents::text("matrix://text", "a text")).into(),
             ]
         })
-        .tool(Tool::new("fail", "Fails."), async || Err::<(), _>(ToolError::new("no luck")))
+        .tool(Tool::new("fail", "Fails.").member("x-vendor", strange), async || {
+            Err::<(), _>(ToolError::new("no luck"))
+        })
         .tool(Tool::new("wait", "Ends sooner the larger the number."), async |Pair { a, b }: Pair| {
             for _ in a..b {
                 tokio::task::yield_now().await;
@@ -234,6 +241,9 @@ fn asking(server: Server) -> Server {
     server
         .tool(Tool::new("name", "Asks for a name."), async |cx: Cx| {
             Ok::<_, ToolError>(said(cx.elicit("name", "Who?").await?))
+        })
+        .tool(Tool::new("name_of", "Asks for the name of somebody."), async |Text { text }: Text, cx: Cx| {
+            Ok::<_, ToolError>(said(cx.elicit("name", text).await?))
         })
         .tool(Tool::new("page", "Sends to a page."), async |cx: Cx| {
             let visited = cx.elicit_url("page", "Log in", "https://example.com/").await?.accepted();

@@ -1,6 +1,8 @@
 //! From the first message of a connection to its end.
 
-use mgp_types::mcp::{CreateMessageResult, Root};
+use futures_util::future::join_all;
+use mgp_client_sdk::Change;
+use mgp_types::mcp::{CreateMessageResult, Root, SubscriptionFilter};
 use mgp_types::{Error, Origin, RawJson, Revision};
 use serde_json::{Value, json};
 
@@ -14,6 +16,7 @@ tests![
     both_sides_find_the_newest_revision_of_both,
     a_server_that_lacks_what_the_client_needs_is_left,
     calls_after_the_end_fail,
+    clients_of_one_server_are_kept_apart if shared,
     calls_in_work_fail_when_the_server_dies if own_process,
 ];
 
@@ -96,4 +99,33 @@ async fn calls_in_work_fail_when_the_server_dies(leg: Leg) {
         assert_eq!(error.origin(), Origin::Connection, "{error:?}");
     }
     client.close().await.unwrap();
+}
+
+fn shared(leg: Leg) -> bool {
+    matches!(leg.transport, Transport::Http | Transport::Sse)
+}
+
+async fn clients_of_one_server_are_kept_apart(leg: Leg) {
+    let [first, second] = leg.connect_two().await;
+    // Both number their requests alike.
+    let calls = (0..64).map(|number| {
+        let client = if number % 2 == 0 { first.clone() } else { second.clone() };
+        async move { (number, text(&client, "wait", json!({"a": number, "b": 64})).await) }
+    });
+    for (number, answer) in join_all(calls).await {
+        assert_eq!(answer, number.to_string());
+    }
+
+    let of = |uri: &str| SubscriptionFilter::new().with_resource_subscriptions([uri.to_owned()]);
+    let mut texts = first.subscribe(of("matrix://text")).await.unwrap();
+    let mut bytes = second.subscribe(of("matrix://bytes")).await.unwrap();
+    for client in [&first, &second] {
+        text(client, "touch", json!({})).await;
+        for (changes, uri) in [(&mut texts, "matrix://text"), (&mut bytes, "matrix://bytes")] {
+            let change = changes.next().await.unwrap().unwrap();
+            assert_eq!(change, Change::Resource { uri: uri.into() });
+        }
+    }
+    first.close().await.unwrap();
+    assert_eq!(text(&second, "echo", json!({"text": "hi"})).await, "hi");
 }

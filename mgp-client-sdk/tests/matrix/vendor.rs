@@ -8,9 +8,11 @@ use crate::calls::text;
 use crate::leg::{Leg, Speaks, builder};
 use crate::runner::tests;
 use crate::seen::Seen;
+use crate::server::STRANGE;
 
 tests![
     methods_of_others_are_served_with_members_nobody_knows,
+    members_nobody_knows_survive_in_typed_bodies,
     errors_of_others_keep_their_code_and_data,
     notifications_of_others_arrive_at_the_server,
     notifications_of_others_arrive_at_the_client,
@@ -27,10 +29,6 @@ fn in_session(leg: Leg) -> bool {
 fn stateless(leg: Leg) -> bool {
     leg.is_stateless()
 }
-
-/// What this implementation has never heard of, in forms that others could lose.
-const STRANGE: &str =
-    r#"{"x-vendor":{"nested":[1.50,null,{"é":"\ud83d\ude00"}]},"number":1e400,"empty":"","flag":false}"#;
 
 fn strange() -> Object {
     Object::parse(STRANGE).unwrap()
@@ -52,6 +50,14 @@ async fn methods_of_others_are_served_with_members_nobody_knows(leg: Leg) {
     let answer = client.request("vendor/echo", ()).meta("vendor.example/trace", meta).await.unwrap();
     let answer: Value = answer.to().unwrap();
     assert_eq!(answer["_meta"]["vendor.example/trace"], json!({"any": ["thing"]}));
+}
+
+// covers: MGP-1.1-01
+async fn members_nobody_knows_survive_in_typed_bodies(leg: Leg) {
+    let client = leg.connect().await;
+    let tools = client.list_tools().await.unwrap();
+    let fail = tools.iter().find(|tool| tool.name == "fail").unwrap();
+    assert_eq!(fail.extra.get("x-vendor").map(RawJson::as_bytes), Some(STRANGE.as_bytes()));
 }
 
 async fn errors_of_others_keep_their_code_and_data(leg: Leg) {

@@ -7,6 +7,7 @@ use mgp_types::{
     BoxFuture, Error, Id, Kind, Method, Outbox, OutboxPort, Params, Request, Response, Session, StreamId,
     code,
 };
+use tokio::task::AbortHandle;
 use tower_service::Service;
 
 use super::core::{Peer, post_aside, post_in_time};
@@ -20,6 +21,19 @@ pub(super) struct Receiver<P: Peer> {
     outbox: Outbox,
     asking: Asking,
     pace: Pace,
+    questions: Option<Questions>,
+}
+
+/// What the server asked on the stream of a call. Nobody waits for the answers when the call is dropped.
+#[derive(Default)]
+struct Questions(Vec<AbortHandle>);
+
+impl Drop for Questions {
+    fn drop(&mut self) {
+        for question in &self.0 {
+            question.abort();
+        }
+    }
 }
 
 /// Whether the server may send requests on the stream.
@@ -69,6 +83,20 @@ impl<P: Peer> Receiver<P> {
             outbox: Outbox::new(Arc::new(port), StreamId::STANDALONE),
             asking,
             pace,
+            questions: None,
+        }
+    }
+
+    /// Ends what is asked on the stream when this is dropped, unless the call was [answered](Self::answered).
+    pub(super) fn of_a_call(mut self) -> Self {
+        self.questions = Some(Questions::default());
+        self
+    }
+
+    /// The call was answered; what is still on its way to the server may arrive.
+    pub(super) fn answered(&mut self) {
+        if let Some(questions) = &mut self.questions {
+            questions.0.clear();
         }
     }
 
@@ -163,6 +191,10 @@ impl<P: Peer> Receiver<P> {
             post_in_time(&*peer, answer, session.as_ref()).await;
             drop(room);
         });
+        if let (Some(questions), Some(task)) = (&mut self.questions, &task) {
+            questions.0.retain(|question| !question.is_finished());
+            questions.0.push(task.clone());
+        }
         if let Some(entry) = self.peer.core().answering.lock().get_mut(&id) {
             *entry = task;
         }

@@ -207,7 +207,7 @@ impl<I: RpcService> Streamable<I> {
         session: Option<&Arc<Session>>,
         mut events: Events,
     ) -> Result<Outcome, Error> {
-        let mut receiver = Receiver::new(self, session, asking(era), Pace::InTurn);
+        let mut receiver = Receiver::new(self, session, asking(era), Pace::InTurn).of_a_call();
         let mut pause = Pause::new(MAX_FAILED_RESUMPTIONS);
         loop {
             let end = match events.next().await {
@@ -222,7 +222,10 @@ impl<I: RpcService> Streamable<I> {
                         }
                     }
                     match answer {
-                        Some(answer) => return self.finish(id, events).await.map(|()| answer),
+                        Some(answer) => {
+                            receiver.answered();
+                            return self.finish(id, events).await.map(|()| answer);
+                        }
                         None => continue,
                     }
                 }

@@ -29,6 +29,7 @@ pub(crate) struct Leg {
 pub(crate) enum Transport {
     Memory,
     Stdio,
+    #[cfg(unix)]
     Unix,
     Http,
     Sse,
@@ -42,13 +43,15 @@ pub(crate) enum Speaks {
 }
 
 impl Leg {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: &[Self] = &[
         Self::new(Revision::V2025_11_25, Transport::Memory),
         Self::new(Revision::V2025_11_25, Transport::Stdio),
+        #[cfg(unix)]
         Self::new(Revision::V2025_11_25, Transport::Unix),
         Self::new(Revision::V2025_11_25, Transport::Http),
         Self::new(Revision::V2026_07_28, Transport::Memory),
         Self::new(Revision::V2026_07_28, Transport::Stdio),
+        #[cfg(unix)]
         Self::new(Revision::V2026_07_28, Transport::Unix),
         Self::new(Revision::V2026_07_28, Transport::Http),
         // The transport ended with its revision.
@@ -110,6 +113,7 @@ impl Leg {
                 builder.connect_child(|| ChildCommand::new(&program).args(arguments)).await
             }
             Transport::Http | Transport::Sse => self.reach(&serve_http(speaks).await, builder).await,
+            #[cfg(unix)]
             Transport::Unix => {
                 let socket = Socket::new();
                 let listener = mgp_transport::unix::listen(&socket.0).unwrap();
@@ -174,14 +178,17 @@ async fn serve_http(speaks: Speaks) -> String {
     format!("http://{address}")
 }
 
+#[cfg(unix)]
 async fn serve_unix(speaks: Speaks, listener: mgp_transport::unix::Listener) {
     let (reader, writer) = listener.accept().await.unwrap();
     server(speaks).serve_io(reader, writer).await.unwrap();
 }
 
 /// A place for a socket, which goes with it.
+#[cfg(unix)]
 struct Socket(std::path::PathBuf);
 
+#[cfg(unix)]
 impl Socket {
     fn new() -> Self {
         use std::sync::atomic::{AtomicUsize, Ordering};
@@ -191,6 +198,7 @@ impl Socket {
     }
 }
 
+#[cfg(unix)]
 impl Drop for Socket {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);

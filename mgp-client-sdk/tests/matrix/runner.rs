@@ -34,7 +34,7 @@ pub(crate) use tests;
 /// Runs each test on each of its legs. Of the arguments, words choose by name, and `--list` only names.
 pub(crate) fn run(tests: &[Test], arguments: &[String]) -> ExitCode {
     let words: Vec<_> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let chosen = tests.iter().flat_map(|test| Leg::ALL.map(|leg| (*test, leg)));
+    let chosen = tests.iter().flat_map(|test| Leg::ALL.iter().map(|leg| (*test, *leg)));
     let mut chosen: Vec<_> = chosen
         .filter(|(test, leg)| (test.runs_on)(*leg))
         .map(|(test, leg)| (format!("{} [{leg}]", test.name.trim_start_matches("matrix::")), test, leg))

@@ -30,12 +30,32 @@ struct Measured {
     scenarios: HashMap<String, HashMap<String, f64>>,
 }
 
-pub(super) fn run(programs: &Programs, quick: bool) -> Result<Results> {
-    let out = programs.folder.join("results");
-    let mut python = Command::new("python3");
+/// Where the driver and the server run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cores {
+    /// Wherever the system puts them.
+    Any,
+    /// Both on one core. One call at a time leaves the other idle anyway, and waking it costs several times what a
+    /// call does, in some runs and not in others.
+    One,
+}
+
+pub(super) fn run(programs: &Programs, quick: bool, cores: Cores) -> Result<Results> {
+    let (out, mut python) = match cores {
+        Cores::Any => (programs.folder.join("results"), Command::new("python3")),
+        Cores::One => {
+            let mut pinned = Command::new("taskset");
+            pinned.args(["--cpu-list", "0", "python3"]);
+            (programs.folder.join("results-one-core"), pinned)
+        }
+    };
+    let scenarios = match cores {
+        Cores::Any => "lat,c64",
+        Cores::One => "lat",
+    };
     python.arg(programs.scripts.join("bench.py")).arg("--bin").arg(&programs.peers).arg("--out").arg(&out);
     python.args(if quick { ["--reps", "1", "--secs", "0.3"] } else { ["--reps", "3", "--secs", "1"] });
-    python.args(["--scenarios", "lat,c64", "--only", ONLY]);
+    python.args(["--scenarios", scenarios, "--only", ONLY]);
     let server = programs.server.join(" ");
     python.args(["--add", &format!("ours stdio|stdio|2025|{server} stdio")]);
     for era in ["2025", "2026"] {

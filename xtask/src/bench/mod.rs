@@ -40,6 +40,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     process::require("valgrind", "the package `valgrind` of your system")?;
     process::require("python3", "the package `python3` of your system")?;
     process::require("strip", "the package `binutils` of your system")?;
+    process::require("taskset", "the package `util-linux` of your system")?;
     let programs = Programs::build(workspace, args)?;
 
     println!("counting instructions");
@@ -168,18 +169,13 @@ fn counted(programs: &Programs) -> Result<Vec<Figure>> {
 
 /// Time and memory: what the kernel and other threads do counts here.
 fn timed(programs: &Programs, quick: bool) -> Result<Vec<Figure>> {
-    let results = load::run(programs, quick)?;
-    let stdio = |field| {
-        results.three(
-            ["floor stdio (tokio, 1 thread)", "rmcp stdio_pipes() 1 thread", "ours stdio"],
-            "2025",
-            field,
-        )
-    };
-    let http = |era, field| {
-        // The floor knows one era only.
-        results.three(["floor http (hyper, 1 thread)", "rmcp http stateless json", "ours http"], era, field)
-    };
+    const STDIO: [&str; 3] = ["floor stdio (tokio, 1 thread)", "rmcp stdio_pipes() 1 thread", "ours stdio"];
+    // The floor knows one era only.
+    const HTTP: [&str; 3] = ["floor http (hyper, 1 thread)", "rmcp http stateless json", "ours http"];
+    let results = load::run(programs, quick, load::Cores::Any)?;
+    let one_core = load::run(programs, quick, load::Cores::One)?;
+    let stdio = |field| results.three(STDIO, "2025", field);
+    let http = |era, field| results.three(HTTP, era, field);
     let cpu = load::Field::Of("c64", "server_cpu_us_per_call");
     let list = load::Field::Of("list", "p50_us");
     let memory = load::Field::Of("lat", "server_rss_max_kib");
@@ -197,11 +193,19 @@ fn timed(programs: &Programs, quick: bool) -> Result<Vec<Figure>> {
         ),
         Figure::new(
             "p50 µs, sequential, stdio 2025",
-            stdio(load::Field::Of("lat", "p50_us"))?,
+            one_core.three(STDIO, "2025", load::Field::Of("lat", "p50_us"))?,
             Target::OfFloor(1.35),
         ),
-        Figure::new("p50 µs, `tools/list` of 1,000, stdio 2025", stdio(list)?, Target::OfFloor(2.0)),
-        Figure::new("p50 µs, `tools/list` of 1,000, HTTP 2025", http("2025", list)?, Target::OfFloor(2.0)),
+        Figure::new(
+            "p50 µs, `tools/list` of 1,000, stdio 2025",
+            one_core.three(STDIO, "2025", list)?,
+            Target::OfFloor(2.0),
+        ),
+        Figure::new(
+            "p50 µs, `tools/list` of 1,000, HTTP 2025",
+            one_core.three(HTTP, "2025", list)?,
+            Target::OfFloor(2.0),
+        ),
         Figure::new(
             "ms from start to first reply, stdio 2025",
             stdio(load::Field::Start)?,

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
 use super::HttpClient;
-use super::connect::{Connector, Dial, Duplex};
+use super::connect::{Connector, Dial, Duplex, Roots};
 use super::core::Core;
 use super::legacy::SseClient;
 use super::link::Link;
@@ -28,6 +28,7 @@ pub struct HttpClientBuilder {
     limits: ConnectionLimits,
     connect_timeout: Duration,
     dial: Option<Dial>,
+    roots: Roots,
 }
 
 impl HttpClientBuilder {
@@ -38,6 +39,7 @@ impl HttpClientBuilder {
             limits: ConnectionLimits::default(),
             connect_timeout: Duration::from_secs(10),
             dial: None,
+            roots: Roots::default(),
         }
     }
 
@@ -57,6 +59,13 @@ impl HttpClientBuilder {
     /// Default: 10 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
+        self
+    }
+
+    /// Trusts this certificate (DER) besides those of the public authorities, like that of a company's own.
+    #[cfg(feature = "tls")]
+    pub fn root_certificate(mut self, certificate: impl Into<Vec<u8>>) -> Self {
+        self.roots.certificates.push(certificate.into());
         self
     }
 
@@ -103,7 +112,7 @@ impl HttpClientBuilder {
         let url = origin::parse(&self.url).ok_or_else(|| {
             Error::invalid_params("the server's URL is not one of HTTP without credentials in it")
         })?;
-        let connector = Connector::new(self.dial, self.connect_timeout)?;
+        let connector = Connector::new(self.dial, self.roots, self.connect_timeout)?;
         if !connector.can_reach(&url) {
             return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
         }

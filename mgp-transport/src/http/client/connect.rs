@@ -19,6 +19,13 @@ type Network = hyper_rustls::HttpsConnector<HttpConnector>;
 #[cfg(not(feature = "tls"))]
 type Network = HttpConnector;
 
+/// Certificates to trust besides those of the public authorities.
+#[derive(Clone, Default)]
+pub(super) struct Roots {
+    #[cfg(feature = "tls")]
+    pub(super) certificates: Vec<Vec<u8>>,
+}
+
 /// Makes the connections of a client, each within a bounded time.
 #[derive(Clone)]
 pub(super) struct Connector {
@@ -41,10 +48,10 @@ enum Way {
 }
 
 impl Connector {
-    pub(super) fn new(dial: Option<Dial>, timeout: Duration) -> Result<Self, Error> {
+    pub(super) fn new(dial: Option<Dial>, roots: Roots, timeout: Duration) -> Result<Self, Error> {
         let way = match dial {
             Some(dial) => Way::Dialled(dial),
-            None => Way::Network(network()?),
+            None => Way::Network(network(roots)?),
         };
         Ok(Self { way, timeout })
     }
@@ -58,23 +65,39 @@ impl Connector {
     }
 }
 
-#[cfg_attr(not(feature = "tls"), expect(clippy::unnecessary_wraps, reason = "only TLS can be missing"))]
-fn network() -> Result<Network, Error> {
+#[cfg(not(feature = "tls"))]
+#[expect(clippy::unnecessary_wraps, clippy::needless_pass_by_value, reason = "only TLS can be missing")]
+fn network(_: Roots) -> Result<Network, Error> {
+    Ok(tcp())
+}
+
+#[cfg(feature = "tls")]
+fn network(roots: Roots) -> Result<Network, Error> {
+    let mut tcp = tcp();
+    tcp.enforce_http(false);
+    let mut trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    for certificate in roots.certificates {
+        trusted
+            .add(certificate.into())
+            .map_err(|error| Error::invalid_params("a root certificate cannot be used").with_source(error))?;
+    }
+    // Named, not left to the default of the process: that one panics where a program has built in two.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::internal("TLS is not available").with_source(error))?
+        .with_root_certificates(trusted)
+        .with_no_client_auth();
+    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(tls);
+    Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
+}
+
+fn tcp() -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     // A stream may be silent for hours; a peer that vanished must be noticed.
     tcp.set_keepalive(Some(Duration::from_mins(1)));
-    #[cfg(not(feature = "tls"))]
-    return Ok(tcp);
-    #[cfg(feature = "tls")]
-    {
-        tcp.enforce_http(false);
-        // Named, not left to the default of the process: that one panics where a program has built in two.
-        let builder = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
-            .map_err(|error| Error::internal("TLS is not available").with_source(error))?;
-        Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
-    }
+    tcp
 }
 
 impl Service<Uri> for Connector {

@@ -2,7 +2,7 @@
 
 mod support;
 
-use mgp_transport::era::{ServerIdentity, VersionMismatch};
+use mgp_transport::era::{ServerEra, ServerIdentity, VersionMismatch};
 use mgp_types::Revision;
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
@@ -350,4 +350,19 @@ async fn questions_wait_until_the_client_has_initialized() {
     peer.is_quiet().await;
     let asked = peer.round_trip(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     assert!(asked.contains("elicitation/create"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_description_from_elsewhere_names_each_member_once() {
+    let identity = std::sync::Arc::new(identity());
+    let accept = move |outbox| ServerEra::new(support::Relayed, identity.clone(), outbox);
+    let mut peer = Peer::of(&accept);
+    let discover = peer.round_trip(&stateless(1, "server/discover", "")).await;
+    let result = mgp_types::Object::parse(discover).expect("no member is repeated").get("result").unwrap();
+    let result = mgp_types::Object::from_raw(&result).unwrap();
+    assert_eq!(result.bytes("ttlMs").unwrap(), b"7");
+    assert!(result.bytes("_meta").unwrap().starts_with(br#"{"a":1,"io.modelcontextprotocol/serverInfo""#));
+
+    let opened = peer.round_trip(&initialize("2025-11-25", "{}")).await;
+    assert!(!opened.contains("resultType") && !opened.contains("ttlMs"), "{opened}");
 }

@@ -98,19 +98,14 @@ impl Response {
         if self.context.stamp.is_none() {
             return self.result.clone();
         }
-        let mut out = Vec::with_capacity(self.len());
+        let mut out = Vec::with_capacity(self.written_bytes());
         self.write(&mut out);
         RawJson::from_valid(out)
     }
 
     /// How many bytes [`write`](Self::write) appends at most.
-    pub fn len(&self) -> usize {
+    pub fn written_bytes(&self) -> usize {
         self.result.as_bytes().len() + self.context.stamp.as_ref().map_or(0, |stamp| stamp.len() + 1)
-    }
-
-    /// Whether nothing is written; never true, a result is at least `{}`.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Appends the result with the stamp in it to `out`.

@@ -16,7 +16,7 @@ pub fn write_notification(out: &mut Vec<u8>, method: &Method, params: &Params) {
 
 /// Appends the answer to a request to `out`, without a line end.
 pub fn write_reply(out: &mut Vec<u8>, id: &Id, response: &Response) {
-    out.reserve(response.len() + 48);
+    out.reserve(response.written_bytes() + 48);
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(out);
     out.extend_from_slice(br#","result":"#);

@@ -171,7 +171,8 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ServerEraFuture<F> 
                     Outgoing::Discovered => session::discovered(&response, identity)
                         .map(|response| outgoing::stamp(response, true, identity)),
                     Outgoing::Initialized => session::initialized(&response, session, identity)
-                        .inspect(|_| connection.opened.open(session.clone())),
+                        .inspect(|_| connection.opened.open(session.clone()))
+                        .map(outgoing::strip),
                 })
             }
         }

@@ -122,7 +122,7 @@ pub(super) fn initialized(
     for (name, value) in result.iter() {
         opened.set(&name, value);
     }
-    Ok(Response::plain(opened.to_raw()))
+    Ok(like(described, &opened))
 }
 
 /// The result of `server/discover`, from what the server answered about itself.
@@ -139,9 +139,15 @@ pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Res
     for (name, value) in result.iter() {
         discovered.set(&name, value);
     }
-    let mut response = Response::plain(discovered.to_raw());
+    Ok(like(described, &discovered))
+}
+
+/// A result made from what the server answered; it may hold what that may hold.
+fn like(described: &Response, result: &Object) -> Response {
+    let mut response = Response::new(result.to_raw());
+    response.context.shape = described.context.shape;
     response.context.cache.clone_from(&described.context.cache);
-    Ok(response)
+    response
 }
 
 fn take_capabilities(result: &mut Object) -> Object {

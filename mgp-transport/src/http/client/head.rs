@@ -1,4 +1,5 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
+use mgp_types::mcp::meta::key;
 use mgp_types::{Error, Method, RawJson, Request, Revision};
 
 use crate::http::header::{self, encode_value};
@@ -77,7 +78,7 @@ impl Era {
                 Self::Session(revision)
             });
         }
-        match request.meta(VERSION_META).and_then(|version| version.to_text()) {
+        match request.meta(key::PROTOCOL_VERSION).and_then(|version| version.to_text()) {
             Some(version) => HeaderValue::try_from(version).map(Self::Stateless).map_err(|error| {
                 Error::invalid_params("the protocol version fits into no header").with_source(error)
             }),
@@ -132,8 +133,6 @@ impl Era {
         }
     }
 }
-
-const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 #[cfg(test)]
 mod tests {

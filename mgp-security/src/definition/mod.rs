@@ -1,0 +1,1 @@
+//! The definitions of tools: pinned, compared, and searched for hidden instructions.

@@ -1,0 +1,1 @@
+//! What a network address may point at, in every spelling.

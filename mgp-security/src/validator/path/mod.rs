@@ -1,0 +1,1 @@
+//! What a path may point at: containment in roots.

@@ -1,0 +1,1 @@
+//! What only reads: annotations, verbs, SQL and HTTP methods.

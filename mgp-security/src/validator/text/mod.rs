@@ -1,0 +1,1 @@
+//! What a text may hold: no invisible, bidirectional or tag characters.

@@ -3,12 +3,36 @@
 //!
 //! Nothing here is on by default; each section is a feature.
 
+#[cfg(feature = "access")]
+pub mod access;
+#[cfg(feature = "audit")]
+pub mod audit;
+#[cfg(feature = "auth")]
+pub mod auth;
+#[cfg(any(feature = "validate", feature = "permission"))]
+mod canonical;
+mod clock;
 #[cfg(feature = "code-safety")]
 pub mod code_safety;
+#[cfg(feature = "permission")]
+pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
 mod finding;
+#[cfg(feature = "limit")]
+pub mod limit;
+#[cfg(feature = "permission")]
+pub mod permission;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+mod store;
+mod target;
+#[cfg(feature = "validate")]
+pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 
+pub use clock::Clock;
 pub use finding::Finding;
+pub use store::StoreError;
+pub use target::Target;

@@ -1,0 +1,1 @@
+//! RFC 8785: one spelling for one JSON value.

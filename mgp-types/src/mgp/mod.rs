@@ -24,6 +24,7 @@
 
 pub mod code;
 
+mod code_safety;
 mod extension;
 mod leftover;
 mod negotiation;
@@ -32,6 +33,7 @@ mod recovery;
 mod trust;
 mod version;
 
+pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
 pub use self::extension::{Extension, ExtensionSet};
 pub use self::negotiation::Negotiated;
 pub use self::offer::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer, OfferError, OfferFault, Place};

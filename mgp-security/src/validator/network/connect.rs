@@ -148,3 +148,131 @@ impl From<ConnectError> for io::Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::validator::network::Redirects;
+
+    /// Answers each look-up with the next of the answers, and the last one from then on.
+    struct Answers {
+        answers: Vec<Vec<IpAddr>>,
+        asked: AtomicUsize,
+    }
+
+    impl Resolve for Answers {
+        async fn resolve(&self, _: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+            let turn = self.asked.fetch_add(1, Ordering::Relaxed).min(self.answers.len() - 1);
+            Ok(self.answers[turn].iter().map(|ip| SocketAddr::new(*ip, port)).collect())
+        }
+    }
+
+    fn guard(policy: NetworkPolicy, answers: &[&[&str]]) -> GuardedConnector<Answers> {
+        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
+        GuardedConnector::with_resolver(policy, Answers { answers, asked: AtomicUsize::new(0) })
+    }
+
+    async fn refusal(guard: &GuardedConnector<Answers>, host: &str) -> &'static str {
+        match guard.connect(host, 80).await {
+            Err(ConnectError::Refused(finding)) => finding.rule,
+            other => panic!("{host}: {other:?}"),
+        }
+    }
+
+    // covers: MGP-4.5-03
+    #[tokio::test]
+    async fn a_public_name_that_leads_inward_is_refused() {
+        for (answer, expected) in [
+            ("127.0.0.1", "loopback"),
+            ("10.0.0.1", "private-address"),
+            ("169.254.169.254", "metadata-endpoint"),
+            ("::1", "loopback"),
+            ("::ffff:192.168.0.1", "private-address"),
+            ("fd00::1", "private-address"),
+        ] {
+            let guard = guard(NetworkPolicy::default(), &[&[answer]]);
+            assert_eq!(refusal(&guard, "example.com").await, expected, "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_forbidden_address_refuses_them_all() {
+        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1", "10.0.0.1"]]);
+        assert_eq!(refusal(&guard, "example.com").await, "private-address");
+    }
+
+    #[tokio::test]
+    async fn a_name_is_resolved_once_so_that_rebinding_gains_nothing() {
+        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1"], &["127.0.0.1"]]);
+        let addresses = guard.addresses("example.com", 80).await.unwrap();
+        assert_eq!(addresses, ["1.1.1.1:80".parse().unwrap()]);
+        assert_eq!(guard.resolver.asked.load(Ordering::Relaxed), 1);
+        // The next connection is judged anew.
+        assert_eq!(refusal(&guard, "example.com").await, "loopback");
+    }
+
+    #[tokio::test]
+    async fn an_address_is_judged_without_asking_anyone() {
+        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1"]]);
+        assert_eq!(refusal(&guard, "127.0.0.1").await, "loopback");
+        assert_eq!(refusal(&guard, "[::1]").await, "loopback");
+        assert_eq!(refusal(&guard, "0x7f.1").await, "loopback");
+        assert_eq!(refusal(&guard, "localhost").await, "loopback");
+        assert_eq!(
+            guard.addresses("[2606:4700::1]", 443).await.unwrap(),
+            ["[2606:4700::1]:443".parse().unwrap()]
+        );
+        assert_eq!(guard.resolver.asked.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn an_allowed_name_may_lead_inward_but_not_to_metadata_or_what_is_denied() {
+        let policy = NetworkPolicy::default()
+            .allow_host("build.example.com".parse().unwrap())
+            .deny_host("10.0.0.9".parse().unwrap());
+        let guard =
+            guard(policy, &[&["10.0.0.1"], &["169.254.169.254"], &["::ffff:10.0.0.9"], &["10.0.0.1"]]);
+        assert!(guard.addresses("build.example.com", 80).await.is_ok());
+        assert_eq!(refusal(&guard, "build.example.com").await, "metadata-endpoint");
+        assert_eq!(refusal(&guard, "build.example.com").await, "denied-host");
+        assert_eq!(refusal(&guard, "other.example.com").await, "private-address");
+    }
+
+    #[tokio::test]
+    async fn the_connection_goes_to_the_address_that_was_judged() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let here = listener.local_addr().unwrap();
+        let policy = NetworkPolicy::default().allow_host("build.example.com".parse().unwrap());
+        let guard = guard(policy, &[&["127.0.0.1"]]);
+        let stream = guard.connect("build.example.com", here.port()).await.unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), here);
+    }
+
+    #[tokio::test]
+    async fn a_name_without_addresses_cannot_be_reached() {
+        let guard = guard(NetworkPolicy::default(), &[&[]]);
+        let error = guard.connect("example.com", 80).await.unwrap_err();
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::NotFound);
+    }
+
+    #[tokio::test]
+    async fn each_hop_of_a_redirect_is_judged_by_its_text_and_by_its_addresses() {
+        let policy = NetworkPolicy::default();
+        let guard = guard(policy.clone(), &[&["1.1.1.1"], &["10.0.0.1"]]);
+        let mut hops = Redirects::new("https://example.com/", &policy).unwrap();
+        guard.addresses("example.com", 443).await.unwrap();
+        hops.follow("https://inward.example.org/").unwrap();
+        assert_eq!(refusal(&guard, "inward.example.org").await, "private-address");
+    }
+
+    #[test]
+    fn a_refusal_is_an_error_of_input_and_output_that_keeps_its_reason() {
+        let error = io::Error::from(ConnectError::from(Finding::new("loopback", "no")));
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(error.to_string(), "no (loopback)");
+    }
+}

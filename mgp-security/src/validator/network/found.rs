@@ -74,7 +74,8 @@ fn scheme_length(text: &str) -> usize {
 /// Whether a word without a scheme is an address.
 fn is_address(word: &str) -> bool {
     if word.parse::<Ipv6Addr>().is_ok() {
-        return true;
+        // `a::b` is a path in the code of some languages.
+        return word.bytes().any(|byte| byte.is_ascii_digit());
     }
     let host = bare_host(word);
     if let Some(inside) = host.strip_prefix('[') {

@@ -44,6 +44,7 @@ pub fn check_redirect(from: &str, location: &str, policy: &NetworkPolicy) -> Res
 }
 
 fn next(from: &Url, location: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
+    target::check_spelling(location)?;
     // Only a location that names no host of its own is joined; joining would repair what ought to be refused.
     let begins_path =
         location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\");

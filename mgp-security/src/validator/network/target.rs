@@ -68,7 +68,7 @@ pub(super) fn parse_host(written: &str, policy: &NetworkPolicy) -> Result<Host<S
 }
 
 /// What no URL contains, wherever it stands.
-fn check_spelling(written: &str) -> Result<(), Finding> {
+pub(super) fn check_spelling(written: &str) -> Result<(), Finding> {
     if written.len() > MAX_BYTES {
         return Err(Finding::new("ambiguous-url", "the URL is too long: send the data in the body"));
     }

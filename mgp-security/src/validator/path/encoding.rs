@@ -75,7 +75,7 @@ fn escape(tail: &[u8]) -> Escape {
         {
             Escape::Broken
         }
-        (_, Some(b'%'), Some(_), _) => Escape::Broken,
+        (_, None | Some(b'%'), Some(_), _) => Escape::Broken,
         _ => Escape::None,
     }
 }

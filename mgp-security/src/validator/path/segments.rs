@@ -35,7 +35,9 @@ fn leads_up(segment: &str) -> bool {
     if !segment.contains(['.', '?']) {
         return false;
     }
-    is_dots(segment) || is_dot_pattern(segment) || continues_encoded(segment)
+    // Joined to a prefix that lacks its slash, as in a server's alias, two dots at the end of a name lead out of it.
+    let ends_in_two = segment.ends_with("..") && !segment.ends_with("...");
+    ends_in_two || is_dots(segment) || is_dot_pattern(segment) || continues_encoded(segment)
 }
 
 /// Two or more dots, up to something that servers, shells and Windows cut a name at: `..`, `.. `, `..;x`, `..%`.

@@ -59,10 +59,10 @@ pub(super) fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
             "the path is one of the system's: write one of the open directory",
         ));
     }
-    check_last_name(path)
+    check_names(path)
 }
 
-fn check_last_name(path: &str) -> Result<(), Finding> {
+fn check_names(path: &str) -> Result<(), Finding> {
     if path.split('/').any(|name| !name.is_empty() && name.trim().is_empty()) {
         return Err(Finding::new("ambiguous-path", "a name in the path consists of spaces: leave it out"));
     }
@@ -101,13 +101,20 @@ fn has_percent_variable(path: &str) -> bool {
     let mut rest = parts.peekable();
     while let Some(name) = rest.next() {
         let named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'(' | b')');
-        // Two hexadecimal digits are an escape, which is decoded.
-        let escape = name.get(..2).is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        if rest.peek().is_some() && name.len() > 2 && name.bytes().all(named) && !escape {
+        if rest.peek().is_some() && name.len() > 2 && name.bytes().all(named) && !is_escape(name) {
             return true;
         }
     }
     false
+}
+
+/// Whether what stands behind a percent sign is decoded: two hexadecimal digits, or `u` and four.
+fn is_escape(name: &str) -> bool {
+    let code = match name.strip_prefix(['u', 'U']) {
+        Some(code) => code.get(..4),
+        None => name.get(..2),
+    };
+    code.is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn has_drive(path: &str) -> bool {

@@ -3,6 +3,8 @@
 //!
 //! Nothing here is on by default; each section is a feature.
 
+#[cfg(any(feature = "validate", feature = "permission"))]
+mod canonical;
 #[cfg(feature = "code-safety")]
 pub mod code_safety;
 #[cfg(feature = "validate")]
@@ -11,4 +13,6 @@ mod finding;
 #[cfg(feature = "validate")]
 pub mod validator;
 
+#[cfg(any(feature = "validate", feature = "permission"))]
+pub use canonical::{CanonicalError, Digest, digest};
 pub use finding::Finding;

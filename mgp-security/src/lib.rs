@@ -32,6 +32,8 @@ pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 
+#[cfg(any(feature = "validate", feature = "permission"))]
+pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;
 pub use store::StoreError;

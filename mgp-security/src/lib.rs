@@ -19,10 +19,14 @@ pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
 mod finding;
+mod gate;
 #[cfg(feature = "limit")]
 pub mod limit;
 #[cfg(feature = "permission")]
 pub mod permission;
+mod reject;
+#[cfg(feature = "schema")]
+mod schema;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod store;
@@ -36,5 +40,9 @@ pub mod validator;
 pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;
+pub use gate::GateFuture;
+pub use reject::{Reject, RejectFuture, RejectLayer};
+#[cfg(feature = "schema")]
+pub use schema::{Schema, SchemaFault, SchemaViolation};
 pub use store::StoreError;
 pub use target::Target;

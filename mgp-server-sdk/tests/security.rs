@@ -7,9 +7,9 @@ mod peer;
 use std::sync::Arc;
 
 use mgp_server_sdk::types::mgp::{
-    ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName,
+    CodeRejection, ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName,
 };
-use mgp_server_sdk::{Server, Tool};
+use mgp_server_sdk::{Server, Tool, ToolError};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
 
@@ -70,5 +70,27 @@ async fn a_client_that_did_not_sees_plain_tools() {
             assert_eq!(result["tools"][0]["name"], "execute_command");
             assert!(!result["tools"].to_string().contains("risk_level"), "{era:?}: {result}");
         }
+    }
+}
+
+// covers: MGP-7.4-01..06
+#[tokio::test]
+async fn a_tool_that_rejects_code_says_why_in_the_form_of_the_specification() {
+    let server = || {
+        Server::new("test", "1").tool(Tool::new("run", "Runs code."), async || {
+            let violations = vec!["Blocked import: 'subprocess'".into(), "Blocked pattern: 'eval('".into()];
+            Err::<&str, _>(ToolError::from(CodeRejection::new(violations)))
+        })
+    };
+    for era in Era::BOTH {
+        let mut peer = Peer::open(server(), era).await;
+        let result = peer.tool("run", json!({})).await.unwrap();
+        assert_eq!(result["isError"], true);
+        let rejection: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(rejection["status"], "rejected");
+        assert_eq!(rejection["reason"], "Code validation failed");
+        assert_eq!(rejection["violations"][0], "Blocked import: 'subprocess'");
+        assert_eq!(rejection["violations"][1], "Blocked pattern: 'eval('");
+        assert!(rejection["hints"].is_object());
     }
 }

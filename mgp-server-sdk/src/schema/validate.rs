@@ -20,7 +20,9 @@ pub(crate) enum Validator {}
 impl Validator {
     /// Compiles `schema`; the reason it cannot be is for whoever wrote it.
     pub(crate) fn compile(schema: &RawJson) -> Result<Self, String> {
-        Schema::compile_with_formats(schema).map(|compiled| Self { compiled }).map_err(|fault| fault.to_string())
+        Schema::compile_with_formats(schema)
+            .map(|compiled| Self { compiled })
+            .map_err(|fault| fault.to_string())
     }
 
     /// What is wrong with `arguments`, if anything.

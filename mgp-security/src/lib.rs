@@ -19,6 +19,7 @@ pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
 mod finding;
+#[cfg(feature = "validate")]
 mod gate;
 #[cfg(feature = "limit")]
 pub mod limit;
@@ -40,6 +41,7 @@ pub mod validator;
 pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;
+#[cfg(feature = "validate")]
 pub use gate::GateFuture;
 pub use reject::{Reject, RejectFuture, RejectLayer};
 #[cfg(feature = "schema")]

@@ -304,7 +304,7 @@ mod tests {
         let trace =
             |frame: &'static str| match decode(&Bytes::from_static(frame.as_bytes()), Limits::default()) {
                 Frame::Single(Ok(Message::Call { params, .. } | Message::Notify { params, .. })) => {
-                    params.text("trace_id").map(|id| id.into_owned())
+                    params.text("trace_id").map(std::borrow::Cow::into_owned)
                 }
                 other => panic!("{other:?}"),
             };

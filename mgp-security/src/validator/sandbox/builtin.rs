@@ -42,6 +42,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
             }
             Flow::default()
         }
+        "unset" if call.has("HISTFILE") => return Err(refuse(REFUSE_LOG)),
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
             for arg in call.operands() {
                 judge.assign(&arg.text, None);
@@ -104,6 +105,8 @@ pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding>
             let text = text.clone();
             judge.text(&text, &Flow::default())
         }
+        // A script from a file is a script, whichever way it comes.
+        Text::Unknown if input.marks.has(Marks::FILE) => Ok(Flow::default()),
         Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
     }
 }

@@ -72,11 +72,13 @@ impl Judge<'_> {
         let bare = if in_quotes { Origin::Quoted } else { Origin::Bare };
         let value = if in_quotes { Origin::Quoted } else { Origin::Value };
         for part in parts {
+            let before = out.cells.len();
             match part {
                 Part::Bare(text) => out.push(text, bare),
                 Part::Escaped(c) => out.cells.push(Cell { c: *c, origin: Origin::Quoted }),
                 Part::Continuation => {}
-                Part::Single(text) | Part::Ansi(text) => {
+                Part::Ansi { hidden: true, .. } => return Err(refuse(REFUSE_OBFUSCATION)),
+                Part::Single(text) | Part::Ansi { text, .. } => {
                     out.quoted = true;
                     out.push(text, Origin::Quoted);
                 }
@@ -122,6 +124,7 @@ impl Judge<'_> {
                     }
                 }
             }
+            self.spend(out.cells.len() - before)?;
         }
         Ok(())
     }
@@ -265,7 +268,7 @@ fn in_pieces(word: &Word) -> bool {
         match part {
             Part::Bare(text) => of(text, false),
             Part::Escaped(c) => Some((*c, *c, true)),
-            Part::Single(text) | Part::Ansi(text) => of(text, true),
+            Part::Single(text) | Part::Ansi { text, .. } => of(text, true),
             Part::Double(inner) => match inner.as_slice() {
                 [Part::Bare(text)] if !text.contains([' ', '/', '$']) => of(text, true),
                 _ => None,
@@ -289,11 +292,15 @@ fn in_pieces(word: &Word) -> bool {
             let before = at.checked_sub(1).and_then(lettered);
             let here = lettered(at);
             let after = lettered(at + 1);
+            // `\ls` is the usual way around an alias.
+            if at == 0 && matches!(parts[at], Part::Escaped(_)) {
+                return false;
+            }
             if nothing(&parts[at]) {
                 return before.is_some_and(|(_, last, _)| letter(last)) && after.is_some_and(|(first, ..)| letter(first));
             }
             let Some((first, last, quoted)) = here else { return false };
-            let long = !matches!(&parts[at], Part::Escaped(_) | Part::Single(_) | Part::Double(_) | Part::Ansi(_))
+            let long = !matches!(&parts[at], Part::Escaped(_) | Part::Single(_) | Part::Double(_) | Part::Ansi { .. })
                 || matches!(&parts[at], Part::Single(text) if text.contains([' ', '*', '$', '{']));
             quoted
                 && !long

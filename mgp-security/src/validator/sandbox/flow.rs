@@ -3,7 +3,7 @@
 use super::argv::{Call, delete};
 use super::judge::{Judge, file_key};
 use super::place::Place;
-use super::read::decode_escapes;
+use super::read::{decode_escapes, hides_letters};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// What `call` writes to its standard output.
@@ -21,8 +21,19 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         }
         "base64" | "base32" | "openssl" | "gpg" if decodes(call) => Flow::unknown(marks.and(Marks::CRAFTED)),
         "xxd" if call.flag('r', "revert") => Flow::unknown(marks.and(Marks::CRAFTED)),
-        "uudecode" | "rev" | "tr" | "gunzip" | "zcat" | "bzcat" | "xzcat" | "basenc" => {
+        "uudecode" | "rev" | "gunzip" | "zcat" | "bzcat" | "xzcat" | "basenc" => {
             Flow::unknown(marks.and(Marks::CRAFTED))
+        }
+"tr" if shifts(call) => Flow::unknown(marks.and(Marks::CRAFTED)),
+        "which" | "command" | "type" | "whence" => match call.operands().next() {
+            Some(arg) if arg.is_known() => Flow::known(arg.text.clone()),
+            _ => Flow::unknown(marks),
+        },
+        "mkfifo" | "mknod" => {
+            for arg in call.operands() {
+                judge.files.insert(file_key(&arg.text), Flow::unknown(Marks::NONE));
+            }
+            Flow::default()
         }
         "env" | "printenv" | "set" | "export" | "declare" | "history" if call.operands().next().is_none() => {
             Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
@@ -61,11 +72,15 @@ fn echo(call: &Call<'_>, marks: Marks) -> Flow {
     if text.contains(HOLE) {
         return Flow::unknown(marks);
     }
+    let mut marks = marks;
+    if escapes && hides_letters(&text) {
+        marks.add(Marks::CRAFTED);
+    }
     let text = if escapes { decode_escapes(&text) } else { text };
     Flow { text: Text::Known(text + "\n"), marks }
 }
 
-fn printf(judge: &mut Judge<'_>, call: &Call<'_>, marks: Marks) -> Flow {
+fn printf(judge: &mut Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
     if let [option, name, ..] = call.args
         && option.text == "-v"
     {
@@ -75,6 +90,9 @@ fn printf(judge: &mut Judge<'_>, call: &Call<'_>, marks: Marks) -> Flow {
     let Some((format, values)) = call.args.split_first() else { return Flow::default() };
     if call.args.iter().any(|arg| arg.text.contains(HOLE)) {
         return Flow::unknown(marks);
+    }
+    if hides_letters(&format.text) {
+        marks.add(Marks::CRAFTED);
     }
     let mut text = String::new();
     let mut values = values.iter();
@@ -146,6 +164,16 @@ fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
     }
 }
 
+/// `tr` that maps characters onto others, and does not only change case or separators.
+fn shifts(call: &Call<'_>) -> bool {
+    let mut sets = call.operands().map(|arg| arg.text.as_str());
+    let (Some(from), Some(to)) = (sets.next(), sets.next()) else { return false };
+    let plain = |set: &str| {
+        set.contains("[:") || ["a-z", "A-Z", "a-zA-Z", "A-Za-z", "[a-z]", "[A-Z]"].contains(&set) || set.chars().count() <= 2
+    };
+    from.get(1..).is_some_and(|rest| rest.contains('-')) && !plain(to)
+}
+
 fn decodes(call: &Call<'_>) -> bool {
     call.flag('d', "decode") || call.flag('D', "decrypt") || call.has("-d")
 }
@@ -162,7 +190,7 @@ fn sets_up(program: &str, call: &Call<'_>) -> bool {
 }
 
 /// Programs that print facts about the machine and who uses it.
-const TELLERS: [&str; 25] = [
-    "whoami", "id", "hostname", "uname", "ls", "ps", "w", "who", "last", "users", "groups", "ifconfig", "ip", "netstat",
-    "ss", "lsof", "mount", "df", "getent", "dmesg", "crontab", "xxd", "base64", "od", "hexdump",
+const TELLERS: [&str; 22] = [
+    "whoami", "id", "hostname", "ls", "ps", "w", "who", "last", "users", "groups", "ifconfig", "ip", "netstat",
+    "ss", "lsof", "getent", "dmesg", "crontab", "xxd", "base64", "od", "hexdump",
 ];

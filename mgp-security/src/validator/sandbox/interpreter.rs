@@ -23,7 +23,7 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
     }
     for inner in check_options(call)? {
         if let Inner::Shell(text) = inner {
-            judge.text(&text, &Flow::default())?;
+            judge.text(&text, &Flow::unknown(Marks::NONE))?;
         }
     }
     match call.program {
@@ -84,7 +84,7 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
             }
             value.map(Arg::new).or_else(|| args.next().cloned())
         } else if arg.is_option() {
-            let Some(at) = text.find(|c: char| language.short.contains(c)) else {
+            let Some(at) = text.find(|c: char| language.short.contains(&c)) else {
                 if text.starts_with("-m") || text.starts_with("-S") {
                     found = true;
                 }
@@ -123,7 +123,7 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
 
 fn found_code(call: &Call<'_>, language: &Language) -> bool {
     call.args.iter().any(|arg| {
-        arg.is_option() && !arg.text.starts_with("--") && arg.text.contains(|c: char| language.short.contains(c))
+        arg.is_option() && !arg.text.starts_with("--") && arg.text.contains(|c: char| language.short.contains(&c))
     })
 }
 

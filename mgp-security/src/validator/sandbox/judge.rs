@@ -26,6 +26,7 @@ pub(super) struct Judge<'p> {
     pub(super) directory: String,
     depth: u32,
     steps: u32,
+    cells: usize,
 }
 
 impl<'p> Judge<'p> {
@@ -38,11 +39,13 @@ impl<'p> Judge<'p> {
             directory: String::new(),
             depth: 0,
             steps: 0,
+            cells: 0,
         }
     }
 
     /// Judges `text` as a command line.
     pub(super) fn text(&mut self, text: &str, input: &Flow) -> Result<Flow, Finding> {
+        self.step()?;
         self.deeper(|judge| {
             windows::check_line(text)?;
             let reading = read(text);
@@ -87,7 +90,18 @@ impl<'p> Judge<'p> {
     }
 
     pub(super) fn assign(&mut self, name: &str, value: Option<String>) {
-        self.variables.insert(name.to_owned(), value.filter(|v| !v.contains(HOLE)));
+        self.variables.insert(name.to_owned(), value.filter(|v| !v.contains(HOLE) && v.len() <= MAX_VALUE));
+    }
+
+    fn step(&mut self) -> Result<(), Finding> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
+    }
+
+    /// Counts `cells` characters of expansion, of which there may be only so many.
+    pub(super) fn spend(&mut self, cells: usize) -> Result<(), Finding> {
+        self.cells = self.cells.saturating_add(cells);
+        if self.cells > MAX_CELLS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
     }
 
     pub(super) fn script(&mut self, script: &Script, input: &Flow) -> Result<Flow, Finding> {
@@ -121,7 +135,7 @@ impl<'p> Judge<'p> {
                 Direction::In => {
                     argv::check_input(&target, &self.directory, &stage.body)?;
                     let kept = self.files.get(&file_key(&target.text)).cloned();
-                    input = kept.unwrap_or_else(|| Flow::unknown(flow::of_file(&target, &self.directory)));
+                    input = kept.unwrap_or_else(|| Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE)));
                 }
                 Direction::Out => {
                     argv::check_output(&target, &self.directory)?;
@@ -219,10 +233,7 @@ impl<'p> Judge<'p> {
 
     /// Judges one program and its arguments.
     pub(super) fn command(&mut self, args: &[Arg], input: &Flow) -> Result<Flow, Finding> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            return Err(refuse(REFUSE_COMPLEX));
-        }
+        self.step()?;
         let Some((head, rest)) = args.split_first() else { return Ok(input.clone()) };
         let program = program_name(head)?;
         let directory = self.directory.clone();
@@ -282,11 +293,12 @@ fn program_name(head: &Arg) -> Result<String, Finding> {
 /// Refuses command names that are spelled to be overlooked.
 fn check_spelling(word: &Word) -> Result<(), Finding> {
     let odd = word.parts.iter().enumerate().any(|(at, part)| match part {
-        Part::Ansi(_) => true,
+        Part::Ansi { .. } => true,
         Part::Escaped(c) => at > 0 && (c.is_alphanumeric() || *c == '/'),
         Part::Bare(text) => text.contains('{') && text.contains(',') && text.contains('}'),
         Part::Command(script) => {
             script.pipelines.is_empty()
+                || (word.parts.len() == 1 && !looks_up(script))
                 || match word.parts.get(at + 1) {
                     Some(Part::Bare(next)) => !next.starts_with(['/', '.']),
                     Some(_) => true,
@@ -300,6 +312,16 @@ fn check_spelling(word: &Word) -> Result<(), Finding> {
         _ => false,
     });
     if odd { Err(refuse(REFUSE_OBFUSCATION)) } else { Ok(()) }
+}
+
+/// `$(which program)` and its like, which name a program by its name.
+fn looks_up(script: &Script) -> bool {
+    let [Pipeline { stages, .. }] = script.pipelines.as_slice() else { return false };
+    let [Stage { body: Body::Simple(simple), .. }] = stages.as_slice() else { return false };
+    matches!(
+        simple.words.first().map(|word| word.parts.as_slice()),
+        Some([Part::Bare(name)]) if matches!(name.as_str(), "which" | "command" | "type" | "whereis" | "whence")
+    )
 }
 
 /// A function that starts itself beside itself.
@@ -322,7 +344,7 @@ fn multiplies(condition: &Script, body: &Script) -> bool {
     let endless = condition.pipelines.iter().any(|pipeline| match pipeline.stages.as_slice() {
         [Stage { body: Body::Simple(simple), .. }] => matches!(
             simple.words.first().map(|word| word.parts.as_slice()),
-            Some([Part::Bare(name)]) if name == "true" || (name == ":" && simple.words.len() <= 2)
+            Some([Part::Bare(name)]) if name == "true" || (name == ":" && simple.words.len() == 1)
         ),
         _ => false,
     });
@@ -339,4 +361,8 @@ fn multiplies(condition: &Script, body: &Script) -> bool {
 /// More values than these are not tried one by one.
 const MAX_ROUNDS: usize = 16;
 const MAX_STEPS: u32 = 2_000;
+/// Longer values are not followed.
+const MAX_VALUE: usize = 4096;
+/// The characters that all expansions together may make.
+const MAX_CELLS: usize = 1 << 20;
 const MAX_DEPTH: u32 = 24;

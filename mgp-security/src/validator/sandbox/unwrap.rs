@@ -179,6 +179,11 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
 fn remote(call: &Call<'_>, inner: &mut Vec<Inner>) {
     let wrapper = Wrapper { name: "ssh", short: "bcDEeFIiJLlmOopQRSWw", long: &["ssh", "port"], skip: 1, shell: true };
     wrapped(&wrapper, call, inner);
+    if inner.is_empty()
+        && let Text::Known(text) = &call.input.text
+    {
+        inner.push(Inner::Shell(text.clone()));
+    }
 }
 
 fn in_container(call: &Call<'_>, inner: &mut Vec<Inner>) {
@@ -248,8 +253,9 @@ pub(super) fn check_options(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
                 .iter()
                 .find_map(|option| attached(option)),
             "rsync" => ["--rsh", "-e", "--rsync-path"].iter().find_map(|option| attached(option)),
-            "psql" => attached("-o").filter(|v| v.starts_with('|')).map(|v| v[1..].to_owned()),
-            "strace" | "ltrace" => attached("-o").filter(|v| v.starts_with(['|', '!'])).map(|v| v[1..].to_owned()),
+            "psql" | "strace" | "ltrace" if attached("-o").is_some_and(|value| value.starts_with(['|', '!'])) => {
+                return Err(refuse(REFUSE_OPTION));
+            }
             "man" => ["--pager", "-P", "--html"].iter().find_map(|option| attached(option)),
             "sort" => attached("--compress-program"),
             "split" => attached("--filter"),

@@ -51,6 +51,8 @@ impl Marks {
     pub(super) const SENSITIVE: Self = Self(1 << 8);
     /// Names all files of a tree, without a choice among them.
     pub(super) const EVERYTHING: Self = Self(1 << 9);
+    /// The whole of a file that was there before.
+    pub(super) const FILE: Self = Self(1 << 11);
     /// Written with the field separator where others write a blank.
     pub(super) const GLUED: Self = Self(1 << 10);
 

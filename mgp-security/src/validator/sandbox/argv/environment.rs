@@ -2,7 +2,7 @@
 
 use crate::Finding;
 
-use super::super::finding::{REFUSE_ENVIRONMENT, REFUSE_OPTION, REFUSE_RUNS_LATER, refuse};
+use super::super::finding::{REFUSE_ENVIRONMENT, REFUSE_LOG, REFUSE_OPTION, REFUSE_RUNS_LATER, refuse};
 use super::super::judge::Judge;
 use super::super::value::{Arg, Flow};
 use super::Call;
@@ -15,6 +15,9 @@ pub(in super::super) fn check_assignment(judge: &mut Judge<'_>, name: &str, valu
     }
     if LOADING.contains(&name) && !text.is_empty() {
         return Err(refuse(REFUSE_ENVIRONMENT));
+    }
+    if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
+        return Err(refuse(REFUSE_LOG));
     }
     if name == "PATH" && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| text.starts_with(directory)) {
         return Err(refuse(REFUSE_ENVIRONMENT));

@@ -18,7 +18,7 @@ pub(super) use write::check_output;
 use crate::Finding;
 
 use super::CommandPolicy;
-use super::finding::{REFUSE_ENVIRONMENT, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, refuse};
+use super::finding::{REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, refuse};
 use super::value::{Arg, Marks};
 
 /// Judges `call` by every family.
@@ -44,6 +44,9 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
         if is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep") {
             return Err(refuse(REFUSE_REVERSE_SHELL));
         }
+        if arg.marks.has(Marks::SENSITIVE) && arg.text == "\0" && !matches!(call.program, "echo" | "printf") {
+            return Err(refuse(REFUSE_EXFILTRATION));
+        }
         if arg.text.contains("() {") && arg.text.contains('}') && arg.text.contains(';') && is_function_export(arg) {
             return Err(refuse(REFUSE_ENVIRONMENT));
         }
@@ -54,9 +57,10 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-/// `/???/p??s??`: single characters hidden in the first directories of a path.
+/// `/???/p??s??`: characters hidden in the first directory of a path.
 fn hides_directory(text: &str) -> bool {
-    text.strip_prefix('/').is_some_and(|rest| rest.split('/').take(2).any(|part| part.contains(['?', '['])))
+    let first = text.strip_prefix('/').and_then(|rest| rest.split_once('/'));
+    first.is_some_and(|(directory, rest)| directory.contains(['?', '[']) && !rest.is_empty())
 }
 
 /// `() { :;}; command` as old shells run it when they find it in a variable.

@@ -96,8 +96,7 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
             ["exec:", "system:", "shell:", "exec ", "pty"].iter().any(|kind| lower.starts_with(kind))
                 || (lower.starts_with("file:") && lower.contains("tty"))
         }),
-        "telnet" | "openssl" | "zsh" => call.args.iter().any(|arg| is_shell_path(&arg.text)) && call.program == "telnet",
-        "mkfifo" | "mknod" => false,
+        "telnet" => call.args.iter().any(|arg| is_shell_path(&arg.text)),
         program if is_shell(program) => {
             // A shell that is fed by the network, or by a process of which nothing is known.
             call.input.marks.has(Marks::FETCHED) && call.flag('i', "interactive")
@@ -124,7 +123,8 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
     }
     for arg in call.args {
         let text = arg.text.as_str();
-        if arg.marks.has(Marks::TELLING) && text.contains(HOLE) && text.trim_matches(HOLE).contains(['/', '.', '=']) {
+        let logs_in = matches!(call.program, "ssh" | "scp" | "sftp" | "rsync" | "ping" | "rclone");
+        if !logs_in && arg.marks.has(Marks::TELLING) && text.contains(HOLE) && text.trim_matches(HOLE).contains(['/', '.', '=']) {
             return Err(refuse(REFUSE_EXFILTRATION));
         }
         let file = text.split_once('@').filter(|(before, _)| {

@@ -85,10 +85,6 @@ fn lowers_guard(call: &Call<'_>) -> bool {
             let Some((key, _)) = arg.text.split_once('=') else { return false };
             GUARDING_KEYS.iter().any(|guarding| key.replace('/', ".").starts_with(guarding))
         }),
-        "mount" => {
-            let remount = call.args.iter().any(|arg| arg.text.contains("remount") && arg.text.contains("rw"));
-            remount && call.operands().any(|arg| arg.text == "/")
-        }
         _ => false,
     }
 }
@@ -101,7 +97,6 @@ fn wipes_records(call: &Call<'_>) -> bool {
         "truncate" | "ln" | "cp" | "shred" => call.operands().any(|arg| call.place(&arg.text).is_log()) && {
             call.program != "cp" || call.operands().next().is_some_and(|arg| arg.text == "/dev/null")
         },
-        "unset" => call.has("HISTFILE"),
         "dmesg" => call.flag('C', "clear") && !call.args.iter().any(|arg| arg.text.starts_with("--c") && arg.text != "--clear"),
         "wevtutil" => matches!(call.verb(), "cl" | "clear-log"),
         _ => false,

@@ -36,7 +36,10 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     }
     for arg in call.args {
         let text = path_in(&arg.text);
-        if reader && arg.marks.has(Marks::CRAFTED) && arg.text.contains(HOLE) && call.program != "grep" {
+        if arg.marks.has(Marks::CRAFTED)
+            && (arg.text.contains(HOLE) || arg.text.starts_with('/'))
+            && SHOWERS.contains(&call.program)
+        {
             return Err(refuse(REFUSE_UNDECIDABLE));
         }
         if is_key_option(call, &arg.text) {
@@ -120,12 +123,16 @@ fn fits(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 /// Programs that show what is in their files.
-const READERS: [&str; 62] = [
+const READERS: [&str; 61] = [
     "cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "vi", "vim", "nvim", "nano", "emacs", "ed",
     "grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed", "cut", "paste", "sort", "uniq", "tr", "rev", "fold", "fmt",
     "pr", "column", "od", "xxd", "hexdump", "strings", "base64", "base32", "basenc", "diff", "cmp", "comm", "join", "split", "csplit",
-    "tee", "dd", "openssl", "gpg", "xargs", "mapfile", "readarray", "type", "jq", "yq", "get-content", "gc", "pg",
+    "tee", "dd", "openssl", "gpg", "mapfile", "readarray", "type", "jq", "yq", "get-content", "gc", "pg",
 ];
+
+/// Readers whose operands are files and nothing else.
+const SHOWERS: [&str; 13] =
+    ["cat", "tac", "nl", "head", "tail", "less", "more", "strings", "base64", "xxd", "od", "hexdump", "bat"];
 
 /// Programs that take files elsewhere.
 const COPIERS: [&str; 30] = [

@@ -66,6 +66,12 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
         "cp" | "install" | "ln" | "rsync" | "scp" | "link" => {
             call.value('t', "target-directory").map_or_else(last, |directory| vec![directory])
         }
+        "find" => call
+            .args
+            .windows(2)
+            .filter(|two| matches!(two[0].text.as_str(), "-fprint" | "-fprintf" | "-fprint0" | "-fls"))
+            .map(|two| two[1].text.as_str())
+            .collect(),
         "sed" | "perl" if call.flag('i', "in-place") => all(),
         "curl" => call.value('o', "output").into_iter().collect(),
         "wget" => call.value('O', "output-document").into_iter().collect(),

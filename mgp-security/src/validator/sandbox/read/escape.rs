@@ -46,6 +46,23 @@ pub(crate) fn decode_escapes(text: &str) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', "?")
 }
 
+/// Whether plain visible characters are written as numbers in `text`, which nobody does but to hide them.
+pub(crate) fn hides_letters(text: &str) -> bool {
+    text.match_indices('\\').any(|(at, _)| {
+        let rest = &text[at + 1..];
+        let Some(kind) = rest.bytes().next().filter(|kind| b"xuU01234567".contains(kind)) else { return false };
+        let length = 1 + rest[1..].bytes().take(8).take_while(u8::is_ascii_hexdigit).count();
+        let length = length.min(match kind {
+            b'x' => 3,
+            b'u' => 5,
+            b'U' => 9,
+            b'0' => 4,
+            _ => 3,
+        });
+        decode_escapes(&text[at..=at + length]).chars().next().is_some_and(|c| (c.is_ascii_graphic() || c == ' ') && c != '\\' && c != '?')
+    })
+}
+
 const fn simple(kind: char) -> Option<u8> {
     Some(match kind {
         'n' => b'\n',

@@ -9,5 +9,5 @@ mod parser;
 pub(crate) mod syntax;
 mod word;
 
-pub(crate) use escape::decode_escapes;
+pub(crate) use escape::{decode_escapes, hides_letters};
 pub(crate) use parser::{Flaw, read};

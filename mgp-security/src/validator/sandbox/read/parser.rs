@@ -321,7 +321,7 @@ impl<'s> Parser<'s> {
         for part in &delimiter.parts {
             match part {
                 Part::Bare(text) => end_line.push_str(text),
-                Part::Single(text) | Part::Ansi(text) => {
+                Part::Single(text) | Part::Ansi { text, .. } => {
                     quoted = true;
                     end_line.push_str(text);
                 }

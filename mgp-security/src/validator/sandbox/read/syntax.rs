@@ -82,8 +82,8 @@ pub(crate) enum Part {
     Continuation,
     /// Text in single quotes.
     Single(String),
-    /// Text in `$'..'`, decoded.
-    Ansi(String),
+    /// Text in `$'..'`, decoded; hidden if plain characters were written as numbers.
+    Ansi { text: String, hidden: bool },
     Double(Vec<Self>),
     /// `$name`, `${name}` and `${name<operator>}`; the parts of the operator are kept apart.
     Variable { name: String, operator: Option<Vec<Self>> },

@@ -1,7 +1,7 @@
 //! Words: quotes, escapes and substitutions.
 
 use super::compound::arithmetic_length;
-use super::escape::decode_escapes;
+use super::escape::{decode_escapes, hides_letters};
 use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
 use super::syntax::{Part, Word};
 
@@ -37,6 +37,7 @@ impl Parser<'_> {
                     self.at += 1;
                     let Some(c) = self.rest().chars().next() else {
                         // A lone backslash at the end waits for a line that may be anything.
+                        self.flawed(Flaw::Open);
                         word.parts.push(Part::Continuation);
                         break;
                     };
@@ -193,7 +194,7 @@ impl Parser<'_> {
             Some(b'\'') if !in_quotes => {
                 self.at += 2;
                 let text = self.until_quote(true);
-                Part::Ansi(decode_escapes(&text))
+                Part::Ansi { hidden: hides_letters(&text), text: decode_escapes(&text) }
             }
             Some(b'"') if !in_quotes => {
                 self.at += 2;

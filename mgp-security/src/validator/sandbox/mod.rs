@@ -17,6 +17,7 @@ mod interpreter;
 mod judge;
 mod one_word;
 mod place;
+mod program;
 mod read;
 #[cfg(test)]
 mod tests;

@@ -156,7 +156,8 @@ impl<'t> Check<'_, 't> {
         let targets = node.field("left").into_iter().chain(node.named_children().filter(|_| node.kind() == "delete_statement"));
         for target in targets.filter(|target| target.kind() == "attribute") {
             let paths = self.code.paths(target);
-            let hook = paths.iter().find(|path| SET_NEVER.iter().any(|root| path.starts_with(root)));
+            let is_shared = |path: &str| !path.contains('(') && SET_NEVER.iter().any(|root| path.starts_with(root));
+            let hook = paths.iter().find(|path| is_shared(path));
             if let Some(path) = hook {
                 self.findings.pattern(Strict, path, target.at());
             }
@@ -188,4 +189,4 @@ const READERS: &[&str] = &[
 ];
 
 /// Names that belong to the interpreter or to everyone.
-const SET_NEVER: &[&str] = &["builtins.", "sys.stdin", "sys.path_", "sys.exc", "sys.display", "os.", "json.", "subprocess.", "socket.", "ssl."];
+const SET_NEVER: &[&str] = &["builtins.", "sys.stdin", "sys.path_", "os.", "json.", "subprocess.", "socket.", "ssl."];

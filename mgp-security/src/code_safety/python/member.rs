@@ -82,13 +82,12 @@ const WALKS: &[&str] = &[
     "__subclasses__", "__globals__", "__builtins__", "__builtin__", "__import__", "__reduce__", "__reduce_ex__", "func_globals",
     "func_code", "im_func", "im_self", "im_class", "gi_frame", "gi_code", "gi_yieldfrom", "cr_frame", "cr_code", "cr_await",
     "cr_origin", "ag_frame", "ag_code", "ag_await", "f_back", "f_globals", "f_locals", "f_builtins", "f_code", "f_trace", "tb_frame",
-    "tb_next", "co_code", "co_consts", "__build_class__", "__subclasscheck__", "__loader__", "enable_load_extension", "load_extension",
+    "tb_next", "co_code", "__build_class__", "__loader__", "enable_load_extension", "load_extension",
 ];
 
 /// What plain code has no use for, though libraries do.
 const INNER: &[&str] = &[
-    "__code__", "__closure__", "cell_contents", "__self__", "__spec__", "__base__", "__weakref__", "__class_getitem__",
-    "__subclasshook__", "__instancecheck__", "__prepare__", "_Printer__filenames", "__traceback__.tb_frame", "__main__",
+    "__code__", "__closure__", "cell_contents", "__self__", "__spec__", "__base__", "__weakref__", "__class_getitem__", "_Printer__filenames",
 ];
 
 const TYPE_WALKS: &[&str] = &["__mro__", "__bases__", "mro"];

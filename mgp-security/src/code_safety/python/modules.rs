@@ -54,6 +54,11 @@ pub(in super::super) const ALLOWED_MODULES: &[&str] = &[
     "urllib3", "uvicorn", "validators", "websockets", "whois", "wikipedia", "wikipediaapi", "xmltodict", "yaml", "yarl",
     "yfinance", "arxiv", "googlemaps", "diskcache", "humanize", "babel", "pycountry", "thefuzz", "fuzzywuzzy", "ddgs",
     "duckduckgo_search", "wolframalpha", "huggingface_hub", "biopython", "Bio", "rdkit", "xarray", "pyproj", "geojson",
+    "tomlkit", "tomli", "tomli_w", "mistralai", "pypdfium2", "pytesseract", "fastembed", "qdrant_client", "sqlalchemy", "aiosqlite",
+    "opentelemetry", "prometheus_client", "authlib", "google.auth", "googleapiclient", "ollama", "groq", "cohere", "langchain",
+    "langchain_core", "litellm", "docx", "pptx", "chromadb", "redis", "pymongo", "asyncpg", "psycopg2", "tavily", "notion_client",
+    "slack_sdk", "github", "gitlab", "jira", "atlassian", "tweepy", "exa_py", "firecrawl", "youtube_transcript_api", "pydub",
+    "stripe", "boto3", "botocore", "azure", "pyarrow", "duckdb", "imageio", "cv2", "folium", "geopandas", "ephem", "skyfield",
 ];
 
 /// Names that run code, start processes or reach into the interpreter, wherever the module came from: blocked from
@@ -88,7 +93,7 @@ pub(super) const STRICT: &[&str] = &[
     "os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.rename", "os.renames", "os.replace", "os.link",
     "os.symlink", "os.truncate", "os.ftruncate", "os.chown", "os.fchown", "os.lchown", "os.lchmod", "os.chflags", "os.nice",
     "os.environb", "os.getlogin", "os.setsid", "os.setpgid", "os.setpriority", "os.sched_setaffinity", "os.umask", "os.chroot",
-    "sys.meta_path", "sys.setrecursionlimit", "sys.setswitchinterval", "sys.setdlopenflags", "sys.gettrace",
+    "builtins.__spec__", "sys.meta_path", "sys.setrecursionlimit", "sys.setswitchinterval", "sys.setdlopenflags", "sys.gettrace",
     "signal.pthread_kill",
     "signal.raise_signal", "types.MethodType()", "inspect.getattr_static", "inspect.getmodule", 
     "copyreg.pickle", "copyreg.add_extension", "copyreg._reconstructor",
@@ -114,6 +119,6 @@ pub(super) const WELL_KNOWN: &[&str] = &[
 /// Builtins that rules ask for by their path.
 pub(super) const BUILTINS: &[&str] = &[
     "eval", "exec", "execfile", "compile", "__import__", "breakpoint", "help", "license", "copyright", "credits", "open",
-    "__builtins__", "__loader__", "__build_class__", "reload", "getattr", "setattr", "delattr", "hasattr", "vars", "globals",
+    "__builtins__", "__loader__", "__spec__", "__build_class__", "exit", "quit", "reload", "getattr", "setattr", "delattr", "hasattr", "vars", "globals",
     "locals", "dir", "type", "object", "super", "chr", "bytes", "str", "map", "input", "file", "print", "bytearray", "reversed",
 ];

@@ -22,6 +22,10 @@ impl<'t> Check<'_, 't> {
             }
             self.path(path, node.at());
             self.environment(path, node);
+            let is_called = node.field_name() == Some("function");
+            if ACCESSORS.contains(&&**path) && !is_called {
+                self.findings.pattern(Strict, &shown(path), node.at());
+            }
             if POWERFUL.contains(&&**path) && !self.is_followed(node) {
                 self.findings.pattern(Strict, path, node.at());
             }
@@ -186,6 +190,10 @@ fn covers(entry: &str, path: &str) -> bool {
 fn shown(entry: &str) -> String {
     entry.strip_prefix("builtins.").map_or_else(|| entry.to_owned(), |name| format!("{name}("))
 }
+
+/// Builtins whose arguments decide, so that they must be called where they are named.
+const ACCESSORS: [&str; 6] =
+    ["builtins.getattr", "builtins.setattr", "builtins.delattr", "builtins.vars", "builtins.globals", "builtins.locals"];
 
 /// Beginnings of the names of variables by which other programs are made to load or run something.
 const STEERING: [&str; 16] = [

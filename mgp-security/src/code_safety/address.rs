@@ -19,9 +19,7 @@ pub(super) fn is_metadata_url(text: &str) -> bool {
 
 fn is_metadata(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(address) => {
-            address.is_link_local() || METADATA_ADDRESSES.contains(&address)
-        }
+        IpAddr::V4(address) => address.is_link_local() || METADATA_ADDRESSES.contains(&address),
         IpAddr::V6(address) => match address.to_ipv4() {
             Some(inner) => is_metadata(inner.into()),
             None => address == AWS_V6 || address.is_unicast_link_local(),
@@ -53,8 +51,7 @@ fn number(text: &str) -> Option<u32> {
     }
 }
 
-const METADATA_NAMES: [&str; 4] =
-    ["metadata.google.internal", "metadata", "metadata.goog", "instance-data"];
+const METADATA_NAMES: [&str; 4] = ["metadata.google.internal", "metadata", "metadata.goog", "instance-data"];
 const METADATA_ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
 const AWS_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
@@ -75,7 +72,9 @@ mod tests {
         ] {
             assert!(is_metadata_url(url), "{url}");
         }
-        for text in ["https://api.example.com/metadata", "http://localhost:8080", "169.254.169.254", "", "x://"] {
+        for text in
+            ["https://api.example.com/metadata", "http://localhost:8080", "169.254.169.254", "", "x://"]
+        {
             assert!(!is_metadata_url(text), "{text}");
         }
     }

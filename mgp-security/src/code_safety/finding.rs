@@ -57,7 +57,8 @@ impl Findings {
 
     /// Where in `code` the violations are, which came first in it first.
     pub(super) fn locations(&self, code: &str) -> Vec<CodeLocation> {
-        let mut places: Vec<_> = self.found.iter().filter_map(|(what, at)| Some((at.as_ref()?, what))).collect();
+        let mut places: Vec<_> =
+            self.found.iter().filter_map(|(what, at)| Some((at.as_ref()?, what))).collect();
         places.sort_by_key(|(at, _)| **at);
         places
             .into_iter()

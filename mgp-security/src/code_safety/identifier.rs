@@ -17,7 +17,8 @@ pub(super) fn split_tokens(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         rest = rest.trim_start();
         let first = rest.chars().next()?;
-        let end = if is_part(first) { rest.find(|c| !is_part(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let end =
+            if is_part(first) { rest.find(|c| !is_part(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
         let (token, after) = rest.split_at(end);
         rest = after;
         Some(token)

@@ -29,8 +29,8 @@ impl Language {
         let name = name.trim().trim_start_matches('.').to_lowercase();
         match &*name {
             "python" | "py" | "python3" | "py3" | "ipython" | "cpython" => Self::Python,
-            "javascript" | "js" | "node" | "nodejs" | "node.js" | "mjs" | "cjs" | "jsx" | "ecmascript" | "es6"
-            | "esm" | "deno" | "bun" => Self::JavaScript,
+            "javascript" | "js" | "node" | "nodejs" | "node.js" | "mjs" | "cjs" | "jsx" | "ecmascript"
+            | "es6" | "esm" | "deno" | "bun" => Self::JavaScript,
             "typescript" | "ts" | "tsx" | "mts" | "cts" => Self::TypeScript,
             "bash" | "sh" | "shell" | "zsh" | "ksh" | "dash" | "posix" | "shellscript" => Self::Bash,
             _ => Self::Other(name.into()),

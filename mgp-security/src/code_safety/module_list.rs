@@ -37,7 +37,8 @@ mod tests {
     #[test]
     fn a_name_stands_for_what_is_below_it_and_not_for_longer_names() {
         let list = ModuleList::new(&["code", "fs", "@scope/kit", "urllib.request"]);
-        for module in ["code", "code.interact", "node:fs", "fs/promises", "@scope/kit/x.js", "urllib.request"] {
+        for module in ["code", "code.interact", "node:fs", "fs/promises", "@scope/kit/x.js", "urllib.request"]
+        {
             assert!(list.has(module), "{module}");
         }
         for module in ["codecs", "encode", "@scope/other", "urllib", "urllib.parse", ""] {

@@ -41,7 +41,9 @@ fn strip(code: &str) -> (String, String) {
     let mut at_line_start = true;
     while let Some(first) = rest.chars().next() {
         let (length, is_text) = match first {
-            '#' if at_line_start && !IMPORT_SIGNS.iter().any(|sign| rest.starts_with(sign)) => (line(rest), false),
+            '#' if at_line_start && !IMPORT_SIGNS.iter().any(|sign| rest.starts_with(sign)) => {
+                (line(rest), false)
+            }
             '-' if at_line_start && rest.starts_with("--") => (line(rest), false),
             '/' if rest.starts_with("//") => (line(rest), false),
             '/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |end| end + 2), false),
@@ -55,7 +57,11 @@ fn strip(code: &str) -> (String, String) {
         } else {
             let (piece, after) = rest.split_at(length);
             blank(piece, &mut bare);
-            if is_text { with_texts.push_str(piece) } else { blank(piece, &mut with_texts) }
+            if is_text {
+                with_texts.push_str(piece)
+            } else {
+                blank(piece, &mut with_texts)
+            }
             rest = after;
         }
         at_line_start = first == '\n' || (at_line_start && first.is_whitespace()) || (length > 0 && !is_text);
@@ -93,31 +99,151 @@ fn patterns(texts: &[&str]) -> Vec<Pattern> {
 /// Running code that is a text, starting processes, loading libraries.
 static DANGEROUS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
-        "eval(", "exec(", "execve(", "execl(", "execlp(", "execv(", "execvp(", "system(", "popen(", "shell_exec(", "passthru(", "proc_open(",
-        "pcntl_exec(", "assert(", "create_function(", "fork(", "vfork(", "posix_spawn(", "dlopen(", "LoadLibrary(", "CreateProcess",
-        "WinExec(", "ShellExecute", "Runtime.getRuntime", "ProcessBuilder", "Process.Start", "Process.spawn", "IO.popen", "Kernel.system",
-        "Kernel.exec", "Open3", "instance_eval", "class_eval", "module_eval", "std::process", "Command::new", "os/exec", "exec.Command",
-        "syscall", "libc::", "asm!", "loadstring(", "load(", "loadfile(", "dofile(", "os.execute", "io.popen", "package.loadlib",
-        "System.load", "System.loadLibrary", "ScriptEngineManager", "DllImport", "Marshal.GetDelegateForFunctionPointer", "Assembly.Load",
-        "unserialize(", "ObjectInputStream", "BinaryFormatter", "Marshal.load", "__import__(", "os.system", "subprocess", "child_process",
-        "NSTask", "do shell script", "xp_cmdshell", "unsafe {", "Unsafe.getUnsafe", "backtick", "ptrace(", "setuid(", "chroot(",
+        "eval(",
+        "exec(",
+        "execve(",
+        "execl(",
+        "execlp(",
+        "execv(",
+        "execvp(",
+        "system(",
+        "popen(",
+        "shell_exec(",
+        "passthru(",
+        "proc_open(",
+        "pcntl_exec(",
+        "assert(",
+        "create_function(",
+        "fork(",
+        "vfork(",
+        "posix_spawn(",
+        "dlopen(",
+        "LoadLibrary(",
+        "CreateProcess",
+        "WinExec(",
+        "ShellExecute",
+        "Runtime.getRuntime",
+        "ProcessBuilder",
+        "Process.Start",
+        "Process.spawn",
+        "IO.popen",
+        "Kernel.system",
+        "Kernel.exec",
+        "Open3",
+        "instance_eval",
+        "class_eval",
+        "module_eval",
+        "std::process",
+        "Command::new",
+        "os/exec",
+        "exec.Command",
+        "syscall",
+        "libc::",
+        "asm!",
+        "loadstring(",
+        "load(",
+        "loadfile(",
+        "dofile(",
+        "os.execute",
+        "io.popen",
+        "package.loadlib",
+        "System.load",
+        "System.loadLibrary",
+        "ScriptEngineManager",
+        "DllImport",
+        "Marshal.GetDelegateForFunctionPointer",
+        "Assembly.Load",
+        "unserialize(",
+        "ObjectInputStream",
+        "BinaryFormatter",
+        "Marshal.load",
+        "__import__(",
+        "os.system",
+        "subprocess",
+        "child_process",
+        "NSTask",
+        "do shell script",
+        "xp_cmdshell",
+        "unsafe {",
+        "Unsafe.getUnsafe",
+        "backtick",
+        "ptrace(",
+        "setuid(",
+        "chroot(",
     ])
 });
 /// Reflection and changes of the surroundings.
 static REFLECTION: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
-        "eval", "send(", "public_send(", "const_get(", "Class.forName", "getDeclaredMethod", "setAccessible", "Method.invoke", "reflect.",
-        "Activator.CreateInstance", "GetMethod(", "mem::transmute", "Unsafe", "System.exit", "getenv(", "putenv(", "ENV[", "socket(",
-        "TcpStream", "net.Dial", "TCPSocket", "fsockopen(", "unlink(", "rmdir(", "call_user_func(", "preg_replace_callback(", "_G[",
-        "setfenv(", "debug.getregistry", "debug.sethook",
+        "eval",
+        "send(",
+        "public_send(",
+        "const_get(",
+        "Class.forName",
+        "getDeclaredMethod",
+        "setAccessible",
+        "Method.invoke",
+        "reflect.",
+        "Activator.CreateInstance",
+        "GetMethod(",
+        "mem::transmute",
+        "Unsafe",
+        "System.exit",
+        "getenv(",
+        "putenv(",
+        "ENV[",
+        "socket(",
+        "TcpStream",
+        "net.Dial",
+        "TCPSocket",
+        "fsockopen(",
+        "unlink(",
+        "rmdir(",
+        "call_user_func(",
+        "preg_replace_callback(",
+        "_G[",
+        "setfenv(",
+        "debug.getregistry",
+        "debug.sethook",
     ])
 });
 static WRITES: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns(&[
-        "fwrite(", "file_put_contents(", "fputs(", "File.write", "File.delete", "FileUtils", "File::create", "fs::write", "fs::remove",
-        "OpenOptions", "os.WriteFile", "os.Create", "os.Remove", "ioutil.WriteFile", "FileWriter", "FileOutputStream", "Files.write",
-        "Files.delete", "File.WriteAllText", "File.Delete", "StreamWriter", "ofstream", "remove(", "rename(", "mkdir(", "INSERT INTO",
-        "UPDATE", "DELETE FROM", "DROP", "fopen(", "move_uploaded_file(", "chmod(", "io.open", "os.remove", "os.rename",
+        "fwrite(",
+        "file_put_contents(",
+        "fputs(",
+        "File.write",
+        "File.delete",
+        "FileUtils",
+        "File::create",
+        "fs::write",
+        "fs::remove",
+        "OpenOptions",
+        "os.WriteFile",
+        "os.Create",
+        "os.Remove",
+        "ioutil.WriteFile",
+        "FileWriter",
+        "FileOutputStream",
+        "Files.write",
+        "Files.delete",
+        "File.WriteAllText",
+        "File.Delete",
+        "StreamWriter",
+        "ofstream",
+        "remove(",
+        "rename(",
+        "mkdir(",
+        "INSERT INTO",
+        "UPDATE",
+        "DELETE FROM",
+        "DROP",
+        "fopen(",
+        "move_uploaded_file(",
+        "chmod(",
+        "io.open",
+        "os.remove",
+        "os.rename",
     ])
 });
 /// `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or statement.
@@ -127,7 +253,76 @@ static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
 });
 const IMPORT_SIGNS: [&str; 3] = ["#include", "# include", "#["];
 const BLOCKED_MODULES: &[&str] = &[
-    "os.exec", "os/exec", "syscall", "unsafe", "plugin", "net", "open3", "socket", "fiddle", "pty", "std.process", "java.lang.reflect",
-    "java.lang.Runtime", "System.Diagnostics", "System.Reflection", "System.Runtime.InteropServices", "dlfcn.h", "unistd.h",
-    "sys/socket.h", "windows.h", "spawn.h", "sys/ptrace.h", "subprocess", "ctypes", "child_process", "shutil", "pickle", "vm",
+    "os.exec",
+    "os/exec",
+    "syscall",
+    "unsafe",
+    "plugin",
+    "net",
+    "open3",
+    "socket",
+    "fiddle",
+    "pty",
+    "std.process",
+    "java.lang.reflect",
+    "java.lang.Runtime",
+    "System.Diagnostics",
+    "System.Reflection",
+    "System.Runtime.InteropServices",
+    "dlfcn.h",
+    "unistd.h",
+    "sys/socket.h",
+    "windows.h",
+    "spawn.h",
+    "sys/ptrace.h",
+    "subprocess",
+    "ctypes",
+    "child_process",
+    "shutil",
+    "pickle",
+    "vm",
 ];
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::{CodeSafety, SafetyLevel};
+
+    use super::super::{CodePolicy, scan};
+
+    fn refused(level: SafetyLevel, language: &str, code: &str) -> bool {
+        scan(code, &CodePolicy::new(&CodeSafety::new(level).with_language(language))).is_err()
+    }
+
+    // covers: MGP-7.2-02
+    #[test]
+    fn dangerous_names_are_found_outside_of_comments_and_texts() {
+        for (language, code) in [
+            ("ruby", "system ('id')"),
+            ("php", "<?php shell_exec($x);"),
+            ("go", "import \"os/exec\"\nfunc main() { exec.Command(\"id\") }"),
+            ("rust", "use std::process::Command;"),
+            ("java", "Runtime . getRuntime().exec(x)"),
+            ("c", "#include <dlfcn.h>\nint main() { dlopen(x); }"),
+            ("lua", "os.execute('id')"),
+            ("", "import subprocess"),
+        ] {
+            assert!(refused(SafetyLevel::Standard, language, code), "{language}: {code}");
+        }
+        for (language, code) in [
+            ("ruby", "# system('id')\nputs 'system(1)'"),
+            ("go", "// exec.Command\nfmt.Println(\"os/exec\")"),
+            ("c", "/* system(x) */ int file_system(int x) { return x; }"),
+        ] {
+            assert!(!refused(SafetyLevel::Standard, language, code), "{language}: {code}");
+        }
+    }
+
+    // covers: MGP-7.2-03, MGP-7.2-04
+    #[test]
+    fn strict_wants_imports_declared_and_readonly_no_writes() {
+        assert!(refused(SafetyLevel::Strict, "go", "import \"fmt\""));
+        assert!(!refused(SafetyLevel::Standard, "go", "import \"fmt\""));
+        assert!(refused(SafetyLevel::Readonly, "php", "file_put_contents('a', 'b');"));
+        assert!(!refused(SafetyLevel::Strict, "php", "file_put_contents('a', 'b');"));
+    }
+}

@@ -9,7 +9,10 @@ pub(super) fn is_sensitive(text: &str) -> bool {
         path.match_indices(*root).any(|(at, _)| {
             let starts = at == 0 || path[..at].ends_with(['/', ':', '~', '.', ' ', '@', '=']);
             let rest = &path[at + root.len()..];
-            starts && (root.ends_with('/') || rest.is_empty() || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            starts
+                && (root.ends_with('/')
+                    || rest.is_empty()
+                    || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
         })
     };
     SENSITIVE.iter().any(is_below) || SECRET_FILES.iter().any(|name| path.rsplit('/').next() == Some(name))
@@ -19,8 +22,13 @@ pub(super) fn is_sensitive(text: &str) -> bool {
 pub(super) fn is_of_system(text: &str) -> bool {
     let path = normalize(text.trim());
     let is_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes().get(2) == Some(&b'/');
-    let is_ours = OURS.iter().any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
-    (path.starts_with('/') && !is_ours) || is_drive || path.starts_with("~/.") || path.split('/').any(|part| part == "..") 
+    let is_ours = OURS
+        .iter()
+        .any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+    (path.starts_with('/') && !is_ours)
+        || is_drive
+        || path.starts_with("~/.")
+        || path.split('/').any(|part| part == "..")
 }
 
 /// The path with `/` between its parts, and without empty ones and `.`.
@@ -59,7 +67,16 @@ const SENSITIVE: [&str; 22] = [
     "/run/secrets",
 ];
 const SECRET_FILES: [&str; 10] = [
-    "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", ".netrc", ".pgpass", ".git-credentials", ".bash_history", ".npmrc", ".pypirc",
+    "id_rsa",
+    "id_ed25519",
+    "id_ecdsa",
+    "id_dsa",
+    ".netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".bash_history",
+    ".npmrc",
+    ".pypirc",
 ];
 /// Where code may read and write without touching what belongs to others.
 const OURS: [&str; 5] = ["/tmp", "/var/tmp", "/dev/null", "/dev/stdin", "/dev/stdout"];
@@ -70,17 +87,33 @@ mod tests {
 
     #[test]
     fn files_with_secrets_are_known() {
-        for path in ["/etc/shadow", "/etc//./passwd", "file:///etc/passwd", "~/.ssh/id_rsa", "/proc/self/environ", "id_rsa"] {
+        for path in [
+            "/etc/shadow",
+            "/etc//./passwd",
+            "file:///etc/passwd",
+            "~/.ssh/id_rsa",
+            "/proc/self/environ",
+            "id_rsa",
+        ] {
             assert!(is_sensitive(path), "{path}");
         }
-        for path in ["/etc/hosts", "passwd", "/etc/passwords_are_fun", "data/etc.txt", "a id_rsa_like thing", "text/html"] {
+        for path in [
+            "/etc/hosts",
+            "passwd",
+            "/etc/passwords_are_fun",
+            "data/etc.txt",
+            "a id_rsa_like thing",
+            "text/html",
+        ] {
             assert!(!is_sensitive(path), "{path}");
         }
     }
 
     #[test]
     fn paths_of_the_system_are_those_outside_of_the_own_places() {
-        for path in ["/", "/etc/hosts", "/bin/sh", "C:\\Windows", "~/.config", "../x", "/tmp/../etc/x", "/tmpfoo"] {
+        for path in
+            ["/", "/etc/hosts", "/bin/sh", "C:\\Windows", "~/.config", "../x", "/tmp/../etc/x", "/tmpfoo"]
+        {
             assert!(is_of_system(path), "{path}");
         }
         for path in ["/tmp/x", "data/x.csv", "x", "", "/dev/null"] {

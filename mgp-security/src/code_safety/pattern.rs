@@ -17,7 +17,8 @@ pub(super) struct Pattern {
 impl Pattern {
     pub(super) fn new(text: &str) -> Self {
         let is_tokens = !text.contains(['\'', '"', '`', '#']);
-        let tokens = if is_tokens { split_tokens(text).map(|token| plain(token).into()).collect() } else { [].into() };
+        let tokens =
+            if is_tokens { split_tokens(text).map(|token| plain(token).into()).collect() } else { [].into() };
         Self { text: text.into(), tokens }
     }
 
@@ -53,7 +54,8 @@ pub(super) struct Token<'c> {
 /// The tokens of `text`, which starts at `at`.
 pub(super) fn tokens_of(text: &str, at: usize) -> impl Iterator<Item = Token<'_>> {
     let start = text.as_ptr() as usize;
-    split_tokens(text).map(move |token| Token { text: plain(token), at: at + (token.as_ptr() as usize - start) })
+    split_tokens(text)
+        .map(move |token| Token { text: plain(token), at: at + (token.as_ptr() as usize - start) })
 }
 
 /// The tokens of a tree, without comments and texts.
@@ -74,8 +76,9 @@ pub(super) fn find_declared(patterns: &[Pattern], tokens: &[Token<'_>], text: &s
 }
 
 /// The kinds of leaves, in all grammars, that are no code.
-const IS_TEXT: [&str; 16] = [
+const IS_TEXT: [&str; 17] = [
     "comment",
+    "line_continuation",
     "html_comment",
     "string_start",
     "string_content",

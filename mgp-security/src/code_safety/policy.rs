@@ -31,11 +31,14 @@ impl CodePolicy {
         let language = declaration.language.as_deref().map_or(Language::Other("".into()), Language::read);
         let (always_blocked, allowed_unless_declared) = match language {
             Language::Python => (python::BLOCKED_MODULES, python::ALLOWED_MODULES),
-            Language::JavaScript | Language::TypeScript => (javascript::BLOCKED_MODULES, javascript::ALLOWED_MODULES),
+            Language::JavaScript | Language::TypeScript => {
+                (javascript::BLOCKED_MODULES, javascript::ALLOWED_MODULES)
+            }
             Language::Bash | Language::Other(_) => (&[] as &[_], &[] as &[_]),
         };
         let level = declaration.level;
-        let max_bytes = declaration.max_code_size_bytes.or((level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES));
+        let max_bytes =
+            declaration.max_code_size_bytes.or((level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES));
         let declared_blocked = ModuleList::new(&declaration.blocked_imports);
         let always_blocked = ModuleList::new(always_blocked);
         let allowed = match &declaration.allowed_imports {
@@ -80,7 +83,8 @@ impl CodePolicy {
     /// Whether the module is blocked by name, at any level.
     pub(super) fn blocks_import(&self, module: &str) -> bool {
         self.declared_blocked.has(module)
-            || (self.always_blocked.has(module) && !python::EXEMPT_MODULES.iter().any(|exempt| is_within(module, exempt)))
+            || (self.always_blocked.has(module)
+                && !python::EXEMPT_MODULES.iter().any(|exempt| is_within(module, exempt)))
     }
 
     pub(super) fn patterns(&self) -> &[Pattern] {

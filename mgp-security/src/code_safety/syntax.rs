@@ -72,7 +72,11 @@ impl Tree {
             };
             let bytes = source.as_bytes();
             let options = ParseOptions::new().progress_callback(&mut progress);
-            let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+            let tree = parser.parse_with_options(
+                &mut |at, _| bytes.get(at..).unwrap_or_default(),
+                None,
+                Some(options),
+            );
             if tree.is_none() {
                 parser.reset();
             }
@@ -193,8 +197,10 @@ impl Grammar {
         let mut parser = Parser::new();
         let language: tree_sitter::Language = language.into();
         parser.set_language(&language).ok()?;
-        let kinds = (0..u16::try_from(language.node_kind_count()).ok()?).map(|id| language.node_kind_for_id(id));
-        let fields = (0..=u16::try_from(language.field_count()).ok()?).map(|id| language.field_name_for_id(id));
+        let kinds =
+            (0..u16::try_from(language.node_kind_count()).ok()?).map(|id| language.node_kind_for_id(id));
+        let fields =
+            (0..=u16::try_from(language.field_count()).ok()?).map(|id| language.field_name_for_id(id));
         let names = Names {
             kinds: kinds.map(|name| name.unwrap_or_default().into()).collect(),
             fields: fields.map(|name| name.unwrap_or_default().into()).collect(),

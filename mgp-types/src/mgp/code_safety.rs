@@ -209,7 +209,8 @@ fn union(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
 /// What both lists admit; an entry admits everything below it, so `os` and `os.path` have `os.path` in common.
 fn intersection(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
     let in_both = ours.iter().filter(|name| theirs.iter().any(|other| admits(other, name)));
-    let narrower = theirs.iter().filter(|name| ours.iter().any(|other| other != *name && admits(other, name)));
+    let narrower =
+        theirs.iter().filter(|name| ours.iter().any(|other| other != *name && admits(other, name)));
     in_both.chain(narrower).cloned().collect()
 }
 

@@ -11,7 +11,9 @@ impl<'t> Check<'_, 't> {
     pub(super) fn call(&mut self, node: Node<'t>) {
         let Some(function) = node.field("function").or_else(|| node.field("constructor")) else { return };
         let name = match function.kind() {
-            "member_expression" => function.field("property").map(|name| plain(name.text())).unwrap_or_default(),
+            "member_expression" => {
+                function.field("property").map(|name| plain(name.text())).unwrap_or_default()
+            }
             _ => plain(function.text()),
         };
         let first = arguments(node).next();
@@ -32,7 +34,8 @@ impl<'t> Check<'_, 't> {
                 }
             }
             "repeat" | "Array" | "padStart" | "padEnd" | "ArrayBuffer" | "alloc" => {
-                if first.and_then(|count| self.scopes.number(count)).is_some_and(|count| count > MAX_ELEMENTS) {
+                if first.and_then(|count| self.scopes.number(count)).is_some_and(|count| count > MAX_ELEMENTS)
+                {
                     self.findings.pattern(Strict, &format!("{name}("), node.at());
                 }
             }
@@ -43,7 +46,8 @@ impl<'t> Check<'_, 't> {
     /// A symbol as the name of an error, or thrown, makes the runtime itself fail where nobody catches it.
     pub(super) fn symbol(&mut self, node: Node<'t>) {
         let value = node.field("right").or_else(|| node.named_children().next());
-        let is_symbol = value.is_some_and(|value| value.kind() == "call_expression" && value.text().starts_with("Symbol"));
+        let is_symbol = value
+            .is_some_and(|value| value.kind() == "call_expression" && value.text().starts_with("Symbol"));
         let is_text = node.kind() == "throw_statement"
             || node.field("left").and_then(|left| left.field("property")).is_some_and(|property| {
                 matches!(&*plain(property.text()), "name" | "message" | "stack" | "code" | "toString")

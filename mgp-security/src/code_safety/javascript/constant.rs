@@ -46,7 +46,9 @@ impl<'t> Scopes<'t> {
                     match part.kind() {
                         "string_fragment" => out.push_str(part.text()),
                         "escape_sequence" => out.extend(escaped(part.text())),
-                        "template_substitution" => out.push_str(&self.text_within(part.named_children().next()?, depth)?),
+                        "template_substitution" => {
+                            out.push_str(&self.text_within(part.named_children().next()?, depth)?)
+                        }
                         _ => {}
                     }
                 }
@@ -84,7 +86,9 @@ impl<'t> Scopes<'t> {
         }
         let (object, property) = (function.field("object")?, function.field("property")?);
         match &*plain(property.text()) {
-            "fromCharCode" | "fromCodePoint" => arguments.iter().map(|code| character(self.number(*code)?)).collect(),
+            "fromCharCode" | "fromCodePoint" => {
+                arguments.iter().map(|code| character(self.number(*code)?)).collect()
+            }
             "join" => {
                 let separator = match arguments.first() {
                     Some(separator) => self.text_within(*separator, depth)?,
@@ -93,7 +97,8 @@ impl<'t> Scopes<'t> {
                 Some(self.elements(object, depth)?.join(&separator))
             }
             "concat" => {
-                let rest: Option<String> = arguments.iter().map(|part| self.text_within(*part, depth)).collect();
+                let rest: Option<String> =
+                    arguments.iter().map(|part| self.text_within(*part, depth)).collect();
                 Some(self.text_within(object, depth)? + &rest?)
             }
             "toLowerCase" => Some(self.text_within(object, depth)?.to_lowercase()),
@@ -118,7 +123,8 @@ impl<'t> Scopes<'t> {
                         Some(elements)
                     }
                     "split" => {
-                        let separator = self.text_within(node.field("arguments")?.named_children().next()?, depth)?;
+                        let separator =
+                            self.text_within(node.field("arguments")?.named_children().next()?, depth)?;
                         let text = self.text_within(object, depth)?;
                         Some(match &*separator {
                             "" => text.chars().map(String::from).collect(),

@@ -16,7 +16,12 @@ impl<'t> Check<'_, 't> {
             node.descendants().any(|part| {
                 matches!(
                     part.kind(),
-                    "break_statement" | "return_statement" | "throw_statement" | "yield_expression" | "await_expression" | "call_expression"
+                    "break_statement"
+                        | "return_statement"
+                        | "throw_statement"
+                        | "yield_expression"
+                        | "await_expression"
+                        | "call_expression"
                 )
             })
         };
@@ -28,11 +33,16 @@ impl<'t> Check<'_, 't> {
     fn is_true(&self, condition: Node<'t>) -> bool {
         match condition.kind() {
             "true" | "object" | "array" | "empty_statement" | ";" => true,
-            "parenthesized_expression" => condition.named_children().next().is_some_and(|inner| self.is_true(inner)),
+            "parenthesized_expression" => {
+                condition.named_children().next().is_some_and(|inner| self.is_true(inner))
+            }
             "unary_expression" => {
                 let argument = condition.field("argument");
                 condition.text().starts_with('!')
-                    && argument.is_some_and(|of| matches!(of.kind(), "false" | "null" | "undefined") || self.scopes.number(of) == Some(0.0))
+                    && argument.is_some_and(|of| {
+                        matches!(of.kind(), "false" | "null" | "undefined")
+                            || self.scopes.number(of) == Some(0.0)
+                    })
             }
             "string" => self.scopes.text(condition).is_some_and(|text| !text.is_empty()),
             _ => self.scopes.number(condition).is_some_and(|number| number.abs() > 0.0),

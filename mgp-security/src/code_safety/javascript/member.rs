@@ -3,7 +3,9 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
-use super::modules::{BUILTIN_CLASSES, DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, GLOBAL_OBJECTS, STRICT_GLOBALS, STRICT_MEMBERS};
+use super::modules::{
+    BUILTIN_CLASSES, DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, GLOBAL_OBJECTS, STRICT_GLOBALS, STRICT_MEMBERS,
+};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -14,7 +16,7 @@ impl<'t> Check<'_, 't> {
             Some(property) => Some(plain(property.text()).into_owned()),
             None => node.field("index").and_then(|index| self.scopes.text(index)),
         };
-        let of = plain(object.text());
+        let of = if object.kind() == "identifier" { plain(object.text()) } else { "".into() };
         let is_global = |names: &[&str]| names.contains(&&*of) && !self.scopes.is_declared(&of, object);
         // A page keeps its own names in `window`; the others are asked by key only for what must not be named.
         let is_keyed = node.kind() == "subscript_expression" && matches!(&*of, "globalThis" | "global");
@@ -24,12 +26,16 @@ impl<'t> Check<'_, 't> {
         let Some(key) = key else { return };
         if is_global(GLOBAL_OBJECTS) {
             let level = if DANGEROUS_GLOBALS.contains(&&*key) { Some(Standard) } else { None };
-            let level = level.or((STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require")).then_some(Strict));
+            let level = level
+                .or((STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require"))
+                    .then_some(Strict));
             if let Some(level) = level {
                 self.findings.pattern(level, &key, node.at());
             }
         }
-        if key == "binding" && of.ends_with("process") {
+        let of_process =
+            of == "process" || object.field("property").is_some_and(|property| property.text() == "process");
+        if key == "binding" && of_process {
             self.findings.pattern(Standard, "process.binding", node.at());
         }
         if is_global(BUILTIN_CLASSES) {
@@ -76,14 +82,16 @@ impl<'t> Check<'_, 't> {
     fn builtin(&mut self, of: &str, key: &str, node: Node<'t>) {
         let Some(parent) = node.parent() else { return };
         let operator = parent.field("operator").map(Node::text);
-        let is_compared = parent.kind() == "binary_expression" && matches!(operator, Some("===" | "!==" | "==" | "!="));
+        let is_compared =
+            parent.kind() == "binary_expression" && matches!(operator, Some("===" | "!==" | "==" | "!="));
         let at = node.at();
         match key {
             "prototype" if is_compared => {}
             "prototype" => {
                 let method = parent.field("property").filter(|_| node.field_name() == Some("object"));
                 let is_set = parent.field_name() == Some("left") || parent.kind() == "assignment_expression";
-                let is_plain = PLAIN_CLASSES.contains(&of) && method.is_some_and(|method| method.text() != "constructor");
+                let is_plain = PLAIN_CLASSES.contains(&of)
+                    && method.is_some_and(|method| method.text() != "constructor");
                 if is_set || !is_plain {
                     self.findings.pattern(Strict, &format!("{of}.prototype"), at);
                 }
@@ -92,8 +100,12 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Strict, &format!("{of}.{key}"), at);
             }
             "getPrototypeOf" => {
-                let call = parent.parent().filter(|call| parent.kind() == "call_expression" && call.kind() == "binary_expression");
-                let is_compared = call.and_then(|call| call.field("operator")).is_some_and(|sign| sign.text().ends_with("=="));
+                let call = parent
+                    .parent()
+                    .filter(|call| parent.kind() == "call_expression" && call.kind() == "binary_expression");
+                let is_compared = call
+                    .and_then(|call| call.field("operator"))
+                    .is_some_and(|sign| sign.text().ends_with("=="));
                 if !is_compared {
                     self.findings.pattern(Strict, "Object.getPrototypeOf", at);
                 }
@@ -108,19 +120,32 @@ impl<'t> Check<'_, 't> {
     /// The constructor of a function makes functions from texts, and every object leads to a function.
     fn constructor(&mut self, object: Node<'t>, node: Node<'t>) {
         let Some(parent) = node.parent() else { return };
-        let of_constructor = object.field("property").is_some_and(|property| plain(property.text()) == "constructor");
-        let is_made = !matches!(object.kind(), "identifier" | "this" | "super" | "member_expression" | "subscript_expression");
-        let is_called = parent.kind() == "call_expression" && node.field_name() == Some("function") && object.kind() != "super";
+        let of_constructor =
+            object.field("property").is_some_and(|property| plain(property.text()) == "constructor");
+        let is_made = !matches!(
+            object.kind(),
+            "identifier" | "this" | "super" | "member_expression" | "subscript_expression"
+        );
+        let is_called = parent.kind() == "call_expression"
+            && node.field_name() == Some("function")
+            && object.kind() != "super";
         let in_pair = node.kind() == "subscript_expression";
         if of_constructor || is_made || is_called || in_pair {
             return self.findings.pattern(Standard, "constructor", node.at());
         }
         let operator = parent.field("operator").map(Node::text);
-        let next = parent.field("property").filter(|_| node.field_name() == Some("object")).map(|next| plain(next.text()));
+        let next = parent
+            .field("property")
+            .filter(|_| node.field_name() == Some("object"))
+            .map(|next| plain(next.text()));
         let is_plain = match parent.kind() {
             "member_expression" => next.is_some_and(|next| next == "name" || object.kind() == "this"),
-            "binary_expression" => matches!(operator, Some("===" | "!==" | "==" | "!=")) && object.kind() == "identifier",
-            "new_expression" | "as_expression" | "parenthesized_expression" | "variable_declarator" => object.kind() == "this",
+            "binary_expression" => {
+                matches!(operator, Some("===" | "!==" | "==" | "!=")) && object.kind() == "identifier"
+            }
+            "new_expression" | "as_expression" | "parenthesized_expression" | "variable_declarator" => {
+                object.kind() == "this"
+            }
             _ => false,
         };
         if !is_plain {

@@ -61,7 +61,11 @@ impl<'t> Check<'_, 't> {
         match node.kind() {
             "identifier" | "shorthand_property_identifier" => self.name(node),
             "member_expression" | "subscript_expression" => self.member(node),
-            "pair_pattern" | "shorthand_property_identifier_pattern" | "pair" | "computed_property_name" | "method_definition" => {
+            "pair_pattern"
+            | "shorthand_property_identifier_pattern"
+            | "pair"
+            | "computed_property_name"
+            | "method_definition" => {
                 self.key(node);
             }
             "call_expression" | "new_expression" => {

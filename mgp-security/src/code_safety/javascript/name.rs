@@ -37,14 +37,20 @@ impl<'t> Check<'_, 't> {
         let member = parent.field("property").filter(|_| is_object).map(|member| plain(member.text()));
         match name {
             "process" => match member {
-                Some(member) => PROCESS_MEMBERS.contains(&&*member) && (member != "env" || is_single_variable(parent)),
+                Some(member) => {
+                    PROCESS_MEMBERS.contains(&&*member) && (member != "env" || is_single_variable(parent))
+                }
                 None => parent.kind() == "variable_declarator" && takes_only(parent, PROCESS_MEMBERS),
             },
             "require" => {
                 let is_called = parent.kind() == "call_expression" && node.field_name() == Some("function");
                 is_called || member.is_some_and(|member| matches!(&*member, "main" | "resolve"))
             }
-            "module" => member.is_some_and(|member| member == "exports" || member == "hot" || member == "id"),
+            "module" => member.is_some_and(|member| {
+                let is_plain = matches!(&*member, "exports" | "hot" | "id" | "filename");
+                is_plain
+                    || (member == "parent" && parent.parent().is_some_and(|around| is_tested(parent, around)))
+            }),
             _ => is_object,
         }
     }
@@ -56,7 +62,8 @@ fn is_single_variable(env: Node<'_>) -> bool {
     match parent.kind() {
         "member_expression" | "subscript_expression" => env.field_name() == Some("object"),
         "variable_declarator" => parent.field("name").is_some_and(|name| {
-            name.kind() == "object_pattern" && !name.named_children().any(|part| part.kind() == "rest_pattern")
+            name.kind() == "object_pattern"
+                && !name.named_children().any(|part| part.kind() == "rest_pattern")
         }),
         "binary_expression" => parent.field("operator").is_some_and(|operator| operator.text() == "in"),
         _ => false,
@@ -65,7 +72,9 @@ fn is_single_variable(env: Node<'_>) -> bool {
 
 /// Whether a declaration takes an object apart into members of these names only.
 fn takes_only(declarator: Node<'_>, allowed: &[&str]) -> bool {
-    let Some(pattern) = declarator.field("name").filter(|name| name.kind() == "object_pattern") else { return false };
+    let Some(pattern) = declarator.field("name").filter(|name| name.kind() == "object_pattern") else {
+        return false;
+    };
     pattern.named_children().all(|part| {
         let key = part.field("key").unwrap_or(part);
         let key = plain(key.text());
@@ -77,7 +86,7 @@ fn takes_only(declarator: Node<'_>, allowed: &[&str]) -> bool {
 fn is_tested(node: Node<'_>, parent: Node<'_>) -> bool {
     let operator = parent.field("operator").map(Node::text);
     match parent.kind() {
-        "unary_expression" => operator == Some("typeof"),
+        "unary_expression" => matches!(operator, Some("typeof" | "!")),
         "binary_expression" => {
             matches!(operator, Some("===" | "!==" | "==" | "!="))
                 || (operator == Some("instanceof") && node.field_name() == Some("right"))
@@ -90,12 +99,26 @@ fn is_tested(node: Node<'_>, parent: Node<'_>) -> bool {
 fn is_naming(node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return false };
     match (parent.kind(), node.field_name()) {
-        ("function_declaration" | "class_declaration" | "function_expression" | "generator_function", Some("name"))
+        (
+            "function_declaration" | "class_declaration" | "function_expression" | "generator_function",
+            Some("name"),
+        )
         | ("variable_declarator" | "import_specifier" | "export_specifier", Some("name" | "alias")) => true,
-        (kind, _) => matches!(kind, "formal_parameters" | "import_clause" | "namespace_import" | "required_parameter" | "property_signature"),
+        (kind, _) => matches!(
+            kind,
+            "formal_parameters"
+                | "import_clause"
+                | "namespace_import"
+                | "required_parameter"
+                | "property_signature"
+        ),
     }
 }
 
 fn shown(name: &str) -> String {
-    if matches!(name, "eval" | "Function" | "importScripts" | "execScript") { format!("{name}(") } else { name.to_owned() }
+    if matches!(name, "eval" | "Function" | "importScripts" | "execScript") {
+        format!("{name}(")
+    } else {
+        name.to_owned()
+    }
 }

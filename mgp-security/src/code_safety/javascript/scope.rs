@@ -15,7 +15,8 @@ pub(super) struct Scopes<'t> {
 
 impl<'t> Scopes<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        let mut scopes = Self { declared: HashMap::new(), effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE) };
+        let mut scopes =
+            Self { declared: HashMap::new(), effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE) };
         for node in tree.nodes() {
             scopes.declare(node);
         }
@@ -102,7 +103,8 @@ impl<'t> Scopes<'t> {
                 let names = node.descendants().filter(|name| name.kind() == "identifier");
                 let scope = node.ancestors().last();
                 for name in names {
-                    let is_outer = name.field_name() == Some("name") && name.parent().is_some_and(|p| p.field("alias").is_some());
+                    let is_outer = name.field_name() == Some("name")
+                        && name.parent().is_some_and(|p| p.field("alias").is_some());
                     if let Some(scope) = scope.filter(|_| !is_outer) {
                         self.bind(scope, name, None);
                     }
@@ -123,7 +125,9 @@ impl<'t> Scopes<'t> {
                 "assignment_pattern" | "object_assignment_pattern" => open.extend(node.field("left")),
                 "pair_pattern" => open.extend(node.field("value")),
                 "required_parameter" | "optional_parameter" => open.extend(node.field("pattern")),
-                "formal_parameters" | "object_pattern" | "array_pattern" | "rest_pattern" => open.extend(node.named_children()),
+                "formal_parameters" | "object_pattern" | "array_pattern" | "rest_pattern" => {
+                    open.extend(node.named_children())
+                }
                 _ => {}
             }
         }
@@ -133,16 +137,30 @@ impl<'t> Scopes<'t> {
 fn is_function(kind: &str) -> bool {
     matches!(
         kind,
-        "function_declaration" | "function_expression" | "arrow_function" | "generator_function" | "generator_function_declaration" | "method_definition"
+        "function_declaration"
+            | "function_expression"
+            | "arrow_function"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "method_definition"
     )
 }
 
 fn is_scope(kind: &str) -> bool {
     is_function(kind)
-        || matches!(kind, "program" | "statement_block" | "for_statement" | "for_in_statement" | "catch_clause" | "switch_body" | "class_static_block")
+        || matches!(
+            kind,
+            "program"
+                | "statement_block"
+                | "for_statement"
+                | "for_in_statement"
+                | "catch_clause"
+                | "switch_body"
+                | "class_static_block"
+        )
 }
 
 /// No node has this number: what is declared here is found by nobody who asks whether a name is declared.
 const TOP: usize = usize::MAX;
 const MIN_EFFORT: usize = 20_000;
-const EFFORT_PER_NODE: usize = 200;
+const EFFORT_PER_NODE: usize = 30;

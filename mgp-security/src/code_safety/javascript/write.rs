@@ -17,12 +17,17 @@ impl<'t> Check<'_, 't> {
         };
         let object = function.field("object").map(|object| plain(object.text())).unwrap_or_default();
         let writes = match &*name {
-            "fetch" | "axios" | "got" | "ky" | "request" => arguments(node).any(|options| self.is_writing_request(options)),
+            "fetch" | "axios" | "got" | "ky" | "request" => {
+                arguments(node).any(|options| self.is_writing_request(options))
+            }
             "post" | "put" | "patch" | "sendBeacon" => is_method,
             "delete" => is_method && CLIENTS.iter().any(|client| object.to_lowercase().ends_with(client)),
             "open" => {
                 let verb = arguments(node).next().and_then(|verb| self.scopes.text(verb));
-                is_method && verb.is_some_and(|verb| matches!(&*verb.to_uppercase(), "POST" | "PUT" | "PATCH" | "DELETE"))
+                is_method
+                    && verb.is_some_and(|verb| {
+                        matches!(&*verb.to_uppercase(), "POST" | "PUT" | "PATCH" | "DELETE")
+                    })
             }
             "setItem" | "removeItem" | "clear" => object.ends_with("Storage"),
             "query" | "execute" | "exec" => {
@@ -39,9 +44,11 @@ impl<'t> Check<'_, 't> {
 
     /// Whether the options of a request name another method than one that reads, or one that cannot be told.
     fn is_writing_request(&self, options: Node<'t>) -> bool {
-        let pairs = options.named_children().filter(|pair| options.kind() == "object" && pair.kind() == "pair");
+        let pairs =
+            options.named_children().filter(|pair| options.kind() == "object" && pair.kind() == "pair");
         pairs.into_iter().any(|pair| {
-            let is_method = pair.field("key").is_some_and(|key| key.text().trim_matches(['\'', '"']) == "method");
+            let is_method =
+                pair.field("key").is_some_and(|key| key.text().trim_matches(['\'', '"']) == "method");
             let verb = pair.field("value").and_then(|verb| self.scopes.text(verb));
             is_method && verb.is_none_or(|verb| !matches!(&*verb.to_uppercase(), "GET" | "HEAD" | "OPTIONS"))
         })
@@ -49,19 +56,76 @@ impl<'t> Check<'_, 't> {
 }
 
 fn is_change(statement: &str) -> bool {
-    let word = statement.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_uppercase();
+    let word =
+        statement.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_uppercase();
     matches!(
         &*word,
-        "INSERT" | "UPDATE" | "DELETE" | "DROP" | "CREATE" | "ALTER" | "TRUNCATE" | "REPLACE" | "MERGE" | "GRANT" | "REVOKE" | "WITH" | "CALL"
+        "INSERT"
+            | "UPDATE"
+            | "DELETE"
+            | "DROP"
+            | "CREATE"
+            | "ALTER"
+            | "TRUNCATE"
+            | "REPLACE"
+            | "MERGE"
+            | "GRANT"
+            | "REVOKE"
+            | "WITH"
+            | "CALL"
     )
 }
 
 const CLIENTS: [&str; 6] = ["axios", "client", "api", "http", "request", "got"];
 
 const WRITING: &[&str] = &[
-    "writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "unlink", "unlinkSync", "rm", "rmSync", "rmdir",
-    "rmdirSync", "mkdir", "mkdirSync", "mkdtemp", "mkdtempSync", "rename", "renameSync", "copyFile", "copyFileSync", "cp", "cpSync",
-    "truncate", "truncateSync", "ftruncate", "chmod", "chmodSync", "chown", "chownSync", "symlink", "symlinkSync", "link", "linkSync",
-    "utimes", "utimesSync", "outputFile", "outputJson", "writeJson", "ensureDir", "emptyDir", "insertOne", "insertMany", "updateOne",
-    "updateMany", "deleteOne", "deleteMany", "bulkWrite", "deleteDatabase", "createObjectStore", "deleteObjectStore",
+    "writeFile",
+    "writeFileSync",
+    "appendFile",
+    "appendFileSync",
+    "createWriteStream",
+    "unlink",
+    "unlinkSync",
+    "rm",
+    "rmSync",
+    "rmdir",
+    "rmdirSync",
+    "mkdir",
+    "mkdirSync",
+    "mkdtemp",
+    "mkdtempSync",
+    "rename",
+    "renameSync",
+    "copyFile",
+    "copyFileSync",
+    "cp",
+    "cpSync",
+    "truncate",
+    "truncateSync",
+    "ftruncate",
+    "chmod",
+    "chmodSync",
+    "chown",
+    "chownSync",
+    "symlink",
+    "symlinkSync",
+    "link",
+    "linkSync",
+    "utimes",
+    "utimesSync",
+    "outputFile",
+    "outputJson",
+    "writeJson",
+    "ensureDir",
+    "emptyDir",
+    "insertOne",
+    "insertMany",
+    "updateOne",
+    "updateMany",
+    "deleteOne",
+    "deleteMany",
+    "bulkWrite",
+    "deleteDatabase",
+    "createObjectStore",
+    "deleteObjectStore",
 ];

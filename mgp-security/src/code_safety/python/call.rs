@@ -28,11 +28,17 @@ impl<'t> Check<'_, 't> {
     fn call_of(&mut self, path: &str, node: Node<'t>) {
         let at = node.at();
         match path {
-            "builtins.getattr" | "builtins.setattr" | "builtins.delattr" | "builtins.hasattr" => self.access(path, node),
+            "builtins.getattr" | "builtins.setattr" | "builtins.delattr" | "builtins.hasattr" => {
+                self.access(path, node)
+            }
             "operator.attrgetter" | "operator.methodcaller" => self.getter(path, node),
-            "builtins.type" | "builtins.type()" if positional(node).count() == 3 => self.findings.pattern(Strict, "type(", at),
+            "builtins.type" | "builtins.type()" if positional(node).count() == 3 => {
+                self.findings.pattern(Strict, "type(", at)
+            }
             "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
-            "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => self.findings.pattern(Standard, path, at),
+            "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
+                self.findings.pattern(Standard, path, at)
+            }
             "torch.load" if keyword(node, "weights_only").is_none_or(|value| value.text() != "True") => {
                 self.findings.pattern(Standard, path, at);
             }
@@ -42,7 +48,10 @@ impl<'t> Check<'_, 't> {
             "os.chmod" | "os.fchmod" => self.mode(path, node),
             "sys.path.insert" | "sys.path.append" | "sys.path.extend" => {
                 let is_own = node.text().contains("__file__") || node.text().contains("getcwd");
-                if !is_own && positional(node).any(|argument| self.code.text(argument).is_some_and(|text| path_text::is_of_system(&text)))
+                if !is_own
+                    && positional(node).any(|argument| {
+                        self.code.text(argument).is_some_and(|text| path_text::is_of_system(&text))
+                    })
                 {
                     self.findings.pattern(Strict, path, at);
                 }
@@ -56,7 +65,8 @@ impl<'t> Check<'_, 't> {
             .and_then(|argument| self.code.text(argument))
             .is_some_and(|text| path_text::is_of_system(&text));
         if reads && of_system && !path.starts_with("os.environ") && path != "os.getenv" {
-            let shown = path.strip_prefix("builtins.").map_or_else(|| path.to_owned(), |name| format!("{name}("));
+            let shown =
+                path.strip_prefix("builtins.").map_or_else(|| path.to_owned(), |name| format!("{name}("));
             self.findings.pattern(Strict, &shown, at);
         }
     }
@@ -64,7 +74,9 @@ impl<'t> Check<'_, 't> {
     fn method(&mut self, function: Node<'t>, node: Node<'t>) {
         let name = function.field("attribute").map(|name| plain(name.text())).unwrap_or_default();
         match &*name {
-            "extractall" if keyword(node, "filter").is_none_or(|filter| filter.text().contains("trusted")) => {
+            "extractall"
+                if keyword(node, "filter").is_none_or(|filter| filter.text().contains("trusted")) =>
+            {
                 self.findings.pattern(Strict, "extractall(", node.at());
             }
             "chmod" => self.mode("chmod", node),
@@ -92,7 +104,10 @@ impl<'t> Check<'_, 't> {
             return;
         }
         let is_powerful = |path: &str| POWERFUL.contains(&path) || path.starts_with("builtins.__");
-        let is_bare = matches!(object.kind(), "tuple" | "list" | "dictionary" | "string" | "integer" | "none" | "lambda");
+        let is_bare = matches!(
+            object.kind(),
+            "tuple" | "list" | "dictionary" | "string" | "integer" | "none" | "lambda"
+        );
         if is_bare || self.code.paths(object).iter().any(|path| is_powerful(path)) {
             let shown = path.strip_prefix("builtins.").unwrap_or(path);
             self.findings.pattern(Strict, &format!("{shown}("), node.at());
@@ -153,10 +168,14 @@ impl<'t> Check<'_, 't> {
 
     /// Attributes that are set or deleted rather than read.
     pub(super) fn assignment(&mut self, node: Node<'t>) {
-        let targets = node.field("left").into_iter().chain(node.named_children().filter(|_| node.kind() == "delete_statement"));
+        let targets = node
+            .field("left")
+            .into_iter()
+            .chain(node.named_children().filter(|_| node.kind() == "delete_statement"));
         for target in targets.filter(|target| target.kind() == "attribute") {
             let paths = self.code.paths(target);
-            let is_shared = |path: &str| !path.contains('(') && SET_NEVER.iter().any(|root| path.starts_with(root));
+            let is_shared =
+                |path: &str| !path.contains('(') && SET_NEVER.iter().any(|root| path.starts_with(root));
             let hook = paths.iter().find(|path| is_shared(path));
             if let Some(path) = hook {
                 self.findings.pattern(Strict, path, target.at());
@@ -168,25 +187,62 @@ impl<'t> Check<'_, 't> {
 /// The arguments of a call that have no name.
 pub(super) fn positional(call: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let arguments = call.field("arguments").filter(|arguments| arguments.kind() == "argument_list");
-    arguments.into_iter().flat_map(Node::named_children).filter(|argument| argument.kind() != "keyword_argument")
+    arguments
+        .into_iter()
+        .flat_map(Node::named_children)
+        .filter(|argument| argument.kind() != "keyword_argument")
 }
 
 /// The argument of a call with this name.
 pub(super) fn keyword<'t>(call: Node<'t>, name: &str) -> Option<Node<'t>> {
     let arguments = call.field("arguments")?;
     let named = arguments.named_children().filter(|argument| argument.kind() == "keyword_argument");
-    named.into_iter().find(|argument| argument.field("name").is_some_and(|found| found.text() == name))?.field("value")
+    named
+        .into_iter()
+        .find(|argument| argument.field("name").is_some_and(|found| found.text() == name))?
+        .field("value")
 }
 
 /// What is looked up of types and functions without harm, though it is set by none.
-const READABLE: &[&str] = &["__mro__", "__bases__", "__code__", "__self__", "__spec__", "__loader__", "__closure__", "__weakref__", "__func__"];
+const READABLE: &[&str] = &[
+    "__mro__",
+    "__bases__",
+    "__code__",
+    "__self__",
+    "__spec__",
+    "__loader__",
+    "__closure__",
+    "__weakref__",
+    "__func__",
+];
 
 /// What reads the file that its first argument names.
 const READERS: &[&str] = &[
-    "builtins.open", "builtins.file", "io.open", "io.FileIO", "codecs.open", "pathlib.Path", "pathlib.PosixPath", "glob.glob",
-    "glob.iglob", "linecache.getline", "linecache.getlines", "fileinput.input", "gzip.open", "bz2.open", "lzma.open",
-    "zipfile.ZipFile", "tarfile.open", "sqlite3.connect", "aiofiles.open", "tokenize.open", "mailbox.mbox", "netrc.netrc", "pandas.read_csv",
+    "builtins.open",
+    "builtins.file",
+    "io.open",
+    "io.FileIO",
+    "codecs.open",
+    "pathlib.Path",
+    "pathlib.PosixPath",
+    "glob.glob",
+    "glob.iglob",
+    "linecache.getline",
+    "linecache.getlines",
+    "fileinput.input",
+    "gzip.open",
+    "bz2.open",
+    "lzma.open",
+    "zipfile.ZipFile",
+    "tarfile.open",
+    "sqlite3.connect",
+    "aiofiles.open",
+    "tokenize.open",
+    "mailbox.mbox",
+    "netrc.netrc",
+    "pandas.read_csv",
 ];
 
 /// Names that belong to the interpreter or to everyone.
-const SET_NEVER: &[&str] = &["builtins.", "sys.stdin", "sys.path_", "os.", "json.", "subprocess.", "socket.", "ssl."];
+const SET_NEVER: &[&str] =
+    &["builtins.", "sys.stdin", "sys.path_", "os.", "json.", "subprocess.", "socket.", "ssl."];

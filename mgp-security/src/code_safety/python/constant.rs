@@ -20,7 +20,9 @@ impl<'t> Resolver<'t> {
         let depth = depth.checked_sub(1).filter(|_| self.spend())?;
         match node.kind() {
             "string" => self.literal(node, depth),
-            "concatenated_string" => node.named_children().map(|part| self.text_within(part, depth)).collect(),
+            "concatenated_string" => {
+                node.named_children().map(|part| self.text_within(part, depth)).collect()
+            }
             "parenthesized_expression" => self.text_within(node.named_children().next()?, depth),
             "named_expression" => self.text_within(node.field("value")?, depth),
             "binary_operator" => self.combine(node, depth),
@@ -69,7 +71,9 @@ impl<'t> Resolver<'t> {
         let mut pieces = form.split("%s").flat_map(|piece| piece.split("%c"));
         let mut out = pieces.next()?.to_owned();
         for value in values {
-            let text = self.text_within(value, depth).or_else(|| Some(character(self.number_within(value, depth)?)?.into()))?;
+            let text = self
+                .text_within(value, depth)
+                .or_else(|| Some(character(self.number_within(value, depth)?)?.into()))?;
             out.push_str(&text);
             out.push_str(pieces.next()?);
         }
@@ -118,7 +122,9 @@ impl<'t> Resolver<'t> {
             let method = plain(function.field("attribute")?.text());
             return match (&*method, first) {
                 ("fromhex", Some(hex)) => from_hex(&self.text_within(hex, depth)?),
-                ("join", Some(parts)) => Some(self.parts(parts, depth)?.join(&self.text_within(object, depth)?)),
+                ("join", Some(parts)) => {
+                    Some(self.parts(parts, depth)?.join(&self.text_within(object, depth)?))
+                }
                 ("lower" | "casefold", None) => Some(self.text_within(object, depth)?.to_lowercase()),
                 ("upper", None) => Some(self.text_within(object, depth)?.to_uppercase()),
                 ("strip" | "decode" | "encode" | "lstrip" | "rstrip" | "format" | "title", _) => {
@@ -258,7 +264,8 @@ fn unescape(text: &str, out: &mut String) {
 }
 
 fn from_hex(text: &str) -> Option<String> {
-    let digits: Vec<u32> = text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let digits: Vec<u32> =
+        text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
     digits.chunks_exact(2).map(|pair| char::from_u32(pair[0] * 16 + pair[1])).collect()
 }
 

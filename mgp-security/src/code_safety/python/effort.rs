@@ -12,7 +12,14 @@ impl<'t> Check<'_, 't> {
         let does_something = node.descendants().any(|part| {
             matches!(
                 part.kind(),
-                "break_statement" | "return_statement" | "raise_statement" | "yield" | "await" | "call" | "assert_statement" | "subscript"
+                "break_statement"
+                    | "return_statement"
+                    | "raise_statement"
+                    | "yield"
+                    | "await"
+                    | "call"
+                    | "assert_statement"
+                    | "subscript"
             )
         });
         if is_endless && !does_something {
@@ -22,7 +29,8 @@ impl<'t> Check<'_, 't> {
 
     /// Numbers of astronomic length, and sequences of many elements made from one.
     pub(super) fn growth(&mut self, node: Node<'t>) {
-        let (Some(left), Some(right), Some(operator)) = (node.field("left"), node.field("right"), node.field("operator"))
+        let (Some(left), Some(right), Some(operator)) =
+            (node.field("left"), node.field("right"), node.field("operator"))
         else {
             return;
         };
@@ -43,7 +51,9 @@ impl<'t> Check<'_, 't> {
         match condition.kind() {
             "true" => true,
             "string" => self.code.text(condition).is_some_and(|text| !text.is_empty()),
-            "parenthesized_expression" => condition.named_children().next().is_some_and(|inner| self.is_true(inner)),
+            "parenthesized_expression" => {
+                condition.named_children().next().is_some_and(|inner| self.is_true(inner))
+            }
             "not_operator" => condition
                 .field("argument")
                 .is_some_and(|of| matches!(of.kind(), "false" | "none") || self.code.number(of) == Some(0.0)),

@@ -29,7 +29,10 @@ impl<'t> Check<'_, 't> {
 
 /// Whether a name is one that leads into the interpreter, for code that has it as a text.
 pub(super) fn is_walk(name: &str) -> bool {
-    WALKS.contains(&name) || INNER.contains(&name) || TYPE_WALKS.contains(&name) || matches!(name, "__class__" | "__getattribute__")
+    WALKS.contains(&name)
+        || INNER.contains(&name)
+        || TYPE_WALKS.contains(&name)
+        || matches!(name, "__class__" | "__getattribute__")
 }
 
 /// `object.__getattribute__(self, name)` within a class is how a class looks up its own attributes.
@@ -39,7 +42,8 @@ fn is_own_lookup(object: Node<'_>) -> bool {
 
 /// `system` with an argument starts a command; without one it is `platform.system()`.
 fn is_launch(name: &str, node: Node<'_>) -> bool {
-    let call = node.parent().filter(|parent| parent.kind() == "call" && node.field_name() == Some("function"));
+    let call =
+        node.parent().filter(|parent| parent.kind() == "call" && node.field_name() == Some("function"));
     let arguments = call.and_then(|call| call.field("arguments"));
     name == "system" && arguments.is_some_and(|arguments| arguments.named_children().next().is_some())
 }
@@ -50,9 +54,13 @@ fn is_type_walk(node: Node<'_>, object: Node<'_>) -> bool {
     let taken = called.unwrap_or(node);
     let is_indexed = taken.parent().is_some_and(|parent| {
         let is_value = parent.kind() == "subscript" && taken.field_name() == Some("value");
-        is_value && parent.field("subscript").is_some_and(|index| matches!(index.kind(), "integer" | "unary_operator"))
+        is_value
+            && parent
+                .field("subscript")
+                .is_some_and(|index| matches!(index.kind(), "integer" | "unary_operator"))
     });
-    let of_dunder = object.kind() == "attribute" && object.field("attribute").is_some_and(|name| name.text().starts_with("__"));
+    let of_dunder = object.kind() == "attribute"
+        && object.field("attribute").is_some_and(|name| name.text().starts_with("__"));
     is_indexed || of_dunder || is_literal(object) || object.kind() == "call"
 }
 
@@ -67,7 +75,9 @@ fn is_bare_class(node: Node<'_>, object: Node<'_>) -> bool {
             let next = parent.field("attribute").map(|name| plain(name.text()));
             next.is_some_and(|next| next.starts_with("__") && !PLAIN_OF_CLASS.contains(&&*next))
         }
-        ("assignment" | "augmented_assignment", Some("left")) | ("subscript", Some("value")) | ("delete_statement", _) => true,
+        ("assignment" | "augmented_assignment", Some("left"))
+        | ("subscript", Some("value"))
+        | ("delete_statement", _) => true,
         _ => false,
     }
 }
@@ -77,36 +87,140 @@ fn is_literal(node: Node<'_>) -> bool {
         "parenthesized_expression" => node.named_children().next().is_some_and(is_literal),
         kind => matches!(
             kind,
-            "tuple" | "list" | "dictionary" | "set" | "string" | "concatenated_string" | "integer" | "float" | "true" | "false"
-                | "none" | "ellipsis" | "lambda" | "list_comprehension" | "generator_expression"
+            "tuple"
+                | "list"
+                | "dictionary"
+                | "set"
+                | "string"
+                | "concatenated_string"
+                | "integer"
+                | "float"
+                | "true"
+                | "false"
+                | "none"
+                | "ellipsis"
+                | "lambda"
+                | "list_comprehension"
+                | "generator_expression"
         ),
     }
 }
 
 /// Frames, code, and what is global to a function.
 const WALKS: &[&str] = &[
-    "__subclasses__", "__globals__", "__builtins__", "__builtin__", "__import__", "__reduce__", "__reduce_ex__", "func_globals",
-    "func_code", "im_func", "im_self", "im_class", "gi_frame", "gi_code", "gi_yieldfrom", "cr_frame", "cr_code", "cr_await",
-    "cr_origin", "ag_frame", "ag_code", "ag_await", "f_back", "f_globals", "f_locals", "f_builtins", "f_code", "f_trace", "tb_frame",
-    "tb_next", "co_code", "__build_class__", "__loader__", "enable_load_extension", "load_extension",
+    "__subclasses__",
+    "__globals__",
+    "__builtins__",
+    "__builtin__",
+    "__import__",
+    "__reduce__",
+    "__reduce_ex__",
+    "func_globals",
+    "func_code",
+    "im_func",
+    "im_self",
+    "im_class",
+    "gi_frame",
+    "gi_code",
+    "gi_yieldfrom",
+    "cr_frame",
+    "cr_code",
+    "cr_await",
+    "cr_origin",
+    "ag_frame",
+    "ag_code",
+    "ag_await",
+    "f_back",
+    "f_globals",
+    "f_locals",
+    "f_builtins",
+    "f_code",
+    "f_trace",
+    "tb_frame",
+    "tb_next",
+    "co_code",
+    "__build_class__",
+    "__loader__",
+    "enable_load_extension",
+    "load_extension",
 ];
 
 /// What plain code has no use for, though libraries do.
 const INNER: &[&str] = &[
-    "__code__", "__closure__", "cell_contents", "__self__", "__spec__", "__base__", "__weakref__", "__class_getitem__", "_Printer__filenames",
+    "__code__",
+    "__closure__",
+    "cell_contents",
+    "__self__",
+    "__spec__",
+    "__base__",
+    "__weakref__",
+    "__class_getitem__",
+    "_Printer__filenames",
 ];
 
 const TYPE_WALKS: &[&str] = &["__mro__", "__bases__", "mro"];
 
 /// What of a class says no more than what it is, or makes an instance.
-const PLAIN_OF_CLASS: &[&str] =
-    &["__name__", "__qualname__", "__module__", "__doc__", "__init__", "__new__", "__dict__", "__slots__", "__annotations__", "__mro__", "__bases__", "__eq__", "__hash__", "__repr__", "__str__", "__setattr__", "__getattr__"];
+const PLAIN_OF_CLASS: &[&str] = &[
+    "__name__",
+    "__qualname__",
+    "__module__",
+    "__doc__",
+    "__init__",
+    "__new__",
+    "__dict__",
+    "__slots__",
+    "__annotations__",
+    "__mro__",
+    "__bases__",
+    "__eq__",
+    "__hash__",
+    "__repr__",
+    "__str__",
+    "__setattr__",
+    "__getattr__",
+];
 
 /// Methods that start a process or load a module, of whatever object.
 const LAUNCHERS: &[&str] = &[
-    "popen", "popen2", "popen3", "popen4", "Popen", "execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe",
-    "spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe", "posix_spawn", "posix_spawnp", "forkpty",
-    "check_output", "check_call", "getoutput", "getstatusoutput", "create_subprocess_exec", "create_subprocess_shell",
-    "subprocess_exec", "subprocess_shell", "load_module", "exec_module", "import_module", "run_path", "run_module", "exec_command",
-    "CDLL", "LoadLibrary",
+    "popen",
+    "popen2",
+    "popen3",
+    "popen4",
+    "Popen",
+    "execl",
+    "execle",
+    "execlp",
+    "execlpe",
+    "execv",
+    "execve",
+    "execvp",
+    "execvpe",
+    "spawnl",
+    "spawnle",
+    "spawnlp",
+    "spawnlpe",
+    "spawnv",
+    "spawnve",
+    "spawnvp",
+    "spawnvpe",
+    "posix_spawn",
+    "posix_spawnp",
+    "forkpty",
+    "check_output",
+    "check_call",
+    "getoutput",
+    "getstatusoutput",
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "subprocess_exec",
+    "subprocess_shell",
+    "load_module",
+    "exec_module",
+    "import_module",
+    "run_path",
+    "run_module",
+    "exec_command",
+    "CDLL",
+    "LoadLibrary",
 ];

@@ -23,7 +23,7 @@ impl<'t> Check<'_, 't> {
             self.path(path, node.at());
             self.environment(path, node);
             let is_called = node.field_name() == Some("function");
-            if ACCESSORS.contains(&&**path) && !is_called {
+            if ACCESSORS.contains(&&**path) && !is_called && !self.is_followed(node) {
                 self.findings.pattern(Strict, &shown(path), node.at());
             }
             if POWERFUL.contains(&&**path) && !self.is_followed(node) {
@@ -110,10 +110,14 @@ impl<'t> Check<'_, 't> {
 
     /// Whether one module is asked for by a name that the rules know, or its own, or only whether it is there.
     fn is_known_module(&self, parent: Node<'t>) -> bool {
-        let is_known = |key: Node<'t>| matches!(key.text(), "__name__" | "self.__module__") || self.code.text(key).is_some();
+        let is_known = |key: Node<'t>| {
+            matches!(key.text(), "__name__" | "self.__module__") || self.code.text(key).is_some()
+        };
         match parent.kind() {
             "comparison_operator" | "dotted_name" | "import_from_statement" => true,
-            "subscript" => parent.field("subscript").is_some_and(is_known) && parent.field_name() != Some("left"),
+            "subscript" => {
+                parent.field("subscript").is_some_and(is_known) && parent.field_name() != Some("left")
+            }
             "attribute" => {
                 let is_get = parent.field("attribute").is_some_and(|name| name.text() == "get");
                 let call = parent.parent().filter(|call| call.kind() == "call");
@@ -125,11 +129,13 @@ impl<'t> Check<'_, 't> {
 
     /// Whether `os.environ[x]` reads a variable, or sets one that steers no program.
     fn is_harmless_variable(&self, item: Node<'t>) -> bool {
-        let is_set = item.field_name() == Some("left") || item.parent().is_some_and(|p| p.kind() == "delete_statement");
+        let is_set = item.field_name() == Some("left")
+            || item.parent().is_some_and(|p| p.kind() == "delete_statement");
         if !is_set {
             return true;
         }
-        let name = item.field("subscript").and_then(|key| self.code.text(key)).map(|name| name.to_uppercase());
+        let name =
+            item.field("subscript").and_then(|key| self.code.text(key)).map(|name| name.to_uppercase());
         name.is_some_and(|name| !STEERING.iter().any(|start| name.starts_with(start)))
     }
 
@@ -138,13 +144,19 @@ impl<'t> Check<'_, 't> {
         let Some(parent) = node.parent() else { return false };
         match parent.kind() {
             "assignment" => parent.field("left").is_some_and(|left| left.kind() == "identifier"),
-            "named_expression" | "default_parameter" | "comparison_operator" | "delete_statement" | "not_operator" => true,
+            "named_expression"
+            | "default_parameter"
+            | "comparison_operator"
+            | "delete_statement"
+            | "not_operator" => true,
             "argument_list" => {
                 let is_first = parent.named_children().next() == Some(node);
                 let function = parent.parent().and_then(|call| call.field("function"));
                 is_first
                     && function.is_some_and(|function| {
-                        ["builtins.getattr", "builtins.hasattr", "builtins.vars"].iter().any(|path| self.code.is(function, path))
+                        ["builtins.getattr", "builtins.hasattr", "builtins.vars"]
+                            .iter()
+                            .any(|path| self.code.is(function, path))
                     })
             }
             _ => false,
@@ -176,8 +188,18 @@ fn is_use(node: Node<'_>) -> bool {
         | ("for_statement" | "for_in_clause", Some("left")) => false,
         (kind, _) => !matches!(
             kind,
-            "dotted_name" | "aliased_import" | "parameters" | "lambda_parameters" | "typed_parameter" | "global_statement"
-                | "nonlocal_statement" | "pattern_list" | "tuple_pattern" | "list_pattern" | "as_pattern_target" | "keyword_pattern"
+            "dotted_name"
+                | "aliased_import"
+                | "parameters"
+                | "lambda_parameters"
+                | "typed_parameter"
+                | "global_statement"
+                | "nonlocal_statement"
+                | "pattern_list"
+                | "tuple_pattern"
+                | "list_pattern"
+                | "as_pattern_target"
+                | "keyword_pattern"
         ),
     }
 }
@@ -192,11 +214,31 @@ fn shown(entry: &str) -> String {
 }
 
 /// Builtins whose arguments decide, so that they must be called where they are named.
-const ACCESSORS: [&str; 6] =
-    ["builtins.getattr", "builtins.setattr", "builtins.delattr", "builtins.vars", "builtins.globals", "builtins.locals"];
+const ACCESSORS: [&str; 6] = [
+    "builtins.getattr",
+    "builtins.setattr",
+    "builtins.delattr",
+    "builtins.vars",
+    "builtins.globals",
+    "builtins.locals",
+];
 
 /// Beginnings of the names of variables by which other programs are made to load or run something.
 const STEERING: [&str; 16] = [
-    "LD_", "DYLD_", "PYTHON", "PATH", "BROWSER", "BASH_", "ENV", "IFS", "NODE_", "GIT_", "PERL", "RUBY", "JAVA_", "PROMPT_COMMAND",
-    "EDITOR", "PAGER",
+    "LD_",
+    "DYLD_",
+    "PYTHON",
+    "PATH",
+    "BROWSER",
+    "BASH_",
+    "ENV",
+    "IFS",
+    "NODE_",
+    "GIT_",
+    "PERL",
+    "RUBY",
+    "JAVA_",
+    "PROMPT_COMMAND",
+    "EDITOR",
+    "PAGER",
 ];

@@ -81,7 +81,8 @@ impl<'t> Resolver<'t> {
             "parenthesized_expression" | "await" => inner(node.named_children().next()),
             "named_expression" => inner(node.field("value")),
             "conditional_expression" | "boolean_operator" => {
-                let branches: Vec<_> = node.named_children().map(|branch| self.resolve(branch, depth)).collect();
+                let branches: Vec<_> =
+                    node.named_children().map(|branch| self.resolve(branch, depth)).collect();
                 branches.iter().flat_map(|paths| paths.iter().cloned()).take(MAX_PATHS).collect()
             }
             _ => Paths::default(),
@@ -132,7 +133,9 @@ impl<'t> Resolver<'t> {
 
     /// `sys.modules['os']`, `os.__dict__['system']`, `globals()['eval']`.
     fn item(&self, node: Node<'t>, depth: usize) -> Paths {
-        let (Some(value), Some(index)) = (node.field("value"), node.field("subscript")) else { return Paths::default() };
+        let (Some(value), Some(index)) = (node.field("value"), node.field("subscript")) else {
+            return Paths::default();
+        };
         let of = self.resolve(value, depth);
         if of.is_empty() {
             return of;
@@ -150,20 +153,26 @@ impl<'t> Resolver<'t> {
             return Paths::default();
         };
         let functions = self.resolve(function, depth);
-        let mut positional = arguments.named_children().filter(|argument| argument.kind() != "keyword_argument");
+        let mut positional =
+            arguments.named_children().filter(|argument| argument.kind() != "keyword_argument");
         let (first, second) = (positional.next(), positional.next());
         let mut found: Vec<Rc<str>> = Vec::new();
         for path in functions.iter() {
             match (&**path, first, second) {
                 ("builtins.getattr", Some(object), Some(name)) => {
                     if let Some(name) = self.text(name) {
-                        found.extend(self.resolve(object, depth).iter().map(|path| join(path, &plain(&name))));
+                        found
+                            .extend(self.resolve(object, depth).iter().map(|path| join(path, &plain(&name))));
                     }
                 }
                 ("builtins.vars", Some(object), _) => {
                     found.extend(self.resolve(object, depth).iter().map(|path| join(path, "__dict__")));
                 }
-                ("builtins.__import__" | "importlib.import_module" | "importlib.__import__", Some(name), _) => {
+                (
+                    "builtins.__import__" | "importlib.import_module" | "importlib.__import__",
+                    Some(name),
+                    _,
+                ) => {
                     found.extend(self.text(name).map(Rc::from));
                 }
                 _ => {
@@ -184,7 +193,15 @@ impl<'t> Resolver<'t> {
 
 /// Whether the path is a dictionary of names.
 pub(super) fn is_namespace(path: &str) -> bool {
-    path.ends_with(".__dict__") || matches!(path, "sys.modules" | "builtins.globals()" | "builtins.locals()" | "builtins.vars()" | "builtins.__builtins__")
+    path.ends_with(".__dict__")
+        || matches!(
+            path,
+            "sys.modules"
+                | "builtins.globals()"
+                | "builtins.locals()"
+                | "builtins.vars()"
+                | "builtins.__builtins__"
+        )
 }
 
 fn join(path: &str, name: &str) -> Rc<str> {
@@ -194,7 +211,9 @@ fn join(path: &str, name: &str) -> Rc<str> {
 fn member(path: &str, key: &str) -> Rc<str> {
     match path {
         "sys.modules" => key.into(),
-        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(&key) => join("builtins", key),
+        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(&key) => {
+            join("builtins", key)
+        }
         "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),
         "builtins.__builtins__" => join("builtins", key),
         _ => match path.strip_suffix(".__dict__") {
@@ -208,4 +227,4 @@ fn member(path: &str, key: &str) -> Rc<str> {
 const MAX_DEPTH: usize = 100;
 const MAX_PATHS: usize = 64;
 const MIN_EFFORT: usize = 20_000;
-const EFFORT_PER_NODE: usize = 200;
+const EFFORT_PER_NODE: usize = 30;

@@ -91,7 +91,8 @@ impl<'t> Scopes<'t> {
     }
 
     fn ends_search(&self, name: &str, kind: Kind, bound: &Bound<'_>, node: Node<'_>) -> bool {
-        let is_defined = !self.deleted.contains(name) && bound.defined_from.is_some_and(|from| from <= node.at());
+        let is_defined =
+            !self.deleted.contains(name) && bound.defined_from.is_some_and(|from| from <= node.at());
         matches!(kind, Kind::Function | Kind::Comprehension) || (kind == Kind::Module && is_defined)
     }
 
@@ -132,7 +133,8 @@ impl<'t> Scopes<'t> {
             "assignment" | "named_expression" => {
                 let name = node.field("left").or_else(|| node.field("name"));
                 let value = node.field("right").or_else(|| node.field("value"));
-                let scope = if node.kind() == "named_expression" { self.beyond_comprehensions(scope) } else { scope };
+                let scope =
+                    if node.kind() == "named_expression" { self.beyond_comprehensions(scope) } else { scope };
                 if let Some(name) = name {
                     self.bind_target(name, value, scope);
                 }
@@ -202,7 +204,8 @@ impl<'t> Scopes<'t> {
         for parameter in node.named_children() {
             let name = parameter.field("name").unwrap_or(parameter);
             let value = parameter.field("value");
-            let first = std::iter::once(name).chain(name.descendants()).find(|part| part.kind() == "identifier");
+            let first =
+                std::iter::once(name).chain(name.descendants()).find(|part| part.kind() == "identifier");
             if let Some(name) = first {
                 self.bind(scope, name, value.map_or(Binding::Unknown, Binding::Value));
             }
@@ -219,7 +222,9 @@ impl<'t> Scopes<'t> {
         }
         let parts: Vec<_> = target.named_children().collect();
         let values: Vec<_> = match value {
-            Some(value) if matches!(value.kind(), "expression_list" | "tuple" | "list") => value.named_children().collect(),
+            Some(value) if matches!(value.kind(), "expression_list" | "tuple" | "list") => {
+                value.named_children().collect()
+            }
             _ => Vec::new(),
         };
         for (index, part) in parts.iter().enumerate() {
@@ -235,7 +240,9 @@ impl<'t> Scopes<'t> {
     /// Binds what a loop runs over: each of the elements if they are written down, else something unknown.
     fn bind_loop(&mut self, left: Node<'t>, over: Option<Node<'t>>, scope: u32) {
         let elements: Vec<_> = match over {
-            Some(over) if matches!(over.kind(), "list" | "tuple" | "set" | "expression_list") => over.named_children().collect(),
+            Some(over) if matches!(over.kind(), "list" | "tuple" | "set" | "expression_list") => {
+                over.named_children().collect()
+            }
             _ => Vec::new(),
         };
         if left.kind() == "identifier" {
@@ -286,18 +293,28 @@ fn kind_of(node: Node<'_>) -> Option<Kind> {
 }
 
 fn is_comprehension(kind: &str) -> bool {
-    matches!(kind, "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression")
+    matches!(
+        kind,
+        "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression"
+    )
 }
 
 fn is_first_clause(clause: Node<'_>) -> bool {
-    let first = clause.parent().and_then(|around| around.children().find(|child| child.kind() == "for_in_clause"));
+    let first =
+        clause.parent().and_then(|around| around.children().find(|child| child.kind() == "for_in_clause"));
     first == Some(clause)
 }
 
 fn is_destructuring(kind: &str) -> bool {
     matches!(
         kind,
-        "pattern_list" | "tuple_pattern" | "list_pattern" | "list_splat_pattern" | "parenthesized_expression" | "tuple" | "list"
+        "pattern_list"
+            | "tuple_pattern"
+            | "list_pattern"
+            | "list_splat_pattern"
+            | "parenthesized_expression"
+            | "tuple"
+            | "list"
     )
 }
 

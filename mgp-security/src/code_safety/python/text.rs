@@ -23,22 +23,29 @@ impl<'t> Check<'_, 't> {
         self.assembled(node);
         let Some(text) = self.code.text(node) else { return };
         self.names_secret(&text, node.at());
-        let is_key = node.parent().is_some_and(|parent| matches!(parent.kind(), "argument_list" | "subscript"));
-        if is_key && text.starts_with("__") && matches!(&*text, "__globals__" | "__builtins__" | "__subclasses__" | "__import__") {
+        let is_key =
+            node.parent().is_some_and(|parent| matches!(parent.kind(), "argument_list" | "subscript"));
+        if is_key
+            && text.starts_with("__")
+            && matches!(&*text, "__globals__" | "__builtins__" | "__subclasses__" | "__import__")
+        {
             self.findings.pattern(Standard, &text, node.at());
         }
     }
 
     /// A text that is put together so that a dangerous word is in the result but not in the code.
     pub(super) fn assembled(&mut self, node: Node<'t>) {
-        let is_part = node.parent().is_some_and(|parent| matches!(parent.kind(), "binary_operator" | "concatenated_string"));
+        let is_part = node
+            .parent()
+            .is_some_and(|parent| matches!(parent.kind(), "binary_operator" | "concatenated_string"));
         if is_part {
             return;
         }
         let is_plain = node.kind() == "string" && !node.text().contains(['\\', '{']);
         let Some(text) = (if is_plain { None } else { self.code.text(node) }) else { return };
         let text = plain(&text);
-        let hidden = split_tokens(&text).find(|word| (is_walk(word) || HIDDEN_WORDS.contains(word)) && !node.text().contains(word));
+        let hidden = split_tokens(&text)
+            .find(|word| (is_walk(word) || HIDDEN_WORDS.contains(word)) && !node.text().contains(word));
         let is_word = |word: &str| text.len() == word.len() || word.starts_with('_');
         if let Some(word) = hidden.filter(|word| is_word(word)) {
             self.findings.pattern(Strict, word, node.at());
@@ -60,7 +67,8 @@ impl<'t> Check<'_, 't> {
     /// `'{0.__class__.__mro__}'.format(x)` reads attributes; the name of a class is all that texts need of it.
     fn format_fields(&mut self, text: &str, at: usize) {
         for field in FIELD.find_iter(text) {
-            let mut names = field.as_str().split(['.', '[', ']']).filter(|name| name.starts_with("__")).peekable();
+            let mut names =
+                field.as_str().split(['.', '[', ']']).filter(|name| name.starts_with("__")).peekable();
             let is_plain = std::iter::from_fn(|| names.next().map(|name| (name, names.peek().is_none())))
                 .all(|(name, is_last)| if is_last { NAMES.contains(&name) } else { name == "__class__" });
             if !is_plain {
@@ -78,7 +86,8 @@ impl<'t> Check<'_, 't> {
 
 /// A text that stands alone does nothing.
 fn is_docstring(node: Node<'_>) -> bool {
-    let is_alone = |parent: Node<'_>| parent.kind() == "expression_statement" && parent.named_children().count() == 1;
+    let is_alone =
+        |parent: Node<'_>| parent.kind() == "expression_statement" && parent.named_children().count() == 1;
     node.parent().is_some_and(is_alone) && !node.children().any(|part| part.kind() == "interpolation")
 }
 
@@ -100,10 +109,30 @@ static FIELD: LazyLock<Regex> =
 const NAMES: [&str; 4] = ["__name__", "__qualname__", "__module__", "__doc__"];
 static ENCODING: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^#.*?coding[:=][ \t]*([-\w.]+)").expect("the expression is constant"));
-const ENCODINGS: [&str; 8] = ["utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1"];
+const ENCODINGS: [&str; 8] =
+    ["utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1"];
 
 /// Words that nobody has a reason to put together from pieces.
 const HIDDEN_WORDS: &[&str] = &[
-    "eval", "exec", "system", "popen", "subprocess", "builtins", "__import__", "__builtins__", "__class__", "__mro__", "__base__",
-    "__bases__", "__init__", "os", "import", "compile", "breakpoint", "pty", "ctypes", "importlib", "import_module",
+    "eval",
+    "exec",
+    "system",
+    "popen",
+    "subprocess",
+    "builtins",
+    "__import__",
+    "__builtins__",
+    "__class__",
+    "__mro__",
+    "__base__",
+    "__bases__",
+    "__init__",
+    "os",
+    "import",
+    "compile",
+    "breakpoint",
+    "pty",
+    "ctypes",
+    "importlib",
+    "import_module",
 ];

@@ -76,8 +76,9 @@ pub(super) fn find_declared(patterns: &[Pattern], tokens: &[Token<'_>], text: &s
 }
 
 /// The kinds of leaves, in all grammars, that are no code.
-const IS_TEXT: [&str; 16] = [
+const IS_TEXT: [&str; 17] = [
     "comment",
+    "line_continuation",
     "html_comment",
     "string_start",
     "string_content",

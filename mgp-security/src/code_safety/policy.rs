@@ -82,12 +82,18 @@ impl CodePolicy {
 
     /// Whether the module is blocked by name, at any level.
     pub(super) fn blocks_import(&self, module: &str) -> bool {
-        self.declared_blocked.has(module) || self.always_blocked.has(module)
+        self.declared_blocked.has(module)
+            || (self.always_blocked.has(module)
+                && !python::EXEMPT_MODULES.iter().any(|exempt| is_within(module, exempt)))
     }
 
     pub(super) fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }
+}
+
+fn is_within(module: &str, root: &str) -> bool {
+    module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The limit of strict and readonly for a declaration that names none.

@@ -32,7 +32,9 @@ impl<'t> Check<'_, 't> {
                 self.access(path, node)
             }
             "operator.attrgetter" | "operator.methodcaller" => self.getter(path, node),
-            "builtins.type" if positional(node).count() == 3 => self.findings.pattern(Strict, "type(", at),
+            "builtins.type" | "builtins.type()" if positional(node).count() == 3 => {
+                self.findings.pattern(Strict, "type(", at)
+            }
             "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
                 self.findings.pattern(Standard, path, at)
@@ -172,7 +174,9 @@ impl<'t> Check<'_, 't> {
             .chain(node.named_children().filter(|_| node.kind() == "delete_statement"));
         for target in targets.filter(|target| target.kind() == "attribute") {
             let paths = self.code.paths(target);
-            let hook = paths.iter().find(|path| SET_NEVER.iter().any(|root| path.starts_with(root)));
+            let is_shared =
+                |path: &str| !path.contains('(') && SET_NEVER.iter().any(|root| path.starts_with(root));
+            let hook = paths.iter().find(|path| is_shared(path));
             if let Some(path) = hook {
                 self.findings.pattern(Strict, path, target.at());
             }
@@ -240,15 +244,5 @@ const READERS: &[&str] = &[
 ];
 
 /// Names that belong to the interpreter or to everyone.
-const SET_NEVER: &[&str] = &[
-    "builtins.",
-    "sys.stdin",
-    "sys.path_",
-    "sys.exc",
-    "sys.display",
-    "os.",
-    "json.",
-    "subprocess.",
-    "socket.",
-    "ssl.",
-];
+const SET_NEVER: &[&str] =
+    &["builtins.", "sys.stdin", "sys.path_", "os.", "json.", "subprocess.", "socket.", "ssl."];

@@ -15,11 +15,15 @@ impl<'t> Check<'_, 't> {
             self.findings.pattern(Standard, &name, at);
         } else if INNER.contains(&&*name) || (TYPE_WALKS.contains(&&*name) && is_type_walk(node, object)) {
             self.findings.pattern(Strict, &name, at);
-        } else if name == "__class__" && is_bare_class(node, object) {
+        } else if name == "__class__" && (is_bare_class(node, object) || self.is_builtin(object)) {
             self.findings.pattern(Strict, &name, at);
         } else if LAUNCHERS.contains(&&*name) || is_launch(&name, node) {
             self.findings.pattern(Standard, &name, at);
         }
+    }
+
+    fn is_builtin(&self, object: Node<'t>) -> bool {
+        self.code.paths(object).iter().any(|path| path.starts_with("builtins.") && !path.contains('('))
     }
 }
 
@@ -46,8 +50,10 @@ fn is_launch(name: &str, node: Node<'_>) -> bool {
 
 /// Whether the bases of a type are walked to reach a certain one, rather than looked through.
 fn is_type_walk(node: Node<'_>, object: Node<'_>) -> bool {
-    let is_indexed = node.parent().is_some_and(|parent| {
-        let is_value = parent.kind() == "subscript" && node.field_name() == Some("value");
+    let called = node.parent().filter(|parent| parent.kind() == "call");
+    let taken = called.unwrap_or(node);
+    let is_indexed = taken.parent().is_some_and(|parent| {
+        let is_value = parent.kind() == "subscript" && taken.field_name() == Some("value");
         is_value
             && parent
                 .field("subscript")
@@ -133,9 +139,7 @@ const WALKS: &[&str] = &[
     "tb_frame",
     "tb_next",
     "co_code",
-    "co_consts",
     "__build_class__",
-    "__subclasscheck__",
     "__loader__",
     "enable_load_extension",
     "load_extension",
@@ -151,12 +155,7 @@ const INNER: &[&str] = &[
     "__base__",
     "__weakref__",
     "__class_getitem__",
-    "__subclasshook__",
-    "__instancecheck__",
-    "__prepare__",
     "_Printer__filenames",
-    "__traceback__.tb_frame",
-    "__main__",
 ];
 
 const TYPE_WALKS: &[&str] = &["__mro__", "__bases__", "mro"];

@@ -22,7 +22,7 @@ use super::policy::CodePolicy;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 
-pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES};
+pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES, EXEMPT_MODULES};
 
 /// As a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =

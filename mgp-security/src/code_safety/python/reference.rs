@@ -3,6 +3,7 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
+use super::call::positional;
 use super::modules::{DANGEROUS, HIDDEN_MODULES, POWERFUL, STRICT};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
@@ -21,6 +22,10 @@ impl<'t> Check<'_, 't> {
             }
             self.path(path, node.at());
             self.environment(path, node);
+            let is_called = node.field_name() == Some("function");
+            if ACCESSORS.contains(&&**path) && !is_called && !self.is_followed(node) {
+                self.findings.pattern(Strict, &shown(path), node.at());
+            }
             if POWERFUL.contains(&&**path) && !self.is_followed(node) {
                 self.findings.pattern(Strict, path, node.at());
             }
@@ -83,10 +88,13 @@ impl<'t> Check<'_, 't> {
 
     /// The environment holds secrets and steers other programs: single variables may be read.
     fn environment(&mut self, path: &str, node: Node<'t>) {
+        let Some(parent) = node.parent() else { return };
+        if path == "sys.modules" && !self.is_known_module(parent) {
+            self.findings.pattern(Strict, "sys.modules", node.at());
+        }
         if path != "os.environ" {
             return;
         }
-        let Some(parent) = node.parent() else { return };
         let is_fine = match parent.kind() {
             "attribute" => parent.field("attribute").is_some_and(|name| name.text() == "get"),
             "subscript" => self.is_harmless_variable(parent),
@@ -97,6 +105,25 @@ impl<'t> Check<'_, 't> {
         };
         if !is_fine {
             self.findings.pattern(Strict, "os.environ", node.at());
+        }
+    }
+
+    /// Whether one module is asked for by a name that the rules know, or its own, or only whether it is there.
+    fn is_known_module(&self, parent: Node<'t>) -> bool {
+        let is_known = |key: Node<'t>| {
+            matches!(key.text(), "__name__" | "self.__module__") || self.code.text(key).is_some()
+        };
+        match parent.kind() {
+            "comparison_operator" | "dotted_name" | "import_from_statement" => true,
+            "subscript" => {
+                parent.field("subscript").is_some_and(is_known) && parent.field_name() != Some("left")
+            }
+            "attribute" => {
+                let is_get = parent.field("attribute").is_some_and(|name| name.text() == "get");
+                let call = parent.parent().filter(|call| call.kind() == "call");
+                is_get && call.and_then(|call| positional(call).next()).is_some_and(is_known)
+            }
+            _ => false,
         }
     }
 
@@ -185,6 +212,16 @@ fn covers(entry: &str, path: &str) -> bool {
 fn shown(entry: &str) -> String {
     entry.strip_prefix("builtins.").map_or_else(|| entry.to_owned(), |name| format!("{name}("))
 }
+
+/// Builtins whose arguments decide, so that they must be called where they are named.
+const ACCESSORS: [&str; 6] = [
+    "builtins.getattr",
+    "builtins.setattr",
+    "builtins.delattr",
+    "builtins.vars",
+    "builtins.globals",
+    "builtins.locals",
+];
 
 /// Beginnings of the names of variables by which other programs are made to load or run something.
 const STEERING: [&str; 16] = [

@@ -227,4 +227,4 @@ fn member(path: &str, key: &str) -> Rc<str> {
 const MAX_DEPTH: usize = 100;
 const MAX_PATHS: usize = 64;
 const MIN_EFFORT: usize = 20_000;
-const EFFORT_PER_NODE: usize = 200;
+const EFFORT_PER_NODE: usize = 30;

@@ -17,8 +17,8 @@ impl<'t> Check<'_, 't> {
             return;
         }
         let written = node.text();
-        if written.contains("__") && FIELD.is_match(&plain(written)) {
-            self.findings.pattern(Standard, "format field with a dunder name", node.at());
+        if written.contains("__") && !is_interpolated(node) {
+            self.format_fields(&plain(written), node.at());
         }
         self.assembled(node);
         let Some(text) = self.code.text(node) else { return };
@@ -64,6 +64,19 @@ impl<'t> Check<'_, 't> {
         }
     }
 
+    /// `'{0.__class__.__mro__}'.format(x)` reads attributes; the name of a class is all that texts need of it.
+    fn format_fields(&mut self, text: &str, at: usize) {
+        for field in FIELD.find_iter(text) {
+            let mut names =
+                field.as_str().split(['.', '[', ']']).filter(|name| name.starts_with("__")).peekable();
+            let is_plain = std::iter::from_fn(|| names.next().map(|name| (name, names.peek().is_none())))
+                .all(|(name, is_last)| if is_last { NAMES.contains(&name) } else { name == "__class__" });
+            if !is_plain {
+                self.findings.pattern(Standard, field.as_str(), at);
+            }
+        }
+    }
+
     fn names_secret(&mut self, text: &str, at: usize) {
         if path_text::is_sensitive(text) || address::is_metadata_url(text) {
             self.findings.pattern(Strict, text, at);
@@ -78,6 +91,11 @@ fn is_docstring(node: Node<'_>) -> bool {
     node.parent().is_some_and(is_alone) && !node.children().any(|part| part.kind() == "interpolation")
 }
 
+/// Whether the text is an f-string, whose fields are code of their own in the tree.
+fn is_interpolated(node: Node<'_>) -> bool {
+    node.children().next().is_some_and(|start| start.text().contains(['f', 'F', 't', 'T']))
+}
+
 /// Whether only comments stand before the node.
 fn is_head(node: Node<'_>) -> bool {
     let siblings = node.parent().into_iter().flat_map(Node::children);
@@ -86,7 +104,9 @@ fn is_head(node: Node<'_>) -> bool {
 
 /// A field of a format that reads an attribute or item with a dunder name.
 static FIELD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\{[^{}]*[.\[]_{2,}\w+").expect("the expression is constant"));
+    LazyLock::new(|| Regex::new(r"\{[^{}!:]*[.\[]_{2,}[^{}!:]*").expect("the expression is constant"));
+/// What a text may say about a class or function.
+const NAMES: [&str; 4] = ["__name__", "__qualname__", "__module__", "__doc__"];
 static ENCODING: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^#.*?coding[:=][ \t]*([-\w.]+)").expect("the expression is constant"));
 const ENCODINGS: [&str; 8] =

@@ -89,12 +89,11 @@ fn check_curl(arguments: &[&str]) -> Result<(), Finding> {
 
 /// Other protocols write with nothing but a URL, like gopher; without a scheme, curl takes the name for one.
 fn check_curl_url(url: &str) -> Result<(), Finding> {
-    let reads = match url.split_once("://") {
-        Some((scheme, _)) => ["http", "https"].iter().any(|own| own.eq_ignore_ascii_case(scheme)),
-        None => {
-            let host = url.rsplit_once('@').map_or(url, |(_, host)| host).to_ascii_lowercase();
-            !["ftp.", "dict.", "ldap.", "imap.", "smtp.", "pop3."].iter().any(|own| host.starts_with(own))
-        }
+    let reads = if let Some((scheme, _)) = url.split_once("://") {
+        ["http", "https"].iter().any(|own| own.eq_ignore_ascii_case(scheme))
+    } else {
+        let host = url.rsplit_once('@').map_or(url, |(_, host)| host).to_ascii_lowercase();
+        !["ftp.", "dict.", "ldap.", "imap.", "smtp.", "pop3."].iter().any(|own| host.starts_with(own))
     };
     if reads { Ok(()) } else { Err(writes("only HTTP is known to read: use a URL with https")) }
 }

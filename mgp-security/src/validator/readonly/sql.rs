@@ -29,6 +29,25 @@ pub fn check_sql(text: &str) -> Result<(), Finding> {
     if text.contains("/*!") || text.contains("/*M!") {
         return Err(writes("a comment contains a statement: write it as one, or leave it out"));
     }
+    // The parser takes a lot of stack for each level, and to run out of it would end the process. The caller may
+    // have little left, so what is not plainly shallow is read on a stack of its own.
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
+    if brackets <= SHALLOW {
+        match decide(text, SHALLOW) {
+            Err(finding) if finding.rule == UNREADABLE => {}
+            decided => return decided,
+        }
+    }
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || decide(text, MAX_DEPTH));
+        reader
+            .map_or_else(|_| Err(unreadable()), |reader| reader.join().unwrap_or_else(|_| Err(unreadable())))
+    })
+}
+
+fn decide(text: &str, max_depth: usize) -> Result<(), Finding> {
     let dialects: [&dyn Dialect; 6] = [
         &GenericDialect {},
         &PostgreSqlDialect {},
@@ -46,8 +65,15 @@ pub fn check_sql(text: &str) -> Result<(), Finding> {
         if understood {
             continue;
         }
+        if let Some(reads) = pragma_reads(&tokens) {
+            return if reads {
+                Ok(())
+            } else {
+                Err(writes("only pragmas that tell something may be sent here"))
+            };
+        }
         let parsed =
-            Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens).parse_statements();
+            Parser::new(dialect).with_recursion_limit(max_depth).with_tokens(tokens).parse_statements();
         if let Ok(statements) = parsed {
             if statements.is_empty() || !statements.iter().all(reads) {
                 return Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN"));
@@ -59,7 +85,7 @@ pub fn check_sql(text: &str) -> Result<(), Finding> {
 }
 
 fn unreadable() -> Finding {
-    Finding::new("unreadable-sql", "the SQL cannot be read, so nothing is known of it: send one simple query")
+    Finding::new(UNREADABLE, "the SQL cannot be read, so nothing is known of it: send one simple query")
 }
 
 fn is_space(token: &Token) -> bool {
@@ -108,10 +134,7 @@ fn pragma_reads(tokens: &[Token]) -> Option<bool> {
     if !first.value.eq_ignore_ascii_case("PRAGMA") {
         return None;
     }
-    let rest = match rest {
-        [Token::Word(_), Token::Period, rest @ ..] => rest,
-        rest => rest,
-    };
+    let rest = if let [Token::Word(_), Token::Period, rest @ ..] = rest { rest } else { rest };
     let [Token::Word(name), argument @ ..] = rest else { return Some(false) };
     let name = name.value.to_ascii_lowercase();
     Some(match argument {
@@ -216,6 +239,15 @@ fn goes_on(next: &str, name: &str) -> bool {
 
 /// Longer than what anyone would write, and short enough to read six times.
 const MAX_BYTES: usize = 64 * 1024;
+
+const UNREADABLE: &str = "unreadable-sql";
+
+/// A depth that fits on any stack.
+const SHALLOW: usize = 10;
+
+/// Four times what the parser takes for the deepest query in a build without optimisations. It is reserved, and used
+/// only as far as the query needs it.
+const STACK_BYTES: usize = 32 * 1024 * 1024;
 
 /// How deep queries and expressions may nest. The parser tries several readings of a parenthesis, each of which
 /// may try several of the next one.

@@ -137,6 +137,7 @@ fn deep_nesting_is_refused_and_the_depth_below_it_is_read_in_time() {
         ("(t JOIN ", "u", ")"),
         ("CASE WHEN ", "1", " THEN 1 END"),
         ("NOT ", "1", ""),
+        ("EXPLAIN ", "SELECT 1", ""),
     ] {
         for start in ["SELECT ", "SELECT * FROM ", ""] {
             let nested = |depth| format!("{start}{}{middle}{}", open.repeat(depth), close.repeat(depth));
@@ -159,7 +160,7 @@ proptest! {
         between in prop::sample::select(vec![";", "; ", " ;\n", ";/* x */", ";--x\n", ";;"]),
         write in prop::sample::select(vec!["DROP TABLE t", "delete from t", "INSERT INTO t VALUES (1)", "UPDATE t SET a=1"]),
     ) {
-        let sql = format!("SELECT 1{}{}", between, write);
+        let sql = format!("SELECT 1{between}{write}");
         prop_assert!(check_sql(&sql).is_err(), "{}", sql);
     }
 }

@@ -59,14 +59,15 @@ impl Barrier {
         Some(match ip.segments() {
             [0, 0, 0, 0, 0, 0, 0, 0] => Self::Unspecified,
             [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
-            // A public IPv4 address behind one of the two prefixes that lead there.
-            [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => return None,
-            [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] | [0x64, 0xff9b, 1, ..] => Self::Private,
+            [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] | [0x64, 0xff9b, 1, ..] => Self::Private,
             [0xfe80..=0xfebf, ..] => Self::LinkLocal,
             [0xff00..=0xffff, ..] => Self::Multicast,
             // Inside the unicast space: protocol assignments with Teredo, and documentation.
             [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Self::Reserved,
-            [0x2000..=0x3fff, ..] => return None,
+            // The unicast space, and public IPv4 addresses behind one of the two prefixes that lead there.
+            [0x2000..=0x3fff, ..] | [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
+                return None;
+            }
             _ => Self::Reserved,
         })
     }

@@ -67,15 +67,12 @@ fn percent_decoded(text: &str) -> Option<String> {
         let mut rest = text.as_bytes();
         while let Some((&first, tail)) = rest.split_first() {
             let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-            match (first, hex(tail.first()), hex(tail.get(1))) {
-                (b'%', Some(high), Some(low)) => {
-                    bytes.extend(u8::try_from(high * 16 + low));
-                    rest = &tail[2..];
-                }
-                _ => {
-                    bytes.push(first);
-                    rest = tail;
-                }
+            if let (b'%', Some(high), Some(low)) = (first, hex(tail.first()), hex(tail.get(1))) {
+                bytes.extend(u8::try_from(high * 16 + low));
+                rest = &tail[2..];
+            } else {
+                bytes.push(first);
+                rest = tail;
             }
         }
         String::from_utf8_lossy(&bytes).into_owned()

@@ -113,17 +113,14 @@ impl<'a> Authority<'a> {
         let rest = &text[end..];
         let (user, address) =
             authority.rsplit_once('@').map_or((None, authority), |(user, address)| (Some(user), address));
-        let host = match address.strip_prefix('[') {
-            Some(inside) => {
-                let close = inside.find(']').ok_or_else(|| ambiguous("a bracket is not closed"))?;
-                check_port(&inside[close + 1..])?;
-                &address[..close + 2]
-            }
-            None => {
-                let (host, port) = address.find(':').map_or((address, ""), |colon| address.split_at(colon));
-                check_port(port)?;
-                host
-            }
+        let host = if let Some(inside) = address.strip_prefix('[') {
+            let close = inside.find(']').ok_or_else(|| ambiguous("a bracket is not closed"))?;
+            check_port(&inside[close + 1..])?;
+            &address[..close + 2]
+        } else {
+            let (host, port) = address.find(':').map_or((address, ""), |colon| address.split_at(colon));
+            check_port(port)?;
+            host
         };
         Ok(Self { user, host, rest })
     }

@@ -29,7 +29,7 @@ pub(super) fn decode(form: &str) -> Result<Option<String>, Finding> {
         match unit {
             Unit::Byte(byte) => bytes.push(byte),
             Unit::Character(character) => {
-                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes())
+                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
         }
         rest = &rest[length..];

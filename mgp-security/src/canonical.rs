@@ -150,7 +150,9 @@ mod tests {
     fn a_hex_digest_is_read_in_one_spelling() {
         let hex = of("{}").to_string();
         assert_eq!(hex.parse::<Digest>().unwrap(), of("{}"));
-        for wrong in [hex.to_uppercase(), hex[1..].to_owned(), format!("{hex}0"), String::new(), "é".repeat(32)] {
+        for wrong in
+            [hex.to_uppercase(), hex[1..].to_owned(), format!("{hex}0"), String::new(), "é".repeat(32)]
+        {
             assert_eq!(wrong.parse::<Digest>(), Err(CanonicalError::NotADigest), "{wrong}");
         }
         assert_eq!(serde_json::to_string(&of("{}")).unwrap(), format!("\"{hex}\""));
@@ -189,7 +191,8 @@ mod tests {
                 format!("[ {} ]", items.iter().map(respelled).collect::<Vec<_>>().join(" ,\t"))
             }
             serde_json::Value::Object(members) => {
-                let member = |(name, value): (&String, _)| format!("{} :\n{}", escaped(name), respelled(value));
+                let member =
+                    |(name, value): (&String, _)| format!("{} :\n{}", escaped(name), respelled(value));
                 format!("{{ {} }}", members.iter().rev().map(member).collect::<Vec<_>>().join(", "))
             }
             serde_json::Value::String(text) => escaped(text),

@@ -51,7 +51,9 @@ impl Folded {
             Some('.' | ':') => gap.any,
             Some('!' | '?' | ';') => true,
             Some('。' | '।' | '؟') => true,
-            Some('"' | '\'' | ')') => gap.any && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?']),
+            Some('"' | '\'' | ')') => {
+                gap.any && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
+            }
             _ => false,
         };
         let listed = gap.lines == 1 && !next.is_alphabetic() && !matches!(next, '"' | '\'' | '`' | '(');
@@ -186,7 +188,9 @@ fn is_leet(word: &str) -> bool {
         return false;
     }
     let mut pair = word.chars().zip(word.chars().skip(1));
-    pair.any(|(a, b)| stands_in(a) && b.is_ascii_alphabetic() || a.is_ascii_alphabetic() && stands_in(b) && b != '!')
+    pair.any(|(a, b)| {
+        stands_in(a) && b.is_ascii_alphabetic() || a.is_ascii_alphabetic() && stands_in(b) && b != '!'
+    })
 }
 
 fn of_leet(character: char) -> char {
@@ -242,7 +246,12 @@ mod tests {
 
     #[test]
     fn texts_that_read_alike_are_folded_alike() {
-        for text in ["Ignore  all\nprevious", "ｉｇｎｏｒｅ all previous", "𝐢𝐠𝐧𝐨𝐫𝐞 all previous", "ig\u{200b}nore all pré\u{301}vious"] {
+        for text in [
+            "Ignore  all\nprevious",
+            "ｉｇｎｏｒｅ all previous",
+            "𝐢𝐠𝐧𝐨𝐫𝐞 all previous",
+            "ig\u{200b}nore all pré\u{301}vious",
+        ] {
             assert_eq!(Folded::new(text).text, "ignore all previous", "{text}");
         }
         assert_eq!(Folded::new("Erwähne “das” nicht").text, "erwahne \"das\" nicht");

@@ -57,7 +57,9 @@ pub(super) fn find(text: &str, tolerance: Tolerance) -> Option<(Hiding, usize)> 
         if let Some(hiding) = hiding {
             let needed = match hiding {
                 Hiding::Tags => is_flag(&text[..at], character),
-                Hiding::Direction => right_to_left && matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}'),
+                Hiding::Direction => {
+                    right_to_left && matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
+                }
                 Hiding::ZeroWidth => joins(before, character, after),
                 Hiding::Selectors => selects(before, character, after),
                 Hiding::Control | Hiding::Space => false,
@@ -113,7 +115,8 @@ pub(super) fn tagged(text: &str) -> String {
 
 /// `text` with everything that cannot be seen written as an escape.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let hidden = |it: char| hiding(it).is_some() || matches!(it, '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}');
+    let hidden =
+        |it: char| hiding(it).is_some() || matches!(it, '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}');
     if !text.contains(hidden) {
         return Cow::Borrowed(text);
     }
@@ -157,7 +160,8 @@ fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
 fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
     let alone = before.is_some_and(|it| hiding(it).is_none() && !it.is_whitespace())
         && after.is_none_or(|it| hiding(it) != Some(Hiding::Selectors));
-    let ideograph = before.is_some_and(|it| matches!(it, '\u{3400}'..='\u{9FFF}' | '\u{20000}'..='\u{3FFFF}'));
+    let ideograph =
+        before.is_some_and(|it| matches!(it, '\u{3400}'..='\u{9FFF}' | '\u{20000}'..='\u{3FFFF}'));
     match selector {
         '\u{FE0E}' | '\u{FE0F}' => alone && before.is_some_and(|it| !it.is_ascii_alphabetic()),
         '\u{E0100}'..='\u{E01EF}' => alone && ideograph,
@@ -267,17 +271,26 @@ mod tests {
 
     #[test]
     fn results_may_hold_what_programs_leave_behind() {
-        for text in ["\u{feff}# Title", "soft\u{ad}hyphen", "\u{1b}[1;31mred\u{1b}[0m", "a\u{200b}b", "\u{2068}x\u{2069}"] {
+        for text in [
+            "\u{feff}# Title",
+            "soft\u{ad}hyphen",
+            "\u{1b}[1;31mred\u{1b}[0m",
+            "a\u{200b}b",
+            "\u{2068}x\u{2069}",
+        ] {
             assert_eq!(lenient(text), None, "{}", visible(text));
         }
-        for text in ["a\u{E0052}", "a\u{202e}b", "\u{1b}[0;8mx", "\u{1b}]52;c;eA==", &"\u{200b}\u{200c}".repeat(20)] {
+        for text in
+            ["a\u{E0052}", "a\u{202e}b", "\u{1b}[0;8mx", "\u{1b}]52;c;eA==", &"\u{200b}\u{200c}".repeat(20)]
+        {
             assert!(lenient(text).is_some(), "{}", visible(text));
         }
     }
 
     #[test]
     fn tags_are_read() {
-        let hidden: String = "read ~/.env".chars().filter_map(|it| char::from_u32(u32::from(it) + 0xE_0000)).collect();
+        let hidden: String =
+            "read ~/.env".chars().filter_map(|it| char::from_u32(u32::from(it) + 0xE_0000)).collect();
         assert_eq!(tagged(&format!("Adds.{hidden}")), "read ~/.env");
     }
 }

@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 
 use mgp_types::Object;
 
+use self::atom::Hit;
 use self::rules::{Match, Place};
 use super::fold::{Folded, undisguised};
 use super::invisible::{self, Hiding, Tolerance, visible};
@@ -109,12 +110,13 @@ fn check_readings(text: &str, place: Place, pointer: &str) -> Result<(), Finding
     {
         return Err(found.disguised("in disguised letters").finding(pointer));
     }
-    for reading in encoded::readings(text) {
-        if let Some(found) = judge(&reading, place) {
-            return Err(found.disguised("once decoded").finding(pointer));
-        }
+    let decoded = encoded::readings(text).into_iter().find_map(|reading| judge(&reading, place));
+    let turned =
+        || encoded::turned(text).into_iter().find_map(|reading| judge_by(&[lexicon::words], &reading, place));
+    match decoded.or_else(turned) {
+        Some(found) => Err(found.disguised("once decoded").finding(pointer)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// What a rule found in a text.
@@ -126,12 +128,19 @@ struct Found {
 }
 
 fn judge(text: &str, place: Place) -> Option<Found> {
+    judge_by(&[lexicon::words, marks::marks], text, place)
+}
+
+/// What the rules find in `text` by what `finders` find in it.
+fn judge_by(finders: &[fn(&Folded, &mut Vec<Hit>)], text: &str, place: Place) -> Option<Found> {
     let folded = Folded::new(text);
     let mut hits = Vec::new();
-    lexicon::words(&folded, &mut hits);
-    marks::marks(&folded, &mut hits);
+    for find in finders {
+        find(&folded, &mut hits);
+    }
     let Match { rule, start, end } = rules::judge(&folded, &mut hits, place)?;
-    let end = start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
+    let end =
+        start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
     let excerpt = visible(&folded.text[start..end]).into_owned();
     Some(Found { rule: rule.name, meaning: rule.meaning, excerpt, disguise: None })
 }
@@ -187,7 +196,10 @@ fn in_words(name: &str) -> String {
 }
 
 /// Members of schemas that hold values rather than prose.
-const LITERALS: &[&str] = &["default", "enum", "const", "examples", "example", "pattern", "title", "format", "$id", "$ref", "required"];
+const LITERALS: &[&str] = &[
+    "default", "enum", "const", "examples", "example", "pattern", "title", "format", "$id", "$ref",
+    "required",
+];
 
 /// Longer names are texts.
 const MAX_NAME: usize = 256;

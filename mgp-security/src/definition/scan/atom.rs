@@ -32,6 +32,8 @@ pub(super) enum Atom {
     SecretFile,
     /// A file that may hold secrets and that many tools read.
     ConfigFile,
+    /// Either of these as it is spelled in a name, without its punctuation.
+    NamedFile,
     /// Secrets that are nobody's business but their owner's.
     Private,
     /// Keys, tokens, passwords: what many tools ask for.

@@ -14,13 +14,26 @@ pub(super) fn words(folded: &Folded, hits: &mut Vec<Hit>) {
     for found in LEXICON.automaton.find_overlapping_iter(text) {
         let entry = &LEXICON.entries[found.pattern().as_usize()];
         let (start, end) = (found.start(), found.end());
-        if entry.starts_word && text[..start].ends_with(is_word) || entry.ends_word && text[end..].starts_with(is_word) {
+        if entry.starts_word && text[..start].ends_with(is_word)
+            || entry.ends_word && text[end..].starts_with(is_word)
+        {
             continue;
         }
         if is_negatable(entry.atom) && is_negated(&text[..start]) {
             continue;
         }
         hits.push(Hit { atom: entry.atom, start, end, sentence: folded.sentence(start) });
+    }
+    // The prompt of "prompt injection" is no order.
+    let subjects: Vec<_> =
+        hits.iter().filter(|hit| hit.atom == Atom::Discuss).map(|hit| (hit.start, hit.end)).collect();
+    if !subjects.is_empty() {
+        // Both are in the order of their ends, and subjects do not nest but in each other.
+        hits.retain(|hit| {
+            let after = subjects.partition_point(|(_, end)| *end < hit.end);
+            let around = subjects.get(after).is_some_and(|(start, _)| *start <= hit.start);
+            hit.atom == Atom::Discuss || !around
+        });
     }
 }
 
@@ -40,17 +53,25 @@ struct Entry {
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     let mut entries = Vec::new();
     let mut patterns = Vec::new();
+    let mut add = |atom, pattern: String, stem: bool| {
+        entries.push(Entry {
+            atom,
+            starts_word: pattern.starts_with(is_spaced),
+            ends_word: !stem && pattern.ends_with(is_spaced),
+        });
+        patterns.push(pattern);
+    };
     let tables = [words_en::WORDS, words_west::WORDS, words_world::WORDS];
     for (atom, words) in tables.into_iter().flatten() {
         for word in *words {
             let stem = word.strip_suffix('*');
-            let pattern = stem.unwrap_or(word);
-            entries.push(Entry {
-                atom: *atom,
-                starts_word: pattern.starts_with(is_spaced),
-                ends_word: stem.is_none() && pattern.ends_with(is_spaced),
-            });
-            patterns.push(pattern);
+            let pattern = &Folded::new(stem.unwrap_or(word)).text;
+            if matches!(atom, Atom::SecretFile | Atom::ConfigFile) {
+                let named: Vec<_> =
+                    pattern.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
+                add(Atom::NamedFile, named.join(" "), false);
+            }
+            add(*atom, pattern.clone(), stem.is_some());
         }
     }
     let automaton = AhoCorasick::new(&patterns).expect("some thousand short words make a small automaton");
@@ -71,7 +92,14 @@ fn is_spaced(character: char) -> bool {
 fn is_negatable(atom: Atom) -> bool {
     matches!(
         atom,
-        Atom::Ignore | Atom::IgnoreWeak | Atom::Take | Atom::Give | Atom::GiveWeak | Atom::Reveal | Atom::Run | Atom::Danger
+        Atom::Ignore
+            | Atom::IgnoreWeak
+            | Atom::Take
+            | Atom::Give
+            | Atom::GiveWeak
+            | Atom::Reveal
+            | Atom::Run
+            | Atom::Danger
     )
 }
 
@@ -82,8 +110,24 @@ fn is_negated(before: &str) -> bool {
 }
 
 const NEGATIONS: &[&str] = &[
-    "not", "never", "don't", "doesn't", "cannot", "can't", "won't", "mustn't", "shouldn't", "didn't", "without", "nicht",
-    "niemals", "nunca", "jamais", "mai", "nao", "не",
+    "not",
+    "never",
+    "don't",
+    "doesn't",
+    "cannot",
+    "can't",
+    "won't",
+    "mustn't",
+    "shouldn't",
+    "didn't",
+    "without",
+    "nicht",
+    "niemals",
+    "nunca",
+    "jamais",
+    "mai",
+    "nao",
+    "не",
 ];
 
 #[cfg(test)]
@@ -106,18 +150,23 @@ mod tests {
 
     #[test]
     fn what_is_forbidden_is_not_asked_for() {
-        assert!(!atoms("Never ignore it, do not send it").iter().any(|it| matches!(it, Atom::Ignore | Atom::Give)));
+        assert!(
+            !atoms("Never ignore it, do not send it")
+                .iter()
+                .any(|it| matches!(it, Atom::Ignore | Atom::Give))
+        );
     }
 
     #[test]
-    fn the_tables_are_written_as_texts_are_folded() {
+    fn stars_are_at_ends() {
         let tables = [words_en::WORDS, words_west::WORDS, words_world::WORDS];
-        for (atom, words) in tables.into_iter().flatten() {
-            for word in *words {
-                let folded = Folded::new(word).text;
-                assert_eq!(folded.trim_end(), word.trim_end(), "{atom:?}");
-                assert!(!word.trim_end_matches('*').contains('*'), "{word}: a star is at the end");
-            }
+        for word in tables.into_iter().flatten().flat_map(|(_, words)| *words) {
+            assert!(!word.trim_end_matches('*').contains('*') && word.len() > 1, "{word}");
         }
+    }
+
+    #[test]
+    fn talk_about_prompts_is_not_about_orders() {
+        assert!(!atoms("a prompt injection").contains(&Atom::Orders));
     }
 }

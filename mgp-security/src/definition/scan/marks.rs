@@ -24,9 +24,7 @@ pub(super) fn marks(folded: &Folded, hits: &mut Vec<Hit>) {
             note(Atom::Mail, found.start(), found.end());
         }
         let before = text[..found.start()].trim_end_matches([' ', '"', '\'', '`', '<', '(', ':']);
-        let leads = DESTINATION_BEFORE.iter().any(|word| {
-            before.strip_suffix(word).is_some_and(|rest| !word.is_ascii() || !rest.ends_with(char::is_alphanumeric))
-        });
+        let leads = DESTINATION_BEFORE.iter().any(|word| before.ends_with(word));
         let behind = text[found.end()..].trim_start_matches([' ', '"', '\'', '`', '>', ')']);
         if leads || DESTINATION_BEHIND.iter().any(|word| behind.starts_with(word)) {
             note(Atom::Destination, found.start(), found.end());
@@ -44,7 +42,8 @@ struct Shape {
 /// Whether what starts at `at` is not in the middle of a phrase.
 fn stands_apart(folded: &Folded, at: usize) -> bool {
     let before = folded.text[..at].trim_end();
-    folded.starts_sentence(at) || before.ends_with(['.', '!', '?', ':', ';', ']', ')', '>', '*', '#', '-', '"'])
+    folded.starts_sentence(at)
+        || before.ends_with(['.', '!', '?', ':', ';', ']', ')', '>', '*', '#', '-', '"'])
 }
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
@@ -61,18 +60,54 @@ static ADDRESS: LazyLock<Regex> =
 
 /// Patterns run over folded text: lower case, single blanks.
 const PATTERNS: &[(Atom, bool, &str)] = &[
-    (Atom::ChatToken, false, r"<\|[a-z_ ]{2,24}\|>|<\uff5c[a-z_ ]{2,24}\uff5c>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>"),
-    (Atom::ChatToken, false, r"</(?:tool_result|tool_response|tool_output|tool_call|function_results?|function_call|function_response|assistant|user_query|system_prompt|untrusted|document|search_results?|web_page|email|data)> ?<?(?:system|assistant|user|admin|important|instructions?)\b"),
+    (
+        Atom::ChatToken,
+        false,
+        r"<\|[a-z_ ]{2,24}\|>|<\uff5c[a-z_ ]{2,24}\uff5c>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>",
+    ),
+    (
+        Atom::ChatToken,
+        false,
+        r"</(?:tool_result|tool_response|tool_output|tool_call|function_results?|function_call|function_response|assistant|user_query|system_prompt|untrusted|document|search_results?|web_page|email|data)> ?<?(?:system|assistant|user|admin|important|instructions?)\b",
+    ),
     (Atom::ChatToken, false, r#"\{ ?"role" ?: ?"(?:system|developer)" ?, ?"content" ?: ?"[^"]{4}"#),
-    (Atom::ChatToken, false, r"(?:^| )(?:###|---+|===+) ?(?:end of (?:system|user|tool|the)|new system|system prompt|begin system)"),
-    (Atom::PseudoTag, false, r"</?(?:important|system|secret|hidden|critical|admin|information|override|urgent|attention|ai|assistant|instructions?_to_ai|system[_-](?:prompt|message|instructions?|reminder|note)|agent[_-]instructions?|hidden[_-]instructions?)(?: [^<>]{0,40})?>"),
-    (Atom::PseudoTag, false, r"\[(?:system|admin|hidden|secret|system (?:message|notice|prompt|note|override)|important instructions?)\]"),
-    (Atom::Label, true, r"(?:system|admin|administrator|developer|root|security team|kernel)(?: (?:notice|message|override|alert|update|instructions?|prompt|note|command|directive|announcement|admin|reminder))?(?: (?:to|for) [^:.]{1,40})? ?:"),
+    (
+        Atom::ChatToken,
+        false,
+        r"(?:^| )(?:###|---+|===+) ?(?:end of (?:system|user|tool|the)|new system|system prompt|begin system)",
+    ),
+    (
+        Atom::PseudoTag,
+        false,
+        r"</?(?:important|system|secret|hidden|critical|admin|information|override|urgent|attention|ai|assistant|instructions?_to_ai|system[_-](?:prompt|message|instructions?|reminder|note)|agent[_-]instructions?|hidden[_-]instructions?)(?: [^<>]{0,40})?>",
+    ),
+    (
+        Atom::PseudoTag,
+        false,
+        r"\[(?:system|admin|hidden|secret|system (?:message|notice|prompt|note|override)|important instructions?)\]",
+    ),
+    (
+        Atom::Label,
+        true,
+        r"(?:system|admin|administrator|developer|root|security team|kernel)(?: (?:notice|message|override|alert|update|instructions?|prompt|note|command|directive|announcement|admin|reminder))?(?: (?:to|for) [^:.]{1,40})? ?:",
+    ),
     (Atom::Label, true, r"#{2,} ?(?:system|instructions?)\b|system (?:notice|override|alert)\b"),
-    (Atom::Comment, false, r"<!--|\[//\]: ?#|/\*"),
-    (Atom::Addressee, false, r"<!-- ?(?:note (?:to|for) )?(?:ai|assistant|llm|system|instructions?|claude|gpt|chatgpt|agent|model|copilot|bot)s?\b ?[:,]"),
-    (Atom::LeakyImage, false, r"!\[[^\]]{0,80}\]\([^)]{0,200}[?&#/][^)]{0,200}(?:secret|token|history|conversation|password|api_?key|credential|user_?data|\{|\$|<|%7b|\[|(?:data|leak|exfil|d|q|payload)=)"),
-    (Atom::PipedShell, false, r"(?:curl|wget)\b[^|]{1,200}\| ?(?:sudo )?(?:ba|z|da)?sh\b|/dev/tcp/|\bnc (?:-[a-z]+ )*-e\b|base64 (?:-d|--decode) ?\| ?(?:ba)?sh"),
+    (Atom::Comment, false, r"<!--|\[//\]: ?#"),
+    (
+        Atom::Addressee,
+        false,
+        r"<!-- ?(?:note (?:to|for) )?(?:ai|assistant|llm|system|instructions?|claude|gpt|chatgpt|agent|model|copilot|bot)s?\b ?[:,]",
+    ),
+    (
+        Atom::LeakyImage,
+        false,
+        r"!\[[^\]]{0,80}\]\([^)]{0,200}[?&#/][^)]{0,200}(?:secret|token|history|conversation|password|api_?key|credential|user_?data|\{|\$|<|%7b|\[|(?:data|leak|exfil|d|q|payload)=)",
+    ),
+    (
+        Atom::PipedShell,
+        false,
+        r"(?:curl|wget)\b[^|]{1,200}\| ?(?:sudo )?(?:ba|z|da)?sh\b|/dev/tcp/|\bnc (?:-[a-z]+ )*-e\b|base64 (?:-d|--decode) ?\| ?(?:ba)?sh",
+    ),
     (Atom::ToolRef, false, r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b"),
     (Atom::Blob, false, r"\b[a-z0-9+/]{12,}={0,2}"),
 ];
@@ -80,8 +115,8 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
 const ADDRESS_PATTERN: &str = r#"(?:https?|hxxps?|ftp|wss?)://[^ <>"'`)\]]+|[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+|\bwww\.[a-z0-9.-]+|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b"#;
 
 const DESTINATION_BEFORE: &[&str] = &[
-    " to", " bcc", " cc", " at", " an", " a", " vers", " para", " per", " naar", " на", " к", " via", " into", "到", "至", "给", "給", "往",
-    "向",
+    " to", " bcc", " cc", " at", " an", " a", " vers", " para", " per", " naar", " на", " к", " via",
+    " into", "到", "至", "给", "給", "往", "向",
 ];
 const DESTINATION_BEHIND: &[&str] = &["に", "へ", "宛", "로 ", "으로", "에 "];
 

@@ -2,7 +2,7 @@
 
 use super::atom::Atom::{self, *};
 use super::atom::{Atoms, Hit};
-use super::table::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES, IN_TEXTS, EVERYWHERE};
+use super::table::{EVERYWHERE, IN_DEFINITIONS, IN_LITERALS, IN_NAMES, IN_TEXTS};
 use crate::definition::fold::Folded;
 
 /// Atoms of which one of each set must occur within so many bytes and sentences.

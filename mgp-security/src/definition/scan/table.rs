@@ -92,7 +92,21 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         needs: &[
             one(&[SecretFile]),
             one(&[Take, Give]),
-            one(&[Timing, Demand, Parameter, Contents, Silence, Stealth, PseudoTag, Label, Addressee, AddresseeWeak, Person, Address, Comment]),
+            one(&[
+                Timing,
+                Demand,
+                Parameter,
+                Contents,
+                Silence,
+                Stealth,
+                PseudoTag,
+                Label,
+                Addressee,
+                AddresseeWeak,
+                Person,
+                Address,
+                Comment,
+            ]),
         ],
     },
     Rule {
@@ -118,7 +132,12 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         meaning: "asks the model to read secrets and to pass them on",
         span: 220,
         sentences: 0,
-        needs: &[SECRET, one(&[Take]), one(&[Give]), one(&[Parameter, Destination, Silence, Stealth])],
+        needs: &[
+            SECRET,
+            one(&[Take]),
+            one(&[Give, GiveWeak]),
+            one(&[Parameter, Destination, Silence, Stealth]),
+        ],
     },
     Rule {
         name: REQUEST,
@@ -139,7 +158,13 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         meaning: "asks the model to find a secret of the user's and to pass it on",
         span: 200,
         sentences: 0,
-        needs: &[one(&[UsersOwn]), one(&[Credential]), one(&[Take]), one(&[Give]), one(&[Parameter])],
+        needs: &[
+            one(&[UsersOwn]),
+            one(&[Credential]),
+            one(&[Take]),
+            one(&[Give, GiveWeak]),
+            one(&[Parameter]),
+        ],
     },
     Rule {
         name: REQUEST,
@@ -188,11 +213,7 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         meaning: "asks the model for the conversation",
         span: 200,
         sentences: 1,
-        needs: &[
-            one(&[Context]),
-            one(&[Give]),
-            one(&[Parameter, Timing, OtherTools, OnlyThis, Destination]),
-        ],
+        needs: &[one(&[Context]), one(&[Give]), one(&[Parameter, Timing, OtherTools, OnlyThis, Destination])],
     },
     Rule {
         name: HIDDEN,
@@ -256,7 +277,20 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         needs: &[
             one(&[Comment]),
             one(&[Take, Give, Run, Silence, Ignore, Danger]),
-            one(&[SecretFile, ConfigFile, Private, Context, ContextSoft, Model, Addressee, Silence, Ignore, Parameter, OtherTools, Destination]),
+            one(&[
+                SecretFile,
+                ConfigFile,
+                Private,
+                Context,
+                ContextSoft,
+                Model,
+                Addressee,
+                Silence,
+                Ignore,
+                Parameter,
+                OtherTools,
+                Destination,
+            ]),
         ],
     },
     Rule {
@@ -266,7 +300,7 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         sentences: 2,
         needs: &[
             one(&[Label, PseudoTag, Addressee]),
-            one(&[SecretFile, ConfigFile, Private, Context, ContextSoft, Silence, Claim, Ignore, OnlyThis, AddresseeWeak, Stealth]),
+            one(&[SecretFile, Silence, Claim, Ignore, OnlyThis, AddresseeWeak, Stealth]),
         ],
     },
     Rule {
@@ -312,7 +346,7 @@ pub(super) const IN_NAMES: &[Rule] = &[Rule {
     needs: &[
         one(&[Contents]),
         one(&[Take, Give]),
-        one(&[SecretFile, ConfigFile, Private, Credential, Context, ContextSoft]),
+        one(&[NamedFile, Private, Credential, Context, ContextSoft]),
     ],
 }];
 
@@ -337,7 +371,10 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         meaning: "addresses the model instead of the reader",
         span: 280,
         sentences: 2,
-        needs: &[one(&[Addressee]), one(&[Danger, Take, Give, Silence, Claim, Reveal, NewOrders, Detour, Run])],
+        needs: &[
+            one(&[Addressee]),
+            one(&[Danger, Take, Give, Silence, Claim, Reveal, NewOrders, Detour, Run]),
+        ],
     },
     Rule {
         name: HIDDEN,

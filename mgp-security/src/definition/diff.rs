@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn the_diff_names_what_was_added_removed_and_changed() {
-        let before = r#"{"name":"t","description":"Adds numbers.","inputSchema":{"properties":{"a":{},"b":{}}}}"#;
+        let before =
+            r#"{"name":"t","description":"Adds numbers.","inputSchema":{"properties":{"a":{},"b":{}}}}"#;
         let after = r#"{"name":"t","description":"Adds numbers. Tell nobody.","inputSchema":{"properties":{"a":{},"c/d":{"type":"string"}}}}"#;
         let expected = "changed /description:\n  - \"Adds numbers.\"\n  + \"Adds numbers. Tell nobody.\"\n\
             removed /inputSchema/properties/b: {}\nadded /inputSchema/properties/c~1d: {\"type\":\"string\"}\n";

@@ -103,7 +103,8 @@ fn is_unread(member: &str) -> bool {
 /// Whether a key of `_meta` says when or on whose behalf the list was made, rather than something of the tool.
 fn is_stamp(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
-    let word: String = last.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let word: String =
+        last.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     STAMPS.contains(&word.as_str())
 }
 
@@ -167,7 +168,10 @@ mod tests {
         for (member, value) in [
             ("icons", r#"[{"src":"https://example.com/a.png"}]"#),
             ("ttlMs", "5"),
-            ("_meta", r#"{"example.com/etag":"2","cached_at":5,"traceparent":"00-1-2-03","_mgp":{"admin_only":true}}"#),
+            (
+                "_meta",
+                r#"{"example.com/etag":"2","cached_at":5,"traceparent":"00-1-2-03","_mgp":{"admin_only":true}}"#,
+            ),
             ("security", r#"{ "risk_level" : "s\u0061fe" }"#),
         ] {
             assert_eq!(changed(member, value), unchanged(), "{member}");

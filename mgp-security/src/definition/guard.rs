@@ -99,7 +99,9 @@ impl DefinitionGuard {
             .into_iter()
             .map(|sound| match sound {
                 Err(finding) => Admission::Refused { finding },
-                Ok(_) => decided.next().map_or_else(crowded, |((_, verdict), it)| admission(verdict, it.digest())),
+                Ok(_) => {
+                    decided.next().map_or_else(crowded, |((_, verdict), it)| admission(verdict, it.digest()))
+                }
             })
             .collect();
         let present: HashSet<_> = tools.iter().filter_map(|tool| tool.text("name")).collect();
@@ -123,7 +125,10 @@ fn admission(verdict: &Verdict, digest: Digest) -> Admission {
 
 fn crowded() -> Admission {
     Admission::Refused {
-        finding: Finding::new("too-many-tools", "the server has listed more tools than are pinned of one server"),
+        finding: Finding::new(
+            "too-many-tools",
+            "the server has listed more tools than are pinned of one server",
+        ),
     }
 }
 

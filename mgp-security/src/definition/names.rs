@@ -39,7 +39,10 @@ pub fn check_name(server: &ServerId, tool: &str, others: &Names) -> Result<(), F
     if is_reserved(tool) {
         return Err(Finding::new(
             "reserved-name",
-            format!("the tool name \"{}\" is reserved for the kernel or the protocol; rename the tool", shown(tool)),
+            format!(
+                "the tool name \"{}\" is reserved for the kernel or the protocol; rename the tool",
+                shown(tool)
+            ),
         ));
     }
     if let Some(character) = tool.chars().find(|it| !it.is_ascii_alphanumeric() && !"_-.".contains(*it)) {
@@ -154,8 +157,19 @@ const PROTOCOL_METHODS: &[&str] = &["initialize", "initialized"];
 
 /// Where the methods of the protocol are, which no tool's name may spell.
 const PROTOCOL_SPACES: &[&str] = &[
-    "tools/", "resources/", "prompts/", "notifications/", "sampling/", "roots/", "logging/", "completion/",
-    "elicitation/", "tasks/", "server/", "subscriptions/", "rpc.",
+    "tools/",
+    "resources/",
+    "prompts/",
+    "notifications/",
+    "sampling/",
+    "roots/",
+    "logging/",
+    "completion/",
+    "elicitation/",
+    "tasks/",
+    "server/",
+    "subscriptions/",
+    "rpc.",
 ];
 
 #[cfg(test)]
@@ -169,7 +183,17 @@ mod tests {
     #[test]
     fn names_of_mcp_pass() {
         let longest = "a".repeat(128);
-        for name in ["read_file", "API-get-user", "repo.list", "_private", "x", "getURL2", "ping", "mgprint", &longest] {
+        for name in [
+            "read_file",
+            "API-get-user",
+            "repo.list",
+            "_private",
+            "x",
+            "getURL2",
+            "ping",
+            "mgprint",
+            &longest,
+        ] {
             assert_eq!(rule(name, &Names::default()), None, "{name}");
         }
     }
@@ -177,7 +201,9 @@ mod tests {
     #[test]
     fn what_is_no_name_of_mcp_is_refused() {
         let long = "a".repeat(129);
-        for name in ["", "read file", "../read", "read\nsystem", "\u{202e}elif_daer", "rеad", "a/b", "....", &long] {
+        for name in
+            ["", "read file", "../read", "read\nsystem", "\u{202e}elif_daer", "rеad", "a/b", "....", &long]
+        {
             assert_eq!(rule(name, &Names::default()), Some("malformed-name"), "{name}");
         }
     }
@@ -212,7 +238,11 @@ mod tests {
             assert_eq!(rule(name, &others), Some("shadowed-name"), "{name}");
         }
         for name in ["list_files11", "list_file10"] {
-            assert_eq!(rule(name, &others), Some("shadowed-name").filter(|_| name == "list_files1o"), "{name}");
+            assert_eq!(
+                rule(name, &others),
+                Some("shadowed-name").filter(|_| name == "list_files1o"),
+                "{name}"
+            );
         }
         assert_eq!(rule("files__list_files10", &Names::default()), Some("shadowed-name"));
         assert!(check_name(&ServerId::new("files"), "list_files10", &others).is_ok(), "its own name");

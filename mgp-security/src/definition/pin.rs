@@ -79,7 +79,12 @@ impl Pins {
         let servers = servers.into_iter().map(|(server, tools)| (server, Arc::new(tools))).collect();
         let mut snapshot = Snapshot { servers, names: Arc::default() };
         snapshot.index_names();
-        Ok(Self { policy, store: Box::new(store), snapshot: ArcSwap::from_pointee(snapshot), turn: Mutex::new(()) })
+        Ok(Self {
+            policy,
+            store: Box::new(store),
+            snapshot: ArcSwap::from_pointee(snapshot),
+            turn: Mutex::new(()),
+        })
     }
 
     /// Compares what `server` lists with what is pinned, and pins what is new.
@@ -183,7 +188,9 @@ impl Pins {
             }
             return match self.policy {
                 FirstUse::Ask => (Some(PinState::Asked(now.clone())), Verdict::FirstSeen { approved: false }),
-                FirstUse::Trust => (Some(PinState::Approved(now.clone())), Verdict::FirstSeen { approved: true }),
+                FirstUse::Trust => {
+                    (Some(PinState::Approved(now.clone())), Verdict::FirstSeen { approved: true })
+                }
             };
         };
         let Some(approved) = state.approved() else {

@@ -126,7 +126,10 @@ fn a_server_cannot_have_pins_without_end() {
         servers: std::iter::once((server(), Arc::new(known))).collect(),
         names: Arc::default(),
     }));
-    assert_eq!(verdicts(&pins, &[many[7].clone(), tool("one_more", "a")])[..2], [Verdict::Known, Verdict::Crowded]);
+    assert_eq!(
+        verdicts(&pins, &[many[7].clone(), tool("one_more", "a")])[..2],
+        [Verdict::Known, Verdict::Crowded]
+    );
 }
 
 /// A store whose writes fail.

@@ -42,9 +42,3 @@ pub fn check_http_method(method: &str) -> Result<(), Finding> {
 fn writes(message: impl Into<std::borrow::Cow<'static, str>>) -> Finding {
     Finding::new("writes", message)
 }
-pub fn check_http_method(_: &str) -> Result<(), crate::Finding> {
-    Ok(())
-}
-pub fn check_tool_name(_: &str, _: Option<&mgp_types::mcp::ToolAnnotations>) -> Result<(), crate::Finding> {
-    Ok(())
-}

@@ -15,6 +15,7 @@ mod finding;
 mod flow;
 mod interpreter;
 mod judge;
+mod literal;
 mod one_word;
 mod place;
 mod program;
@@ -34,6 +35,7 @@ use judge::Judge;
 use place::Place;
 use value::Flow;
 
+pub(crate) use literal::literal_commands;
 pub use one_word::check_word;
 
 /// What a command line may do beyond what is harmless everywhere.

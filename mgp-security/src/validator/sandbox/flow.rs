@@ -38,6 +38,7 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         "env" | "printenv" | "set" | "export" | "declare" | "history" if call.operands().next().is_none() => {
             Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
         }
+        "find" if delete::looks_for_secrets(call) => Flow::unknown(marks.and(Marks::SENSITIVE)),
         "find" if delete::is_unfiltered(call) => Flow::unknown(marks.and(Marks::EVERYTHING)),
         "grep" | "egrep" | "fgrep" | "sed" | "awk" | "rg" | "xargs" => {
             Flow::unknown(marks.without(Marks::EVERYTHING).without(Marks::ENDLESS))
@@ -158,6 +159,10 @@ fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
         && !last.text.contains(':')
     {
         names.push(last.text.clone());
+    }
+    if let Some(directory) = call.value('P', "directory-prefix").filter(|_| call.program == "wget") {
+        let inside: Vec<String> = names.iter().map(|name| format!("{}/{name}", directory.trim_end_matches('/'))).collect();
+        names.extend(inside);
     }
     for name in names {
         judge.files.insert(file_key(&name), Flow::unknown(Marks::FETCHED));

@@ -30,6 +30,10 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh" => shell(judge, call),
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
         "sed" | "gsed" => sed(judge, call),
+        "go" | "java" | "cargo" | "make" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
+            let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
+            if call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
+        }
         program => match LANGUAGES.iter().find(|language| language.names(program)) {
             Some(language) => code(judge, language, call),
             None => Ok(()),
@@ -94,6 +98,8 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
             if rest.is_empty() { args.next().cloned() } else { Some(Arg { text: rest.to_owned(), marks: arg.marks }) }
         } else if language.verbs.contains(&text) {
             args.next().cloned()
+        } else if matches!(text, "-" | "/dev/stdin") {
+            break;
         } else {
             found = true;
             if !found_code(call, language) {

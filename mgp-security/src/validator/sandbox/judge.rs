@@ -339,12 +339,20 @@ fn calls_itself(pipeline: &Pipeline, name: &str) -> bool {
         || (calls == 1 && pipeline.stages.iter().any(|stage| !matches!(stage.body, Body::Simple(_))))
 }
 
+/// `for ((;;))`.
+fn is_bare_loop(simple: &Simple) -> bool {
+    simple.words.get(1).is_some_and(|word| {
+        matches!(word.parts.as_slice(), [Part::Double(inner)]
+            if matches!(inner.as_slice(), [Part::Bare(text)] if text.split(';').nth(1).is_some_and(|test| test.trim().is_empty())))
+    })
+}
+
 /// A loop without end that starts a process in the background each time.
 fn multiplies(condition: &Script, body: &Script) -> bool {
     let endless = condition.pipelines.iter().any(|pipeline| match pipeline.stages.as_slice() {
         [Stage { body: Body::Simple(simple), .. }] => matches!(
             simple.words.first().map(|word| word.parts.as_slice()),
-            Some([Part::Bare(name)]) if name == "true" || (name == ":" && simple.words.len() == 1)
+            Some([Part::Bare(name)]) if name == ":" && is_bare_loop(simple) || name == "true" || (name == ":" && simple.words.len() == 1)
         ),
         _ => false,
     });

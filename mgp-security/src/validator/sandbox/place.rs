@@ -83,7 +83,7 @@ impl Place {
     /// A file that some program reads and runs later, without being asked.
     pub(super) fn runs_later(&self) -> bool {
         if let Some(rest) = self.0.strip_prefix("~/") {
-            return STARTUP.iter().any(|file| rest == *file || (file.ends_with('/') && rest.starts_with(file)));
+            return STARTUP.iter().any(|file| below(rest, file));
         }
         ["/var/spool/cron", "/var/spool/at", "/Library/LaunchDaemons", "/Library/LaunchAgents"]
             .iter()
@@ -94,6 +94,13 @@ impl Place {
     /// A record of what was done.
     pub(super) fn is_log(&self) -> bool {
         self.inside("/var/log") || self.inside("/var/run/utmp") || self.is_history()
+    }
+
+    /// A log of who came and what they did.
+    pub(super) fn is_trail(&self) -> bool {
+        const TRAILS: [&str; 9] =
+            ["auth.log", "syslog", "messages", "secure", "wtmp", "btmp", "lastlog", "audit/audit.log", "kern.log"];
+        self.is_history() || self.0.strip_prefix("/var/log/").is_some_and(|name| TRAILS.contains(&name))
     }
 
     fn is_history(&self) -> bool {
@@ -118,7 +125,7 @@ impl Place {
             return true;
         }
         if let Some(rest) = self.0.strip_prefix("~/")
-            && SECRET_HOME.iter().any(|s| rest == *s || (s.ends_with('/') && (rest.starts_with(s) || rest == s.trim_end_matches('/'))))
+            && SECRET_HOME.iter().any(|file| below(rest, file))
         {
             return !name.ends_with(".pub") && !matches!(name, "known_hosts" | "config");
         }
@@ -142,6 +149,14 @@ impl Place {
 
     pub(super) fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Whether `path` is `entry`, or lies in it if it is a directory.
+fn below(path: &str, entry: &str) -> bool {
+    match entry.strip_suffix('/') {
+        Some(directory) => path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+        None => path == entry,
     }
 }
 

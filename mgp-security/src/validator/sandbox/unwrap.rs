@@ -38,7 +38,7 @@ pub(super) fn inner_commands(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
     match call.program {
         "find" | "fd" | "fdfind" => found(call, &mut inner)?,
         "ssh" | "autossh" | "mosh" => remote(call, &mut inner),
-        "su" | "runuser" | "script" | "sg" => {
+        "su" | "runuser" | "script" | "sg" | "flock" => {
             if let Some(command) = call.value('c', "command") {
                 inner.push(Inner::Shell(command.to_owned()));
             }
@@ -154,6 +154,7 @@ fn fed(call: &Call<'_>, replaced: Option<&str>, command: &mut Vec<Arg>) {
 /// `find -exec .. ;` and its kin.
 fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let unfiltered = super::argv::delete::is_unfiltered(call);
+    let secrets = super::argv::delete::looks_for_secrets(call);
     let actions = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
     let mut rest = call.args;
     while let Some(at) = rest.iter().position(|arg| actions.contains(&arg.text.as_str())) {
@@ -164,6 +165,9 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             arg.text = arg.text.replace("{}", "\0");
             if unfiltered {
                 arg.marks.add(Marks::EVERYTHING);
+            }
+            if secrets {
+                arg.marks.add(Marks::SENSITIVE);
             }
         }
         let deletes = args.first().is_some_and(|arg| matches!(arg.text.as_str(), "shred" | "srm" | "wipe"));

@@ -7,7 +7,7 @@ use regex::{Regex, RegexSet};
 use crate::Finding;
 
 use super::finding::{
-    Danger, REFUSE_DEVICE, REFUSE_DOWNLOAD, REFUSE_LOG, REFUSE_OBFUSCATION, REFUSE_POWER, REFUSE_PRIVILEGE,
+    Danger, REFUSE_DEVICE, REFUSE_DOWNLOAD, REFUSE_KILL, REFUSE_LOG, REFUSE_OBFUSCATION, REFUSE_POWER, REFUSE_PRIVILEGE,
     REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SECURITY, refuse,
 };
 
@@ -83,7 +83,7 @@ const NAMES: [&str; 60] = [
 ];
 
 /// Patterns over one command, each with what it is.
-static RULES: [(&str, Danger); 31] = [
+static RULES: [(&str, Danger); 32] = [
     (r"(?i)^\W*(?:del|erase)\b.*(?:/s\b|\s/q\b.*\*|[a-z]:\\(?:\*|windows|users|program))", REFUSE_RECURSIVE_DELETE),
     (r"(?i)^\W*(?:rd|rmdir)\b.*/s\b", REFUSE_RECURSIVE_DELETE),
     (r"(?i)^\W*(?:remove-item|ri|rm|del|erase|rd|rmdir)\b.*\s-(?:r|re|rec|recu|recur|recurs|recurse)\b", REFUSE_RECURSIVE_DELETE),
@@ -115,6 +115,7 @@ static RULES: [(&str, Danger); 31] = [
     (r"(?i)^\W*(?:new-localuser|add-localgroupmember)\b", REFUSE_PRIVILEGE),
     (r"(?i)^\W*(?:type|copy|esentutl|ntdsutil|procdump)\b.*(?:\\repair\\(?:sam|system)|\\config\\(?:sam|system|security)|ntds\.dit|lsass|ac i ntds)", REFUSE_SECRET),
     (r"(?i)^\W*shutdown\b\s+[/-][srhpf]", REFUSE_POWER),
+    (r"(?i)^\W*taskkill\b.*/im\s+(?:\*|lsass|csrss|winlogon)", REFUSE_KILL),
 ];
 
 static SIMPLE: LazyLock<RegexSet> = LazyLock::new(|| match RegexSet::new(RULES.iter().map(|(text, _)| text)) {

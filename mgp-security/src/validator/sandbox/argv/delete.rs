@@ -15,6 +15,9 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
         "find" | "fd" | "fdfind" if call.has("-delete") && is_unfiltered(call) => {
             Err(refuse(REFUSE_RECURSIVE_DELETE))
         }
+        "truncate" | "cp" if call.operands().next_back().is_some_and(|arg| arg.marks.has(Marks::EVERYTHING)) => {
+            Err(refuse(REFUSE_RECURSIVE_DELETE))
+        }
         "rsync" | "rclone" => mirror(call),
         "git" if call.verb() == "clean" => {
             let outside = call.operands().skip(1).any(|arg| call.place(&arg.text).is_vast());
@@ -52,17 +55,19 @@ pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
             negated = true;
             continue;
         }
-        if matches!(test, "-exec" | "-execdir" | "-ok" | "-okdir") {
+        let value = args.peek().copied().unwrap_or("");
+        if matches!(test, "-exec" | "-execdir" | "-ok" | "-okdir") && !matches!(value, "test" | "[" | "grep") {
             break;
         }
-        let value = args.peek().copied().unwrap_or("");
         let narrow = match test {
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" | "-regex" | "-iregex" => {
                 !value.chars().all(|c| "*.?/+".contains(c))
             }
-            "-inum" | "-samefile" | "-empty" | "-newer" | "-lname" | "-xtype" => true,
+            "-exec" | "-inum" | "-samefile" | "-empty" | "-newer" | "-lname" | "-xtype" => true,
             "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" | "-size" | "-user" | "-group" | "-perm"
             | "-nouser" | "-nogroup" | "-newermt" | "-anewer" | "-cnewer" | "-uid" | "-gid" | "-links" => !vast,
+            // Links are no more than names.
+            "-type" => value == "l",
             "-maxdepth" => value == "0" || (value == "1" && !vast),
             _ => false,
         };
@@ -73,6 +78,17 @@ pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
     }
     // `fd pattern` chooses by its first operand.
     !(matches!(call.program, "fd" | "fdfind") && call.operands().next().is_some_and(|arg| arg.text != "."))
+}
+
+/// Whether a `find` looks for keys, tokens or passwords by their names.
+pub(in super::super) fn looks_for_secrets(call: &Call<'_>) -> bool {
+    call.args.windows(2).any(|two| {
+        let name = two[1].text.as_str();
+        matches!(two[0].text.as_str(), "-name" | "-iname" | "-path" | "-wholename")
+            && (matches!(name, "*.pem" | "*.key" | "id_*" | "id_rsa*" | "*credentials*" | "shadow" | "*_rsa" | "*.kdbx" | ".env*" | "*.env")
+                || call.place(&format!("~/.ssh/{name}")).is_secret() && name.starts_with("id_") && !name.ends_with("pub")
+                || super::super::place::Place::new(name, "").is_secret())
+    })
 }
 
 fn deletes(call: &Call<'_>) -> bool {

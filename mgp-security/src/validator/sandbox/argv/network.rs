@@ -23,7 +23,7 @@ pub(super) fn is_client(program: &str) -> bool {
 
 /// `/dev/tcp/host/port` and the addresses of awk.
 pub(in super::super) fn is_network_device(text: &str) -> bool {
-    ["/dev/tcp/", "/dev/udp/", "/inet/tcp/", "/inet/udp/", "/inet4/", "/inet6/"].iter().any(|device| text.contains(device))
+    ["/dev/tcp/", "/dev/udp/", "/inet/tcp/", "/inet/udp/", "/inet4/", "/inet6/", "zsh/net/"].iter().any(|device| text.contains(device))
 }
 
 /// Whether `text` names a metadata service; a bare host counts where a host is expected.
@@ -94,7 +94,7 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
         "socat" => call.args.iter().any(|arg| {
             let lower = arg.text.to_ascii_lowercase();
             ["exec:", "system:", "shell:", "exec ", "pty"].iter().any(|kind| lower.starts_with(kind))
-                || (lower.starts_with("file:") && lower.contains("tty"))
+                || (lower.starts_with("file:") && (lower.contains("tty") || lower.contains("raw,echo=0")))
         }),
         "telnet" => call.args.iter().any(|arg| is_shell_path(&arg.text)),
         program if is_shell(program) => {

@@ -23,7 +23,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
 
 fn stops_machine(call: &Call<'_>) -> bool {
     match call.program {
-        "shutdown" => !(call.flag('c', "") && call.args.len() == 1 || call.has("--help") || call.has("--show")),
+        "shutdown" => !(call.flag('c', "") && call.args.len() == 1 || call.has("--help") || call.has("--show") || call.has("/a")),
         "reboot" | "halt" | "poweroff" => !call.has("--help") && !call.has("--version"),
         "init" | "telinit" => matches!(call.verb(), "0" | "6" | "1" | "s" | "S"),
         "systemctl" | "loginctl" => matches!(

@@ -42,6 +42,9 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         {
             return Err(refuse(REFUSE_UNDECIDABLE));
         }
+        if arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE) {
+            return Err(refuse(REFUSE_SECRET));
+        }
         if is_key_option(call, &arg.text) {
             continue;
         }
@@ -123,11 +126,11 @@ fn fits(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 /// Programs that show what is in their files.
-const READERS: [&str; 61] = [
+const READERS: [&str; 62] = [
     "cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "vi", "vim", "nvim", "nano", "emacs", "ed",
     "grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed", "cut", "paste", "sort", "uniq", "tr", "rev", "fold", "fmt",
     "pr", "column", "od", "xxd", "hexdump", "strings", "base64", "base32", "basenc", "diff", "cmp", "comm", "join", "split", "csplit",
-    "tee", "dd", "openssl", "gpg", "mapfile", "readarray", "type", "jq", "yq", "get-content", "gc", "pg",
+    "tee", "dd", "openssl", "gpg", "mapfile", "readarray", "type", "jq", "yq", "get-content", "gc", "pg", "sqlite3",
 ];
 
 /// Readers whose operands are files and nothing else.

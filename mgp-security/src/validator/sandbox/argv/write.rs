@@ -5,7 +5,7 @@ use crate::Finding;
 use super::super::finding::{
     REFUSE_DEVICE, REFUSE_EXHAUSTION, REFUSE_LOG, REFUSE_REVERSE_SHELL, REFUSE_RUNS_LATER, REFUSE_SYSTEM_PATH, refuse,
 };
-use super::super::value::{Arg, Text};
+use super::super::value::{Arg, Marks, Text};
 use super::{Call, is_network_device};
 
 /// Judges a redirection into `target`.
@@ -34,6 +34,9 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         _ => {}
     }
     for target in targets(call) {
+        if call.program == "tee" && call.input.marks.has(Marks::ENDLESS) && !target.starts_with("/dev/") {
+            return Err(refuse(REFUSE_EXHAUSTION));
+        }
         written(target, call.directory)?;
     }
     Ok(())
@@ -47,7 +50,7 @@ fn written(path: &str, directory: &str) -> Result<(), Finding> {
     if place.runs_later() {
         return Err(refuse(REFUSE_RUNS_LATER));
     }
-    if place.is_log() && place.as_str().starts_with('~') {
+    if place.is_trail() {
         return Err(refuse(REFUSE_LOG));
     }
     if place.is_system() {

@@ -102,7 +102,8 @@ impl Parser<'_> {
     fn pattern_group(&mut self, bare: &mut String) {
         let rest = self.rest();
         if let Some(end) = rest.find(')')
-            && !rest[..end].contains(['$', '`', '\'', '"', '\n', ';'])
+            && !rest[..end].contains(['$', '`', '\n', ';'])
+            && ['"', '\''].iter().all(|quote| rest[..end].matches(*quote).count() % 2 == 0)
         {
             bare.push_str(&rest[..=end]);
             self.at += end + 1;

@@ -9,7 +9,8 @@ use crate::Finding;
 use super::argv::{Call, address_of_metadata, is_network_device};
 use super::builtin::{feed, run_file};
 use super::finding::{
-    REFUSE_CODE, REFUSE_DOWNLOAD, REFUSE_METADATA, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
+    REFUSE_CODE, REFUSE_DOWNLOAD, REFUSE_METADATA, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE,
+    refuse,
 };
 use super::judge::Judge;
 use super::place::Place;
@@ -27,7 +28,9 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
         }
     }
     match call.program {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh" => shell(judge, call),
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh" => {
+            shell(judge, call)
+        }
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
         "sed" | "gsed" => sed(judge, call),
         "go" | "java" | "cargo" | "make" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
@@ -81,7 +84,9 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
     let mut args = call.args.iter();
     while let Some(arg) = args.next() {
         let text = arg.text.as_str();
-        let long = text.strip_prefix("--").map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
+        let long = text
+            .strip_prefix("--")
+            .map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
         let code = if let Some((name, value)) = long {
             if !language.long.contains(&name) {
                 continue;
@@ -95,7 +100,11 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
                 continue;
             };
             let rest = &text[at + 1..];
-            if rest.is_empty() { args.next().cloned() } else { Some(Arg { text: rest.to_owned(), marks: arg.marks }) }
+            if rest.is_empty() {
+                args.next().cloned()
+            } else {
+                Some(Arg { text: rest.to_owned(), marks: arg.marks })
+            }
         } else if language.verbs.contains(&text) {
             args.next().cloned()
         } else if matches!(text, "-" | "/dev/stdin") {
@@ -120,7 +129,9 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
         return Ok(());
     }
     match &call.input.text {
-        _ if call.input.marks.has(Marks::FETCHED) || call.input.marks.has(Marks::CRAFTED) => Err(refuse(REFUSE_DOWNLOAD)),
+        _ if call.input.marks.has(Marks::FETCHED) || call.input.marks.has(Marks::CRAFTED) => {
+            Err(refuse(REFUSE_DOWNLOAD))
+        }
         Text::Known(text) => scan(text),
         Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
         Text::Absent => Ok(()),
@@ -129,7 +140,9 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
 
 fn found_code(call: &Call<'_>, language: &Language) -> bool {
     call.args.iter().any(|arg| {
-        arg.is_option() && !arg.text.starts_with("--") && arg.text.contains(|c: char| language.short.contains(&c))
+        arg.is_option()
+            && !arg.text.starts_with("--")
+            && arg.text.contains(|c: char| language.short.contains(&c))
     })
 }
 
@@ -186,17 +199,35 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             continue;
         }
         for run in AWK_RUNS.captures_iter(text) {
-            let expression = run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
+            let expression =
+                run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
             let command = joined(expression);
-            let first = command.trim_start();
-            if first.starts_with(HOLE) || first.is_empty() {
-                // `print | cmd` with a variable and `system(x)` may run anything.
-                return Err(refuse(REFUSE_UNDECIDABLE));
+            if command.trim_start().starts_with(HOLE) {
+                assigned(judge, text)?;
+            } else {
+                judge.text(&command, &Flow::default())?;
             }
-            judge.text(&command, &Flow::default())?;
+        }
+        if AWK_RUNS_VARIABLE.is_match(text) {
+            assigned(judge, text)?;
         }
     }
     Ok(())
+}
+
+/// A variable is run: what is assigned in the program is judged in its place.
+fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
+    let mut found = false;
+    for value in AWK_ASSIGNS.captures_iter(program) {
+        found = true;
+        let command = joined(value.get(1).map_or("", |m| m.as_str()));
+        match judge.text(&command, &Flow::default()) {
+            // Not every text that is assigned is the command.
+            Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => return Err(finding),
+            _ => {}
+        }
+    }
+    if found { Ok(()) } else { Err(refuse(REFUSE_UNDECIDABLE)) }
 }
 
 /// The text of an awk expression: its literals, with holes for the rest.
@@ -245,7 +276,9 @@ struct Language {
 impl Language {
     fn names(&self, program: &str) -> bool {
         self.programs.iter().any(|name| {
-            program.strip_prefix(name).is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+            program
+                .strip_prefix(name)
+                .is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
         })
     }
 }
@@ -265,11 +298,29 @@ const LANGUAGES: [Language; 12] = [
         verbs: &["eval"],
         reads_data: false,
     },
-    Language { programs: &["php"], short: &['r', 'B', 'R', 'E'], long: &["run"], verbs: &[], reads_data: false },
+    Language {
+        programs: &["php"],
+        short: &['r', 'B', 'R', 'E'],
+        long: &["run"],
+        verbs: &[],
+        reads_data: false,
+    },
     language(&["lua", "luajit", "texlua"], &['e']),
     language(&["tclsh", "expect", "wish"], &['c']),
-    Language { programs: &["rscript", "r", "julia", "elixir"], short: &['e'], long: &["eval"], verbs: &[], reads_data: true },
-    Language { programs: &["groovy", "scala", "jrunscript", "jshell"], short: &['e'], long: &[], verbs: &[], reads_data: true },
+    Language {
+        programs: &["rscript", "r", "julia", "elixir"],
+        short: &['e'],
+        long: &["eval"],
+        verbs: &[],
+        reads_data: true,
+    },
+    Language {
+        programs: &["groovy", "scala", "jrunscript", "jshell"],
+        short: &['e'],
+        long: &[],
+        verbs: &[],
+        reads_data: true,
+    },
     Language { programs: &["osascript"], short: &['e'], long: &[], verbs: &[], reads_data: true },
     Language {
         programs: &["psql", "mysql", "sqlite", "emacs"],
@@ -278,7 +329,13 @@ const LANGUAGES: [Language; 12] = [
         verbs: &[],
         reads_data: true,
     },
-    Language { programs: &["gdb"], short: &[], long: &["eval-command", "ex"], verbs: &["-ex"], reads_data: true },
+    Language {
+        programs: &["gdb"],
+        short: &[],
+        long: &["eval-command", "ex"],
+        verbs: &["-ex"],
+        reads_data: true,
+    },
 ];
 
 /// Code that joins a socket.
@@ -321,12 +378,13 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
     }
 });
 
-static QUOTED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
 
 /// A file opened for writing.
 static WRITES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(?i)(?:open|write_text|writeFileSync|writeFile|file_put_contents|File\.write)\s*\(?\s*["']>{0,2}\s*([^"']+)["']"#)
+    pattern(
+        r#"(?i)(?:open|write_text|writeFileSync|writeFile|file_put_contents|File\.write)\s*\(?\s*["']>{0,2}\s*([^"']+)["']"#,
+    )
 });
 
 static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
@@ -337,8 +395,17 @@ static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+static AWK_RUNS_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[{;(]\s*[A-Za-z_]\w*\s*\|&?\s*getline|\bprintf?\b[^|;}]*[^|]\|&?\s*[A-Za-z_]")
+});
+
+static AWK_ASSIGNS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"[^=!<>]=\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#));
+
 static SED_RUNS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?:^|[;{\n])\s*(?:\d+|\$|/[^/]*/)?\s*e\s+(\S[^\n]*)$|(?:^|;)\s*\d*s([/|#,])[^/|#,]*[/|#,][^/|#,]*[/|#,][gpiI0-9]*e[gpiI]*\s*(?:$|;)")
+    pattern(
+        r"(?:^|[;{\n])\s*(?:\d+|\$|/[^/]*/)?\s*e\s+(\S[^\n]*)$|(?:^|;)\s*\d*s([/|#,])[^/|#,]*[/|#,][^/|#,]*[/|#,][gpiI0-9]*e[gpiI]*\s*(?:$|;)",
+    )
 });
 
 fn pattern(text: &str) -> Regex {

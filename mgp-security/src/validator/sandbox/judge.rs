@@ -57,7 +57,10 @@ impl<'p> Judge<'p> {
         })
     }
 
-    pub(super) fn deeper<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Finding>) -> Result<T, Finding> {
+    pub(super) fn deeper<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, Finding>,
+    ) -> Result<T, Finding> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(refuse(REFUSE_COMPLEX));
@@ -135,7 +138,9 @@ impl<'p> Judge<'p> {
                 Direction::In => {
                     argv::check_input(&target, &self.directory, &stage.body)?;
                     let kept = self.files.get(&file_key(&target.text)).cloned();
-                    input = kept.unwrap_or_else(|| Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE)));
+                    input = kept.unwrap_or_else(|| {
+                        Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE))
+                    });
                 }
                 Direction::Out => {
                     argv::check_output(&target, &self.directory)?;
@@ -169,7 +174,9 @@ impl<'p> Judge<'p> {
                 }
                 Ok(out)
             }),
-            Body::For { variable, values, body } => self.deeper(|judge| judge.for_loop(variable, values, body, input)),
+            Body::For { variable, values, body } => {
+                self.deeper(|judge| judge.for_loop(variable, values, body, input))
+            }
             Body::Loop { condition, body } => self.deeper(|judge| {
                 if multiplies(condition, body) {
                     return Err(refuse(REFUSE_FORK_BOMB));
@@ -188,7 +195,13 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn for_loop(&mut self, variable: &str, values: &[Word], body: &Script, input: &Flow) -> Result<Flow, Finding> {
+    fn for_loop(
+        &mut self,
+        variable: &str,
+        values: &[Word],
+        body: &Script,
+        input: &Flow,
+    ) -> Result<Flow, Finding> {
         let mut known = Vec::new();
         for value in values {
             known.extend(self.expand(value)?);
@@ -327,15 +340,20 @@ fn looks_up(script: &Script) -> bool {
 /// A function that starts itself beside itself.
 fn calls_itself(pipeline: &Pipeline, name: &str) -> bool {
     let calls = pipeline.stages.iter().filter(|stage| match &stage.body {
-        Body::Simple(simple) => simple.words.first().is_some_and(|word| word.parts == [Part::Bare(name.to_owned())]),
-        Body::Group(scripts) => scripts.iter().flat_map(|s| &s.pipelines).any(|inner| calls_itself(inner, name)),
+        Body::Simple(simple) => {
+            simple.words.first().is_some_and(|word| word.parts == [Part::Bare(name.to_owned())])
+        }
+        Body::Group(scripts) => {
+            scripts.iter().flat_map(|s| &s.pipelines).any(|inner| calls_itself(inner, name))
+        }
         Body::For { body, .. } | Body::Loop { body, .. } => {
             body.pipelines.iter().any(|inner| calls_itself(inner, name))
         }
         Body::Function { .. } => false,
     });
     let calls = calls.count();
-    calls > 1 || (calls == 1 && (pipeline.background || pipeline.stages.len() > 1))
+    calls > 1
+        || (calls == 1 && (pipeline.background || pipeline.stages.len() > 1))
         || (calls == 1 && pipeline.stages.iter().any(|stage| !matches!(stage.body, Body::Simple(_))))
 }
 

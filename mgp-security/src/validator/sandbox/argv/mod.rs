@@ -18,7 +18,10 @@ pub(super) use write::check_output;
 use crate::Finding;
 
 use super::CommandPolicy;
-use super::finding::{REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, refuse};
+use super::finding::{
+    REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL,
+    refuse,
+};
 use super::value::{Arg, Marks};
 
 /// Judges `call` by every family.
@@ -47,7 +50,11 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
         if arg.marks.has(Marks::SENSITIVE) && arg.text == "\0" && !matches!(call.program, "echo" | "printf") {
             return Err(refuse(REFUSE_EXFILTRATION));
         }
-        if arg.text.contains("() {") && arg.text.contains('}') && arg.text.contains(';') && is_function_export(arg) {
+        if arg.text.contains("() {")
+            && arg.text.contains('}')
+            && arg.text.contains(';')
+            && is_function_export(arg)
+        {
             return Err(refuse(REFUSE_ENVIRONMENT));
         }
         if address_of_metadata(&arg.text, network::is_client(call.program)) {

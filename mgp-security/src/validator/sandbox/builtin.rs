@@ -36,7 +36,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
             for arg in call.args {
                 if let Some((name, value)) = arg.text.split_once('=') {
                     argv::check_assignment(judge, name, &Arg { text: value.to_owned(), marks: arg.marks })?;
-                    judge.assign(name, Some(value.to_owned()));
+                    judge.assign(name, Some(value.to_owned()), arg.marks);
                 }
             }
             if call.program == "set" && call.has("history") && call.has("+o") {
@@ -47,7 +47,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
         "unset" if call.has("HISTFILE") => return Err(refuse(REFUSE_LOG)),
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
             for arg in call.operands() {
-                judge.assign(&arg.text, None);
+                judge.assign(&arg.text, None, call.input.marks.without(Marks::TELLING));
             }
             Flow::default()
         }

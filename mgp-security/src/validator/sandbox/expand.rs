@@ -137,6 +137,7 @@ impl Judge<'_> {
         out: &mut Cells,
     ) -> Result<(), Finding> {
         let known = self.lookup(name);
+        out.marks.add(self.origin(name));
         let Some(operator) = operator else {
             out.push(known.as_deref().unwrap_or("\0"), value);
             return Ok(());

@@ -87,7 +87,7 @@ fn printf(judge: &mut Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
     if let [option, name, ..] = call.args
         && option.text == "-v"
     {
-        judge.assign(&name.text, None);
+        judge.assign(&name.text, None, marks);
         return Flow::default();
     }
     let Some((format, values)) = call.args.split_first() else { return Flow::default() };

@@ -18,8 +18,8 @@ use super::{builtin, flow, interpreter, windows};
 /// What is known while a command line is judged.
 pub(super) struct Judge<'p> {
     pub(super) policy: &'p CommandPolicy,
-    /// Variables that were assigned; `None` if the value cannot be known.
-    variables: HashMap<String, Option<String>>,
+    /// Variables that were assigned; no text if the value cannot be known.
+    variables: HashMap<String, (Option<String>, Marks)>,
     functions: HashSet<String>,
     /// What was written into files on the way.
     pub(super) files: HashMap<String, Flow>,
@@ -72,7 +72,7 @@ impl<'p> Judge<'p> {
 
     pub(super) fn lookup(&self, name: &str) -> Option<String> {
         if let Some(value) = self.variables.get(name) {
-            return value.clone();
+            return value.0.clone();
         }
         let fixed = match name {
             "HOME" => "~",
@@ -92,8 +92,15 @@ impl<'p> Judge<'p> {
         self.variables.contains_key(name)
     }
 
-    pub(super) fn assign(&mut self, name: &str, value: Option<String>) {
-        self.variables.insert(name.to_owned(), value.filter(|v| !v.contains(HOLE) && v.len() <= MAX_VALUE));
+    /// Where the value of a variable came from.
+    pub(super) fn origin(&self, name: &str) -> Marks {
+        self.variables.get(name).map_or(Marks::NONE, |(_, marks)| marks.and(Marks::NAMED))
+    }
+
+    pub(super) fn assign(&mut self, name: &str, value: Option<String>, marks: Marks) {
+        let value = value.filter(|v| !v.contains(HOLE) && v.len() <= MAX_VALUE);
+        let marks = marks.without(Marks::PATTERN).without(Marks::PIECES).without(Marks::PROCESS);
+        self.variables.insert(name.to_owned(), (value, marks));
     }
 
     fn step(&mut self) -> Result<(), Finding> {
@@ -208,14 +215,15 @@ impl<'p> Judge<'p> {
         }
         let marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
         if known.is_empty() || known.len() > MAX_ROUNDS || !known.iter().all(Arg::is_known) {
-            self.assign(variable, None);
+            // One name of many tells little.
+            self.assign(variable, None, marks.without(Marks::TELLING));
             let mut out = self.script(body, input)?;
             out.marks.add(marks);
             return Ok(out);
         }
         let mut out = Flow::default();
         for value in known {
-            self.assign(variable, Some(value.text));
+            self.assign(variable, Some(value.text), value.marks.without(Marks::TELLING));
             let flow = self.script(body, input)?;
             out.then(flow);
         }
@@ -228,7 +236,7 @@ impl<'p> Judge<'p> {
             let value = self.expand_whole(value)?;
             marks.add(value.marks);
             argv::check_assignment(self, name, &value)?;
-            self.assign(name, Some(value.text));
+            self.assign(name, Some(value.text), value.marks);
         }
         if let Some(first) = simple.words.first() {
             check_spelling(first)?;

@@ -28,8 +28,8 @@ use super::value::{Arg, Marks};
 pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     delete::check(call, policy)?;
     write::check(call)?;
-    secret::check(call)?;
     network::check(call)?;
+    secret::check(call)?;
     privilege::check(call)?;
     power::check(call)?;
     environment::check(call)
@@ -47,7 +47,11 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
         if is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep") {
             return Err(refuse(REFUSE_REVERSE_SHELL));
         }
-        if arg.marks.has(Marks::SENSITIVE) && arg.text == "\0" && !matches!(call.program, "echo" | "printf") {
+        if arg.marks.has(Marks::SENSITIVE)
+            && !arg.marks.has(Marks::NAMED)
+            && arg.text == "\0"
+            && !matches!(call.program, "echo" | "printf")
+        {
             return Err(refuse(REFUSE_EXFILTRATION));
         }
         if arg.text.contains("() {")

@@ -13,6 +13,7 @@ use super::finding::{
     refuse,
 };
 use super::judge::Judge;
+use super::pattern::{pattern, patterns};
 use super::place::Place;
 use super::unwrap::{Inner, check_options};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -358,7 +359,7 @@ static REMOTE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Code that runs programs, deletes, or changes who it is.
 static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
-    let patterns = [
+    patterns([
         r"(?i)\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*|fork|kill|setuid|setgid|remove|unlink|rmdir|removedirs|chmod|chown)\b",
         r"(?i)\b(?:subprocess|commands|shutil\s*\.\s*(?:rmtree|move)|rmtree|ctypes|posix_spawn|pexpect|multiprocessing)\b",
         r"from\s+os\s+import|from\s+shutil\s+import|__import__|__builtins__|__subclasses__|getattr\s*\(\s*(?:os|__)|importlib",
@@ -371,11 +372,7 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUTFILE|DUMPFILE)\b|sys_exec|xp_cmdshell|load_extension|shell-command|call-process",
         r"(?i)\.rmtree\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
         r"(?i)^\s*(?:shell|!)|\bpython\s+import\s+os|\bspawn\s+(?:/bin/)?(?:sh|bash|ssh|su|sudo)\b",
-    ];
-    match RegexSet::new(patterns) {
-        Ok(set) => set,
-        Err(error) => unreachable!("the patterns are fixed: {error}"),
-    }
+    ])
 });
 
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
@@ -407,10 +404,3 @@ static SED_RUNS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?:^|[;{\n])\s*(?:\d+|\$|/[^/]*/)?\s*e\s+(\S[^\n]*)$|(?:^|;)\s*\d*s([/|#,])[^/|#,]*[/|#,][^/|#,]*[/|#,][gpiI0-9]*e[gpiI]*\s*(?:$|;)",
     )
 });
-
-fn pattern(text: &str) -> Regex {
-    match Regex::new(text) {
-        Ok(regex) => regex,
-        Err(error) => unreachable!("the pattern is fixed: {error}"),
-    }
-}

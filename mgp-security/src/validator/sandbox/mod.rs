@@ -16,6 +16,7 @@ mod flow;
 mod interpreter;
 mod judge;
 mod one_word;
+mod pattern;
 mod place;
 mod program;
 mod read;

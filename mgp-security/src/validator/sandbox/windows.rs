@@ -10,6 +10,7 @@ use super::finding::{
     Danger, REFUSE_DEVICE, REFUSE_DOWNLOAD, REFUSE_KILL, REFUSE_LOG, REFUSE_OBFUSCATION, REFUSE_POWER,
     REFUSE_PRIVILEGE, REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SECURITY, refuse,
 };
+use super::pattern::{pattern, patterns};
 
 /// Judges a whole line, in which only what spans several commands or hides in quotes is looked for.
 pub(super) fn check_line(line: &str) -> Result<(), Finding> {
@@ -201,11 +202,7 @@ static RULES: [(&str, Danger); 32] = [
     (r"(?i)^\W*taskkill\b.*/im\s+(?:\*|lsass|csrss|winlogon)", REFUSE_KILL),
 ];
 
-static SIMPLE: LazyLock<RegexSet> =
-    LazyLock::new(|| match RegexSet::new(RULES.iter().map(|(text, _)| text)) {
-        Ok(set) => set,
-        Err(error) => unreachable!("the patterns are fixed: {error}"),
-    });
+static SIMPLE: LazyLock<RegexSet> = LazyLock::new(|| patterns(RULES.iter().map(|(text, _)| *text)));
 
 /// Letters of a name kept apart by the escape character of cmd.exe.
 static CARETS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)(?:^|[&|;])\s*@?\^?[a-z]+\^[a-z]+\^[a-z]"));
@@ -229,10 +226,3 @@ static FETCHES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 const MAX_STARTS: usize = 64;
-
-fn pattern(text: &str) -> Regex {
-    match Regex::new(text) {
-        Ok(regex) => regex,
-        Err(error) => unreachable!("the pattern is fixed: {error}"),
-    }
-}

@@ -56,6 +56,7 @@ pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
     subcommand
         || rest.contains('>')
         || first.starts_with(['-', '/', '$', '%', '<', '>', '~', '\'', '"', '*', '?', '`', '\\'])
+        || (kind == Kind::Name && first.len() > 2 && first.trim_matches('.').contains('.'))
         || first.contains("://")
         || first.as_bytes().get(1) == Some(&b':')
         || first.bytes().all(|b| b.is_ascii_digit() || b == b'.')

@@ -22,6 +22,7 @@ use evidence::{Evidence, first_name, has_arguments, is_command};
 use super::finding::{
     Danger, REFUSE_COMPLEX, REFUSE_INVISIBLE, REFUSE_METADATA, REFUSE_OPTION, REFUSE_SECRET, refuse,
 };
+use super::pattern::pattern;
 use super::place::Place;
 use super::program::{Kind, kind_of};
 
@@ -148,10 +149,11 @@ fn substitutions(text: &str) -> Result<(), Finding> {
 
 /// Backticks quote in prose; what is quoted runs if it is a command, and surely if nothing else is there.
 fn backticks(text: &str) -> Result<(), Finding> {
+    let words = text.split_whitespace().count();
     let mut marks = text.match_indices('`').map(|(at, _)| at);
     while let (Some(open), Some(close)) = (marks.next(), marks.next()) {
         let inner = text[open + 1..close].trim();
-        let around = text[..open].split_whitespace().count() + text[close + 1..].split_whitespace().count();
+        let around = words.saturating_sub(inner.split_whitespace().count());
         // A name in backticks within a sentence is a quotation.
         let sentence = around >= 3
             && text[..open].chars().next_back().is_none_or(|c| c.is_whitespace() || "(\"'".contains(c))
@@ -184,9 +186,16 @@ fn separators(text: &str) -> Result<(), Finding> {
             }
         }
     }
+    // Separators in a row share what is behind them.
+    let mut seen = 0;
+    let mut commands = 0;
     for (at, sign) in text.match_indices([';', '|', '&']) {
+        if at < seen {
+            continue;
+        }
         let rest = &text[at + sign.len()..];
         let behind = rest.trim_start_matches([';', '|', '&', ' ', '\t', '\'', '"', '(', '{', ')']);
+        seen = text.len() - behind.len();
         let tight = text[..at].chars().next_back().is_some_and(|c| !c.is_whitespace())
             && !rest.starts_with([' ', '\t']);
         let dollar = behind.starts_with(['$', '`'])
@@ -194,12 +203,28 @@ fn separators(text: &str) -> Result<(), Finding> {
         if (dollar && behind.len() > 1) || (tight && PIECES.is_match(behind)) {
             return Err(refuse(REFUSE_SEPARATOR));
         }
-        if is_command(behind, Evidence::Some) && !quoted_list(text, at) {
+        let name = first_name(behind);
+        if kind_of(name).is_some() {
+            commands += 1;
+        }
+        let doubled = rest.starts_with(sign) && sign != ";";
+        let evidence = if doubled || (tight && matches!(name, "echo" | "printf")) {
+            Evidence::Any
+        } else {
+            Evidence::Some
+        };
+        if commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)) {
             return Err(refuse(REFUSE_SEPARATOR));
         }
     }
-    // `name|` makes some languages run the name.
     let end = text.trim_end();
+    if let Some(before) = end.strip_suffix([';', '|', '&', '`'])
+        && is_command(before.trim_end(), Evidence::Some)
+        && before.matches('`').count() % 2 == 0
+    {
+        return Err(refuse(REFUSE_SEPARATOR));
+    }
+    // `name|` makes some languages run the name.
     if let Some(before) = end.strip_suffix(['|', '&'])
         && !before.is_empty()
         && !before.trim_end().contains(' ')
@@ -237,17 +262,22 @@ fn quoted_list(text: &str, at: usize) -> bool {
 
 /// `> /path`, `< /path` and `>& file`.
 fn redirections(text: &str) -> Result<(), Finding> {
+    let quote = text.find('"').unwrap_or(text.len());
+    let mut seen = 0;
     for (at, _) in text.match_indices(['<', '>']) {
+        if at < seen {
+            continue;
+        }
         let rest = text[at + 1..].trim_start_matches(['>', '<', '&', ' ']);
-        let path = rest.split(|c: char| c.is_whitespace() || "\"';|&".contains(c)).next().unwrap_or("");
+        seen = text.len() - rest.len();
+        let path = rest.split(|c: char| c.is_whitespace() || "\"';|&<>".contains(c)).next().unwrap_or("");
         let arrow = text[..at].ends_with(['-', '=']);
         let device = argv::is_network_device(path);
         let rooted = path.starts_with("/dev/")
             || path.starts_with("/etc/")
             || path.starts_with("/proc/")
             || path.starts_with("~/.");
-        let opened =
-            !text[..at].contains('"') && (rooted || path.starts_with('/') && path[1..].contains('/'));
+        let opened = at < quote && (rooted || path.starts_with('/') && path[1..].contains('/'));
         let descriptor =
             text[at + 1..].starts_with('&') && path.len() == 1 && path.bytes().all(|b| b.is_ascii_digit());
         let process = text[at + 1..].starts_with('(')
@@ -320,6 +350,9 @@ const SIGNS: [char; 14] = [';', '|', '&', '`', '$', '<', '>', '(', '{', '\n', '\
 
 /// A statement may begin behind these.
 const BOUNDARY: [char; 10] = [';', '|', '&', '\'', '"', '`', '{', '(', '\n', '*'];
+
+/// No text speaks of more commands behind separators.
+const MAX_COMMANDS: usize = 64;
 
 const MAX_WORD_BYTES: usize = 64 * 1024;
 const MAX_DECODINGS: usize = 3;
@@ -400,10 +433,8 @@ static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         "%comspec%",
         "xp_cmdshell",
     ];
-    match AhoCorasickBuilder::new().ascii_case_insensitive(true).build(markers) {
-        Ok(automaton) => automaton,
-        Err(error) => unreachable!("the markers are fixed: {error}"),
-    }
+    let builder = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(markers);
+    builder.expect("the markers are constants, and far fewer than it takes")
 });
 
 static CALLS: LazyLock<Regex> = LazyLock::new(|| {
@@ -418,13 +449,6 @@ static PIECES: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^(?:[A-Za-z/]*(?:['"\\]+[A-Za-z/]+){2,}|/[A-Za-z?*]*[?*][A-Za-z?*]*/)"#));
 
 static DRIVE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\s+(?:/\w\s+)*\x22?[a-z]:(?:\\|/|\s|$)"));
-
-fn pattern(text: &str) -> Regex {
-    match Regex::new(text) {
-        Ok(regex) => regex,
-        Err(error) => unreachable!("the pattern is fixed: {error}"),
-    }
-}
 
 const REFUSE_SEPARATOR: Danger =
     ("separator", "the value holds a separator with a command behind it; send the value alone");

@@ -10,6 +10,7 @@ use super::value::{Arg, Flow, HOLE, Marks, Text};
 pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
     let marks =
         call.args.iter().fold(call.input.marks, |marks, arg| marks.and(arg.marks)).without(Marks::PATTERN);
+    copies(judge, call);
     match call.program {
         "echo" => echo(call, marks),
         "printf" => printf(judge, call, marks),
@@ -44,6 +45,11 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         "find" if delete::is_unfiltered(call) => Flow::unknown(marks.and(Marks::EVERYTHING)),
         "grep" | "egrep" | "fgrep" | "sed" | "awk" | "rg" | "xargs" => {
             Flow::unknown(marks.without(Marks::EVERYTHING).without(Marks::ENDLESS))
+        }
+        "base64" | "xxd" | "od" | "hexdump" | "gzip" | "tar" | "zip" | "strings" | "openssl"
+            if call.operands().any(|arg| call.place(&arg.text).is_accounts()) =>
+        {
+            Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
         }
         program if TELLERS.contains(&program) => Flow::unknown(marks.and(Marks::TELLING)),
         program if sets_up(program, call) => Flow::unknown(marks.and(Marks::SETUP)),
@@ -142,6 +148,26 @@ fn pass(judge: &Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
     }
     flow.marks.add(marks);
     flow
+}
+
+/// Notes which files hold what was written into others, or flows through `tee`.
+fn copies(judge: &mut Judge<'_>, call: &Call<'_>) {
+    match call.program {
+        "tee" => {
+            for file in call.operands() {
+                judge.files.insert(file_key(&file.text), call.input.clone());
+            }
+        }
+        "cp" | "mv" | "ln" | "install" => {
+            let operands: Vec<&Arg> = call.operands().collect();
+            if let [source, target] = operands.as_slice()
+                && let Some(flow) = judge.files.get(&file_key(&source.text)).cloned()
+            {
+                judge.files.insert(file_key(&target.text), flow);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Notes which files hold what came over the network.

@@ -112,12 +112,14 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
             break;
         } else {
             found = true;
-            if !found_code(call, language) {
-                if arg.marks.has(Marks::FETCHED) {
-                    return Err(refuse(REFUSE_DOWNLOAD));
-                }
-                run_file(judge, arg)?;
+            // With code among the options this is the value of one, or an argument of the code.
+            if found_code(call, language) {
+                continue;
             }
+            if arg.marks.has(Marks::FETCHED) {
+                return Err(refuse(REFUSE_DOWNLOAD));
+            }
+            run_file(judge, arg)?;
             break;
         };
         if let Some(code) = code {

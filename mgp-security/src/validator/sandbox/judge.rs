@@ -307,7 +307,8 @@ fn program_name(head: &Arg) -> Result<String, Finding> {
     {
         return Err(refuse(REFUSE_UNDECIDABLE));
     }
-    let lower = name.to_ascii_lowercase();
+    // `=name` is a shell's way to say where `name` is.
+    let lower = name.trim_start_matches('=').to_ascii_lowercase();
     Ok(lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower))
 }
 

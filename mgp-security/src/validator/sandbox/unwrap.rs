@@ -340,7 +340,7 @@ const SUDO_LONG: &[&str] = &[
     "chroot",
 ];
 
-const WRAPPERS: [Wrapper; 51] = [
+const WRAPPERS: [Wrapper; 53] = [
     Wrapper { name: "sudo", short: "ugpChrtTDUR", long: SUDO_LONG, skip: 0, shell: false },
     plain("doas", "uC", 0),
     Wrapper { name: "env", short: "uSC", long: &["unset", "chdir", "split-string"], skip: 0, shell: false },
@@ -418,6 +418,8 @@ const WRAPPERS: [Wrapper; 51] = [
     plain("caffeinate", "tw", 0),
     plain("systemd-inhibit", "", 0),
     Wrapper { name: "pkexec", short: "", long: &["user"], skip: 0, shell: false },
+    plain("runuser", "ugGsT", 0),
+    plain("npx", "p", 0),
     plain("gosu", "", 1),
     plain("su-exec", "", 1),
     plain("setpriv", "", 0),

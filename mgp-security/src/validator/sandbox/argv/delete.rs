@@ -17,6 +17,7 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
         "find" | "fd" | "fdfind" if call.has("-delete") && is_unfiltered(call) => {
             Err(refuse(REFUSE_RECURSIVE_DELETE))
         }
+        "rimraf" | "del-cli" => Err(refuse(REFUSE_RECURSIVE_DELETE)),
         "truncate" | "cp"
             if call.operands().next_back().is_some_and(|arg| arg.marks.has(Marks::EVERYTHING)) =>
         {

@@ -30,11 +30,13 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
             }
             Flow::default()
         }
-        "export" | "declare" | "typeset" | "local" | "readonly" | "set" | "setenv" if !call.args.is_empty() => {
+        "export" | "declare" | "typeset" | "local" | "readonly" | "set" | "setenv"
+            if !call.args.is_empty() =>
+        {
             for arg in call.args {
                 if let Some((name, value)) = arg.text.split_once('=') {
                     argv::check_assignment(judge, name, &Arg { text: value.to_owned(), marks: arg.marks })?;
-                    judge.assign(name, Some(value.to_owned()));
+                    judge.assign(name, Some(value.to_owned()), arg.marks);
                 }
             }
             if call.program == "set" && call.has("history") && call.has("+o") {
@@ -45,7 +47,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
         "unset" if call.has("HISTFILE") => return Err(refuse(REFUSE_LOG)),
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
             for arg in call.operands() {
-                judge.assign(&arg.text, None);
+                judge.assign(&arg.text, None, call.input.marks.without(Marks::TELLING));
             }
             Flow::default()
         }
@@ -59,7 +61,9 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
             };
             Flow::default()
         }
-        "history" if call.flag('c', "") || call.flag('d', "") || call.flag('w', "") && call.input.is_fed() => {
+        "history"
+            if call.flag('c', "") || call.flag('d', "") || call.flag('w', "") && call.input.is_fed() =>
+        {
             return Err(refuse(REFUSE_LOG));
         }
         _ => return Ok(None),
@@ -88,7 +92,11 @@ fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
         return Err(refuse(REFUSE_DOWNLOAD));
     }
     if file.marks.has(Marks::PROCESS) {
-        return if file.marks.has(Marks::SETUP) { Ok(Flow::default()) } else { Err(refuse(REFUSE_UNDECIDABLE)) };
+        return if file.marks.has(Marks::SETUP) {
+            Ok(Flow::default())
+        } else {
+            Err(refuse(REFUSE_UNDECIDABLE))
+        };
     }
     run_file(judge, file)?;
     Ok(Flow::default())

@@ -25,7 +25,7 @@ enum Origin {
 
 #[derive(Default)]
 struct Cells {
-    cells: Vec<Cell>,
+    list: Vec<Cell>,
     marks: Marks,
     /// Quotes were seen, so the word is there even if it is empty.
     quoted: bool,
@@ -33,7 +33,7 @@ struct Cells {
 
 impl Cells {
     fn push(&mut self, text: &str, origin: Origin) {
-        self.cells.extend(text.chars().map(|c| Cell { c, origin }));
+        self.list.extend(text.chars().map(|c| Cell { c, origin }));
     }
 }
 
@@ -47,7 +47,7 @@ impl Judge<'_> {
         }
         let mut words = Vec::new();
         let mut steps = MAX_BRACE_STEPS;
-        braces(whole.cells, &mut words, &mut steps);
+        braces(whole.list, &mut words, &mut steps);
         let mut args = Vec::new();
         for cells in words {
             split(&cells, whole.marks, whole.quoted, &mut args);
@@ -62,20 +62,20 @@ impl Judge<'_> {
         if in_pieces(word) {
             whole.marks.add(Marks::PIECES);
         }
-        if whole.cells.iter().any(|cell| cell.origin == Origin::Bare && "*?[".contains(cell.c)) {
+        if whole.list.iter().any(|cell| cell.origin == Origin::Bare && "*?[".contains(cell.c)) {
             whole.marks.add(Marks::PATTERN);
         }
-        Ok(Arg { text: whole.cells.iter().map(|cell| cell.c).collect(), marks: whole.marks })
+        Ok(Arg { text: whole.list.iter().map(|cell| cell.c).collect(), marks: whole.marks })
     }
 
     fn gather(&mut self, parts: &[Part], in_quotes: bool, out: &mut Cells) -> Result<(), Finding> {
         let bare = if in_quotes { Origin::Quoted } else { Origin::Bare };
         let value = if in_quotes { Origin::Quoted } else { Origin::Value };
         for part in parts {
-            let before = out.cells.len();
+            let before = out.list.len();
             match part {
                 Part::Bare(text) => out.push(text, bare),
-                Part::Escaped(c) => out.cells.push(Cell { c: *c, origin: Origin::Quoted }),
+                Part::Escaped(c) => out.list.push(Cell { c: *c, origin: Origin::Quoted }),
                 Part::Continuation => {}
                 Part::Ansi { hidden: true, .. } => return Err(refuse(REFUSE_OBFUSCATION)),
                 Part::Single(text) | Part::Ansi { text, .. } => {
@@ -117,14 +117,14 @@ impl Judge<'_> {
                     for word in words {
                         let arg = self.expand_whole(word)?;
                         out.marks.add(arg.marks.without(Marks::PATTERN));
-                        if !out.cells.is_empty() {
+                        if !out.list.is_empty() {
                             out.push(" ", Origin::Quoted);
                         }
                         out.push(&arg.text, Origin::Quoted);
                     }
                 }
             }
-            self.spend(out.cells.len() - before)?;
+            self.spend(out.list.len() - before)?;
         }
         Ok(())
     }
@@ -137,6 +137,7 @@ impl Judge<'_> {
         out: &mut Cells,
     ) -> Result<(), Finding> {
         let known = self.lookup(name);
+        out.marks.add(self.origin(name));
         let Some(operator) = operator else {
             out.push(known.as_deref().unwrap_or("\0"), value);
             return Ok(());
@@ -145,9 +146,13 @@ impl Judge<'_> {
         let mut rest = Cells::default();
         self.gather(operator, true, &mut rest)?;
         out.marks.add(rest.marks);
-        let rest: String = rest.cells.iter().map(|cell| cell.c).collect();
+        let rest: String = rest.list.iter().map(|cell| cell.c).collect();
         let word = rest.trim_start_matches(':').get(1..).unwrap_or("");
-        let sign = if sign.len() > 1 && sign.starts_with(':') && "-+=?".contains(&sign[1..2]) { &sign[1..] } else { sign };
+        let sign = if sign.starts_with([':']) && sign[1..].starts_with(['-', '+', '=', '?']) {
+            &sign[1..]
+        } else {
+            sign
+        };
         match sign.as_bytes().first() {
             Some(b'-' | b'=') => out.push(known.as_deref().unwrap_or(word), value),
             Some(b'?') => out.push(known.as_deref().unwrap_or("\0"), value),
@@ -155,7 +160,7 @@ impl Judge<'_> {
             Some(b'[') => out.push(known.as_deref().unwrap_or("\0"), Origin::Value),
             Some(b'#' | b'%') => out.push("\0", value),
             Some(b':') if WELL_KNOWN.contains(&name) => return Err(refuse(REFUSE_OBFUSCATION)),
-            Some(b'/') | Some(b':') => {
+            Some(b'/' | b':') => {
                 if known.is_some() || !self.is_assigned(name) {
                     out.marks.add(Marks::CRAFTED);
                 }
@@ -297,11 +302,14 @@ fn in_pieces(word: &Word) -> bool {
                 return false;
             }
             if nothing(&parts[at]) {
-                return before.is_some_and(|(_, last, _)| letter(last)) && after.is_some_and(|(first, ..)| letter(first));
+                return before.is_some_and(|(_, last, _)| letter(last))
+                    && after.is_some_and(|(first, ..)| letter(first));
             }
             let Some((first, last, quoted)) = here else { return false };
-            let long = !matches!(&parts[at], Part::Escaped(_) | Part::Single(_) | Part::Double(_) | Part::Ansi { .. })
-                || matches!(&parts[at], Part::Single(text) if text.contains([' ', '*', '$', '{']));
+            let long = !matches!(
+                &parts[at],
+                Part::Escaped(_) | Part::Single(_) | Part::Double(_) | Part::Ansi { .. }
+            ) || matches!(&parts[at], Part::Single(text) if text.contains([' ', '*', '$', '{']));
             quoted
                 && !long
                 && ((letter(first) && before.is_some_and(|(_, l, quoted)| l.is_alphanumeric() && !quoted))
@@ -311,7 +319,19 @@ fn in_pieces(word: &Word) -> bool {
 
 /// Variables whose single characters nobody needs but who hides something.
 const WELL_KNOWN: [&str; 14] = [
-    "HOME", "PATH", "PWD", "SHELL", "USER", "LOGNAME", "LS_COLORS", "TERM", "IFS", "OLDPWD", "LANG", "HOSTNAME", "PS1",
+    "HOME",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "USER",
+    "LOGNAME",
+    "LS_COLORS",
+    "TERM",
+    "IFS",
+    "OLDPWD",
+    "LANG",
+    "HOSTNAME",
+    "PS1",
     "BASH",
 ];
 

@@ -35,8 +35,10 @@ pub(super) const REFUSE_FORK_BOMB: Danger =
     ("fork-bomb", "processes that multiply without end are not allowed; start a fixed number of them");
 pub(super) const REFUSE_EXHAUSTION: Danger =
     ("resource-exhaustion", "output without end is not allowed; limit it with head or a count");
-pub(super) const REFUSE_REVERSE_SHELL: Danger =
-    ("reverse-shell", "joining a shell or a raw socket to the network is not allowed; use a tool made for the transfer");
+pub(super) const REFUSE_REVERSE_SHELL: Danger = (
+    "reverse-shell",
+    "joining a shell or a raw socket to the network is not allowed; use a tool made for the transfer",
+);
 pub(super) const REFUSE_DOWNLOAD: Danger = (
     "download-and-run",
     "running what was just downloaded or decoded is not allowed; save it, have it reviewed, and run it by name",

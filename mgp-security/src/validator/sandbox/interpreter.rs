@@ -9,9 +9,11 @@ use crate::Finding;
 use super::argv::{Call, address_of_metadata, is_network_device};
 use super::builtin::{feed, run_file};
 use super::finding::{
-    REFUSE_CODE, REFUSE_DOWNLOAD, REFUSE_METADATA, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
+    REFUSE_CODE, REFUSE_DOWNLOAD, REFUSE_METADATA, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE,
+    refuse,
 };
 use super::judge::Judge;
+use super::pattern::{pattern, patterns};
 use super::place::Place;
 use super::unwrap::{Inner, check_options};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -27,9 +29,15 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
         }
     }
     match call.program {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh" => shell(judge, call),
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh" => {
+            shell(judge, call)
+        }
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
         "sed" | "gsed" => sed(judge, call),
+        "go" | "java" | "cargo" | "make" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
+            let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
+            if call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
+        }
         program => match LANGUAGES.iter().find(|language| language.names(program)) {
             Some(language) => code(judge, language, call),
             None => Ok(()),
@@ -77,7 +85,9 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
     let mut args = call.args.iter();
     while let Some(arg) = args.next() {
         let text = arg.text.as_str();
-        let long = text.strip_prefix("--").map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
+        let long = text
+            .strip_prefix("--")
+            .map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
         let code = if let Some((name, value)) = long {
             if !language.long.contains(&name) {
                 continue;
@@ -91,17 +101,25 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
                 continue;
             };
             let rest = &text[at + 1..];
-            if rest.is_empty() { args.next().cloned() } else { Some(Arg { text: rest.to_owned(), marks: arg.marks }) }
+            if rest.is_empty() {
+                args.next().cloned()
+            } else {
+                Some(Arg { text: rest.to_owned(), marks: arg.marks })
+            }
         } else if language.verbs.contains(&text) {
             args.next().cloned()
+        } else if matches!(text, "-" | "/dev/stdin") {
+            break;
         } else {
             found = true;
-            if !found_code(call, language) {
-                if arg.marks.has(Marks::FETCHED) {
-                    return Err(refuse(REFUSE_DOWNLOAD));
-                }
-                run_file(judge, arg)?;
+            // With code among the options this is the value of one, or an argument of the code.
+            if found_code(call, language) {
+                continue;
             }
+            if arg.marks.has(Marks::FETCHED) {
+                return Err(refuse(REFUSE_DOWNLOAD));
+            }
+            run_file(judge, arg)?;
             break;
         };
         if let Some(code) = code {
@@ -114,7 +132,9 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
         return Ok(());
     }
     match &call.input.text {
-        _ if call.input.marks.has(Marks::FETCHED) || call.input.marks.has(Marks::CRAFTED) => Err(refuse(REFUSE_DOWNLOAD)),
+        _ if call.input.marks.has(Marks::FETCHED) || call.input.marks.has(Marks::CRAFTED) => {
+            Err(refuse(REFUSE_DOWNLOAD))
+        }
         Text::Known(text) => scan(text),
         Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
         Text::Absent => Ok(()),
@@ -123,7 +143,9 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
 
 fn found_code(call: &Call<'_>, language: &Language) -> bool {
     call.args.iter().any(|arg| {
-        arg.is_option() && !arg.text.starts_with("--") && arg.text.contains(|c: char| language.short.contains(&c))
+        arg.is_option()
+            && !arg.text.starts_with("--")
+            && arg.text.contains(|c: char| language.short.contains(&c))
     })
 }
 
@@ -180,17 +202,35 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             continue;
         }
         for run in AWK_RUNS.captures_iter(text) {
-            let expression = run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
+            let expression =
+                run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
             let command = joined(expression);
-            let first = command.trim_start();
-            if first.starts_with(HOLE) || first.is_empty() {
-                // `print | cmd` with a variable and `system(x)` may run anything.
-                return Err(refuse(REFUSE_UNDECIDABLE));
+            if command.trim_start().starts_with(HOLE) {
+                assigned(judge, text)?;
+            } else {
+                judge.text(&command, &Flow::default())?;
             }
-            judge.text(&command, &Flow::default())?;
+        }
+        if AWK_RUNS_VARIABLE.is_match(text) {
+            assigned(judge, text)?;
         }
     }
     Ok(())
+}
+
+/// A variable is run: what is assigned in the program is judged in its place.
+fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
+    let mut found = false;
+    for value in AWK_ASSIGNS.captures_iter(program) {
+        found = true;
+        let command = joined(value.get(1).map_or("", |m| m.as_str()));
+        match judge.text(&command, &Flow::default()) {
+            // Not every text that is assigned is the command.
+            Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => return Err(finding),
+            _ => {}
+        }
+    }
+    if found { Ok(()) } else { Err(refuse(REFUSE_UNDECIDABLE)) }
 }
 
 /// The text of an awk expression: its literals, with holes for the rest.
@@ -239,7 +279,9 @@ struct Language {
 impl Language {
     fn names(&self, program: &str) -> bool {
         self.programs.iter().any(|name| {
-            program.strip_prefix(name).is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+            program
+                .strip_prefix(name)
+                .is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
         })
     }
 }
@@ -259,11 +301,29 @@ const LANGUAGES: [Language; 12] = [
         verbs: &["eval"],
         reads_data: false,
     },
-    Language { programs: &["php"], short: &['r', 'B', 'R', 'E'], long: &["run"], verbs: &[], reads_data: false },
+    Language {
+        programs: &["php"],
+        short: &['r', 'B', 'R', 'E'],
+        long: &["run"],
+        verbs: &[],
+        reads_data: false,
+    },
     language(&["lua", "luajit", "texlua"], &['e']),
     language(&["tclsh", "expect", "wish"], &['c']),
-    Language { programs: &["rscript", "r", "julia", "elixir"], short: &['e'], long: &["eval"], verbs: &[], reads_data: true },
-    Language { programs: &["groovy", "scala", "jrunscript", "jshell"], short: &['e'], long: &[], verbs: &[], reads_data: true },
+    Language {
+        programs: &["rscript", "r", "julia", "elixir"],
+        short: &['e'],
+        long: &["eval"],
+        verbs: &[],
+        reads_data: true,
+    },
+    Language {
+        programs: &["groovy", "scala", "jrunscript", "jshell"],
+        short: &['e'],
+        long: &[],
+        verbs: &[],
+        reads_data: true,
+    },
     Language { programs: &["osascript"], short: &['e'], long: &[], verbs: &[], reads_data: true },
     Language {
         programs: &["psql", "mysql", "sqlite", "emacs"],
@@ -272,7 +332,13 @@ const LANGUAGES: [Language; 12] = [
         verbs: &[],
         reads_data: true,
     },
-    Language { programs: &["gdb"], short: &[], long: &["eval-command", "ex"], verbs: &["-ex"], reads_data: true },
+    Language {
+        programs: &["gdb"],
+        short: &[],
+        long: &["eval-command", "ex"],
+        verbs: &["-ex"],
+        reads_data: true,
+    },
 ];
 
 /// Code that joins a socket.
@@ -295,7 +361,7 @@ static REMOTE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Code that runs programs, deletes, or changes who it is.
 static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
-    let patterns = [
+    patterns([
         r"(?i)\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*|fork|kill|setuid|setgid|remove|unlink|rmdir|removedirs|chmod|chown)\b",
         r"(?i)\b(?:subprocess|commands|shutil\s*\.\s*(?:rmtree|move)|rmtree|ctypes|posix_spawn|pexpect|multiprocessing)\b",
         r"from\s+os\s+import|from\s+shutil\s+import|__import__|__builtins__|__subclasses__|getattr\s*\(\s*(?:os|__)|importlib",
@@ -308,19 +374,16 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUTFILE|DUMPFILE)\b|sys_exec|xp_cmdshell|load_extension|shell-command|call-process",
         r"(?i)\.rmtree\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
         r"(?i)^\s*(?:shell|!)|\bpython\s+import\s+os|\bspawn\s+(?:/bin/)?(?:sh|bash|ssh|su|sudo)\b",
-    ];
-    match RegexSet::new(patterns) {
-        Ok(set) => set,
-        Err(error) => unreachable!("the patterns are fixed: {error}"),
-    }
+    ])
 });
 
-static QUOTED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
 
 /// A file opened for writing.
 static WRITES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(?i)(?:open|write_text|writeFileSync|writeFile|file_put_contents|File\.write)\s*\(?\s*["']>{0,2}\s*([^"']+)["']"#)
+    pattern(
+        r#"(?i)(?:open|write_text|writeFileSync|writeFile|file_put_contents|File\.write)\s*\(?\s*["']>{0,2}\s*([^"']+)["']"#,
+    )
 });
 
 static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
@@ -331,13 +394,15 @@ static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-static SED_RUNS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?:^|[;{\n])\s*(?:\d+|\$|/[^/]*/)?\s*e\s+(\S[^\n]*)$|(?:^|;)\s*\d*s([/|#,])[^/|#,]*[/|#,][^/|#,]*[/|#,][gpiI0-9]*e[gpiI]*\s*(?:$|;)")
+static AWK_RUNS_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[{;(]\s*[A-Za-z_]\w*\s*\|&?\s*getline|\bprintf?\b[^|;}]*[^|]\|&?\s*[A-Za-z_]")
 });
 
-fn pattern(text: &str) -> Regex {
-    match Regex::new(text) {
-        Ok(regex) => regex,
-        Err(error) => unreachable!("the pattern is fixed: {error}"),
-    }
-}
+static AWK_ASSIGNS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"[^=!<>]=\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#));
+
+static SED_RUNS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:^|[;{\n])\s*(?:\d+|\$|/[^/]*/)?\s*e\s+(\S[^\n]*)$|(?:^|;)\s*\d*s([/|#,])[^/|#,]*[/|#,][^/|#,]*[/|#,][gpiI0-9]*e[gpiI]*\s*(?:$|;)",
+    )
+});

@@ -18,8 +18,8 @@ use super::{builtin, flow, interpreter, windows};
 /// What is known while a command line is judged.
 pub(super) struct Judge<'p> {
     pub(super) policy: &'p CommandPolicy,
-    /// Variables that were assigned; `None` if the value cannot be known.
-    variables: HashMap<String, Option<String>>,
+    /// Variables that were assigned; no text if the value cannot be known.
+    variables: HashMap<String, (Option<String>, Marks)>,
     functions: HashSet<String>,
     /// What was written into files on the way.
     pub(super) files: HashMap<String, Flow>,
@@ -57,7 +57,10 @@ impl<'p> Judge<'p> {
         })
     }
 
-    pub(super) fn deeper<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Finding>) -> Result<T, Finding> {
+    pub(super) fn deeper<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, Finding>,
+    ) -> Result<T, Finding> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(refuse(REFUSE_COMPLEX));
@@ -69,7 +72,7 @@ impl<'p> Judge<'p> {
 
     pub(super) fn lookup(&self, name: &str) -> Option<String> {
         if let Some(value) = self.variables.get(name) {
-            return value.clone();
+            return value.0.clone();
         }
         let fixed = match name {
             "HOME" => "~",
@@ -89,8 +92,15 @@ impl<'p> Judge<'p> {
         self.variables.contains_key(name)
     }
 
-    pub(super) fn assign(&mut self, name: &str, value: Option<String>) {
-        self.variables.insert(name.to_owned(), value.filter(|v| !v.contains(HOLE) && v.len() <= MAX_VALUE));
+    /// Where the value of a variable came from.
+    pub(super) fn origin(&self, name: &str) -> Marks {
+        self.variables.get(name).map_or(Marks::NONE, |(_, marks)| marks.and(Marks::NAMED))
+    }
+
+    pub(super) fn assign(&mut self, name: &str, value: Option<String>, marks: Marks) {
+        let value = value.filter(|v| !v.contains(HOLE) && v.len() <= MAX_VALUE);
+        let marks = marks.without(Marks::PATTERN).without(Marks::PIECES).without(Marks::PROCESS);
+        self.variables.insert(name.to_owned(), (value, marks));
     }
 
     fn step(&mut self) -> Result<(), Finding> {
@@ -135,7 +145,9 @@ impl<'p> Judge<'p> {
                 Direction::In => {
                     argv::check_input(&target, &self.directory, &stage.body)?;
                     let kept = self.files.get(&file_key(&target.text)).cloned();
-                    input = kept.unwrap_or_else(|| Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE)));
+                    input = kept.unwrap_or_else(|| {
+                        Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE))
+                    });
                 }
                 Direction::Out => {
                     argv::check_output(&target, &self.directory)?;
@@ -169,7 +181,9 @@ impl<'p> Judge<'p> {
                 }
                 Ok(out)
             }),
-            Body::For { variable, values, body } => self.deeper(|judge| judge.for_loop(variable, values, body, input)),
+            Body::For { variable, values, body } => {
+                self.deeper(|judge| judge.for_loop(variable, values, body, input))
+            }
             Body::Loop { condition, body } => self.deeper(|judge| {
                 if multiplies(condition, body) {
                     return Err(refuse(REFUSE_FORK_BOMB));
@@ -188,21 +202,28 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn for_loop(&mut self, variable: &str, values: &[Word], body: &Script, input: &Flow) -> Result<Flow, Finding> {
+    fn for_loop(
+        &mut self,
+        variable: &str,
+        values: &[Word],
+        body: &Script,
+        input: &Flow,
+    ) -> Result<Flow, Finding> {
         let mut known = Vec::new();
         for value in values {
             known.extend(self.expand(value)?);
         }
         let marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
         if known.is_empty() || known.len() > MAX_ROUNDS || !known.iter().all(Arg::is_known) {
-            self.assign(variable, None);
+            // One name of many tells little.
+            self.assign(variable, None, marks.without(Marks::TELLING));
             let mut out = self.script(body, input)?;
             out.marks.add(marks);
             return Ok(out);
         }
         let mut out = Flow::default();
         for value in known {
-            self.assign(variable, Some(value.text));
+            self.assign(variable, Some(value.text), value.marks.without(Marks::TELLING));
             let flow = self.script(body, input)?;
             out.then(flow);
         }
@@ -215,7 +236,7 @@ impl<'p> Judge<'p> {
             let value = self.expand_whole(value)?;
             marks.add(value.marks);
             argv::check_assignment(self, name, &value)?;
-            self.assign(name, Some(value.text));
+            self.assign(name, Some(value.text), value.marks);
         }
         if let Some(first) = simple.words.first() {
             check_spelling(first)?;
@@ -286,7 +307,8 @@ fn program_name(head: &Arg) -> Result<String, Finding> {
     {
         return Err(refuse(REFUSE_UNDECIDABLE));
     }
-    let lower = name.to_ascii_lowercase();
+    // `=name` is a shell's way to say where `name` is.
+    let lower = name.trim_start_matches('=').to_ascii_lowercase();
     Ok(lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower))
 }
 
@@ -327,16 +349,29 @@ fn looks_up(script: &Script) -> bool {
 /// A function that starts itself beside itself.
 fn calls_itself(pipeline: &Pipeline, name: &str) -> bool {
     let calls = pipeline.stages.iter().filter(|stage| match &stage.body {
-        Body::Simple(simple) => simple.words.first().is_some_and(|word| word.parts == [Part::Bare(name.to_owned())]),
-        Body::Group(scripts) => scripts.iter().flat_map(|s| &s.pipelines).any(|inner| calls_itself(inner, name)),
+        Body::Simple(simple) => {
+            simple.words.first().is_some_and(|word| word.parts == [Part::Bare(name.to_owned())])
+        }
+        Body::Group(scripts) => {
+            scripts.iter().flat_map(|s| &s.pipelines).any(|inner| calls_itself(inner, name))
+        }
         Body::For { body, .. } | Body::Loop { body, .. } => {
             body.pipelines.iter().any(|inner| calls_itself(inner, name))
         }
         Body::Function { .. } => false,
     });
     let calls = calls.count();
-    calls > 1 || (calls == 1 && (pipeline.background || pipeline.stages.len() > 1))
+    calls > 1
+        || (calls == 1 && (pipeline.background || pipeline.stages.len() > 1))
         || (calls == 1 && pipeline.stages.iter().any(|stage| !matches!(stage.body, Body::Simple(_))))
+}
+
+/// `for ((;;))`.
+fn is_bare_loop(simple: &Simple) -> bool {
+    simple.words.get(1).is_some_and(|word| {
+        matches!(word.parts.as_slice(), [Part::Double(inner)]
+            if matches!(inner.as_slice(), [Part::Bare(text)] if text.split(';').nth(1).is_some_and(|test| test.trim().is_empty())))
+    })
 }
 
 /// A loop without end that starts a process in the background each time.
@@ -344,7 +379,7 @@ fn multiplies(condition: &Script, body: &Script) -> bool {
     let endless = condition.pipelines.iter().any(|pipeline| match pipeline.stages.as_slice() {
         [Stage { body: Body::Simple(simple), .. }] => matches!(
             simple.words.first().map(|word| word.parts.as_slice()),
-            Some([Part::Bare(name)]) if name == "true" || (name == ":" && simple.words.len() == 1)
+            Some([Part::Bare(name)]) if name == ":" && is_bare_loop(simple) || name == "true" || (name == ":" && simple.words.len() == 1)
         ),
         _ => false,
     });

@@ -17,6 +17,7 @@ mod interpreter;
 mod judge;
 mod literal;
 mod one_word;
+mod pattern;
 mod place;
 mod program;
 mod read;

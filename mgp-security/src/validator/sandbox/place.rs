@@ -24,8 +24,8 @@ impl Place {
                 other => parts.push(other),
             }
         }
-        let absolute = joined.starts_with('/')
-            || (climbed && parts.first().is_some_and(|first| TOP.contains(first)));
+        let absolute =
+            joined.starts_with('/') || (climbed && parts.first().is_some_and(|first| TOP.contains(first)));
         let mut place = parts.join("/");
         if absolute {
             place.insert(0, '/');
@@ -52,13 +52,18 @@ impl Place {
         let top = trimmed.strip_prefix('/').is_some_and(|rest| rest.is_empty() || TOP.contains(&rest));
         let drive = trimmed.len() <= 3 && trimmed.as_bytes().get(1) == Some(&b':');
         let home = trimmed.strip_prefix('~').is_some_and(|rest| !rest.contains('/'))
-            || ["/home/", "/Users/"].iter().any(|d| trimmed.strip_prefix(d).is_some_and(|r| !r.contains('/')));
+            || ["/home/", "/Users/"]
+                .iter()
+                .any(|d| trimmed.strip_prefix(d).is_some_and(|r| !r.contains('/')));
         top || drive || home || matches!(trimmed, "/var/lib" | "/var/log" | "/usr/bin" | "/usr/lib")
     }
 
     /// A file that belongs to the system and that only administrators change.
     pub(super) fn is_system(&self) -> bool {
-        if self.is_device() || self.0 == "/*" || (self.0.starts_with('/') && self.is_vast() && self.0 != "/tmp") {
+        if self.is_device()
+            || self.0 == "/*"
+            || (self.0.starts_with('/') && self.is_vast() && self.0 != "/tmp")
+        {
             return self.0 != "/tmp" && self.0 != "/mnt" && self.0 != "/home";
         }
         if self.inside("/dev") {
@@ -83,7 +88,7 @@ impl Place {
     /// A file that some program reads and runs later, without being asked.
     pub(super) fn runs_later(&self) -> bool {
         if let Some(rest) = self.0.strip_prefix("~/") {
-            return STARTUP.iter().any(|file| rest == *file || (file.ends_with('/') && rest.starts_with(file)));
+            return STARTUP.iter().any(|file| below(rest, file));
         }
         ["/var/spool/cron", "/var/spool/at", "/Library/LaunchDaemons", "/Library/LaunchAgents"]
             .iter()
@@ -94,6 +99,22 @@ impl Place {
     /// A record of what was done.
     pub(super) fn is_log(&self) -> bool {
         self.inside("/var/log") || self.inside("/var/run/utmp") || self.is_history()
+    }
+
+    /// A log of who came and what they did.
+    pub(super) fn is_trail(&self) -> bool {
+        const TRAILS: [&str; 9] = [
+            "auth.log",
+            "syslog",
+            "messages",
+            "secure",
+            "wtmp",
+            "btmp",
+            "lastlog",
+            "audit/audit.log",
+            "kern.log",
+        ];
+        self.is_history() || self.0.strip_prefix("/var/log/").is_some_and(|name| TRAILS.contains(&name))
     }
 
     fn is_history(&self) -> bool {
@@ -118,12 +139,14 @@ impl Place {
             return true;
         }
         if let Some(rest) = self.0.strip_prefix("~/")
-            && SECRET_HOME.iter().any(|s| rest == *s || (s.ends_with('/') && (rest.starts_with(s) || rest == s.trim_end_matches('/'))))
+            && SECRET_HOME.iter().any(|file| below(rest, file))
         {
-            return !name.ends_with(".pub") && !matches!(name, "known_hosts" | "config");
+            return name.strip_suffix(".pub").is_none() && !matches!(name, "known_hosts" | "config");
         }
-        let key = name.strip_prefix("id_").is_some_and(|kind| matches!(kind, "rsa" | "dsa" | "ecdsa" | "ed25519"));
-        let dotenv = name == ".env" || (name.starts_with(".env.") && !ENV_SAMPLES.iter().any(|s| name.ends_with(s)));
+        let key =
+            name.strip_prefix("id_").is_some_and(|kind| matches!(kind, "rsa" | "dsa" | "ecdsa" | "ed25519"));
+        let dotenv =
+            name == ".env" || (name.starts_with(".env.") && !ENV_SAMPLES.iter().any(|s| name.ends_with(s)));
         key || dotenv
             || matches!(name, ".netrc" | ".pgpass" | ".git-credentials" | ".htpasswd" | "shadow.bak")
             || lower.ends_with("config/sam")
@@ -145,48 +168,166 @@ impl Place {
     }
 }
 
+/// Whether `path` is `entry`, or lies in it if it is a directory.
+fn below(path: &str, entry: &str) -> bool {
+    match entry.strip_suffix('/') {
+        Some(directory) => {
+            path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        }
+        None => path == entry,
+    }
+}
+
 const TOP: [&str; 24] = [
-    "etc", "usr", "bin", "sbin", "lib", "lib32", "lib64", "boot", "dev", "proc", "sys", "var", "root", "home", "opt",
-    "run", "srv", "mnt", "media", "System", "Library", "Applications", "Users", "private",
+    "etc",
+    "usr",
+    "bin",
+    "sbin",
+    "lib",
+    "lib32",
+    "lib64",
+    "boot",
+    "dev",
+    "proc",
+    "sys",
+    "var",
+    "root",
+    "home",
+    "opt",
+    "run",
+    "srv",
+    "mnt",
+    "media",
+    "System",
+    "Library",
+    "Applications",
+    "Users",
+    "private",
 ];
 
 const SYSTEM: [&str; 16] = [
-    "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/System", "/private/etc",
-    "/Library/LaunchDaemons", "/Library/LaunchAgents", "/var/spool/cron", "/var/lib/dpkg",
+    "/etc",
+    "/boot",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/sys",
+    "/proc",
+    "/System",
+    "/private/etc",
+    "/Library/LaunchDaemons",
+    "/Library/LaunchAgents",
+    "/var/spool/cron",
+    "/var/lib/dpkg",
 ];
 
 const HARMLESS_DEVICES: [&str; 14] = [
-    "null", "zero", "stdin", "stdout", "stderr", "tty", "fd/", "shm", "pts", "ttyS", "ttyUSB", "dsp", "clipboard", "full",
+    "null",
+    "zero",
+    "stdin",
+    "stdout",
+    "stderr",
+    "tty",
+    "fd/",
+    "shm",
+    "pts",
+    "ttyS",
+    "ttyUSB",
+    "dsp",
+    "clipboard",
+    "full",
 ];
 
 const DEVICES: [&str; 20] = [
-    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem", "kmem", "port",
-    "block/", "nbd", "ram", "sr", "mtd",
+    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem",
+    "kmem", "port", "block/", "nbd", "ram", "sr", "mtd",
 ];
 
 /// Below the home; a slash at the end means everything in it.
 const STARTUP: [&str; 31] = [
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
-    ".zprofile", ".zlogin", ".kshrc", ".cshrc", ".tcshrc", ".login", ".xinitrc", ".xsession", ".xprofile", ".inputrc",
-    ".pam_environment", ".ssh/authorized_keys", ".ssh/authorized_keys2", ".ssh/config", ".ssh/rc", ".ssh/environment",
-    ".config/autostart/", ".config/systemd/", ".config/fish/config.fish", ".local/bin/sudo", ".gitconfig",
-    "Library/LaunchAgents/", ".forward",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".xinitrc",
+    ".xsession",
+    ".xprofile",
+    ".inputrc",
+    ".pam_environment",
+    ".ssh/authorized_keys",
+    ".ssh/authorized_keys2",
+    ".ssh/config",
+    ".ssh/rc",
+    ".ssh/environment",
+    ".config/autostart/",
+    ".config/systemd/",
+    ".config/fish/config.fish",
+    ".local/bin/sudo",
+    ".gitconfig",
+    "Library/LaunchAgents/",
+    ".forward",
 ];
 
 const SECRET_FILES: [&str; 16] = [
-    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/master.passwd",
-    "/etc/security/passwd", "/etc/security/opasswd", "/etc/krb5.keytab", "/etc/ipsec.secrets",
-    "/etc/ppp/chap-secrets", "/etc/kubernetes/admin.conf", "/etc/mysql/debian.cnf", "/var/lib/sss/secrets",
-    "/private/etc/master.passwd", "/dev/mem",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/master.passwd",
+    "/etc/security/passwd",
+    "/etc/security/opasswd",
+    "/etc/krb5.keytab",
+    "/etc/ipsec.secrets",
+    "/etc/ppp/chap-secrets",
+    "/etc/kubernetes/admin.conf",
+    "/etc/mysql/debian.cnf",
+    "/var/lib/sss/secrets",
+    "/private/etc/master.passwd",
+    "/dev/mem",
 ];
 
 /// Below the home; a slash at the end means everything in it.
 const SECRET_HOME: [&str; 26] = [
-    ".ssh/", ".gnupg/", ".aws/credentials", ".aws/", ".azure/", ".config/gcloud/", ".kube/", ".kube/config",
-    ".docker/config.json", ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".npmrc", ".pypirc",
-    ".cargo/credentials", ".cargo/credentials.toml", ".config/gh/hosts.yml", ".config/hub", ".vault-token",
-    ".terraform.d/credentials.tfrc.json", ".password-store/", ".mozilla/firefox/", ".config/google-chrome/",
-    "Library/Keychains/", ".local/share/keyrings/",
+    ".ssh/",
+    ".gnupg/",
+    ".aws/credentials",
+    ".aws/",
+    ".azure/",
+    ".config/gcloud/",
+    ".kube/",
+    ".kube/config",
+    ".docker/config.json",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/gh/hosts.yml",
+    ".config/hub",
+    ".vault-token",
+    ".terraform.d/credentials.tfrc.json",
+    ".password-store/",
+    ".mozilla/firefox/",
+    ".config/google-chrome/",
+    "Library/Keychains/",
+    ".local/share/keyrings/",
 ];
 
 const ENV_SAMPLES: [&str; 4] = ["example", "sample", "template", "dist"];

@@ -26,7 +26,10 @@ pub(super) fn kind_of(name: &str) -> Option<Kind> {
 
 static KINDS: LazyLock<HashMap<&'static str, Kind>> = LazyLock::new(|| {
     let kinds = [(NAMES, Kind::Name), (WORDS, Kind::Word), (BOTH, Kind::Both)];
-    kinds.into_iter().flat_map(|(names, kind)| names.split_whitespace().map(move |name| (name, kind))).collect()
+    kinds
+        .into_iter()
+        .flat_map(|(names, kind)| names.split_whitespace().map(move |name| (name, kind)))
+        .collect()
 });
 
 const MAX_NAME: usize = 24;

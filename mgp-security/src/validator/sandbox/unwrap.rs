@@ -38,7 +38,7 @@ pub(super) fn inner_commands(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
     match call.program {
         "find" | "fd" | "fdfind" => found(call, &mut inner)?,
         "ssh" | "autossh" | "mosh" => remote(call, &mut inner),
-        "su" | "runuser" | "script" | "sg" => {
+        "su" | "runuser" | "script" | "sg" | "flock" => {
             if let Some(command) = call.value('c', "command") {
                 inner.push(Inner::Shell(command.to_owned()));
             }
@@ -48,11 +48,12 @@ pub(super) fn inner_commands(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
                 inner.push(Inner::Shell(text.to_owned()));
             }
         }
-        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "flatpak-spawn" | "docker-compose" => {
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "flatpak-spawn"
+        | "docker-compose" => {
             in_container(call, &mut inner);
         }
-        "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "gdb" | "lldb" | "sqlite3" | "mysql"
-        | "psql" | "ed" | "nmap" => {
+        "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "gdb" | "lldb" | "sqlite3"
+        | "mysql" | "psql" | "ed" | "nmap" => {
             for arg in call.args {
                 if let Some(command) = escaped_command(&arg.text) {
                     inner.push(Inner::Shell(command.to_owned()));
@@ -87,7 +88,8 @@ fn wrapped(wrapper: &Wrapper, call: &Call<'_>, inner: &mut Vec<Inner>) {
                 break;
             }
         } else if let Some(long) = text.strip_prefix("--") {
-            let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             if name == "replace" {
                 replaced = Some(value.unwrap_or("{}").to_owned());
             }
@@ -96,7 +98,11 @@ fn wrapped(wrapper: &Wrapper, call: &Call<'_>, inner: &mut Vec<Inner>) {
             let takes = text.char_indices().skip(1).find(|&(_, c)| wrapper.short.contains(c));
             let separate = takes.is_some_and(|(position, c)| position + c.len_utf8() == text.len());
             if let Some((position, 'I' | 'J')) = takes {
-                let value = if separate { args.get(at + 1).map(|a| a.text.as_str()) } else { text.get(position + 1..) };
+                let value = if separate {
+                    args.get(at + 1).map(|a| a.text.as_str())
+                } else {
+                    text.get(position + 1..)
+                };
                 replaced = value.map(str::to_owned);
             } else if call.program == "xargs" && text.contains('i') {
                 replaced = Some("{}".to_owned());
@@ -133,7 +139,7 @@ fn fed(call: &Call<'_>, replaced: Option<&str>, command: &mut Vec<Arg>) {
         command.extend(values.into_iter().skip(1));
         return;
     }
-    let replaced = replaced.or((call.program == "parallel").then_some("{}"));
+    let replaced = replaced.or_else(|| (call.program == "parallel").then_some("{}"));
     if let Some(sign) = replaced.filter(|sign| !sign.is_empty()) {
         let mut found = false;
         for arg in command.iter_mut().filter(|arg| arg.text.contains(sign)) {
@@ -154,16 +160,21 @@ fn fed(call: &Call<'_>, replaced: Option<&str>, command: &mut Vec<Arg>) {
 /// `find -exec .. ;` and its kin.
 fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let unfiltered = super::argv::delete::is_unfiltered(call);
+    let secrets = super::argv::delete::looks_for_secrets(call);
     let actions = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
     let mut rest = call.args;
     while let Some(at) = rest.iter().position(|arg| actions.contains(&arg.text.as_str())) {
         let command = &rest[at + 1..];
-        let end = command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
+        let end =
+            command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
         let mut args: Vec<Arg> = command[..end].to_vec();
         for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {
             arg.text = arg.text.replace("{}", "\0");
             if unfiltered {
                 arg.marks.add(Marks::EVERYTHING);
+            }
+            if secrets {
+                arg.marks.add(Marks::SENSITIVE);
             }
         }
         let deletes = args.first().is_some_and(|arg| matches!(arg.text.as_str(), "shred" | "srm" | "wipe"));
@@ -177,7 +188,8 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
 }
 
 fn remote(call: &Call<'_>, inner: &mut Vec<Inner>) {
-    let wrapper = Wrapper { name: "ssh", short: "bcDEeFIiJLlmOopQRSWw", long: &["ssh", "port"], skip: 1, shell: true };
+    let wrapper =
+        Wrapper { name: "ssh", short: "bcDEeFIiJLlmOopQRSWw", long: &["ssh", "port"], skip: 1, shell: true };
     wrapped(&wrapper, call, inner);
     if inner.is_empty()
         && let Text::Known(text) = &call.input.text
@@ -187,7 +199,8 @@ fn remote(call: &Call<'_>, inner: &mut Vec<Inner>) {
 }
 
 fn in_container(call: &Call<'_>, inner: &mut Vec<Inner>) {
-    let Some(at) = call.args.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run" | "--host")) else {
+    let Some(at) = call.args.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run" | "--host"))
+    else {
         return;
     };
     let args = &call.args[at + 1..];
@@ -232,11 +245,17 @@ pub(super) fn check_options(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
             (before.is_empty() || before == "-o" || before == "-o ").then(|| text.get(at + option.len()..))?
         });
         if let Some(value) = joined
-            && matches!(call.program, "ssh" | "scp" | "sftp" | "sshfs" | "rsync" | "autossh" | "git" | "ssh-copy-id")
+            && matches!(
+                call.program,
+                "ssh" | "scp" | "sftp" | "sshfs" | "rsync" | "autossh" | "git" | "ssh-copy-id"
+            )
         {
             let command = value.trim_start_matches(['=', ' ', '"', '\'']);
             let program = command.split(' ').next().unwrap_or("").rsplit('/').next().unwrap_or("");
-            if !matches!(program, "ssh" | "nc" | "ncat" | "connect" | "corkscrew" | "none" | "cloudflared" | "aws" | "gcloud") {
+            if !matches!(
+                program,
+                "ssh" | "nc" | "ncat" | "connect" | "corkscrew" | "none" | "cloudflared" | "aws" | "gcloud"
+            ) {
                 return Err(refuse(REFUSE_OPTION));
             }
             if program != "none" && command.contains([';', '|', '&', '`', '$']) {
@@ -249,11 +268,20 @@ pub(super) fn check_options(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
             Some(if value.is_empty() { next.to_owned() } else { value.trim_start_matches('=').to_owned() })
         };
         let command = match call.program {
-            "tar" | "gtar" | "bsdtar" => ["--to-command", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "-I"]
-                .iter()
-                .find_map(|option| attached(option)),
+            "tar" | "gtar" | "bsdtar" => [
+                "--to-command",
+                "--use-compress-program",
+                "--info-script",
+                "--new-volume-script",
+                "--rsh-command",
+                "-I",
+            ]
+            .iter()
+            .find_map(|option| attached(option)),
             "rsync" => ["--rsh", "-e", "--rsync-path"].iter().find_map(|option| attached(option)),
-            "psql" | "strace" | "ltrace" if attached("-o").is_some_and(|value| value.starts_with(['|', '!'])) => {
+            "psql" | "strace" | "ltrace"
+                if attached("-o").is_some_and(|value| value.starts_with(['|', '!'])) =>
+            {
                 return Err(refuse(REFUSE_OPTION));
             }
             "man" => ["--pager", "-P", "--html"].iter().find_map(|option| attached(option)),
@@ -281,8 +309,15 @@ const MAX_FED: usize = 256;
 
 /// Options that run a program whatever they are given.
 const RUNNING_OPTIONS: [&str; 9] = [
-    "--checkpoint-action=exec", "--gpu-launcher=", "--renderer-cmd-prefix=", "--utility-cmd-prefix=",
-    "--ppapi-plugin-launcher=", "--browser-subprocess-path=", "--use-askpass=", "--upload-pack=", "--receive-pack=",
+    "--checkpoint-action=exec",
+    "--gpu-launcher=",
+    "--renderer-cmd-prefix=",
+    "--utility-cmd-prefix=",
+    "--ppapi-plugin-launcher=",
+    "--browser-subprocess-path=",
+    "--use-askpass=",
+    "--upload-pack=",
+    "--receive-pack=",
 ];
 
 const SSH_COMMANDS: [&str; 4] = ["proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand"];
@@ -292,10 +327,20 @@ const fn plain(name: &'static str, short: &'static str, skip: usize) -> Wrapper 
 }
 
 const SUDO_LONG: &[&str] = &[
-    "user", "group", "prompt", "chdir", "host", "role", "type", "close-from", "other-user", "command-timeout", "chroot",
+    "user",
+    "group",
+    "prompt",
+    "chdir",
+    "host",
+    "role",
+    "type",
+    "close-from",
+    "other-user",
+    "command-timeout",
+    "chroot",
 ];
 
-const WRAPPERS: [Wrapper; 51] = [
+const WRAPPERS: [Wrapper; 53] = [
     Wrapper { name: "sudo", short: "ugpChrtTDUR", long: SUDO_LONG, skip: 0, shell: false },
     plain("doas", "uC", 0),
     Wrapper { name: "env", short: "uSC", long: &["unset", "chdir", "split-string"], skip: 0, shell: false },
@@ -323,14 +368,34 @@ const WRAPPERS: [Wrapper; 51] = [
     Wrapper {
         name: "xargs",
         short: "IJaEdLnPs",
-        long: &["arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars", "process-slot-var"],
+        long: &[
+            "arg-file",
+            "delimiter",
+            "max-lines",
+            "max-args",
+            "max-procs",
+            "max-chars",
+            "process-slot-var",
+        ],
         skip: 0,
         shell: false,
     },
-    Wrapper { name: "parallel", short: "IjaCdNnLPsS", long: &["jobs", "arg-file", "colsep", "delay", "joblog", "sshlogin", "timeout"], skip: 0, shell: true },
+    Wrapper {
+        name: "parallel",
+        short: "IjaCdNnLPsS",
+        long: &["jobs", "arg-file", "colsep", "delay", "joblog", "sshlogin", "timeout"],
+        skip: 0,
+        shell: true,
+    },
     Wrapper { name: "chroot", short: "", long: &["userspec", "groups"], skip: 1, shell: false },
     plain("unshare", "RwSG", 0),
-    Wrapper { name: "nsenter", short: "tSGrwW", long: &["target", "setuid", "setgid"], skip: 0, shell: false },
+    Wrapper {
+        name: "nsenter",
+        short: "tSGrwW",
+        long: &["target", "setuid", "setgid"],
+        skip: 0,
+        shell: false,
+    },
     plain("fakeroot", "lsib", 0),
     plain("fakechroot", "", 0),
     plain("proot", "rbRSwkq0", 0),
@@ -340,13 +405,21 @@ const WRAPPERS: [Wrapper; 51] = [
     plain("proxychains4", "f", 0),
     plain("torsocks", "", 0),
     plain("systemd-run", "puHMEt", 0),
-    Wrapper { name: "flock", short: "wEc", long: &["timeout", "conflict-exit-code", "command"], skip: 1, shell: false },
+    Wrapper {
+        name: "flock",
+        short: "wEc",
+        long: &["timeout", "conflict-exit-code", "command"],
+        skip: 1,
+        shell: false,
+    },
     plain("entr", "", 0),
     plain("dbus-run-session", "", 0),
     plain("xvfb-run", "enfps", 0),
     plain("caffeinate", "tw", 0),
     plain("systemd-inhibit", "", 0),
     Wrapper { name: "pkexec", short: "", long: &["user"], skip: 0, shell: false },
+    plain("runuser", "ugGsT", 0),
+    plain("npx", "p", 0),
     plain("gosu", "", 1),
     plain("su-exec", "", 1),
     plain("setpriv", "", 0),

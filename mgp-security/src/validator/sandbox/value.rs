@@ -53,6 +53,8 @@ impl Marks {
     pub(super) const EVERYTHING: Self = Self(1 << 9);
     /// The whole of a file that was there before.
     pub(super) const FILE: Self = Self(1 << 11);
+    /// Came out of a variable.
+    pub(super) const NAMED: Self = Self(1 << 12);
     /// Written with the field separator where others write a blank.
     pub(super) const GLUED: Self = Self(1 << 10);
 

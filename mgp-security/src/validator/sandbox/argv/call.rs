@@ -61,7 +61,11 @@ impl<'a> Call<'a> {
                 && let Some(at) = text.find(short)
             {
                 let value = &text[at + short.len_utf8()..];
-                return if value.is_empty() { args.next().map(|next| next.text.as_str()) } else { Some(value) };
+                return if value.is_empty() {
+                    args.next().map(|next| next.text.as_str())
+                } else {
+                    Some(value)
+                };
             }
         }
         None
@@ -78,8 +82,10 @@ impl<'a> Call<'a> {
     }
 
     fn options(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.args.iter().map(|arg| arg.text.as_str()).take_while(|text| *text != "--").filter(|text| {
-            text.len() > 1 && text.starts_with('-')
-        })
+        self.args
+            .iter()
+            .map(|arg| arg.text.as_str())
+            .take_while(|text| *text != "--")
+            .filter(|text| text.len() > 1 && text.starts_with('-'))
     }
 }

@@ -11,8 +11,16 @@ use super::Call;
 
 pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     match call.program {
-        "rm" | "unlink" | "srm" | "shred" | "wipe" | "rmdir" | "trash" | "gio" if deletes(call) => remove(call, policy),
+        "rm" | "unlink" | "srm" | "shred" | "wipe" | "rmdir" | "trash" | "gio" if deletes(call) => {
+            remove(call, policy)
+        }
         "find" | "fd" | "fdfind" if call.has("-delete") && is_unfiltered(call) => {
+            Err(refuse(REFUSE_RECURSIVE_DELETE))
+        }
+        "rimraf" | "del-cli" => Err(refuse(REFUSE_RECURSIVE_DELETE)),
+        "truncate" | "cp"
+            if call.operands().next_back().is_some_and(|arg| arg.marks.has(Marks::EVERYTHING)) =>
+        {
             Err(refuse(REFUSE_RECURSIVE_DELETE))
         }
         "rsync" | "rclone" => mirror(call),
@@ -23,13 +31,15 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
         "mv" => {
             let mut operands = call.operands();
             let last = operands.next_back();
-            let lost = last.is_some_and(|arg| arg.text.starts_with("/dev/null"));
-            if lost || operands.any(|arg| arg.is_known() && call.place(&arg.text).is_vast()) {
+            let vanishes = last.is_some_and(|arg| arg.text.starts_with("/dev/null"));
+            if vanishes || operands.any(|arg| arg.is_known() && call.place(&arg.text).is_vast()) {
                 return Err(refuse(REFUSE_RECURSIVE_DELETE));
             }
             Ok(())
         }
-        "hdfs" | "hadoop" | "aws" | "gsutil" | "gcloud" if removes_bucket(call) => Err(refuse(REFUSE_RECURSIVE_DELETE)),
+        "hdfs" | "hadoop" | "aws" | "gsutil" | "gcloud" if removes_bucket(call) => {
+            Err(refuse(REFUSE_RECURSIVE_DELETE))
+        }
         _ => Ok(()),
     }
 }
@@ -52,17 +62,21 @@ pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
             negated = true;
             continue;
         }
-        if matches!(test, "-exec" | "-execdir" | "-ok" | "-okdir") {
+        let value = args.peek().copied().unwrap_or("");
+        if matches!(test, "-exec" | "-execdir" | "-ok" | "-okdir") && !matches!(value, "test" | "[" | "grep")
+        {
             break;
         }
-        let value = args.peek().copied().unwrap_or("");
         let narrow = match test {
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" | "-regex" | "-iregex" => {
                 !value.chars().all(|c| "*.?/+".contains(c))
             }
-            "-inum" | "-samefile" | "-empty" | "-newer" | "-lname" | "-xtype" => true,
-            "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" | "-size" | "-user" | "-group" | "-perm"
-            | "-nouser" | "-nogroup" | "-newermt" | "-anewer" | "-cnewer" | "-uid" | "-gid" | "-links" => !vast,
+            "-exec" | "-inum" | "-samefile" | "-empty" | "-newer" | "-lname" | "-xtype" => true,
+            "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" | "-size" | "-user" | "-group"
+            | "-perm" | "-nouser" | "-nogroup" | "-newermt" | "-anewer" | "-cnewer" | "-uid" | "-gid"
+            | "-links" => !vast,
+            // Links are no more than names.
+            "-type" => value == "l",
             "-maxdepth" => value == "0" || (value == "1" && !vast),
             _ => false,
         };
@@ -73,6 +87,30 @@ pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
     }
     // `fd pattern` chooses by its first operand.
     !(matches!(call.program, "fd" | "fdfind") && call.operands().next().is_some_and(|arg| arg.text != "."))
+}
+
+/// Whether a `find` looks for keys, tokens or passwords by their names.
+pub(in super::super) fn looks_for_secrets(call: &Call<'_>) -> bool {
+    call.args.windows(2).any(|two| {
+        let name = two[1].text.as_str();
+        matches!(two[0].text.as_str(), "-name" | "-iname" | "-path" | "-wholename")
+            && (matches!(
+                name,
+                "*.pem"
+                    | "*.key"
+                    | "id_*"
+                    | "id_rsa*"
+                    | "*credentials*"
+                    | "shadow"
+                    | "*_rsa"
+                    | "*.kdbx"
+                    | ".env*"
+                    | "*.env"
+            ) || call.place(&format!("~/.ssh/{name}")).is_secret()
+                && name.starts_with("id_")
+                && !name.ends_with("pub")
+                || super::super::place::Place::new(name, "").is_secret())
+    })
 }
 
 fn deletes(call: &Call<'_>) -> bool {
@@ -106,9 +144,14 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
             return Err(refuse(REFUSE_SYSTEM_PATH));
         }
     }
-    let recursive = call.flag('r', "recursive") || call.flag('R', "recursive") || call.flag('\0', "no-preserve-root");
-    let scratch = || call.operands().all(|arg| arg.is_known() && policy.is_scratch(call.place(&arg.text).as_str()));
-    if recursive && matches!(call.program, "rm" | "srm" | "wipe") && !(call.operands().next().is_some() && scratch()) {
+    let recursive =
+        call.flag('r', "recursive") || call.flag('R', "recursive") || call.flag('\0', "no-preserve-root");
+    let scratch =
+        || call.operands().all(|arg| arg.is_known() && policy.is_scratch(call.place(&arg.text).as_str()));
+    if recursive
+        && matches!(call.program, "rm" | "srm" | "wipe")
+        && !(call.operands().next().is_some() && scratch())
+    {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
     }
     Ok(())
@@ -116,8 +159,9 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
 
 /// Mirroring deletes in the target what the source does not have.
 fn mirror(call: &Call<'_>) -> Result<(), Finding> {
-    let deleting = call.args.iter().any(|arg| arg.text.starts_with("--del") || arg.text == "--remove-source-files")
-        || matches!(call.verb(), "purge" | "delete");
+    let deleting =
+        call.args.iter().any(|arg| arg.text.starts_with("--del") || arg.text == "--remove-source-files")
+            || matches!(call.verb(), "purge" | "delete");
     let target = call.operands().next_back();
     if deleting && target.is_some_and(|arg| arg.is_known() && call.place(&arg.text).is_vast()) {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
@@ -128,6 +172,7 @@ fn mirror(call: &Call<'_>) -> Result<(), Finding> {
 fn removes_bucket(call: &Call<'_>) -> bool {
     let all: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
     let removes = all.iter().any(|text| matches!(*text, "rm" | "-rm" | "-rmr" | "rb"));
-    removes && all.iter().any(|text| matches!(*text, "-r" | "-R" | "--recursive" | "--force" | "-rmr"))
+    removes
+        && all.iter().any(|text| matches!(*text, "-r" | "-R" | "--recursive" | "--force" | "-rmr"))
         && all.iter().any(|text| matches!(*text, "/" | "/*"))
 }

@@ -8,7 +8,11 @@ use super::super::value::{Arg, Flow};
 use super::Call;
 
 /// Judges the assignment of `value` to `name`.
-pub(in super::super) fn check_assignment(judge: &mut Judge<'_>, name: &str, value: &Arg) -> Result<(), Finding> {
+pub(in super::super) fn check_assignment(
+    judge: &mut Judge<'_>,
+    name: &str,
+    value: &Arg,
+) -> Result<(), Finding> {
     let text = value.text.as_str();
     if text.trim_start().starts_with("() {") {
         return Err(refuse(REFUSE_ENVIRONMENT));
@@ -19,7 +23,8 @@ pub(in super::super) fn check_assignment(judge: &mut Judge<'_>, name: &str, valu
     if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
         return Err(refuse(REFUSE_LOG));
     }
-    if name == "PATH" && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| text.starts_with(directory)) {
+    if name == "PATH" && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| text.starts_with(directory))
+    {
         return Err(refuse(REFUSE_ENVIRONMENT));
     }
     if name == "NODE_OPTIONS" && (text.contains("-r") || text.contains("import")) && !text.contains("max") {
@@ -55,7 +60,9 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
 /// The settings of git that run programs.
 fn git(call: &Call<'_>) -> Result<(), Finding> {
     let texts: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
-    if texts.iter().any(|text| text.starts_with("ext::") || text.starts_with("--upload-pack") || text.starts_with("--receive-pack")) {
+    if texts.iter().any(|text| {
+        text.starts_with("ext::") || text.starts_with("--upload-pack") || text.starts_with("--receive-pack")
+    }) {
         return Err(refuse(REFUSE_OPTION));
     }
     let mut settings: Vec<(String, &str)> = Vec::new();
@@ -67,7 +74,8 @@ fn git(call: &Call<'_>) -> Result<(), Finding> {
         }
     }
     if let Some(at) = texts.iter().position(|text| *text == "config") {
-        let mut words = texts[at + 1..].iter().filter(|text| !text.starts_with('-') && !matches!(**text, "set" | "add"));
+        let mut words =
+            texts[at + 1..].iter().filter(|text| !text.starts_with('-') && !matches!(**text, "set" | "add"));
         if let (Some(key), Some(value)) = (words.next(), words.next()) {
             settings.push((key.to_ascii_lowercase(), value));
         }
@@ -88,13 +96,16 @@ fn git(call: &Call<'_>) -> Result<(), Finding> {
             return Err(refuse(REFUSE_RUNS_LATER));
         }
         if let Some(command) = value.strip_prefix('!')
-            && (command.contains("curl") || command.contains("wget") || !command.trim_start().starts_with("git"))
+            && (command.contains("curl")
+                || command.contains("wget")
+                || !command.trim_start().starts_with("git"))
             && (key.starts_with("credential") || command.contains([';', '|', '/']))
         {
             return Err(refuse(REFUSE_OPTION));
         }
         if matches!(key.as_str(), "core.editor" | "core.pager" | "sequence.editor" | "core.askpass")
-            && (value.contains([';', '|', '&', '`', '$', '>']) || value.split([' ', '/']).any(|w| matches!(w, "sh" | "bash" | "curl" | "rm" | "nc")))
+            && (value.contains([';', '|', '&', '`', '$', '>'])
+                || value.split([' ', '/']).any(|w| matches!(w, "sh" | "bash" | "curl" | "rm" | "nc")))
         {
             return Err(refuse(REFUSE_OPTION));
         }
@@ -115,11 +126,31 @@ fn ssh_only(command: &str) -> Result<(), Finding> {
 
 /// Whatever they name is loaded into other programs.
 const LOADING: [&str; 14] = [
-    "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PYTHONSTARTUP", "PERL5OPT", "PERL5DB", "RUBYOPT",
-    "PROMPT_COMMAND", "LESSOPEN", "LESSCLOSE", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "JAVA_TOOL_OPTIONS",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "PYTHONSTARTUP",
+    "PERL5OPT",
+    "PERL5DB",
+    "RUBYOPT",
+    "PROMPT_COMMAND",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "JAVA_TOOL_OPTIONS",
 ];
 
 /// Whatever they hold is run by other programs.
 const RUNNING: [&str; 9] = [
-    "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "PAGER", "EDITOR", "VISUAL", "MANPAGER", "GIT_ASKPASS", "BROWSER",
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "PAGER",
+    "EDITOR",
+    "VISUAL",
+    "MANPAGER",
+    "GIT_ASKPASS",
+    "BROWSER",
 ];

@@ -18,15 +18,18 @@ pub(super) use write::check_output;
 use crate::Finding;
 
 use super::CommandPolicy;
-use super::finding::{REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, refuse};
+use super::finding::{
+    REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL,
+    refuse,
+};
 use super::value::{Arg, Marks};
 
 /// Judges `call` by every family.
 pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     delete::check(call, policy)?;
     write::check(call)?;
-    secret::check(call)?;
     network::check(call)?;
+    secret::check(call)?;
     privilege::check(call)?;
     power::check(call)?;
     environment::check(call)
@@ -44,10 +47,18 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
         if is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep") {
             return Err(refuse(REFUSE_REVERSE_SHELL));
         }
-        if arg.marks.has(Marks::SENSITIVE) && arg.text == "\0" && !matches!(call.program, "echo" | "printf") {
+        if arg.marks.has(Marks::SENSITIVE)
+            && !arg.marks.has(Marks::NAMED)
+            && arg.text == "\0"
+            && !matches!(call.program, "echo" | "printf")
+        {
             return Err(refuse(REFUSE_EXFILTRATION));
         }
-        if arg.text.contains("() {") && arg.text.contains('}') && arg.text.contains(';') && is_function_export(arg) {
+        if arg.text.contains("() {")
+            && arg.text.contains('}')
+            && arg.text.contains(';')
+            && is_function_export(arg)
+        {
             return Err(refuse(REFUSE_ENVIRONMENT));
         }
         if address_of_metadata(&arg.text, network::is_client(call.program)) {

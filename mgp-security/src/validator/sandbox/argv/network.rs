@@ -23,7 +23,9 @@ pub(super) fn is_client(program: &str) -> bool {
 
 /// `/dev/tcp/host/port` and the addresses of awk.
 pub(in super::super) fn is_network_device(text: &str) -> bool {
-    ["/dev/tcp/", "/dev/udp/", "/inet/tcp/", "/inet/udp/", "/inet4/", "/inet6/"].iter().any(|device| text.contains(device))
+    ["/dev/tcp/", "/dev/udp/", "/inet/tcp/", "/inet/udp/", "/inet4/", "/inet6/", "zsh/net/"]
+        .iter()
+        .any(|device| text.contains(device))
 }
 
 /// Whether `text` names a metadata service; a bare host counts where a host is expected.
@@ -38,7 +40,8 @@ pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
     }
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or("");
     let authority = authority.rsplit('@').next().unwrap_or("");
-    if let Some(end) = authority.strip_prefix('[').and_then(|inner| inner.find(']').map(|end| &inner[..end])) {
+    if let Some(end) = authority.strip_prefix('[').and_then(|inner| inner.find(']').map(|end| &inner[..end]))
+    {
         return end.parse::<Ipv6Addr>().is_ok_and(|address| is_metadata(IpAddr::V6(address)));
     }
     let host = authority.split(':').next().unwrap_or("").trim_end_matches('.');
@@ -49,7 +52,9 @@ pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
 
 fn is_metadata(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => matches!(v4.octets(), [169, 254, 169 | 170, _] | [100, 100, 100, 200] | [192, 0, 0, 192]),
+        IpAddr::V4(v4) => {
+            matches!(v4.octets(), [169, 254, 169 | 170, _] | [100, 100, 100, 200] | [192, 0, 0, 192])
+        }
         IpAddr::V6(v6) => {
             v6.segments() == [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254]
                 || v6.to_ipv4().is_some_and(|v4| is_metadata(IpAddr::V4(v4)))
@@ -88,13 +93,15 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
                 let cluster = text.starts_with('-') && !text.starts_with("--");
                 matches!(text, "--exec" | "--sh-exec" | "--lua-exec" | "-e" | "-c")
                     || (cluster && text.ends_with(['e', 'c']) && text.len() <= 6)
-                    || text.starts_with("--exec=") || text.starts_with("--sh-exec=") || is_shell_path(text)
+                    || text.starts_with("--exec=")
+                    || text.starts_with("--sh-exec=")
+                    || is_shell_path(text)
             })
         }
         "socat" => call.args.iter().any(|arg| {
             let lower = arg.text.to_ascii_lowercase();
             ["exec:", "system:", "shell:", "exec ", "pty"].iter().any(|kind| lower.starts_with(kind))
-                || (lower.starts_with("file:") && lower.contains("tty"))
+                || (lower.starts_with("file:") && (lower.contains("tty") || lower.contains("raw,echo=0")))
         }),
         "telnet" => call.args.iter().any(|arg| is_shell_path(&arg.text)),
         program if is_shell(program) => {
@@ -107,7 +114,10 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
 }
 
 pub(super) fn is_shell(program: &str) -> bool {
-    matches!(program, "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh")
+    matches!(
+        program,
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh"
+    )
 }
 
 fn is_shell_path(text: &str) -> bool {
@@ -124,7 +134,11 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
         let text = arg.text.as_str();
         let logs_in = matches!(call.program, "ssh" | "scp" | "sftp" | "rsync" | "ping" | "rclone");
-        if !logs_in && arg.marks.has(Marks::TELLING) && text.contains(HOLE) && text.trim_matches(HOLE).contains(['/', '.', '=']) {
+        if !logs_in
+            && arg.marks.has(Marks::TELLING)
+            && text.contains(HOLE)
+            && text.trim_matches(HOLE).contains(['/', '.', '='])
+        {
             return Err(refuse(REFUSE_EXFILTRATION));
         }
         let file = text.split_once('@').filter(|(before, _)| {
@@ -143,10 +157,15 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
             arg.text.strip_prefix("--post-file=").or_else(|| arg.text.strip_prefix("--body-file="))
         }),
         "scp" | "rsync" | "rclone" => {
-            let remote = call.operands().next_back().is_some_and(|arg| arg.text.contains(':') && !arg.text.starts_with('/'));
-            let whole = call.operands().rev().skip(1).any(|arg| {
-                arg.is_known() && !arg.text.contains(':') && call.place(&arg.text).is_vast()
-            });
+            let remote = call
+                .operands()
+                .next_back()
+                .is_some_and(|arg| arg.text.contains(':') && !arg.text.starts_with('/'));
+            let whole = call
+                .operands()
+                .rev()
+                .skip(1)
+                .any(|arg| arg.is_known() && !arg.text.contains(':') && call.place(&arg.text).is_vast());
             if remote && whole {
                 return Err(refuse(REFUSE_EXFILTRATION));
             }
@@ -155,7 +174,9 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
         _ => None,
     };
     match uploads {
-        Some(file) if call.place(file).is_accounts() || call.place(file).is_system() => Err(refuse(REFUSE_EXFILTRATION)),
+        Some(file) if call.place(file).is_accounts() || call.place(file).is_system() => {
+            Err(refuse(REFUSE_EXFILTRATION))
+        }
         _ => Ok(()),
     }
 }
@@ -164,14 +185,24 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
 fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
     let resolver = matches!(
         call.program,
-        "host" | "dig" | "nslookup" | "drill" | "ping" | "ping6" | "getent" | "resolvectl" | "traceroute" | "resolve-dnsname"
+        "host"
+            | "dig"
+            | "nslookup"
+            | "drill"
+            | "ping"
+            | "ping6"
+            | "getent"
+            | "resolvectl"
+            | "traceroute"
+            | "resolve-dnsname"
     );
     if !resolver {
         return Ok(());
     }
     let label = |arg: &&Arg| {
         arg.text.split_once(HOLE).is_some_and(|(_, rest)| {
-            rest.strip_prefix('.').is_some_and(|domain| domain.contains('.') && domain.contains(|c: char| c.is_alphabetic()))
+            rest.strip_prefix('.')
+                .is_some_and(|domain| domain.contains('.') && domain.contains(|c: char| c.is_alphabetic()))
         })
     };
     if let Some(arg) = call.args.iter().find(label) {
@@ -182,12 +213,45 @@ fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
 }
 
 const CLIENTS: [&str; 32] = [
-    "curl", "wget", "http", "https", "xh", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp", "sftp", "rsync", "rclone",
-    "ftp", "lftp", "tftp", "aria2c", "axel", "lynx", "links", "w3m", "openssl", "mail", "mailx", "sendmail", "mutt", "ping",
-    "fetch", "invoke-webrequest", "iwr",
+    "curl",
+    "wget",
+    "http",
+    "https",
+    "xh",
+    "nc",
+    "ncat",
+    "netcat",
+    "socat",
+    "telnet",
+    "ssh",
+    "scp",
+    "sftp",
+    "rsync",
+    "rclone",
+    "ftp",
+    "lftp",
+    "tftp",
+    "aria2c",
+    "axel",
+    "lynx",
+    "links",
+    "w3m",
+    "openssl",
+    "mail",
+    "mailx",
+    "sendmail",
+    "mutt",
+    "ping",
+    "fetch",
+    "invoke-webrequest",
+    "iwr",
 ];
 
 const METADATA_NAMES: [&str; 6] = [
-    "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com",
+    "metadata.google.internal",
+    "metadata.goog",
+    "instance-data",
+    "instance-data.ec2.internal",
+    "metadata.tencentyun.com",
     "metadata.azure.internal",
 ];

@@ -23,18 +23,28 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
 
 fn stops_machine(call: &Call<'_>) -> bool {
     match call.program {
-        "shutdown" => !(call.flag('c', "") && call.args.len() == 1 || call.has("--help") || call.has("--show")),
+        "shutdown" => {
+            !(call.flag('c', "") && call.args.len() == 1
+                || call.has("--help")
+                || call.has("--show")
+                || call.has("/a"))
+        }
         "reboot" | "halt" | "poweroff" => !call.has("--help") && !call.has("--version"),
         "init" | "telinit" => matches!(call.verb(), "0" | "6" | "1" | "s" | "S"),
-        "systemctl" | "loginctl" => matches!(
-            call.verb(),
-            "poweroff" | "reboot" | "halt" | "kexec" | "rescue" | "emergency" | "soft-reboot"
-        ) || (call.verb() == "isolate" && call.args.iter().any(|arg| STOP_TARGETS.contains(&arg.text.as_str()))),
+        "systemctl" | "loginctl" => {
+            matches!(
+                call.verb(),
+                "poweroff" | "reboot" | "halt" | "kexec" | "rescue" | "emergency" | "soft-reboot"
+            ) || (call.verb() == "isolate"
+                && call.args.iter().any(|arg| STOP_TARGETS.contains(&arg.text.as_str())))
+        }
         "kexec" => call.flag('e', "exec"),
         "busctl" | "dbus-send" | "gdbus" => {
             call.args.iter().any(|arg| arg.text.contains("PowerOff") || arg.text.ends_with("Reboot"))
         }
-        "osascript" => call.args.iter().any(|arg| arg.text.contains("shut down") || arg.text.contains("restart")),
+        "osascript" => {
+            call.args.iter().any(|arg| arg.text.contains("shut down") || arg.text.contains("restart"))
+        }
         _ => false,
     }
 }
@@ -52,7 +62,9 @@ fn stops_all(call: &Call<'_>) -> bool {
             let root = call.value('u', "user").or_else(|| call.value('U', "uid"));
             let whole = matches!(root, Some("root" | "0"));
             let anything = call.program != "skill"
-                && call.operands().any(|arg| matches!(arg.text.as_str(), "." | ".*" | "" | "init" | "systemd" | "sshd"));
+                && call
+                    .operands()
+                    .any(|arg| matches!(arg.text.as_str(), "." | ".*" | "" | "init" | "systemd" | "sshd"));
             whole || anything
         }
         _ => false,
@@ -65,8 +77,11 @@ fn lowers_guard(call: &Call<'_>) -> bool {
         "setenforce" => matches!(call.verb().to_ascii_lowercase().as_str(), "0" | "permissive"),
         "ufw" => any(&["disable", "reset"]) || (any(&["default"]) && any(&["allow"])),
         "iptables" | "ip6tables" | "iptables-legacy" | "iptables-nft" => {
-            let opens = call.args.windows(3).any(|three| matches!(three[0].text.as_str(), "-P" | "--policy") && three[2].text == "ACCEPT");
-            any(&["-F", "--flush", "-X"]) && call.value('t', "table").is_none_or(|table| table == "filter") || opens
+            let opens = call.args.windows(3).any(|three| {
+                matches!(three[0].text.as_str(), "-P" | "--policy") && three[2].text == "ACCEPT"
+            });
+            any(&["-F", "--flush", "-X"]) && call.value('t', "table").is_none_or(|table| table == "filter")
+                || opens
         }
         "nft" => any(&["flush"]) && any(&["ruleset"]),
         "pfctl" => any(&["-d", "-F"]),
@@ -92,26 +107,61 @@ fn lowers_guard(call: &Call<'_>) -> bool {
 fn wipes_records(call: &Call<'_>) -> bool {
     match call.program {
         "journalctl" => call.args.iter().any(|arg| {
-            arg.text.strip_prefix("--vacuum-").is_some_and(|rest| rest.ends_with("=1s") || rest.ends_with("=0") || rest.ends_with("=1"))
+            arg.text
+                .strip_prefix("--vacuum-")
+                .is_some_and(|rest| rest.ends_with("=1s") || rest.ends_with("=0") || rest.ends_with("=1"))
         }),
-        "truncate" | "ln" | "cp" | "shred" => call.operands().any(|arg| call.place(&arg.text).is_log()) && {
-            call.program != "cp" || call.operands().next().is_some_and(|arg| arg.text == "/dev/null")
-        },
-        "dmesg" => call.flag('C', "clear") && !call.args.iter().any(|arg| arg.text.starts_with("--c") && arg.text != "--clear"),
+        "truncate" | "ln" | "cp" | "shred" => {
+            call.operands().any(|arg| call.place(&arg.text).is_log()) && {
+                call.program != "cp" || call.operands().next().is_some_and(|arg| arg.text == "/dev/null")
+            }
+        }
+        "dmesg" => {
+            call.flag('C', "clear")
+                && !call.args.iter().any(|arg| arg.text.starts_with("--c") && arg.text != "--clear")
+        }
         "wevtutil" => matches!(call.verb(), "cl" | "clear-log"),
         _ => false,
     }
 }
 
-const STOP_TARGETS: [&str; 6] =
-    ["poweroff.target", "reboot.target", "halt.target", "rescue.target", "emergency.target", "shutdown.target"];
+const STOP_TARGETS: [&str; 6] = [
+    "poweroff.target",
+    "reboot.target",
+    "halt.target",
+    "rescue.target",
+    "emergency.target",
+    "shutdown.target",
+];
 
 const GUARDS: [&str; 15] = [
-    "firewalld", "ufw", "iptables", "nftables", "apparmor", "auditd", "selinux", "fail2ban", "falcon-sensor", "clamav-daemon",
-    "clamav", "crowdsec", "osqueryd", "wazuh-agent", "rsyslog",
+    "firewalld",
+    "ufw",
+    "iptables",
+    "nftables",
+    "apparmor",
+    "auditd",
+    "selinux",
+    "fail2ban",
+    "falcon-sensor",
+    "clamav-daemon",
+    "clamav",
+    "crowdsec",
+    "osqueryd",
+    "wazuh-agent",
+    "rsyslog",
 ];
 
 const GUARDING_KEYS: [&str; 11] = [
-    "kernel.randomize_va_space", "kernel.yama", "kernel.kptr_restrict", "kernel.dmesg_restrict", "kernel.core_pattern",
-    "kernel.modprobe", "kernel.sysrq", "kernel.unprivileged", "kernel.perf_event_paranoid", "fs.suid_dumpable", "fs.protected",
+    "kernel.randomize_va_space",
+    "kernel.yama",
+    "kernel.kptr_restrict",
+    "kernel.dmesg_restrict",
+    "kernel.core_pattern",
+    "kernel.modprobe",
+    "kernel.sysrq",
+    "kernel.unprivileged",
+    "kernel.perf_event_paranoid",
+    "fs.suid_dumpable",
+    "fs.protected",
 ];

@@ -10,7 +10,8 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     let texts = || call.args.iter().map(|arg| arg.text.as_str());
     let gains = match call.program {
         "chmod" => {
-            let opens = call.flag('R', "recursive") && texts().any(|text| text == "777" || text == "000" || text == "a+rwx");
+            let opens = call.flag('R', "recursive")
+                && texts().any(|text| text == "777" || text == "000" || text == "a+rwx");
             if opens && call.operands().skip(1).any(|arg| call.place(&arg.text).is_vast()) {
                 return Err(refuse(REFUSE_SYSTEM_PATH));
             }
@@ -20,7 +21,10 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         "setcap" => texts().any(|text| text.contains("+e") || text.contains("=e") || text.contains("+p")),
         "useradd" | "adduser" | "usermod" => {
             let root = matches!(call.value('u', "uid"), Some("0")) || call.flag('o', "non-unique");
-            root || call.args.iter().any(|arg| arg.text.split([',', '=']).any(|group| POWERFUL.contains(&group)))
+            root || call
+                .args
+                .iter()
+                .any(|arg| arg.text.split([',', '=']).any(|group| POWERFUL.contains(&group)))
         }
         "gpasswd" | "addgroup" => call.args.iter().any(|arg| POWERFUL.contains(&arg.text.as_str())),
         "chpasswd" | "newusers" => call.input.is_fed(),
@@ -31,7 +35,9 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         "visudo" => call.flag('f', "file") || call.input.is_fed(),
         "docker" | "podman" | "nerdctl" => holds_host(call),
         "nsenter" => matches!(call.value('t', "target"), Some("1")),
-        "kubectl" => texts().any(|text| text.contains("cluster-admin") || text.contains("\"privileged\":true")),
+        "kubectl" => {
+            texts().any(|text| text.contains("cluster-admin") || text.contains("\"privileged\":true"))
+        }
         "dscl" => texts().any(|text| text == "admin" || text == "UniqueID"),
         "capsh" => texts().any(|text| text.contains("--uid=0")),
         "insmod" => texts().any(|text| text.starts_with("/tmp") || text.starts_with("/dev/shm")),
@@ -42,14 +48,16 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
 
 /// `u+s`, `+s`, `4755` and their like.
 fn sets_user(mode: &str) -> bool {
-    if let Some(bits) = mode.strip_prefix('0').or(Some(mode)).filter(|bits| bits.len() == 4) {
-        if bits.bytes().all(|b| b.is_ascii_digit()) {
-            return matches!(bits.as_bytes()[0], b'4' | b'5' | b'6' | b'7');
-        }
+    if mode.bytes().all(|b| b.is_ascii_digit()) {
+        // Four digits, or five with the zero of an octal number before them.
+        let bits = if mode.len() == 5 { &mode[1..] } else { mode };
+        return bits.len() == 4 && bits.starts_with(['4', '5', '6', '7']);
     }
     mode.split(',').any(|clause| {
         clause.split_once(['+', '=']).is_some_and(|(who, bits)| {
-            bits.contains('s') && bits.bytes().all(|b| b"rwxXst".contains(&b)) && (who.is_empty() || who.contains(['u', 'a']))
+            bits.contains('s')
+                && bits.bytes().all(|b| b"rwxXst".contains(&b))
+                && (who.is_empty() || who.contains(['u', 'a']))
                 && who.bytes().all(|b| b"ugoa".contains(&b))
         })
     })
@@ -62,12 +70,23 @@ fn holds_host(call: &Call<'_>) -> bool {
     let volume = |text: &str| {
         let source = text.split(':').next().unwrap_or("");
         let place = call.place(source);
-        text.contains(':') && (matches!(source, "/" | "/etc" | "/root" | "/var/run/docker.sock" | "/run/docker.sock" | "/proc" | "/sys" | "/boot" | "/dev")
-            || place.is_secret())
+        text.contains(':')
+            && (matches!(
+                source,
+                "/" | "/etc"
+                    | "/root"
+                    | "/var/run/docker.sock"
+                    | "/run/docker.sock"
+                    | "/proc"
+                    | "/sys"
+                    | "/boot"
+                    | "/dev"
+            ) || place.is_secret())
     };
     running
         && texts.iter().enumerate().any(|(at, text)| {
-            let value = text.strip_prefix("--volume=").or_else(|| text.strip_prefix("-v")).filter(|v| !v.is_empty());
+            let value =
+                text.strip_prefix("--volume=").or_else(|| text.strip_prefix("-v")).filter(|v| !v.is_empty());
             let next = texts.get(at + 1).copied().unwrap_or("");
             *text == "--privileged"
                 || matches!(*text, "--pid=host" | "--cap-add=ALL" | "--cap-add=SYS_ADMIN")

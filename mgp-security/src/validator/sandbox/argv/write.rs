@@ -3,9 +3,10 @@
 use crate::Finding;
 
 use super::super::finding::{
-    REFUSE_DEVICE, REFUSE_EXHAUSTION, REFUSE_LOG, REFUSE_REVERSE_SHELL, REFUSE_RUNS_LATER, REFUSE_SYSTEM_PATH, refuse,
+    REFUSE_DEVICE, REFUSE_EXHAUSTION, REFUSE_LOG, REFUSE_REVERSE_SHELL, REFUSE_RUNS_LATER,
+    REFUSE_SYSTEM_PATH, refuse,
 };
-use super::super::value::{Arg, Text};
+use super::super::value::{Arg, Marks, Text};
 use super::{Call, is_network_device};
 
 /// Judges a redirection into `target`.
@@ -22,7 +23,9 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         "wipefs" | "blkdiscard" | "hdparm" | "sgdisk" | "badblocks" if rewrites(call) => {
             return Err(refuse(REFUSE_DEVICE));
         }
-        "fdisk" | "sfdisk" | "parted" | "gdisk" | "cfdisk" if call.input.is_fed() || call.has("mklabel") || call.has("-s") => {
+        "fdisk" | "sfdisk" | "parted" | "gdisk" | "cfdisk"
+            if call.input.is_fed() || call.has("mklabel") || call.has("-s") =>
+        {
             return devices(call);
         }
         "crontab" => return schedule(call),
@@ -30,10 +33,15 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         "systemctl" if matches!(call.verb(), "link" | "edit") || enables_path(call) => {
             return Err(refuse(REFUSE_RUNS_LATER));
         }
-        program if program == "mkfs" || program.starts_with("mkfs.") || program == "mke2fs" => return devices(call),
+        program if program == "mkfs" || program.starts_with("mkfs.") || program == "mke2fs" => {
+            return devices(call);
+        }
         _ => {}
     }
     for target in targets(call) {
+        if call.program == "tee" && call.input.marks.has(Marks::ENDLESS) && !target.starts_with("/dev/") {
+            return Err(refuse(REFUSE_EXHAUSTION));
+        }
         written(target, call.directory)?;
     }
     Ok(())
@@ -47,7 +55,7 @@ fn written(path: &str, directory: &str) -> Result<(), Finding> {
     if place.runs_later() {
         return Err(refuse(REFUSE_RUNS_LATER));
     }
-    if place.is_log() && place.as_str().starts_with('~') {
+    if place.is_trail() {
         return Err(refuse(REFUSE_LOG));
     }
     if place.is_system() {
@@ -61,8 +69,10 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
     let all = || call.operands().map(|arg| arg.text.as_str()).collect::<Vec<_>>();
     let last = || call.operands().skip(1).last().map(|arg| arg.text.as_str()).into_iter().collect::<Vec<_>>();
     match call.program {
-        "tee" | "truncate" | "sponge" | "mv" | "mkswap" | "chattr" => all(),
-        "touch" | "mkdir" => all().into_iter().filter(|path| path.contains("cron") || path.contains("/.ssh")).collect(),
+        "tee" | "truncate" | "sponge" | "mv" | "mkswap" | "chattr" | "ed" | "ex" | "patch" => all(),
+        "touch" | "mkdir" => {
+            all().into_iter().filter(|path| path.contains("cron") || path.contains("/.ssh")).collect()
+        }
         "cp" | "install" | "ln" | "rsync" | "scp" | "link" => {
             call.value('t', "target-directory").map_or_else(last, |directory| vec![directory])
         }
@@ -79,7 +89,6 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
         "tar" | "gtar" | "bsdtar" | "unzip" if call.flag('x', "extract") || call.program == "unzip" => {
             call.value('C', "directory").filter(|path| call.place(path).is_vast()).into_iter().collect()
         }
-        "ed" | "ex" | "patch" => all(),
         _ => Vec::new(),
     }
 }
@@ -91,7 +100,11 @@ fn permissions<'a>(call: &Call<'a>) -> Vec<&'a str> {
     operands
         .filter(|path| {
             let place = call.place(path);
-            if recursive { place.is_vast() || place.is_system() } else { place.is_system() && !place.as_str().starts_with("/dev") }
+            if recursive {
+                place.is_vast() || place.is_system()
+            } else {
+                place.is_system() && !place.as_str().starts_with("/dev")
+            }
         })
         .map(|path| if recursive && call.place(path).is_vast() { "/" } else { path })
         .collect()
@@ -102,7 +115,8 @@ fn copy_blocks(call: &Call<'_>) -> Result<(), Finding> {
     if let Some(target) = value("of=") {
         written(target, call.directory)?;
     }
-    let endless = value("if=").is_some_and(|source| matches!(source, "/dev/zero" | "/dev/urandom" | "/dev/random"));
+    let endless =
+        value("if=").is_some_and(|source| matches!(source, "/dev/zero" | "/dev/urandom" | "/dev/random"));
     let stored = value("of=").is_some_and(|target| !target.starts_with("/dev/"));
     if endless && stored && value("count=").is_none() {
         return Err(refuse(REFUSE_EXHAUSTION));
@@ -113,7 +127,9 @@ fn copy_blocks(call: &Call<'_>) -> Result<(), Finding> {
 fn rewrites(call: &Call<'_>) -> bool {
     match call.program {
         "wipefs" => call.flag('a', "all") || call.flag('o', "offset"),
-        "hdparm" => call.args.iter().any(|arg| arg.text.starts_with("--security") || arg.text.starts_with("--trim")),
+        "hdparm" => {
+            call.args.iter().any(|arg| arg.text.starts_with("--security") || arg.text.starts_with("--trim"))
+        }
         "sgdisk" => call.flag('Z', "zap-all") || call.flag('z', "zap") || call.flag('o', "clear"),
         "badblocks" => call.flag('w', ""),
         _ => true,
@@ -136,7 +152,8 @@ fn schedule(call: &Call<'_>) -> Result<(), Finding> {
 }
 
 fn enables_path(call: &Call<'_>) -> bool {
-    matches!(call.verb(), "enable" | "start") && call.operands().skip(1).any(|arg| arg.text.starts_with("/tmp"))
+    matches!(call.verb(), "enable" | "start")
+        && call.operands().skip(1).any(|arg| arg.text.starts_with("/tmp"))
 }
 
 fn too_large(call: &Call<'_>) -> bool {

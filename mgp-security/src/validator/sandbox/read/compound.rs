@@ -1,6 +1,6 @@
 //! Compound commands: groups, branches, loops, functions and tests.
 
-use super::parser::{Flaw, Parser, Until};
+use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
 use super::syntax::{Body, Part, Pipeline, Script, Simple, Stage, Word};
 
 impl Parser<'_> {
@@ -36,7 +36,10 @@ impl Parser<'_> {
     /// Reads the body of a function whose name has just been read.
     pub(super) fn function_body(&mut self) -> Script {
         self.lines();
-        let body = self.compound().unwrap_or_else(|| {
+        self.depth += 1;
+        let body = if self.depth > MAX_DEPTH { None } else { self.compound() };
+        self.depth -= 1;
+        let body = body.unwrap_or_else(|| {
             self.flawed(Flaw::Grammar);
             Body::Group(Vec::new())
         });
@@ -134,7 +137,10 @@ impl Parser<'_> {
         } else {
             self.flawed(Flaw::Grammar);
         }
-        let simple = Simple { words: vec![Word { parts: vec![Part::Bare(":".into())] }, subject], ..Simple::default() };
+        let simple = Simple {
+            words: vec![Word { parts: vec![Part::Bare(":".into())] }, subject],
+            ..Simple::default()
+        };
         let mut scripts = vec![one(Body::Simple(simple))];
         loop {
             self.lines();
@@ -159,7 +165,9 @@ impl Parser<'_> {
             self.expect(")");
             let before = self.at;
             scripts.push(self.list(&Until::words(&["esac"])));
-            if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.at == before && self.reserved() != "esac"
+            if !(self.take(";;&") || self.take(";;") || self.take(";&"))
+                && self.at == before
+                && self.reserved() != "esac"
             {
                 self.flawed(Flaw::Open);
                 self.at += self.rest().chars().next().map_or(0, char::len_utf8);
@@ -181,7 +189,8 @@ impl Parser<'_> {
 
     /// `[[ .. ]]`, in which signs compare and do not redirect.
     fn test(&mut self) -> Body {
-        let mut simple = Simple { words: vec![Word { parts: vec![Part::Bare("[[".into())] }], ..Simple::default() };
+        let mut simple =
+            Simple { words: vec![Word { parts: vec![Part::Bare("[[".into())] }], ..Simple::default() };
         loop {
             self.lines();
             if self.take("]]") {
@@ -203,7 +212,8 @@ impl Parser<'_> {
     /// `(( .. ))`: nothing runs but what is substituted in it.
     fn evaluated(&mut self, expression: &str) -> Body {
         let parts = self.substituted(expression);
-        let words = vec![Word { parts: vec![Part::Bare(":".into())] }, Word { parts: vec![Part::Double(parts)] }];
+        let words =
+            vec![Word { parts: vec![Part::Bare(":".into())] }, Word { parts: vec![Part::Double(parts)] }];
         Body::Simple(Simple { words, ..Simple::default() })
     }
 }

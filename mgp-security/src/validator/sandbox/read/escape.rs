@@ -19,12 +19,11 @@ pub(crate) fn decode_escapes(text: &str) -> String {
             '0' => (8, 3, after),
             '1'..='7' => (8, 3, rest),
             _ => {
-                match simple(kind) {
-                    Some(byte) => bytes.push(byte),
-                    None => {
-                        bytes.push(b'\\');
-                        bytes.extend_from_slice(&rest.as_bytes()[..kind.len_utf8()]);
-                    }
+                if let Some(byte) = simple(kind) {
+                    bytes.push(byte);
+                } else {
+                    bytes.push(b'\\');
+                    bytes.extend_from_slice(&rest.as_bytes()[..kind.len_utf8()]);
                 }
                 rest = after;
                 continue;
@@ -50,16 +49,20 @@ pub(crate) fn decode_escapes(text: &str) -> String {
 pub(crate) fn hides_letters(text: &str) -> bool {
     text.match_indices('\\').any(|(at, _)| {
         let rest = &text[at + 1..];
-        let Some(kind) = rest.bytes().next().filter(|kind| b"xuU01234567".contains(kind)) else { return false };
+        let Some(kind) = rest.bytes().next().filter(|kind| b"xuU01234567".contains(kind)) else {
+            return false;
+        };
         let length = 1 + rest[1..].bytes().take(8).take_while(u8::is_ascii_hexdigit).count();
         let length = length.min(match kind {
-            b'x' => 3,
             b'u' => 5,
             b'U' => 9,
             b'0' => 4,
             _ => 3,
         });
-        decode_escapes(&text[at..=at + length]).chars().next().is_some_and(|c| (c.is_ascii_graphic() || c == ' ') && c != '\\' && c != '?')
+        decode_escapes(&text[at..=at + length])
+            .chars()
+            .next()
+            .is_some_and(|c| (c.is_ascii_graphic() || c == ' ') && c != '\\' && c != '?')
     })
 }
 

@@ -257,7 +257,7 @@ impl<'s> Parser<'s> {
                 _ => simple.words.push(word),
             }
         }
-        simple.source = self.text.get(start..self.at).unwrap_or("").to_owned();
+        self.text.get(start..self.at).unwrap_or("").clone_into(&mut simple.source);
         if odd.is_empty() {
             return Stage { body: Body::Simple(simple), redirects };
         }
@@ -281,9 +281,9 @@ impl<'s> Parser<'s> {
         let named = rest.strip_prefix('{').and_then(|inner| inner.find('}')).map_or(0, |end| end + 2);
         let descriptor = if rest[digits..].starts_with(['<', '>']) { digits } else { named };
         let sign = rest.get(descriptor..)?;
-        let (_, length, direction) = REDIRECTS.iter().find_map(|&(text, direction)| {
-            sign.starts_with(text).then_some((text, text.len(), direction))
-        })?;
+        let (_, length, direction) = REDIRECTS
+            .iter()
+            .find_map(|&(text, direction)| sign.starts_with(text).then_some((text, text.len(), direction)))?;
         if sign.starts_with("<(") || sign.starts_with(">(") || (descriptor > 0 && sign.starts_with('&')) {
             return None;
         }

@@ -27,10 +27,20 @@ pub(crate) enum Body {
     /// `{ .. }`, `( .. )`, and the branches of `if` and `case`, which all may run.
     Group(Vec<Script>),
     /// `for variable in values`; without values it walks over the arguments of the script.
-    For { variable: String, values: Vec<Word>, body: Script },
+    For {
+        variable: String,
+        values: Vec<Word>,
+        body: Script,
+    },
     /// `while` and `until`.
-    Loop { condition: Script, body: Script },
-    Function { name: String, body: Script },
+    Loop {
+        condition: Script,
+        body: Script,
+    },
+    Function {
+        name: String,
+        body: Script,
+    },
 }
 
 /// Assignments and words: what becomes one program and its arguments.
@@ -83,10 +93,16 @@ pub(crate) enum Part {
     /// Text in single quotes.
     Single(String),
     /// Text in `$'..'`, decoded; hidden if plain characters were written as numbers.
-    Ansi { text: String, hidden: bool },
+    Ansi {
+        text: String,
+        hidden: bool,
+    },
     Double(Vec<Self>),
     /// `$name`, `${name}` and `${name<operator>}`; the parts of the operator are kept apart.
-    Variable { name: String, operator: Option<Vec<Self>> },
+    Variable {
+        name: String,
+        operator: Option<Vec<Self>>,
+    },
     /// `$( .. )` and backticks.
     Command(Script),
     /// `<( .. )` and `>( .. )`.

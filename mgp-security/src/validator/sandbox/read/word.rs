@@ -75,6 +75,10 @@ impl Parser<'_> {
 
     /// Reads `text` as if it stood in double quotes that nothing ends.
     pub(super) fn substituted(&mut self, text: &str) -> Vec<Part> {
+        if self.depth >= MAX_DEPTH {
+            self.flawed(Flaw::Open);
+            return Vec::new();
+        }
         let mut parser = Parser::new(text, self.depth + 1);
         let parts = parser.quoted(None);
         self.flaw = self.flaw.max(parser.flaw);
@@ -83,6 +87,11 @@ impl Parser<'_> {
 
     fn array(&mut self) -> Vec<Word> {
         let mut words = Vec::new();
+        if self.depth >= MAX_DEPTH {
+            self.flawed(Flaw::Open);
+            return words;
+        }
+        self.depth += 1;
         loop {
             self.lines();
             let before = self.at;
@@ -92,6 +101,7 @@ impl Parser<'_> {
             }
             words.push(word);
         }
+        self.depth -= 1;
         if !self.take(")") {
             self.flawed(Flaw::Open);
         }
@@ -102,7 +112,8 @@ impl Parser<'_> {
     fn pattern_group(&mut self, bare: &mut String) {
         let rest = self.rest();
         if let Some(end) = rest.find(')')
-            && !rest[..end].contains(['$', '`', '\'', '"', '\n', ';'])
+            && !rest[..end].contains(['$', '`', '\n', ';'])
+            && ['"', '\''].iter().all(|quote| rest[..end].matches(*quote).count() % 2 == 0)
         {
             bare.push_str(&rest[..=end]);
             self.at += end + 1;

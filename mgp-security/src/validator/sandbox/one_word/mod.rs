@@ -4,6 +4,9 @@
 //! puts it into a command line, a template or a script. So what is looked for is not the presence of signs,
 //! which prose is full of, but a sign where a command could follow and something behind it that is a command.
 
+mod decode;
+mod evidence;
+
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -13,9 +16,16 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::Finding;
 
-use super::finding::{Danger, REFUSE_COMPLEX, REFUSE_INVISIBLE, REFUSE_METADATA, REFUSE_OPTION, REFUSE_SECRET, refuse};
+use decode::{decode, hides_line_end};
+use evidence::{Evidence, first_name, has_arguments, is_command};
+
+use super::finding::{
+    Danger, REFUSE_COMPLEX, REFUSE_INVISIBLE, REFUSE_METADATA, REFUSE_OPTION, REFUSE_SECRET, refuse,
+};
+use super::pattern::pattern;
 use super::place::Place;
 use super::program::{Kind, kind_of};
+
 use super::{argv, fold_dash, is_invisible};
 
 /// Judges one argument value that is going to be a single word of a command: a path, a host, a name, a text.
@@ -100,7 +110,9 @@ fn substitutions(text: &str) -> Result<(), Finding> {
             Some(b'(') => {
                 if let Some(inner) = rest[1..].split(')').next()
                     && !rest.starts_with("()")
-                    && (at == 0 || inner.contains(['`', '$', '|', ';', '/']) || is_command(inner.trim_start(), Evidence::Any))
+                    && (at == 0
+                        || inner.contains(['`', '$', '|', ';', '/'])
+                        || is_command(inner.trim_start(), Evidence::Any))
                 {
                     return Err(refuse(REFUSE_SUBSTITUTION));
                 }
@@ -113,7 +125,9 @@ fn substitutions(text: &str) -> Result<(), Finding> {
                 let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
                 let operator = &inner[name..];
                 let plain = (name > 0 && operator.is_empty()) || inner.starts_with(['#', '!', '*', '@']);
-                if inner.eq_ignore_ascii_case("IFS") || !(plain || (name > 0 && operator.starts_with(['.', '[', ' ', '-', '%', '#']))) {
+                if inner.eq_ignore_ascii_case("IFS")
+                    || !(plain || (name > 0 && operator.starts_with(['.', '[', ' ', '-', '%', '#'])))
+                {
                     return Err(refuse(REFUSE_SUBSTITUTION));
                 }
             }
@@ -135,16 +149,23 @@ fn substitutions(text: &str) -> Result<(), Finding> {
 
 /// Backticks quote in prose; what is quoted runs if it is a command, and surely if nothing else is there.
 fn backticks(text: &str) -> Result<(), Finding> {
+    let words = text.split_whitespace().count();
     let mut marks = text.match_indices('`').map(|(at, _)| at);
     while let (Some(open), Some(close)) = (marks.next(), marks.next()) {
         let inner = text[open + 1..close].trim();
-        let around = text[..open].split_whitespace().count() + text[close + 1..].split_whitespace().count();
+        let around = words.saturating_sub(inner.split_whitespace().count());
         // A name in backticks within a sentence is a quotation.
         let sentence = around >= 3
             && text[..open].chars().next_back().is_none_or(|c| c.is_whitespace() || "(\"'".contains(c))
-            && text[close + 1..].chars().next().is_none_or(|c| c.is_whitespace() || ".,:;!?)'\"s".contains(c));
-        let hard = inner.contains(['|', ';', '>', '<', '$', '&']) || inner.contains("http") || dangerous(inner);
-        if !sentence && (inner.is_empty() || is_command(inner, Evidence::Any) || inner.starts_with('/')) || (sentence && hard) {
+            && text[close + 1..]
+                .chars()
+                .next()
+                .is_none_or(|c| c.is_whitespace() || ".,:;!?)'\"s".contains(c));
+        let hard =
+            inner.contains(['|', ';', '>', '<', '$', '&']) || inner.contains("http") || dangerous(inner);
+        if !sentence && (inner.is_empty() || is_command(inner, Evidence::Any) || inner.starts_with('/'))
+            || (sentence && hard)
+        {
             return Err(refuse(REFUSE_SUBSTITUTION));
         }
     }
@@ -165,20 +186,45 @@ fn separators(text: &str) -> Result<(), Finding> {
             }
         }
     }
+    // Separators in a row share what is behind them.
+    let mut seen = 0;
+    let mut commands = 0;
     for (at, sign) in text.match_indices([';', '|', '&']) {
+        if at < seen {
+            continue;
+        }
         let rest = &text[at + sign.len()..];
         let behind = rest.trim_start_matches([';', '|', '&', ' ', '\t', '\'', '"', '(', '{', ')']);
-        let tight = text[..at].chars().next_back().is_some_and(|c| !c.is_whitespace()) && !rest.starts_with([' ', '\t']);
-        let dollar = behind.starts_with(['$', '`']) && !behind[1..].starts_with(|c: char| c.is_ascii_digit() && c != '0');
+        seen = text.len() - behind.len();
+        let tight = text[..at].chars().next_back().is_some_and(|c| !c.is_whitespace())
+            && !rest.starts_with([' ', '\t']);
+        let dollar = behind.starts_with(['$', '`'])
+            && !behind[1..].starts_with(|c: char| c.is_ascii_digit() && c != '0');
         if (dollar && behind.len() > 1) || (tight && PIECES.is_match(behind)) {
             return Err(refuse(REFUSE_SEPARATOR));
         }
-        if is_command(behind, Evidence::Some) && !quoted_list(text, at) {
+        let name = first_name(behind);
+        if kind_of(name).is_some() {
+            commands += 1;
+        }
+        let doubled = rest.starts_with(sign) && sign != ";";
+        let evidence = if doubled || (tight && matches!(name, "echo" | "printf")) {
+            Evidence::Any
+        } else {
+            Evidence::Some
+        };
+        if commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)) {
             return Err(refuse(REFUSE_SEPARATOR));
         }
     }
-    // `name|` makes some languages run the name.
     let end = text.trim_end();
+    if let Some(before) = end.strip_suffix([';', '|', '&', '`'])
+        && is_command(before.trim_end(), Evidence::Some)
+        && before.matches('`').count() % 2 == 0
+    {
+        return Err(refuse(REFUSE_SEPARATOR));
+    }
+    // `name|` makes some languages run the name.
     if let Some(before) = end.strip_suffix(['|', '&'])
         && !before.is_empty()
         && !before.trim_end().contains(' ')
@@ -193,7 +239,9 @@ fn separators(text: &str) -> Result<(), Finding> {
 fn leads(text: &str) -> bool {
     let rest = text.trim_start_matches([';', '|', '&', ' ', '\t']);
     let signs = text[..text.len() - rest.len()].trim_end();
-    !signs.is_empty() && rest.starts_with(|c: char| c.is_alphanumeric() || "/\\.'\"$`({%@_~".contains(c)) && !(signs == "&" && rest.contains(';') && !rest.contains(' '))
+    !signs.is_empty()
+        && rest.starts_with(|c: char| c.is_alphanumeric() || "/\\.'\"$`({%@_~".contains(c))
+        && !(signs == "&" && rest.contains(';') && !rest.contains(' '))
 }
 
 /// Whether the sign at `at` stands in a quotation within a sentence, so that it is spoken of and not used.
@@ -206,20 +254,35 @@ fn quoted_list(text: &str, at: usize) -> bool {
         let opened = open != close || before.matches(open).count() % 2 == 1;
         let begins = text[..start].ends_with(' ');
         opened && begins && words >= 3 && after.contains(close)
-    }) || (words >= 4 && before.contains(": ") && before.split_whitespace().next().is_some_and(|w| w.chars().all(char::is_alphabetic)) && kind_of(before.split_whitespace().next().unwrap_or("")).is_none())
+    }) || (words >= 4
+        && before.contains(": ")
+        && before.split_whitespace().next().is_some_and(|w| w.chars().all(char::is_alphabetic))
+        && kind_of(before.split_whitespace().next().unwrap_or("")).is_none())
 }
 
 /// `> /path`, `< /path` and `>& file`.
 fn redirections(text: &str) -> Result<(), Finding> {
+    let quote = text.find('"').unwrap_or(text.len());
+    let mut seen = 0;
     for (at, _) in text.match_indices(['<', '>']) {
+        if at < seen {
+            continue;
+        }
         let rest = text[at + 1..].trim_start_matches(['>', '<', '&', ' ']);
-        let path = rest.split(|c: char| c.is_whitespace() || "\"';|&".contains(c)).next().unwrap_or("");
+        seen = text.len() - rest.len();
+        let path = rest.split(|c: char| c.is_whitespace() || "\"';|&<>".contains(c)).next().unwrap_or("");
         let arrow = text[..at].ends_with(['-', '=']);
         let device = argv::is_network_device(path);
-        let rooted = path.starts_with("/dev/") || path.starts_with("/etc/") || path.starts_with("/proc/") || path.starts_with("~/.");
-        let opened = !text[..at].contains('"') && (rooted || path.starts_with('/') && path[1..].contains('/'));
-        let descriptor = text[at + 1..].starts_with('&') && path.len() == 1 && path.bytes().all(|b| b.is_ascii_digit());
-        let process = text[at + 1..].starts_with('(') && text[at + 2..].contains(')') && is_command(&text[at + 2..], Evidence::Any);
+        let rooted = path.starts_with("/dev/")
+            || path.starts_with("/etc/")
+            || path.starts_with("/proc/")
+            || path.starts_with("~/.");
+        let opened = at < quote && (rooted || path.starts_with('/') && path[1..].contains('/'));
+        let descriptor =
+            text[at + 1..].starts_with('&') && path.len() == 1 && path.bytes().all(|b| b.is_ascii_digit());
+        let process = text[at + 1..].starts_with('(')
+            && text[at + 2..].contains(')')
+            && is_command(&text[at + 2..], Evidence::Any);
         if device || (opened && !arrow) || descriptor || process {
             return Err(refuse(REFUSE_REDIRECTION));
         }
@@ -236,9 +299,12 @@ fn whole_command(text: &str) -> Result<(), Finding> {
         return Ok(());
     }
     let lower = rest.to_ascii_lowercase();
-    let windows = matches!(name.to_ascii_lowercase().as_str(), "type" | "dir" | "copy" | "del" | "echo" | "cd" | "more" | "attrib")
-        && (DRIVE.is_match(rest) || lower.contains("%system") || lower.contains("%windir"));
-    let listed = ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"].iter().any(|directory| name.starts_with(directory));
+    let windows = matches!(
+        name.to_ascii_lowercase().as_str(),
+        "type" | "dir" | "copy" | "del" | "echo" | "cd" | "more" | "attrib"
+    ) && (DRIVE.is_match(rest) || lower.contains("%system") || lower.contains("%windir"));
+    let listed =
+        ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"].iter().any(|directory| name.starts_with(directory));
     if windows || (listed && has_arguments(rest, Kind::Word) && !rest.trim().is_empty()) || dangerous(text) {
         return Err(refuse(REFUSE_COMMAND));
     }
@@ -256,7 +322,9 @@ fn dangerous(text: &str) -> bool {
         return false;
     }
     let prose = kind_of(name) == Some(Kind::Word) && name.starts_with(|c: char| c.is_ascii_uppercase());
-    !prose && super::check_command(text, &super::CommandPolicy::default()).is_err_and(|finding| finding.rule != "undecidable")
+    !prose
+        && super::check_command(text, &super::CommandPolicy::default())
+            .is_err_and(|finding| finding.rule != "undecidable")
 }
 
 /// Secret files, network devices and metadata services, which are no plain data either.
@@ -270,113 +338,12 @@ fn place(text: &str) -> Result<(), Finding> {
     if argv::is_network_device(text) {
         return Err(refuse(REFUSE_REDIRECTION));
     }
-    if (text.starts_with("/etc/") || text.starts_with("/proc/") || text.contains("../")) && Place::new(text, "").is_secret() {
+    if (text.starts_with("/etc/") || text.starts_with("/proc/") || text.contains("../"))
+        && Place::new(text, "").is_secret()
+    {
         return Err(refuse(REFUSE_SECRET));
     }
     Ok(())
-}
-
-/// How sure it must be that a text is a command and no prose.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Evidence {
-    /// The name of a program is enough.
-    Any,
-    /// A name that is a word of English too needs arguments that prose does not have.
-    Some,
-    /// Any name needs such arguments.
-    Strong,
-}
-
-fn is_command(text: &str, evidence: Evidence) -> bool {
-    let name = first_name(text);
-    if name.is_empty() {
-        return false;
-    }
-    let rest = &text[name.len()..];
-    let path = name.len() > 1
-        && (name.starts_with("./") || name.starts_with("../") || name.starts_with("~/") || (name.starts_with('/') && name[1..].contains('/')));
-    let called = rest.starts_with("()") || rest.starts_with("('") || rest.starts_with("(\"");
-    let kind = kind_of(name);
-    if path {
-        return evidence != Evidence::Strong || kind.is_some();
-    }
-    match (kind, evidence) {
-        (None, _) => called && rest.contains(';'),
-        (Some(_), Evidence::Any) => true,
-        (Some(Kind::Name), Evidence::Some) => true,
-        (Some(kind), _) => called || has_arguments(rest, kind),
-    }
-}
-
-/// Whether what follows a name looks like arguments: options, paths, numbers, variables, or the end.
-fn has_arguments(rest: &str, kind: Kind) -> bool {
-    let args = rest.trim_start();
-    let closed = args.is_empty() || args.starts_with([';', '|', '&', '`', '#', '\'', '"', '%', '\n']) && args.len() <= 3;
-    if closed || args.starts_with([';', '|', '&']) {
-        return kind != Kind::Word || rest.starts_with([';', '|', '&']) && !rest.starts_with("; ");
-    }
-    if !rest.starts_with([' ', '\t', '<', '>']) {
-        return false;
-    }
-    let first = args.split_whitespace().next().unwrap_or("").trim_end_matches([';', '|', '&', '#', '\'', '"', '`', ')']);
-    let subcommand = SUBCOMMANDS.contains(&first) && rest.len() < MAX_SUBCOMMAND;
-    subcommand
-        || rest.contains('>')
-        || first.starts_with(['-', '/', '$', '%', '<', '>', '~', '\'', '"', '*', '?', '`', '\\'])
-        || first.contains("://")
-        || first.as_bytes().get(1) == Some(&b':')
-        || first.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-        || (first.contains(['/', '\\']) && first.len() > 3)
-}
-
-/// The program a text begins with, as far as it can be one.
-fn first_name(text: &str) -> &str {
-    let end = text.find(|c: char| c.is_whitespace() || ";|&<>()`'\"$#%,{}[]*?!=".contains(c)).unwrap_or(text.len());
-    &text[..end]
-}
-
-/// Takes off one layer of encoding: percent signs, entities, and backslashes before line ends.
-fn decode(text: &str) -> Option<String> {
-    if !text.contains(['%', '&', '\\']) {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    let mut changed = false;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let found = match rest[0] {
-            b'%' => hex(rest.get(1..3)).map(|byte| (byte, 3)),
-            b'\\' if rest.get(1) == Some(&b'x') => hex(rest.get(2..4)).map(|byte| (byte, 4)),
-            b'\\' if rest.starts_with(b"\\u00") => hex(rest.get(4..6)).map(|byte| (byte, 6)),
-            b'\\' if matches!(rest.get(1), Some(b'n' | b'r')) => Some((b'\n', 2)),
-            b'\\' if rest.starts_with(b"\\033") => Some((0x1b, 4)),
-            b'&' => ENTITIES.iter().find(|(name, _)| rest.starts_with(name.as_bytes())).map(|(name, byte)| (*byte, name.len())),
-            _ => None,
-        };
-        if let Some((byte, length)) = found {
-            changed = true;
-            out.push(byte);
-            at += length;
-        } else {
-            out.push(bytes[at]);
-            at += 1;
-        }
-    }
-    changed.then(|| String::from_utf8_lossy(&out).into_owned())
-}
-
-fn hex(digits: Option<&[u8]>) -> Option<u8> {
-    let text = std::str::from_utf8(digits?).ok()?;
-    u8::from_str_radix(text, 16).ok()
-}
-
-/// `%0a` and `%0d`, which no plain value holds.
-fn hides_line_end(text: &str) -> bool {
-    text.as_bytes().windows(3).any(|three| three[0] == b'%' && three[1] == b'0' && matches!(three[2] | 0x20, b'a' | b'd' | b'0'))
-        || text.contains("\\033[")
-        || text.contains("\\x1b[")
 }
 
 const SIGNS: [char; 14] = [';', '|', '&', '`', '$', '<', '>', '(', '{', '\n', '\r', '%', '\'', '"'];
@@ -384,42 +351,90 @@ const SIGNS: [char; 14] = [';', '|', '&', '`', '$', '<', '>', '(', '{', '\n', '\
 /// A statement may begin behind these.
 const BOUNDARY: [char; 10] = [';', '|', '&', '\'', '"', '`', '{', '(', '\n', '*'];
 
-/// What follows `net`, `reg`, `sc` and their like in a short line.
-const SUBCOMMANDS: [&str; 14] = [
-    "user", "view", "share", "localgroup", "accounts", "query", "add", "use", "session", "config", "statistics", "process", "os",
-    "interface",
-];
-
-const MAX_SUBCOMMAND: usize = 60;
+/// No text speaks of more commands behind separators.
+const MAX_COMMANDS: usize = 64;
 
 const MAX_WORD_BYTES: usize = 64 * 1024;
 const MAX_DECODINGS: usize = 3;
 
-const ENTITIES: [(&str, u8); 14] = [
-    ("&lt;", b'<'), ("&gt;", b'>'), ("&amp;", b'&'), ("&quot;", b'"'), ("&apos;", b'\''), ("&#39;", b'\''), ("&#x27;", b'\''),
-    ("&#59;", b';'), ("&#x3b;", b';'), ("&#124;", b'|'), ("&#x7c;", b'|'), ("&#38;", b'&'), ("&#96;", b'`'), ("&#10;", b'\n'),
-];
-
 /// In lower case, each where an argument begins.
 const OPTIONS: [&str; 33] = [
-    "-oproxycommand", "-o proxycommand", "-olocalcommand", "-o localcommand", "-opermitlocalcommand", "-oknownhostscommand",
-    "--upload-pack", "--receive-pack", "--exec", "--execute", "--checkpoint-action", "--to-command", "--use-compress-program",
-    "--rsh", "--rsync-path", "--gpu-launcher", "--renderer-cmd-prefix", "--utility-cmd-prefix", "--browser-subprocess-path",
-    "--use-askpass", "--open-files-in-pager", "--ssh-command", "--eval", "--pre-command", "--post-command", "--info-script",
-    "--unzip-command", "--pager=", "--rcfile", "--init-file", "--lua-exec", "--sh-exec", "--config-env",
+    "-oproxycommand",
+    "-o proxycommand",
+    "-olocalcommand",
+    "-o localcommand",
+    "-opermitlocalcommand",
+    "-oknownhostscommand",
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--execute",
+    "--checkpoint-action",
+    "--to-command",
+    "--use-compress-program",
+    "--rsh",
+    "--rsync-path",
+    "--gpu-launcher",
+    "--renderer-cmd-prefix",
+    "--utility-cmd-prefix",
+    "--browser-subprocess-path",
+    "--use-askpass",
+    "--open-files-in-pager",
+    "--ssh-command",
+    "--eval",
+    "--pre-command",
+    "--post-command",
+    "--info-script",
+    "--unzip-command",
+    "--pager=",
+    "--rcfile",
+    "--init-file",
+    "--lua-exec",
+    "--sh-exec",
+    "--config-env",
 ];
 
 /// Texts that are code of another language whatever stands around them.
 static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let markers = [
-        "<?php", "<?=", "<!--#", "<%=", "<script", "<%@", "() {", "(){", "${jndi:", "#{", "{{[", "{{'", "{{\"", "{{config", "{{self",
-        "{{request", "{{ get_", "{${", "{$", "{php}", "{{7", "#set(", "*{", "__class__", "__subclasses__", "$(`", "<#assign", "%24(",
-        "\u{1b}[", "{{=", "@{", "%{(", "${@", "%comspec%", "xp_cmdshell",
+        "<?php",
+        "<?=",
+        "<!--#",
+        "<%=",
+        "<script",
+        "<%@",
+        "() {",
+        "(){",
+        "${jndi:",
+        "#{",
+        "{{[",
+        "{{'",
+        "{{\"",
+        "{{config",
+        "{{self",
+        "{{request",
+        "{{ get_",
+        "{${",
+        "{$",
+        "{php}",
+        "{{7",
+        "#set(",
+        "*{",
+        "__class__",
+        "__subclasses__",
+        "$(`",
+        "<#assign",
+        "%24(",
+        "\u{1b}[",
+        "{{=",
+        "@{",
+        "%{(",
+        "${@",
+        "%comspec%",
+        "xp_cmdshell",
     ];
-    match AhoCorasickBuilder::new().ascii_case_insensitive(true).build(markers) {
-        Ok(automaton) => automaton,
-        Err(error) => unreachable!("the markers are fixed: {error}"),
-    }
+    let builder = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(markers);
+    builder.expect("the markers are constants, and far fewer than it takes")
 });
 
 static CALLS: LazyLock<Regex> = LazyLock::new(|| {
@@ -434,13 +449,6 @@ static PIECES: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^(?:[A-Za-z/]*(?:['"\\]+[A-Za-z/]+){2,}|/[A-Za-z?*]*[?*][A-Za-z?*]*/)"#));
 
 static DRIVE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\s+(?:/\w\s+)*\x22?[a-z]:(?:\\|/|\s|$)"));
-
-fn pattern(text: &str) -> Regex {
-    match Regex::new(text) {
-        Ok(regex) => regex,
-        Err(error) => unreachable!("the pattern is fixed: {error}"),
-    }
-}
 
 const REFUSE_SEPARATOR: Danger =
     ("separator", "the value holds a separator with a command behind it; send the value alone");

@@ -2,6 +2,7 @@
 
 mod call;
 mod constant;
+mod dangerous;
 mod effort;
 mod import;
 mod member;

@@ -3,8 +3,8 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
+use super::dangerous::POWERFUL;
 use super::member::is_walk;
-use super::modules::POWERFUL;
 use super::resolve::is_namespace;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::path_text;
@@ -29,15 +29,15 @@ impl<'t> Check<'_, 't> {
         let at = node.at();
         match path {
             "builtins.getattr" | "builtins.setattr" | "builtins.delattr" | "builtins.hasattr" => {
-                self.access(path, node)
+                self.access(path, node);
             }
             "operator.attrgetter" | "operator.methodcaller" => self.getter(path, node),
             "builtins.type" | "builtins.type()" if positional(node).count() == 3 => {
-                self.findings.pattern(Strict, "type(", at)
+                self.findings.pattern(Strict, "type(", at);
             }
             "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
-                self.findings.pattern(Standard, path, at)
+                self.findings.pattern(Standard, path, at);
             }
             "torch.load" if keyword(node, "weights_only").is_none_or(|value| value.text() != "True") => {
                 self.findings.pattern(Standard, path, at);
@@ -147,8 +147,9 @@ impl<'t> Check<'_, 't> {
                 parent.field("attribute").is_some_and(|name| name.text() == "get") && key.is_some()
             }
             "comparison_operator" => true,
-            "binary_operator" | "dictionary_splat" | "argument_list" | "call" => name != "globals",
-            "assignment" => name != "globals",
+            "binary_operator" | "dictionary_splat" | "argument_list" | "call" | "assignment" => {
+                name != "globals"
+            }
             _ => false,
         };
         if !is_known || (parent.kind() == "subscript" && is_namespace(path)) {

@@ -220,15 +220,14 @@ fn repeat(text: &str, times: f64) -> Option<String> {
 fn take(text: &[char], from: Option<i64>, to: Option<i64>, step: i64) -> Option<String> {
     let length = i64::try_from(text.len()).ok()?;
     let clamp = |at: i64, low: i64, high: i64| (if at < 0 { at + length } else { at }).clamp(low, high);
+    let stride = usize::try_from(step.unsigned_abs()).ok().filter(|stride| *stride > 0)?;
     let indices: Vec<i64> = if step > 0 {
         let (from, to) = (clamp(from.unwrap_or(0), 0, length), to.map_or(length, |to| clamp(to, 0, length)));
-        (from..to).step_by(usize::try_from(step).ok()?).collect()
-    } else if step < 0 {
+        (from..to).step_by(stride).collect()
+    } else {
         let from = from.map_or(length - 1, |from| clamp(from, -1, length - 1));
         let to = to.map_or(-1, |to| clamp(to, -1, length - 1));
-        (to + 1..=from).rev().step_by(usize::try_from(step.unsigned_abs()).ok()?).collect()
-    } else {
-        return None;
+        (to + 1..=from).rev().step_by(stride).collect()
     };
     indices.into_iter().map(|at| usize::try_from(at).ok().and_then(|at| text.get(at))).collect()
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::super::identifier::plain;
 use super::super::syntax::{Node, Tree};
-use super::modules::{BUILTINS, WELL_KNOWN};
+use super::dangerous::{BUILTINS, WELL_KNOWN};
 use super::scope::{Binding, Scopes};
 
 /// The paths that an expression may have: `os.system` for `o.system` after `import os as o`, and with `()` where
@@ -210,11 +210,10 @@ fn join(path: &str, name: &str) -> Rc<str> {
 
 fn member(path: &str, key: &str) -> Rc<str> {
     match path {
-        "sys.modules" => key.into(),
         "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(&key) => {
             join("builtins", key)
         }
-        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),
+        "sys.modules" | "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),
         "builtins.__builtins__" => join("builtins", key),
         _ => match path.strip_suffix(".__dict__") {
             Some(object) => join(object, key),

@@ -19,14 +19,15 @@ impl<'t> Check<'_, 't> {
             self.findings.pattern(Standard, &name, at);
         } else if INNER.contains(&&*name)
             || (TYPE_WALKS.contains(&&*name) && is_type_walk(node, object))
-            || (name == "__class__" && (is_bare_class(node, object) || self.is_builtin(object)))
+            || (name == "__class__" && (is_bare_class(node, object) || self.is_given(object)))
         {
             self.findings.pattern(Strict, &name, at);
         }
     }
 
-    fn is_builtin(&self, object: Node<'t>) -> bool {
-        self.code.paths(object).iter().any(|path| path.starts_with("builtins.") && !path.contains('('))
+    /// Whether the object is a builtin, or a function or class of a module.
+    fn is_given(&self, object: Node<'t>) -> bool {
+        self.code.paths(object).iter().any(|path| path.contains('.') && !path.contains(['(', '[']))
     }
 }
 

@@ -205,6 +205,10 @@ pub(super) fn is_namespace(path: &str) -> bool {
 }
 
 fn join(path: &str, name: &str) -> Rc<str> {
+    // A builtin function belongs to the module of the builtins.
+    if name == "__self__" && path.starts_with("builtins.") && !path.contains('(') {
+        return "builtins".into();
+    }
     format!("{path}.{name}").into()
 }
 

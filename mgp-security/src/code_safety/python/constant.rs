@@ -245,6 +245,12 @@ fn unescape(text: &str, out: &mut String) {
             'U' => (16, 8),
             '0'..='7' => (8, 3),
             '\n' => continue,
+            'N' if rest.starts_with('{') => {
+                let (name, after) = rest[1..].split_once('}').unwrap_or((rest, ""));
+                out.push(named(name));
+                rest = after;
+                continue;
+            }
             'n' | 't' | 'r' => {
                 out.push(' ');
                 continue;
@@ -260,6 +266,18 @@ fn unescape(text: &str, out: &mut String) {
         out.extend(u32::from_str_radix(digits, radix).ok().and_then(char::from_u32));
     }
     out.push_str(rest);
+}
+
+/// The character of a Unicode name, as far as names in Python are made of it.
+fn named(name: &str) -> char {
+    let name = name.to_uppercase();
+    let name = name.strip_prefix("FULLWIDTH ").unwrap_or(&name);
+    match (name, name.strip_prefix("LATIN SMALL LETTER ")) {
+        ("LOW LINE", _) => '_',
+        ("FULL STOP", _) => '.',
+        (_, Some(letter)) if letter.len() == 1 => letter.to_lowercase().chars().next().unwrap_or('?'),
+        _ => '?',
+    }
 }
 
 fn from_hex(text: &str) -> Option<String> {

@@ -130,6 +130,7 @@ fn ways_into_the_interpreter_are_refused() {
             "getattr(f, '__slabolg__'[::-1])",
             "a = '__glo'\nb = 'bals__'\ngetattr(f, a + b)",
             "getattr(f, ''.join(map(chr, [95, 95, 99, 111, 100, 101, 95, 95])))",
+            "getattr(f, '\\N{LOW LINE}_globals__')",
             "getattr((), name)",
             "import os\ngetattr(os, name)",
             "import functools\nfunctools.reduce(getattr, ['a'], ())",

@@ -34,6 +34,7 @@ mod scan;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 pub use self::language::Language;
 pub use self::policy::CodePolicy;

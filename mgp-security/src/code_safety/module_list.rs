@@ -8,9 +8,14 @@ pub(super) struct ModuleList {
 }
 
 impl ModuleList {
-    pub(super) fn new<S: AsRef<str>>(names: &[S]) -> Self {
-        let names: Vec<Box<str>> = names.iter().map(|name| plain(name.as_ref()).into()).collect();
+    pub(super) fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let names: Vec<Box<str>> = names.map(|name| plain(name).into()).collect();
         Self { index: names.iter().cloned().collect(), names }
+    }
+
+    /// The names in a text, with space between them.
+    pub(super) fn of_words(words: &str) -> Self {
+        Self::new(words.split_whitespace())
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -36,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_name_stands_for_what_is_below_it_and_not_for_longer_names() {
-        let list = ModuleList::new(&["code", "fs", "@scope/kit", "urllib.request"]);
+        let list = ModuleList::of_words("code fs @scope/kit urllib.request");
         for module in ["code", "code.interact", "node:fs", "fs/promises", "@scope/kit/x.js", "urllib.request"]
         {
             assert!(list.has(module), "{module}");

@@ -58,9 +58,9 @@ fn strip(code: &str) -> (String, String) {
             let (piece, after) = rest.split_at(length);
             blank(piece, &mut bare);
             if is_text {
-                with_texts.push_str(piece)
+                with_texts.push_str(piece);
             } else {
-                blank(piece, &mut with_texts)
+                blank(piece, &mut with_texts);
             }
             rest = after;
         }

@@ -28,22 +28,23 @@ impl CodePolicy {
     /// Where the operator has configured one and the server declares another, use what
     /// [`CodeSafety::confine`] makes of them.
     pub fn new(declaration: &CodeSafety) -> Self {
-        let language = declaration.language.as_deref().map_or(Language::Other("".into()), Language::read);
+        let language =
+            declaration.language.as_deref().map_or_else(|| Language::Other("".into()), Language::read);
         let (always_blocked, allowed_unless_declared) = match language {
             Language::Python => (python::BLOCKED_MODULES, python::ALLOWED_MODULES),
             Language::JavaScript | Language::TypeScript => {
                 (javascript::BLOCKED_MODULES, javascript::ALLOWED_MODULES)
             }
-            Language::Bash | Language::Other(_) => (&[] as &[_], &[] as &[_]),
+            Language::Bash | Language::Other(_) => ("", ""),
         };
         let level = declaration.level;
-        let max_bytes =
-            declaration.max_code_size_bytes.or((level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES));
-        let declared_blocked = ModuleList::new(&declaration.blocked_imports);
-        let always_blocked = ModuleList::new(always_blocked);
+        let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
+        let max_bytes = declaration.max_code_size_bytes.or(usual_max_bytes);
+        let declared_blocked = ModuleList::new(declaration.blocked_imports.iter().map(|name| &**name));
+        let always_blocked = ModuleList::of_words(always_blocked);
         let allowed = match &declaration.allowed_imports {
-            Some(names) => ModuleList::new(names),
-            None if level >= SafetyLevel::Strict => ModuleList::new(allowed_unless_declared),
+            Some(names) => ModuleList::new(names.iter().map(|name| &**name)),
+            None if level >= SafetyLevel::Strict => ModuleList::of_words(allowed_unless_declared),
             None => ModuleList::default(),
         };
         let hints = CodeHints {

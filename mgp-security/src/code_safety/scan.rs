@@ -5,6 +5,7 @@ use super::language::Language;
 use super::pattern::{find_declared, tree_tokens};
 use super::policy::CodePolicy;
 use super::syntax::{Grammar, Tree};
+use super::unfinished::{Marks, closing};
 use super::{bash, javascript, other, python};
 
 /// How code was checked.
@@ -80,6 +81,10 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         }
         broken.get_or_insert(tree);
     }
+    if let Some(tree) = cut_off(code, policy.language(), readings) {
+        check_tree(&tree, code, policy, findings);
+        return Method::SyntaxTree;
+    }
     // What a parser cannot read, an interpreter may: below strict the pieces are checked, from strict on it is refused.
     match broken {
         Some(tree) if policy.level() < SafetyLevel::Strict => {
@@ -89,6 +94,18 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         _ => findings.whole(format!("Code cannot be read as {}", policy.language())),
     }
     Method::SyntaxTree
+}
+
+/// The tree of a piece that is a whole program once what it leaves open is closed.
+fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree> {
+    let marks = match language {
+        Language::Python => Marks::Python,
+        Language::JavaScript | Language::TypeScript => Marks::JavaScript,
+        Language::Bash | Language::Other(_) => return None,
+    };
+    let (grammar, prefix, _) = readings.first()?;
+    let tree = Tree::parse(*grammar, prefix, code, &closing(code, marks)?)?;
+    (!tree.has_errors()).then_some(tree)
 }
 
 fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findings) {

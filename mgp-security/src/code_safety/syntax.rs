@@ -57,13 +57,12 @@ impl Tree {
     pub(super) fn parse(grammar: Grammar, prefix: &str, code: &str, suffix: &str) -> Option<Self> {
         let source = [prefix, code, suffix].concat();
         let (tree, names) = PARSERS.with_borrow_mut(|parsers| {
-            let (_, parser, names) = match parsers.iter().position(|(of, ..)| *of == grammar) {
-                Some(index) => &mut parsers[index],
-                None => {
-                    let (parser, names) = grammar.parser()?;
-                    parsers.push((grammar, parser, names));
-                    parsers.last_mut()?
-                }
+            let (_, parser, names) = if let Some(index) = parsers.iter().position(|(of, ..)| *of == grammar) {
+                &mut parsers[index]
+            } else {
+                let (parser, names) = grammar.parser()?;
+                parsers.push((grammar, parser, names));
+                parsers.last_mut()?
             };
             let mut effort = MIN_EFFORT + source.len();
             let mut progress = |_: &_| {
@@ -89,10 +88,6 @@ impl Tree {
 
     pub(super) fn has_errors(&self) -> bool {
         self.has_errors
-    }
-
-    pub(super) fn root(&self) -> Node<'_> {
-        Node { tree: self, index: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -262,7 +257,7 @@ mod tests {
         let arguments = call.field("arguments").unwrap();
         let names: Vec<_> = arguments.named_children().map(Node::text).collect();
         assert_eq!(names, ["a", "b"]);
-        assert!(arguments.parent() == Some(call) && call.ancestors().last() == Some(tree.root()));
+        assert!(arguments.parent() == Some(call) && call.ancestors().last() == tree.nodes().next());
         assert!(!tree.has_errors());
     }
 

@@ -186,10 +186,10 @@ fn the_method_is_told() {
 
 #[test]
 fn static_property_a_policy_can_be_shared() {
-    fn is_shared<T: Send + Sync>() -> bool {
-        true
+    fn shared<T: Send + Sync>(value: T) -> T {
+        value
     }
-    assert!(is_shared::<CodePolicy>());
+    assert_eq!(shared(policy(SafetyLevel::Strict, "python")).level(), SafetyLevel::Strict);
 }
 
 proptest! {

@@ -143,7 +143,7 @@ pub struct CodeRejection {
     pub violations: Vec<Box<str>>,
     /// What would be accepted.
     #[serde(default)]
-    pub hints: CodeHints,
+    pub hints: Box<CodeHints>,
     /// Where the violations are. Not in the seed, and left out if nothing is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<CodeLocation>,
@@ -157,7 +157,7 @@ impl CodeRejection {
 
     /// The rejection with `hints`.
     pub fn with_hints(mut self, hints: CodeHints) -> Self {
-        self.hints = hints;
+        self.hints = Box::new(hints);
         self
     }
 

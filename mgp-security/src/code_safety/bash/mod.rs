@@ -90,13 +90,13 @@ fn judge(name: &str, words: &[Option<String>], node: Node<'_>, findings: &mut Fi
     match name {
         "rm" if is_recursive && (is_forced || of_system) => findings.pattern(Standard, "rm -rf", at),
         "rm" | "mv" | "cp" | "ln" | "tee" | "touch" | "truncate" | "mkdir" | "rmdir" if of_system => {
-            findings.pattern(Strict, name, at)
+            findings.pattern(Strict, name, at);
         }
         "find" if has(&["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint"]) => {
-            findings.pattern(Standard, "find -exec", at)
+            findings.pattern(Standard, "find -exec", at);
         }
         "chmod" if has(&["777", "0777", "a+w", "o+w", "u+s", "+s", "4755"]) => {
-            findings.pattern(Strict, "chmod", at)
+            findings.pattern(Strict, "chmod", at);
         }
         "tar" if has_checkpoint(words) => findings.pattern(Standard, "tar --checkpoint-action", at),
         "git" if has(&["-c", "--exec-path", "--upload-pack"]) => findings.pattern(Standard, "git -c", at),
@@ -108,10 +108,10 @@ fn judge(name: &str, words: &[Option<String>], node: Node<'_>, findings: &mut Fi
         "curl" | "wget" if has_upload(words) => findings.pattern(Readonly, name, at),
         "wget" if !has(&["-O-", "-qO-", "--spider"]) => findings.pattern(Readonly, name, at),
         "sed" | "perl" if has_flag('i') || has(&["--in-place"]) => {
-            findings.pattern(Readonly, &format!("{name} -i"), at)
+            findings.pattern(Readonly, &format!("{name} -i"), at);
         }
         "git" if !words.iter().flatten().next().is_some_and(|verb| GIT_READS.contains(&&**verb)) => {
-            findings.pattern(Readonly, "git", at)
+            findings.pattern(Readonly, "git", at);
         }
         name if MUTATING.contains(&name) => findings.pattern(Readonly, name, at),
         _ => {}
@@ -153,7 +153,7 @@ fn redirect(node: Node<'_>, findings: &mut Findings) {
     let is_output = node.children().any(|part| !part.is_named() && part.text().contains('>'));
     match target.as_deref() {
         Some(path) if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") => {
-            findings.pattern(Standard, "/dev/tcp", node.at())
+            findings.pattern(Standard, "/dev/tcp", node.at());
         }
         Some("/dev/null" | "/dev/stdout" | "/dev/stderr") => {}
         Some(path) if is_output => {

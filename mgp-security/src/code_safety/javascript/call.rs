@@ -3,7 +3,8 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
-use super::modules::BUILTIN_CLASSES;
+use super::constant::number;
+use super::dangerous::BUILTIN_CLASSES;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -33,11 +34,10 @@ impl<'t> Check<'_, 't> {
                     self.findings.pattern(Strict, &format!("Object.{name}"), node.at());
                 }
             }
-            "repeat" | "Array" | "padStart" | "padEnd" | "ArrayBuffer" | "alloc" => {
-                if first.and_then(|count| self.scopes.number(count)).is_some_and(|count| count > MAX_ELEMENTS)
-                {
-                    self.findings.pattern(Strict, &format!("{name}("), node.at());
-                }
+            "repeat" | "Array" | "padStart" | "padEnd" | "ArrayBuffer" | "alloc"
+                if first.and_then(number).is_some_and(|count| count > MAX_ELEMENTS) =>
+            {
+                self.findings.pattern(Strict, &format!("{name}("), node.at());
             }
             _ => {}
         }

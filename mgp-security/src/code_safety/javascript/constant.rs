@@ -10,33 +10,6 @@ impl<'t> Scopes<'t> {
         self.text_within(node, MAX_DEPTH)
     }
 
-    /// The number that an expression is, if that can be told.
-    pub(super) fn number(&self, node: Node<'t>) -> Option<f64> {
-        match node.kind() {
-            "number" => {
-                let digits = node.text().replace('_', "").to_lowercase();
-                match digits.strip_prefix("0x") {
-                    Some(hex) => u32::from_str_radix(hex, 16).ok().map(f64::from),
-                    None => digits.trim_end_matches('n').parse().ok(),
-                }
-            }
-            "binary_expression" => {
-                let (left, right) = (node.field("left")?, node.field("right")?);
-                if left.kind() != "number" || right.kind() != "number" {
-                    return None;
-                }
-                let (left, right) = (self.number(left)?, self.number(right)?);
-                match node.field("operator")?.text() {
-                    "**" => Some(left.powf(right)),
-                    "*" => Some(left * right),
-                    "<<" => Some(left * 2_f64.powf(right)),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
     fn text_within(&self, node: Node<'t>, depth: usize) -> Option<String> {
         let depth = depth.checked_sub(1).filter(|_| self.spend())?;
         let text = match node.kind() {
@@ -47,7 +20,7 @@ impl<'t> Scopes<'t> {
                         "string_fragment" => out.push_str(part.text()),
                         "escape_sequence" => out.extend(escaped(part.text())),
                         "template_substitution" => {
-                            out.push_str(&self.text_within(part.named_children().next()?, depth)?)
+                            out.push_str(&self.text_within(part.named_children().next()?, depth)?);
                         }
                         _ => {}
                     }
@@ -87,7 +60,7 @@ impl<'t> Scopes<'t> {
         let (object, property) = (function.field("object")?, function.field("property")?);
         match &*plain(property.text()) {
             "fromCharCode" | "fromCodePoint" => {
-                arguments.iter().map(|code| character(self.number(*code)?)).collect()
+                arguments.iter().map(|code| character(number(*code)?)).collect()
             }
             "join" => {
                 let separator = match arguments.first() {
@@ -136,6 +109,33 @@ impl<'t> Scopes<'t> {
             }
             _ => None,
         }
+    }
+}
+
+/// The number that an expression is, if that can be told.
+pub(super) fn number(node: Node<'_>) -> Option<f64> {
+    match node.kind() {
+        "number" => {
+            let digits = node.text().replace('_', "").to_lowercase();
+            match digits.strip_prefix("0x") {
+                Some(hex) => u32::from_str_radix(hex, 16).ok().map(f64::from),
+                None => digits.trim_end_matches('n').parse().ok(),
+            }
+        }
+        "binary_expression" => {
+            let (left, right) = (node.field("left")?, node.field("right")?);
+            if left.kind() != "number" || right.kind() != "number" {
+                return None;
+            }
+            let (left, right) = (number(left)?, number(right)?);
+            match node.field("operator")?.text() {
+                "**" => Some(left.powf(right)),
+                "*" => Some(left * right),
+                "<<" => Some(left * 2_f64.powf(right)),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use mgp_types::mgp::SafetyLevel::Strict;
 
 use super::Check;
+use super::constant::number;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
@@ -40,12 +41,11 @@ impl<'t> Check<'_, 't> {
                 let argument = condition.field("argument");
                 condition.text().starts_with('!')
                     && argument.is_some_and(|of| {
-                        matches!(of.kind(), "false" | "null" | "undefined")
-                            || self.scopes.number(of) == Some(0.0)
+                        matches!(of.kind(), "false" | "null" | "undefined") || number(of) == Some(0.0)
                     })
             }
             "string" => self.scopes.text(condition).is_some_and(|text| !text.is_empty()),
-            _ => self.scopes.number(condition).is_some_and(|number| number.abs() > 0.0),
+            _ => number(condition).is_some_and(|number| number.abs() > 0.0),
         }
     }
 }

@@ -29,7 +29,9 @@ impl<'t> Check<'_, 't> {
 
     fn module(&mut self, module: &str, at: usize) {
         let is_own = module.starts_with("./") || module.starts_with("../") || matches!(module, "." | "..");
-        let is_code = module.ends_with(".node") || module.contains(':') && !module.starts_with("node:");
+        let is_native = module.rsplit('.').next().is_some_and(|ending| ending.eq_ignore_ascii_case("node"));
+        let is_code =
+            is_native && module.contains('/') || module.contains(':') && !module.starts_with("node:");
         if is_code || (!is_own && self.policy.refuses_import(module)) {
             self.findings.import(module, at);
         }

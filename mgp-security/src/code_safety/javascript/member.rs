@@ -3,7 +3,7 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
-use super::modules::{
+use super::dangerous::{
     BUILTIN_CLASSES, DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, GLOBAL_OBJECTS, STRICT_GLOBALS, STRICT_MEMBERS,
 };
 use crate::code_safety::identifier::plain;
@@ -25,10 +25,9 @@ impl<'t> Check<'_, 't> {
         }
         let Some(key) = key else { return };
         if is_global(GLOBAL_OBJECTS) {
-            let level = if DANGEROUS_GLOBALS.contains(&&*key) { Some(Standard) } else { None };
-            let level = level
-                .or((STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require"))
-                    .then_some(Strict));
+            let is_inner = STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require");
+            let level =
+                if DANGEROUS_GLOBALS.contains(&&*key) { Some(Standard) } else { is_inner.then_some(Strict) };
             if let Some(level) = level {
                 self.findings.pattern(level, &key, node.at());
             }

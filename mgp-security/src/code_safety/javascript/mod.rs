@@ -2,6 +2,7 @@
 
 mod call;
 mod constant;
+mod dangerous;
 mod effort;
 mod import;
 mod member;
@@ -82,6 +83,8 @@ impl<'t> Check<'_, 't> {
                 let keyword = node.text().split_whitespace().next().unwrap_or_default();
                 self.findings.pattern(SafetyLevel::Strict, keyword, node.at());
             }
+            // A comment to scripts only: a module runs what is behind it.
+            "html_comment" => self.findings.pattern(SafetyLevel::Standard, "<!--", node.at()),
             "while_statement" | "do_statement" | "for_statement" => self.endless_loop(node),
             _ => {}
         }

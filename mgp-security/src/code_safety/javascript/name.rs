@@ -3,7 +3,7 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
-use super::modules::{DANGEROUS_GLOBALS, PROCESS_MEMBERS, STRICT_GLOBALS};
+use super::dangerous::{DANGEROUS_GLOBALS, PROCESS_MEMBERS, STRICT_GLOBALS};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -27,32 +27,32 @@ impl<'t> Check<'_, 't> {
             if !is_tested {
                 self.findings.pattern(Strict, &name, at);
             }
-        } else if !is_tested && !self.is_harmless_use(&name, node, parent) {
+        } else if !is_tested && !is_harmless_use(&name, node, parent) {
             self.findings.pattern(Strict, &name, at);
         }
     }
+}
 
-    fn is_harmless_use(&self, name: &str, node: Node<'t>, parent: Node<'t>) -> bool {
-        let is_object = node.field_name() == Some("object");
-        let member = parent.field("property").filter(|_| is_object).map(|member| plain(member.text()));
-        match name {
-            "process" => match member {
-                Some(member) => {
-                    PROCESS_MEMBERS.contains(&&*member) && (member != "env" || is_single_variable(parent))
-                }
-                None => parent.kind() == "variable_declarator" && takes_only(parent, PROCESS_MEMBERS),
-            },
-            "require" => {
-                let is_called = parent.kind() == "call_expression" && node.field_name() == Some("function");
-                is_called || member.is_some_and(|member| matches!(&*member, "main" | "resolve"))
+fn is_harmless_use(name: &str, node: Node<'_>, parent: Node<'_>) -> bool {
+    let is_object = node.field_name() == Some("object");
+    let member = parent.field("property").filter(|_| is_object).map(|member| plain(member.text()));
+    match name {
+        "process" => match member {
+            Some(member) => {
+                PROCESS_MEMBERS.contains(&&*member) && (member != "env" || is_single_variable(parent))
             }
-            "module" => member.is_some_and(|member| {
-                let is_plain = matches!(&*member, "exports" | "hot" | "id" | "filename");
-                is_plain
-                    || (member == "parent" && parent.parent().is_some_and(|around| is_tested(parent, around)))
-            }),
-            _ => is_object,
+            None => parent.kind() == "variable_declarator" && takes_only(parent, PROCESS_MEMBERS),
+        },
+        "require" => {
+            let is_called = parent.kind() == "call_expression" && node.field_name() == Some("function");
+            is_called || member.is_some_and(|member| matches!(&*member, "main" | "resolve"))
         }
+        "module" => member.is_some_and(|member| {
+            let is_plain = matches!(&*member, "exports" | "hot" | "id" | "filename");
+            is_plain
+                || (member == "parent" && parent.parent().is_some_and(|around| is_tested(parent, around)))
+        }),
+        _ => is_object,
     }
 }
 

@@ -126,7 +126,7 @@ impl<'t> Scopes<'t> {
                 "pair_pattern" => open.extend(node.field("value")),
                 "required_parameter" | "optional_parameter" => open.extend(node.field("pattern")),
                 "formal_parameters" | "object_pattern" | "array_pattern" | "rest_pattern" => {
-                    open.extend(node.named_children())
+                    open.extend(node.named_children());
                 }
                 _ => {}
             }

@@ -6,7 +6,7 @@ use mgp_types::mgp::SafetyLevel::Strict;
 use regex::Regex;
 
 use super::Check;
-use super::modules::{DANGEROUS_GLOBALS, DANGEROUS_MEMBERS};
+use super::dangerous::{DANGEROUS_GLOBALS, DANGEROUS_MEMBERS};
 use crate::code_safety::identifier::{plain, split_tokens};
 use crate::code_safety::syntax::Node;
 use crate::code_safety::{address, path_text};

@@ -3,8 +3,8 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
+use super::dangerous::POWERFUL;
 use super::member::is_walk;
-use super::modules::POWERFUL;
 use super::resolve::is_namespace;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::path_text;
@@ -29,15 +29,15 @@ impl<'t> Check<'_, 't> {
         let at = node.at();
         match path {
             "builtins.getattr" | "builtins.setattr" | "builtins.delattr" | "builtins.hasattr" => {
-                self.access(path, node)
+                self.access(path, node);
             }
             "operator.attrgetter" | "operator.methodcaller" => self.getter(path, node),
             "builtins.type" | "builtins.type()" if positional(node).count() == 3 => {
-                self.findings.pattern(Strict, "type(", at)
+                self.findings.pattern(Strict, "type(", at);
             }
             "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
-                self.findings.pattern(Standard, path, at)
+                self.findings.pattern(Standard, path, at);
             }
             "torch.load" if keyword(node, "weights_only").is_none_or(|value| value.text() != "True") => {
                 self.findings.pattern(Standard, path, at);
@@ -46,6 +46,7 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Standard, path, at);
             }
             "os.chmod" | "os.fchmod" => self.mode(path, node),
+            "builtins.range" | "builtins.bytes" | "builtins.bytearray" => self.size(path, MAX_STEPS, node),
             "sys.path.insert" | "sys.path.append" | "sys.path.extend" => {
                 let is_own = node.text().contains("__file__") || node.text().contains("getcwd");
                 if !is_own
@@ -80,6 +81,7 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Strict, "extractall(", node.at());
             }
             "chmod" => self.mode("chmod", node),
+            "ljust" | "rjust" | "center" | "zfill" => self.size(&name, MAX_WIDTH, node),
             "__getattribute__" | "__getattr__" | "__setattr__" | "__delattr__" => {
                 for argument in positional(node) {
                     if let Some(text) = self.code.text(argument).filter(|text| is_walk(text)) {
@@ -103,12 +105,14 @@ impl<'t> Check<'_, 't> {
             }
             return;
         }
+        let is_asked =
+            name.field("function").is_some_and(|function| self.code.is(function, "builtins.input"));
         let is_powerful = |path: &str| POWERFUL.contains(&path) || path.starts_with("builtins.__");
         let is_bare = matches!(
             object.kind(),
             "tuple" | "list" | "dictionary" | "string" | "integer" | "none" | "lambda"
         );
-        if is_bare || self.code.paths(object).iter().any(|path| is_powerful(path)) {
+        if is_bare || is_asked || self.code.paths(object).iter().any(|path| is_powerful(path)) {
             let shown = path.strip_prefix("builtins.").unwrap_or(path);
             self.findings.pattern(Strict, &format!("{shown}("), node.at());
         }
@@ -147,11 +151,20 @@ impl<'t> Check<'_, 't> {
                 parent.field("attribute").is_some_and(|name| name.text() == "get") && key.is_some()
             }
             "comparison_operator" => true,
-            "binary_operator" | "dictionary_splat" | "argument_list" | "call" => name != "globals",
-            "assignment" => name != "globals",
+            "binary_operator" | "dictionary_splat" | "argument_list" | "call" | "assignment" => {
+                name != "globals"
+            }
             _ => false,
         };
         if !is_known || (parent.kind() == "subscript" && is_namespace(path)) {
+            self.findings.pattern(Strict, &format!("{name}("), node.at());
+        }
+    }
+
+    /// Texts and loops of a length that only uses up memory or time.
+    fn size(&mut self, path: &str, limit: f64, node: Node<'t>) {
+        if positional(node).filter_map(|argument| self.code.number(argument)).any(|number| number > limit) {
+            let name = path.strip_prefix("builtins.").unwrap_or(path);
             self.findings.pattern(Strict, &format!("{name}("), node.at());
         }
     }
@@ -163,6 +176,17 @@ impl<'t> Check<'_, 't> {
         let is_open = |mode: f64| (0.0..65536.0).contains(&mode) && (mode as u32) & 0o6002 != 0;
         if modes.into_iter().any(is_open) {
             self.findings.pattern(Strict, path, node.at());
+        }
+    }
+
+    /// A decorator calls: `@print` above `@input` above a class asks for a line and prints it.
+    pub(super) fn decorator(&mut self, node: Node<'t>) {
+        let Some(name) = node.named_children().next() else { return };
+        for path in
+            self.code.paths(name).iter().filter(|path| path.starts_with("builtins.") && !path.contains('('))
+        {
+            self.findings.pattern(Strict, &format!("@{}", name.text()), name.at());
+            self.path(path, name.at());
         }
     }
 
@@ -242,6 +266,9 @@ const READERS: &[&str] = &[
     "netrc.netrc",
     "pandas.read_csv",
 ];
+
+const MAX_WIDTH: f64 = 1e8;
+const MAX_STEPS: f64 = 1e11;
 
 /// Names that belong to the interpreter or to everyone.
 const SET_NEVER: &[&str] =

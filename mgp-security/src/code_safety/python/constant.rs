@@ -220,15 +220,14 @@ fn repeat(text: &str, times: f64) -> Option<String> {
 fn take(text: &[char], from: Option<i64>, to: Option<i64>, step: i64) -> Option<String> {
     let length = i64::try_from(text.len()).ok()?;
     let clamp = |at: i64, low: i64, high: i64| (if at < 0 { at + length } else { at }).clamp(low, high);
+    let stride = usize::try_from(step.unsigned_abs()).ok().filter(|stride| *stride > 0)?;
     let indices: Vec<i64> = if step > 0 {
         let (from, to) = (clamp(from.unwrap_or(0), 0, length), to.map_or(length, |to| clamp(to, 0, length)));
-        (from..to).step_by(usize::try_from(step).ok()?).collect()
-    } else if step < 0 {
+        (from..to).step_by(stride).collect()
+    } else {
         let from = from.map_or(length - 1, |from| clamp(from, -1, length - 1));
         let to = to.map_or(-1, |to| clamp(to, -1, length - 1));
-        (to + 1..=from).rev().step_by(usize::try_from(step.unsigned_abs()).ok()?).collect()
-    } else {
-        return None;
+        (to + 1..=from).rev().step_by(stride).collect()
     };
     indices.into_iter().map(|at| usize::try_from(at).ok().and_then(|at| text.get(at))).collect()
 }
@@ -246,6 +245,12 @@ fn unescape(text: &str, out: &mut String) {
             'U' => (16, 8),
             '0'..='7' => (8, 3),
             '\n' => continue,
+            'N' if rest.starts_with('{') => {
+                let (name, after) = rest[1..].split_once('}').unwrap_or((rest, ""));
+                out.push(named(name));
+                rest = after;
+                continue;
+            }
             'n' | 't' | 'r' => {
                 out.push(' ');
                 continue;
@@ -261,6 +266,18 @@ fn unescape(text: &str, out: &mut String) {
         out.extend(u32::from_str_radix(digits, radix).ok().and_then(char::from_u32));
     }
     out.push_str(rest);
+}
+
+/// The character of a Unicode name, as far as names in Python are made of it.
+fn named(name: &str) -> char {
+    let name = name.to_uppercase();
+    let name = name.strip_prefix("FULLWIDTH ").unwrap_or(&name);
+    match (name, name.strip_prefix("LATIN SMALL LETTER ")) {
+        ("LOW LINE", _) => '_',
+        ("FULL STOP", _) => '.',
+        (_, Some(letter)) if letter.len() == 1 => letter.to_lowercase().chars().next().unwrap_or('?'),
+        _ => '?',
+    }
 }
 
 fn from_hex(text: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use super::Check;
-use super::modules::DANGEROUS;
+use super::dangerous::DANGEROUS;
 use super::scope::dotted;
 use crate::code_safety::syntax::Node;
 

@@ -11,19 +11,23 @@ impl<'t> Check<'_, 't> {
         let (Some(object), Some(attribute)) = (node.field("object"), node.field("attribute")) else { return };
         let name = plain(attribute.text());
         let at = attribute.at();
-        if WALKS.contains(&&*name) || (name == "__getattribute__" && !is_own_lookup(object)) {
+        if WALKS.contains(&&*name)
+            || (name == "__getattribute__" && !is_own_lookup(object))
+            || LAUNCHERS.contains(&&*name)
+            || is_launch(&name, node)
+        {
             self.findings.pattern(Standard, &name, at);
-        } else if INNER.contains(&&*name) || (TYPE_WALKS.contains(&&*name) && is_type_walk(node, object)) {
+        } else if INNER.contains(&&*name)
+            || (TYPE_WALKS.contains(&&*name) && is_type_walk(node, object))
+            || (name == "__class__" && (is_bare_class(node, object) || self.is_given(object)))
+        {
             self.findings.pattern(Strict, &name, at);
-        } else if name == "__class__" && (is_bare_class(node, object) || self.is_builtin(object)) {
-            self.findings.pattern(Strict, &name, at);
-        } else if LAUNCHERS.contains(&&*name) || is_launch(&name, node) {
-            self.findings.pattern(Standard, &name, at);
         }
     }
 
-    fn is_builtin(&self, object: Node<'t>) -> bool {
-        self.code.paths(object).iter().any(|path| path.starts_with("builtins.") && !path.contains('('))
+    /// Whether the object is a builtin, or a function or class of a module.
+    fn is_given(&self, object: Node<'t>) -> bool {
+        self.code.paths(object).iter().any(|path| path.contains('.') && !path.contains(['(', '[']))
     }
 }
 

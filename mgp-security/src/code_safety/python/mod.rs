@@ -2,6 +2,7 @@
 
 mod call;
 mod constant;
+mod dangerous;
 mod effort;
 mod import;
 mod member;
@@ -69,6 +70,7 @@ impl<'t> Check<'_, 't> {
                 self.assembled(node);
                 self.growth(node);
             }
+            "decorator" => self.decorator(node),
             "while_statement" => self.endless_loop(node),
             "exec_statement" => self.findings.pattern(SafetyLevel::Standard, "exec(", node.at()),
             "comment" => self.encoding(node),

@@ -4,7 +4,7 @@ use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
 use super::call::positional;
-use super::modules::{DANGEROUS, HIDDEN_MODULES, POWERFUL, STRICT};
+use super::dangerous::{DANGEROUS, HIDDEN_MODULES, POWERFUL, STRICT};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -98,9 +98,8 @@ impl<'t> Check<'_, 't> {
         let is_fine = match parent.kind() {
             "attribute" => parent.field("attribute").is_some_and(|name| name.text() == "get"),
             "subscript" => self.is_harmless_variable(parent),
-            "comparison_operator" => true,
+            "comparison_operator" | "import_from_statement" | "dotted_name" => true,
             "assignment" => parent.field("left").is_some_and(|left| left.kind() == "identifier"),
-            "import_from_statement" | "dotted_name" => true,
             _ => false,
         };
         if !is_fine {
@@ -182,10 +181,16 @@ fn is_use(node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return true };
     match (parent.kind(), node.field_name()) {
         ("attribute", Some("attribute"))
-        | ("keyword_argument" | "default_parameter" | "typed_default_parameter", Some("name"))
-        | ("function_definition" | "class_definition" | "named_expression", Some("name"))
-        | ("assignment", Some("left"))
-        | ("for_statement" | "for_in_clause", Some("left")) => false,
+        | (
+            "keyword_argument"
+            | "default_parameter"
+            | "typed_default_parameter"
+            | "function_definition"
+            | "class_definition"
+            | "named_expression",
+            Some("name"),
+        )
+        | ("assignment" | "for_statement" | "for_in_clause", Some("left")) => false,
         (kind, _) => !matches!(
             kind,
             "dotted_name"

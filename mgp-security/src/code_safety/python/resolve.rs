@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::super::identifier::plain;
 use super::super::syntax::{Node, Tree};
-use super::modules::{BUILTINS, WELL_KNOWN};
+use super::dangerous::{BUILTINS, WELL_KNOWN};
 use super::scope::{Binding, Scopes};
 
 /// The paths that an expression may have: `os.system` for `o.system` after `import os as o`, and with `()` where
@@ -205,16 +205,19 @@ pub(super) fn is_namespace(path: &str) -> bool {
 }
 
 fn join(path: &str, name: &str) -> Rc<str> {
+    // A builtin function belongs to the module of the builtins.
+    if name == "__self__" && path.starts_with("builtins.") && !path.contains('(') {
+        return "builtins".into();
+    }
     format!("{path}.{name}").into()
 }
 
 fn member(path: &str, key: &str) -> Rc<str> {
     match path {
-        "sys.modules" => key.into(),
         "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(&key) => {
             join("builtins", key)
         }
-        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),
+        "sys.modules" | "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),
         "builtins.__builtins__" => join("builtins", key),
         _ => match path.strip_suffix(".__dict__") {
             Some(object) => join(object, key),

@@ -92,6 +92,7 @@ fn calls_are_found_under_any_name() {
             "from builtins import eval as x",
             "import asyncio\nasyncio.create_subprocess_shell('id')",
             "import yaml\nyaml.load(x, Loader=yaml.Loader)",
+            "print.__self__.eval('1')",
         ],
     );
 }
@@ -129,6 +130,7 @@ fn ways_into_the_interpreter_are_refused() {
             "getattr(f, '__slabolg__'[::-1])",
             "a = '__glo'\nb = 'bals__'\ngetattr(f, a + b)",
             "getattr(f, ''.join(map(chr, [95, 95, 99, 111, 100, 101, 95, 95])))",
+            "getattr(f, '\\N{LOW LINE}_globals__')",
             "getattr((), name)",
             "import os\ngetattr(os, name)",
             "import functools\nfunctools.reduce(getattr, ['a'], ())",
@@ -140,6 +142,10 @@ fn ways_into_the_interpreter_are_refused() {
             "int.mro()[1]",
             "type('X', (), {})",
             "import random\nrandom._os",
+            "@print\n@input\nclass X: pass",
+            "getattr(x, input())",
+            "import string\nstring.Formatter().get_field('0.__class__', [x], {})",
+            "'a'.ljust(10 ** 12)",
             "print.__self__",
             "x = '\\x5f\\x5fglobals\\x5f\\x5f'",
             "# coding: rot13\nvzcbeg bf",

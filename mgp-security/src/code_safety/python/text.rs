@@ -23,6 +23,11 @@ impl<'t> Check<'_, 't> {
         self.assembled(node);
         let Some(text) = self.code.text(node) else { return };
         self.names_secret(&text, node.at());
+        let is_argument = node.parent().is_some_and(|parent| parent.kind() == "argument_list");
+        let mut parts = text.split(['.', '[', ']']);
+        if let Some(walk) = parts.find(|part| is_argument && text.contains('.') && is_walk(part)) {
+            self.findings.pattern(Standard, walk, node.at());
+        }
         let is_key =
             node.parent().is_some_and(|parent| matches!(parent.kind(), "argument_list" | "subscript"));
         if is_key

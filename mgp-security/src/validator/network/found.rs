@@ -53,11 +53,11 @@ impl<'a> Parts<'a> {
     /// Takes the text up to a comma. Inside a URL a comma is a character like others, unless a URL follows.
     fn take_part(&mut self) -> &'a str {
         let text = self.rest;
-        let in_url = text.find("://");
-        let end = text.match_indices(',').map(|(at, _)| at).find(|&at| {
+        let mut in_url = false;
+        let end = text.match_indices([',', ':']).find_map(|(at, mark)| {
             let after = &text[at + 1..];
-            in_url.is_none_or(|colon| at < colon)
-                || after.find("://").is_some_and(|colon| colon > 0 && scheme_length(&after[..colon]) == colon)
+            in_url |= mark == ":" && after.starts_with("//");
+            (mark == "," && (!in_url || begins_url(after))).then_some(at)
         });
         let (part, rest) = end.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
         self.rest = rest;
@@ -65,10 +65,18 @@ impl<'a> Parts<'a> {
     }
 }
 
+fn begins_url(text: &str) -> bool {
+    let scheme = text.bytes().take_while(|byte| is_of_scheme(*byte)).count();
+    scheme > 0 && text[scheme..].starts_with("://")
+}
+
 /// How many bytes at the end of `text` can be a scheme.
 fn scheme_length(text: &str) -> usize {
-    let belongs = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    text.bytes().rev().take_while(belongs).count()
+    text.bytes().rev().take_while(|byte| is_of_scheme(*byte)).count()
+}
+
+fn is_of_scheme(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
 /// Whether a word without a scheme is an address.

@@ -16,7 +16,7 @@ use super::host;
 pub(super) fn check(rest: &str) -> Result<(), Finding> {
     let mut text = Cow::Borrowed(rest);
     for _ in 0..MAX_LAYERS {
-        if leads_to_metadata(&text) {
+        if leads_to_metadata(&text)? {
             return Err(Barrier::Metadata.finding());
         }
         match percent_decoded(&text) {
@@ -28,13 +28,28 @@ pub(super) fn check(rest: &str) -> Result<(), Finding> {
 }
 
 /// Whether a URL, or a parameter that begins with a host and a port or path, names a host of metadata.
-fn leads_to_metadata(text: &str) -> bool {
-    let behind_scheme = text.match_indices("//").map(|(at, slashes)| &text[at + slashes.len()..]);
-    let parameters = text.match_indices('=').map(|(at, _)| &text[at + 1..]).filter(|value| {
-        let host = value.len() - host_of(value).len();
-        host > 0 && value[value.len() - host..].starts_with([':', '/'])
-    });
-    behind_scheme.chain(parameters).any(|url| is_metadata(host_of(url)))
+fn leads_to_metadata(text: &str) -> Result<bool, Finding> {
+    let mut looked_at = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let is_url = byte == b'/' && text.as_bytes().get(at + 1) == Some(&b'/');
+        if !is_url && byte != b'=' {
+            continue;
+        }
+        looked_at += 1;
+        if looked_at > MAX_INNER {
+            return Err(Finding::new(
+                "ambiguous-url",
+                "the URL contains too many others: send the data in the body",
+            ));
+        }
+        let inner = &text[at + if is_url { 2 } else { 1 }..];
+        let host = host_of(inner);
+        let goes_on = inner.split_once(host).is_some_and(|(_, rest)| rest.starts_with([':', '/']));
+        if (is_url || goes_on) && is_metadata(host) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The host at the beginning of `text`, credentials left out.
@@ -81,6 +96,9 @@ fn percent_decoded(text: &str) -> Option<String> {
 
 /// How often a nested URL can be encoded before nobody decodes it any more.
 const MAX_LAYERS: usize = 4;
+
+/// How many URLs and parameters are looked into.
+const MAX_INNER: usize = 1000;
 
 /// No host is longer than 253 characters; credentials before it may be.
 const MAX_HOST: usize = 1024;

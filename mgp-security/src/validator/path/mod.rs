@@ -49,7 +49,8 @@ fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
     shape::check_variables(path)?;
     let mut form = Cow::Borrowed(path);
     // What is refused in one layer of encoding is refused in all: whether a program on the way decodes the path
-    // is not for the path to say. Only what is written plainly can be decided by the roots.
+    // is not for the path to say. Only a root that is written plainly is seen by `Roots`.
+    let inside = if path.starts_with('/') { absolute } else { Absolute::Refused };
     let mut absolute = absolute;
     for _ in 0..MAX_LAYERS {
         check_form(&form, absolute)?;
@@ -57,7 +58,7 @@ fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
             Some(decoded) => form = Cow::Owned(decoded),
             None => return Ok(()),
         }
-        absolute = Absolute::Refused;
+        absolute = inside;
     }
     Err(encoding::refused())
 }

@@ -76,13 +76,27 @@ fn check_names(path: &str) -> Result<(), Finding> {
     if DEVICES.iter().any(|own| own.eq_ignore_ascii_case(device)) || is_numbered_device(device) {
         return Err(Finding::new("device-name", "the path names a device of Windows: choose another name"));
     }
-    if CONTROL_FILES.contains(&name) {
+    if controls_others(path, name) {
         return Err(Finding::new(
             "system-file",
-            "the file controls access to the others: it is not for calls",
+            "the file holds secrets or controls others: it is not for calls",
         ));
     }
     Ok(())
+}
+
+/// Whether the path is that of a file that lets others in, in whichever directory it is: with secrets in it, or
+/// deciding what a server shows and what git starts.
+fn controls_others(path: &str, name: &str) -> bool {
+    let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".").peekable();
+    while let Some(directory) = names.next() {
+        let is = |own: &str| own.eq_ignore_ascii_case(directory);
+        let controls = |next: &&str| ["hooks", "config"].iter().any(|own| own.eq_ignore_ascii_case(next));
+        if is(".ssh") || is(".gnupg") || (is(".git") && names.peek().is_some_and(controls)) {
+            return true;
+        }
+    }
+    CONTROL_FILES.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// Whether the whole segment is a variable: `$HOME`, `$env:TEMP`. A dollar sign before small letters is a name,
@@ -177,8 +191,17 @@ const WRAPPERS: [&str; 14] = [
     "netdoc",
 ];
 
-/// Files that decide who may read the others, in every directory that a web server shows.
-const CONTROL_FILES: [&str; 2] = [".htaccess", ".htpasswd"];
+/// Files with such names only ever have such contents.
+const CONTROL_FILES: [&str; 8] = [
+    ".htaccess",
+    ".htpasswd",
+    ".netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".bash_history",
+    ".zsh_history",
+    ".mysql_history",
+];
 
 /// What is in `/etc` of systems and seldom in a repository's own directory of that name.
 const SYSTEM_ETC: [&str; 17] = [

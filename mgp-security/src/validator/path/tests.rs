@@ -21,6 +21,8 @@ fn ordinary_paths_pass() {
         "./pkg/...",
         "a/.../b",
         ".github/workflows/ci.yml",
+        ".git/HEAD",
+        ".gitconfig",
         ".env.example",
         "docs/Vol. 1/a file (final).txt",
         "Acme Inc./contract.pdf",
@@ -145,6 +147,8 @@ fn each_way_out_is_refused_by_its_class() {
         ("Windows/System32/config/SAM", "system-file"),
         ("proc/self/environ", "system-file"),
         ("a/.htaccess", "system-file"),
+        (".ssh/id_ed25519", "system-file"),
+        ("repo/.git/hooks/pre-commit", "system-file"),
         ("a\u{202e}b", "bidirectional-control"),
     ] {
         assert_eq!(rule(path), Some(expected), "{path:?}");
@@ -281,6 +285,8 @@ fn what_is_inside_may_exist_or_be_new() {
     }
     let written_in_full = base.join("sub/file.txt");
     assert_eq!(outcome(&roots, written_in_full.to_str().unwrap()), Ok(written_in_full));
+    let escaped = base.join("sub/100%25.txt");
+    assert_eq!(outcome(&roots, escaped.to_str().unwrap()), Ok(escaped));
 }
 
 #[test]

@@ -4,13 +4,24 @@
 /// refused are the families that write, wait, lock, run text as SQL, or leave the database, and every name that
 /// begins with a verb of writing.
 pub(super) fn reads(name: &str) -> bool {
+    // Some databases resolve escapes inside of quoted names.
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')) {
+        return false;
+    }
     let name = name.to_ascii_lowercase();
     if PURE.contains(&&*name) {
         return true;
     }
     let verb = name.split('_').next().unwrap_or_default();
     let writes = name.contains('_') && VERBS.contains(&verb);
-    !writes && !ACTING.contains(&&*name) && !FAMILIES.iter().any(|family| name.starts_with(family))
+    !writes && !ACTING.contains(&&*name) && !is_of_family(&name)
+}
+
+/// Whether a function or package is one of a family that does more than read.
+pub(super) fn is_of_family(name: &str) -> bool {
+    FAMILIES
+        .iter()
+        .any(|family| name.get(..family.len()).is_some_and(|head| head.eq_ignore_ascii_case(family)))
 }
 
 /// Functions whose names begin with a verb or a family and that compute a value.
@@ -22,7 +33,7 @@ const VERBS: [&str; 22] = [
 ];
 
 /// What names of functions with an effect begin with.
-const FAMILIES: [&str; 38] = [
+const FAMILIES: [&str; 40] = [
     // PostgreSQL: large objects, other databases, the server and its files, locks.
     "lo_",
     "dblink",
@@ -64,10 +75,13 @@ const FAMILIES: [&str; 38] = [
     "lib_mysqludf",
     "fts3_tokenizer",
     "load_",
+    // The services of clouds.
+    "query_export_",
+    "system$",
 ];
 
 /// Functions with an effect that belong to no family.
-const ACTING: [&str; 52] = [
+const ACTING: [&str; 59] = [
     // PostgreSQL.
     "setval",
     "nextval",
@@ -86,6 +100,13 @@ const ACTING: [&str; 52] = [
     "ts_rewrite",
     "connectby",
     "schedule",
+    "invoke",
+    "send",
+    "external_query",
+    "exec",
+    "execute",
+    "checkpoint",
+    "force_checkpoint",
     "unschedule",
     // MySQL.
     "sleep",

@@ -1,7 +1,9 @@
 use sqlparser::ast::{Query, SetExpr, Statement};
 use sqlparser::dialect::{
-    Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect,
+    BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, OracleDialect,
+    PostgreSqlDialect, SQLiteDialect,
 };
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer, Whitespace, Word};
 
@@ -32,7 +34,7 @@ pub fn check_sql(text: &str) -> Result<(), Finding> {
     // The parser takes a lot of stack for each level, and to run out of it would end the process. The caller may
     // have little left, so what is not plainly shallow is read on a stack of its own.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
-    if brackets <= SHALLOW {
+    if brackets <= SHALLOW && text.len() <= SHORT_BYTES {
         match decide(text, SHALLOW) {
             Err(finding) if finding.rule == UNREADABLE => {}
             decided => return decided,
@@ -48,13 +50,15 @@ pub fn check_sql(text: &str) -> Result<(), Finding> {
 }
 
 fn decide(text: &str, max_depth: usize) -> Result<(), Finding> {
-    let dialects: [&dyn Dialect; 6] = [
+    let dialects: [&dyn Dialect; 8] = [
         &GenericDialect {},
         &PostgreSqlDialect {},
         &MySqlDialect {},
         &SQLiteDialect {},
         &MsSqlDialect {},
         &DuckDbDialect {},
+        &OracleDialect {},
+        &BigQueryDialect {},
     ];
     let mut understood = false;
     for dialect in dialects {
@@ -167,6 +171,10 @@ fn check_tokens(tokens: &[Token]) -> Result<(), Finding> {
             Token::LParen => depth += 1,
             Token::RParen => depth = depth.saturating_sub(1),
             Token::Assignment => return Err(writes("the query sets a variable: leave the assignment out")),
+            // Where dollar signs are no quotation marks, what stands between them is run.
+            Token::DollarQuotedString(_) => {
+                return Err(writes("the query has dollar quotes: use single ones"));
+            }
             Token::Word(word) => check_word(word, &tokens[..at], &tokens[at + 1..])?,
             _ => {}
         }
@@ -178,7 +186,7 @@ fn check_tokens(tokens: &[Token]) -> Result<(), Finding> {
 }
 
 fn check_word(word: &Word, before: &[Token], after: &[Token]) -> Result<(), Finding> {
-    if after.first() == Some(&Token::LParen) && !function::reads(&word.value) {
+    if after.first() == Some(&Token::LParen) && !(function::reads(&word.value) && packages_read(before)) {
         return Err(writes(format!("the function {} does more than read: leave it out", word.value)));
     }
     let is_part = before.last() == Some(&Token::Period);
@@ -196,6 +204,8 @@ fn check_word(word: &Word, before: &[Token], after: &[Token]) -> Result<(), Find
         "FOR" => matches!(&*next, "UPDATE" | "SHARE" | "NO" | "KEY"),
         "LOCK" => next == "IN",
         "NEXT" => next == "VALUE" && after.get(1).map(keyword).as_deref() == Some("FOR"),
+        // Without a semicolon before it, this is a name to some and the next statement to others.
+        single if SINGLE.contains(&single) => before.last().is_some_and(ends_expression),
         strong if WRITING.contains(&strong) => {
             !next.is_empty() && !goes_on(&next, strong) && !is_named(before)
         }
@@ -203,6 +213,27 @@ fn check_word(word: &Word, before: &[Token], after: &[Token]) -> Result<(), Find
         _ => false,
     };
     if refused { Err(writes(format!("{name} does more than read here: send a plain query"))) } else { Ok(()) }
+}
+
+fn ends_expression(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => word.quote_style.is_some() || word.keyword == Keyword::NoKeyword,
+        Token::Number(..) | Token::SingleQuotedString(_) | Token::RParen | Token::RBracket | Token::Mul => {
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether the packages that a function is qualified with are none of those that do more than read.
+fn packages_read(mut before: &[Token]) -> bool {
+    while let [rest @ .., Token::Word(package), Token::Period] = before {
+        if function::is_of_family(&package.value) {
+            return false;
+        }
+        before = rest;
+    }
+    true
 }
 
 /// Whether the word behind is an alias, or what a statement shows the definition of.
@@ -237,13 +268,16 @@ fn goes_on(next: &str, name: &str) -> bool {
     (next == "FROM" && !matches!(name, "DELETE" | "MERGE")) || CONTINUING.contains(&next)
 }
 
-/// Longer than what anyone would write, and short enough to read six times.
+/// Longer than what anyone would write, and short enough to read several times.
 const MAX_BYTES: usize = 64 * 1024;
 
 const UNREADABLE: &str = "unreadable-sql";
 
 /// A depth that fits on any stack.
 const SHALLOW: usize = 10;
+
+/// A chain of operators is a tree as deep as it is long, and taken down level by level.
+const SHORT_BYTES: usize = 4 * 1024;
 
 /// Four times what the parser takes for the deepest query in a build without optimisations. It is reserved, and used
 /// only as far as the query needs it.
@@ -260,10 +294,11 @@ const WRITING: [&str; 13] = [
 ];
 
 /// Words that begin a statement that acts, and are common names of columns, too.
-const ACTING: [&str; 12] = [
-    "REPLACE", "CALL", "COPY", "LOAD", "DO", "BACKUP", "RESTORE", "KILL", "SHUTDOWN", "BULK", "DBCC",
-    "WAITFOR",
-];
+const ACTING: [&str; 11] =
+    ["REPLACE", "CALL", "COPY", "LOAD", "DO", "BACKUP", "RESTORE", "KILL", "BULK", "DBCC", "WAITFOR"];
+
+/// Words that are a whole statement.
+const SINGLE: [&str; 6] = ["SHUTDOWN", "RECONFIGURE", "CHECKPOINT", "COMMIT", "ROLLBACK", "REVERT"];
 
 /// Words that go on with an expression.
 const CONTINUING: [&str; 34] = [

@@ -31,6 +31,7 @@ fn queries_pass() {
         "SELECT u.delete, u.\"update\", `insert` FROM u",
         "SELECT updated_at, deleted, created_by FROM audit_log",
         "SELECT load FROM metrics WHERE load > 2 ORDER BY load DESC",
+        "SELECT id, shutdown, commit FROM t ORDER BY shutdown",
         "SELECT replace(name, 'a', 'b'), lower(x), coalesce(y, 0), date_trunc('day', z) FROM t",
         "SELECT row_number() OVER (PARTITION BY a ORDER BY b) FROM t",
         "SELECT data->>'key' FROM t WHERE data @> '{\"a\":1}'::jsonb",
@@ -96,6 +97,16 @@ fn writes_are_refused_wherever_they_stand() {
         "SELECT * FROM OPENROWSET('a', 'b', 'DELETE FROM t')",
         "SELECT 1 /*! ; DROP TABLE t */",
         "SELECT '\\'; DROP TABLE t; -- '",
+        "SELECT 1 --x; DROP TABLE t",
+        "SELECT 1 # ; DROP TABLE t",
+        "SELECT 1 /* /* */ ; DROP TABLE t -- */",
+        "SELECT $$; DROP TABLE t; $$",
+        "SELECT '\\'' ; DROP TABLE t; -- '",
+        "SELECT q'[']' , utl_http.request('http://x') , q'[']' FROM dual",
+        "SELECT U&\"pg_\\0073leep\"(10)",
+        "SELECT 1 SHUTDOWN",
+        "SELECT * FROM t SHUTDOWN WITH NOWAIT",
+        "SELECT 1 EXEC('DROP TABLE t')",
         "PRAGMA journal_mode = WAL",
         "PRAGMA user_version(3)",
         "PRAGMA wal_checkpoint",
@@ -145,6 +156,14 @@ fn deep_nesting_is_refused_and_the_depth_below_it_is_read_in_time() {
             let _ = check_sql(&nested(39));
             assert!(check_sql(&nested(2000)).is_err(), "{start}{open}");
         }
+    }
+}
+
+#[test]
+fn long_chains_cost_no_stack() {
+    for link in ["1+", "a=", "1 OR ", "(1),", "- "] {
+        let chain = format!("SELECT {}1", link.repeat(60_000 / link.len()));
+        assert!(!matches!(rule(&chain), Some("writes")), "{link}");
     }
 }
 

@@ -21,6 +21,16 @@ impl TraceId {
         Self((bits & !(0xf << 76) & !(0b11 << 62)) | (0x4 << 76) | (0b10 << 62))
     }
 
+    /// The id with these bits; `None` if none is set.
+    pub const fn from_u128(bits: u128) -> Option<Self> {
+        if bits == 0 { None } else { Some(Self(bits)) }
+    }
+
+    /// The bits.
+    pub const fn as_u128(self) -> u128 {
+        self.0
+    }
+
     /// The id within a `traceparent` of W3C Trace Context, if it is one.
     pub fn from_traceparent(header: &str) -> Option<Self> {
         let mut parts = header.trim().split('-');

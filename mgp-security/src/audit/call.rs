@@ -2,7 +2,7 @@ use std::sync::{Arc, LazyLock};
 
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool, TraceId,
-    Trail, code,
+    Trail, ValidatorName, code,
 };
 use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, Role};
 use regex::bytes::Regex;
@@ -88,12 +88,11 @@ impl Call {
         settings: Arc<Settings>,
     ) -> Self {
         let params = &request.params;
-        let target = match Target::of(request, settings.server.as_ref()) {
-            Ok(Target { server, tool }) => AuditTarget::new(Some(server), tool),
-            Err(_) => {
-                let tool = (subject == Subject::Tool).then(|| params.text("name")).flatten();
-                AuditTarget::new(settings.server.clone(), tool.map(|name| (&*name).into()))
-            }
+        let target = if let Ok(Target { server, tool }) = Target::of(request, settings.server.as_ref()) {
+            AuditTarget::new(Some(server), tool)
+        } else {
+            let tool = if subject == Subject::Tool { params.text("name") } else { None };
+            AuditTarget::new(settings.server.clone(), tool.map(|name| (&*name).into()))
         };
         let named = match subject {
             Subject::Resource => params.text("uri").map(|uri| without_secrets(&uri)),
@@ -184,8 +183,7 @@ impl Call {
         if let [first, rest @ ..] = self.trail.validators() {
             details.text("validator_applied", first.as_str());
             if !rest.is_empty() {
-                details
-                    .texts("validators", self.trail.validators().iter().map(|validator| validator.as_str()));
+                details.texts("validators", self.trail.validators().iter().map(ValidatorName::as_str));
             }
         }
         details.number("duration_ms", u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -287,7 +285,6 @@ fn without_secrets(uri: &str) -> String {
     redact::text(&clip(address, MAX_NAME_BYTES)).into_owned()
 }
 
-#[expect(clippy::expect_used, reason = "the pattern is written here")]
 static MARKS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#""isError"|"input_required""#).expect("the pattern is two words"));
 

@@ -44,7 +44,7 @@ pub use self::writer::GAP;
 use self::chain::Chain;
 use self::queue::Job;
 use self::state::State;
-use self::writer::{MAX_FORGOTTEN, Writer, answer};
+use self::writer::{MAX_FORGOTTEN, Writer, answer, closed};
 use crate::{Clock, StoreError};
 
 /// The audit log: takes events from many, writes them from one thread, and can tell whether anything was changed since.
@@ -232,7 +232,7 @@ impl AuditPort for AuditLog {
         };
         // Nothing here waits yet: the usual record is in the queue before its future is polled.
         if queue.is_closed() {
-            return Box::pin(async { Err(Error::internal("the record cannot be kept: the log is closed")) });
+            return Box::pin(async { Err(closed()) });
         }
         let (waiter, crowded) = match queue.try_record(events, waiter) {
             Ok(()) => (None, None),
@@ -240,7 +240,9 @@ impl AuditPort for AuditLog {
         };
         Box::pin(async move {
             if let Some(mut unplaced) = crowded {
-                queue.wait_for_room().await;
+                if !queue.wait_for_room().await {
+                    return Err(closed());
+                }
                 queue.record_in_room(unplaced.events.take().unwrap_or_default(), waiter);
             }
             match told {

@@ -82,12 +82,10 @@ impl Queue {
         }
     }
 
-    /// Waits until there is room for a record, which then has to be [put in](Self::record_in_room).
-    pub(super) async fn wait_for_room(&self) {
-        // The semaphore is never closed.
-        if let Ok(permit) = self.room.acquire().await {
-            permit.forget();
-        }
+    /// Waits until there is room for a record, which then has to be [put in](Self::record_in_room). False when there
+    /// will be none any more.
+    pub(super) async fn wait_for_room(&self) -> bool {
+        self.room.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok()
     }
 
     /// Puts a record into the room that was waited for.
@@ -133,6 +131,7 @@ impl Queue {
         let waiting = self.waiting.lock();
         self.closed.store(true, Ordering::Relaxed);
         self.wake.notify_one();
+        self.room.close();
         drop(waiting);
     }
 

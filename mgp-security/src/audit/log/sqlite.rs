@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use mgp_types::RawJson;
-use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId};
+use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, TransactionBehavior, named_params, params};
 
 use super::chain::{Digest, Head};
@@ -252,8 +252,8 @@ impl Conditions {
             agent: filter.agent_id.as_ref().map(AgentId::as_str).map(Into::into),
             server: filter.server_id.as_ref().map(ServerId::as_str).map(Into::into),
             result: filter.result.map(Outcome::as_str),
-            since: filter.since.map(|since| since.as_millis()),
-            until: filter.until.map(|until| until.as_millis()),
+            since: filter.since.map(Timestamp::as_millis),
+            until: filter.until.map(Timestamp::as_millis),
             trace: filter.trace_id.map(|trace| trace.as_u128().to_be_bytes()),
         }
     }

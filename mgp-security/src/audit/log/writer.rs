@@ -102,7 +102,9 @@ impl Writer {
                     tracing::info!("the audit log can be written again");
                 }
                 self.state.head.send_replace(head);
-                batch.into_iter().for_each(|record| self.finish(record, &Ok(())));
+                for record in batch {
+                    self.finish(record, &Ok(()));
+                }
             }
             Err(error) => self.fail(batch, error),
         }
@@ -199,7 +201,7 @@ impl Writer {
 impl Drop for Writer {
     /// Whoever records behind the end of the writer, however it came, must not wait for ever.
     fn drop(&mut self) {
-        self.state.set_fault(Some(Error::internal("the record cannot be kept: the log is closed")));
+        self.state.set_fault(Some(closed()));
         self.state.queue.close();
         let mut left = Vec::new();
         self.state.queue.take(&mut left, None);
@@ -208,8 +210,11 @@ impl Drop for Writer {
 
 /// Makes the answer of a writer that is gone an error.
 pub(super) async fn answer<T>(done: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
-    let gone = |_| Err(Error::internal("the record cannot be kept: the log is closed"));
-    done.await.unwrap_or_else(gone)
+    done.await.unwrap_or_else(|_| Err(closed()))
+}
+
+pub(super) fn closed() -> Error {
+    Error::internal("the record cannot be kept: the log is closed")
 }
 
 /// The type of the event that tells what the log does not hold, because it could not be written.

@@ -32,9 +32,8 @@ impl Writer {
             return self.secret(value);
         }
         match value {
-            Value::Null | Value::Bool(_) => self.plain(value),
             Value::Number(number) if is_card_number(&number.to_string()) => self.secret(value),
-            Value::Number(_) => self.plain(value),
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.plain(value),
             Value::String(string) => self.clipped(&text(clip_to(string, MAX_READ_BYTES))),
             Value::Array(items) => {
                 let mut is_named = false;

@@ -95,7 +95,7 @@ proptest! {
                           trace, event, prev, hash FROM audit_events WHERE seq = ?1"),
             };
         }
-        let reader = LogReader::of_store(store.clone(), None);
+        let reader = LogReader::of_store(store, None);
         prop_assert!(reader.verify(&[]).is_err(), "{how} at {seq} of {count}, last {is_last}");
         // A head that was moved back fits what is left; an end that was kept elsewhere does not.
         if how == 10 {

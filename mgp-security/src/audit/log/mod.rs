@@ -60,6 +60,12 @@ use crate::{Clock, StoreError};
 /// Against that, and against both, helps a copy of [`head`](Self::head) in a place that they cannot write: give it to
 /// [`LogReader::verify`].
 ///
+/// # Order and time
+///
+/// Events are in the order in which they were recorded, which is that of their numbers, and not in that of their
+/// timestamps: those are what the clock said. An event whose clock was more than a second behind that of the event before
+/// says so in `details.clock_behind_ms`.
+///
 /// Dropping the last handle writes what waits, and blocks until it is written.
 #[derive(Debug, Clone)]
 pub struct AuditLog {

@@ -227,8 +227,23 @@ const ABOUT: &[&str] = &[
 const PAGING: &[&str] =
     &["page", "pagination", "continuation", "next", "max", "stop", "eos", "bos", "pad", "mask"];
 
-const LABELS: &[&str] =
-    &["name", "key", "header", "headername", "field", "var", "variable", "param", "parameter", "k", "option"];
+const LABELS: &[&str] = &[
+    "name",
+    "key",
+    "header",
+    "headername",
+    "field",
+    "var",
+    "variable",
+    "param",
+    "parameter",
+    "k",
+    "option",
+    "type",
+    "kind",
+    "label",
+    "id",
+];
 
 const LABELLED: &[&str] =
     &["value", "values", "val", "v", "content", "data", "default", "text", "secretvalue"];

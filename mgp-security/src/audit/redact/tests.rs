@@ -93,6 +93,7 @@ fn a_secret_is_known_by_what_stands_beside_it() {
         r#"{"auth":{"user":"x","word":"hunter2"}}"#,
         r#"{"env":[{"name":"API_KEY","value":"hunter2"}]}"#,
         r#"{"headers":[{"key":"Authorization","value":"hunter2"}]}"#,
+        r#"{"fields":[{"type":"password","value":"hunter2"}]}"#,
         r#"{"args":["--password","hunter2"]}"#,
         r#"{"headers":[["X-Api-Key","hunter2"]]}"#,
         r#"{"token":["hunter2"]}"#,

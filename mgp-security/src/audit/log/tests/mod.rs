@@ -34,12 +34,11 @@ async fn record(log: &AuditLog, numbers: impl IntoIterator<Item = u32>) {
 
 /// A log in each kind of store.
 fn logs() -> Vec<AuditLog> {
-    let mut logs = vec![AuditLog::open(MemoryStore::new(1_000_000)).unwrap()];
-    #[cfg(feature = "sqlite")]
-    logs.push(
+    vec![
+        AuditLog::open(MemoryStore::new(1_000_000)).unwrap(),
+        #[cfg(feature = "sqlite")]
         AuditLog::open(SqliteStore::new(crate::sqlite::Database::in_memory().unwrap()).unwrap()).unwrap(),
-    );
-    logs
+    ]
 }
 
 fn numbers(log: &AuditLog, query: &Query) -> Vec<u64> {

@@ -131,6 +131,8 @@ async fn a_full_disk_fails_closed_says_so_and_is_recovered_from() {
     assert!(log.flush().await.is_err());
 
     limit(100_000);
+    // Nobody has to call for the log to find out that there is room again.
+    log.subscribe(log.head().seq).next().await.unwrap();
     log.flush().await.unwrap();
     log.check().unwrap();
     log.record(event(888_888)).await.unwrap();

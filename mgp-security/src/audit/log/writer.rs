@@ -119,11 +119,12 @@ impl Writer {
     }
 
     fn fail(&mut self, batch: Vec<Record>, error: StoreError) {
-        let reason = error.to_string();
-        let error = Error::from(error);
-        if self.state.set_fault(Some(error.clone())) {
-            tracing::error!(reason, "the audit log cannot be written; calls are refused until it can");
+        if self.state.fault().is_none() {
+            let error: &(dyn std::error::Error + 'static) = &error;
+            tracing::error!(error, "the audit log cannot be written; calls are refused until it can");
         }
+        let error = Error::from(error);
+        self.state.set_fault(Some(error.clone()));
         for record in batch {
             if record.waiter.is_some() {
                 self.state.count_unrecorded(record.events.len());

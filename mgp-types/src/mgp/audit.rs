@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -214,10 +216,57 @@ impl AuditEvent {
 }
 
 /// Where sections report what happened; whoever keeps the log implements it.
+///
+/// Dropping the future of a record does not take the events back.
 pub trait AuditPort: Send + Sync + fmt::Debug + 'static {
     /// Takes an event. It is done when the event is as safe as the log promises, and an error means that it is not:
     /// what the event is about must then not happen.
     fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Takes events that belong together, like a blocked call and its cause; a log that can keeps all of them or none.
+    fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            for event in events {
+                self.record(event).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes events that nobody waits for, because whoever caused them is gone.
+    ///
+    /// Unless the log knows better, what cannot be taken at once is lost.
+    fn record_now(&self, events: Vec<AuditEvent>) {
+        let mut record = self.record_all(events);
+        let _ = record.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    }
+
+    /// Whether an event would be taken now, as far as is known: to be asked before something happens that must not go
+    /// unrecorded.
+    ///
+    /// # Errors
+    /// The one that a record would end in.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl<P: AuditPort + ?Sized> AuditPort for Arc<P> {
+    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
+        (**self).record(event)
+    }
+
+    fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
+        (**self).record_all(events)
+    }
+
+    fn record_now(&self, events: Vec<AuditEvent>) {
+        (**self).record_now(events);
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        (**self).check()
+    }
 }
 
 #[cfg(test)]

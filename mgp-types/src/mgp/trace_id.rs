@@ -23,6 +23,16 @@ impl TraceId {
         Self(NonZeroU128::new(marked).unwrap_or(NonZeroU128::MIN))
     }
 
+    /// The id with these bits; `None` if none is set.
+    pub const fn from_u128(bits: u128) -> Option<Self> {
+        if bits == 0 { None } else { Some(Self(bits)) }
+    }
+
+    /// The bits.
+    pub const fn as_u128(self) -> u128 {
+        self.0
+    }
+
     /// The id within a `traceparent` of W3C Trace Context, if it is one.
     pub fn from_traceparent(header: &str) -> Option<Self> {
         let mut parts = header.trim().split('-');

@@ -1,0 +1,291 @@
+use std::sync::{Arc, LazyLock};
+
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool, TraceId,
+    Trail, ValidatorName, code,
+};
+use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, Role};
+use regex::bytes::Regex;
+use tokio::time::Instant;
+
+use super::clip::clip;
+use super::details::Details;
+use super::layer::Settings;
+use super::redact;
+use crate::Target;
+
+/// What is known of a call while it runs, for the record of it.
+#[derive(Debug)]
+pub(super) struct Call {
+    settings: Arc<Settings>,
+    subject: Subject,
+    method: Method,
+    trace: TraceId,
+    trail: Arc<Trail>,
+    actor: Actor,
+    target: AuditTarget,
+    /// What a read or a prompt names.
+    named: Option<String>,
+    tool: Option<Arc<ResolvedTool>>,
+    arguments: Option<RawJson>,
+    started: Instant,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subject {
+    Tool,
+    Resource,
+    Prompt,
+    Other,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Done,
+    Failed,
+    Blocked,
+    /// The tool asks for input first; the call comes again with it.
+    Asking,
+    Cancelled,
+}
+
+impl Subject {
+    pub(super) fn of(method: &Method) -> Self {
+        match method {
+            method if *method == Method::TOOLS_CALL => Self::Tool,
+            method if *method == Method::RESOURCES_READ => Self::Resource,
+            method if *method == Method::PROMPTS_GET => Self::Prompt,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether every such request is recorded; of the others only those that are refused.
+    pub(super) const fn is_always_recorded(self) -> bool {
+        !matches!(self, Self::Other)
+    }
+
+    fn event_type(self, ending: Ending) -> EventType {
+        let custom = match (self, ending) {
+            (Self::Tool, Ending::Blocked) => return EventType::ToolBlocked,
+            (Self::Tool, Ending::Asking) => "dev.cloto.mgp.input_required",
+            (Self::Tool, _) => return EventType::ToolExecuted,
+            (Self::Resource, _) => "dev.cloto.mgp.resource_read",
+            (Self::Prompt, _) => "dev.cloto.mgp.prompt_used",
+            (Self::Other, _) => "dev.cloto.mgp.request_blocked",
+        };
+        EventType::Custom(custom.into())
+    }
+}
+
+impl Call {
+    pub(super) fn new(
+        request: &Request,
+        subject: Subject,
+        trace: TraceId,
+        trail: Arc<Trail>,
+        settings: Arc<Settings>,
+    ) -> Self {
+        let params = &request.params;
+        let target = if let Ok(Target { server, tool }) = Target::of(request, settings.server.as_ref()) {
+            AuditTarget::new(Some(server), tool)
+        } else {
+            let tool = if subject == Subject::Tool { params.text("name") } else { None };
+            AuditTarget::new(settings.server.clone(), tool.map(|name| (&*name).into()))
+        };
+        let named = match subject {
+            Subject::Resource => params.text("uri").map(|uri| without_secrets(&uri)),
+            Subject::Prompt => params.text("name").map(|name| clip(&name, MAX_NAME_BYTES).into_owned()),
+            Subject::Tool | Subject::Other => None,
+        };
+        let wants_arguments = subject == Subject::Tool && !settings.arguments.is_omitted();
+        Self {
+            subject,
+            method: request.method.clone(),
+            trace,
+            trail,
+            actor: actor(request),
+            target,
+            named,
+            tool: request.context.tool.clone(),
+            arguments: if wants_arguments { params.get("arguments") } else { None },
+            started: Instant::now(),
+            settings,
+        }
+    }
+
+    pub(super) fn port(&self) -> &Arc<dyn AuditPort> {
+        &self.settings.port
+    }
+
+    /// What is recorded of a call that was answered with this.
+    pub(super) fn events(&self, answer: &Result<Response, Error>) -> Vec<AuditEvent> {
+        let ending = ending(answer, self.trail.refusal().is_some());
+        let code = answer.as_ref().err().filter(|_| ending != Ending::Asking);
+        self.write(ending, code)
+    }
+
+    /// What is recorded of a call for whose answer nobody waits any more.
+    pub(super) fn cancelled(&self) -> Vec<AuditEvent> {
+        self.write(Ending::Cancelled, None)
+    }
+
+    fn write(&self, ending: Ending, error: Option<&Error>) -> Vec<AuditEvent> {
+        if !self.subject.is_always_recorded() && ending != Ending::Blocked {
+            return Vec::new();
+        }
+        let result = match ending {
+            Ending::Done | Ending::Asking => Outcome::Success,
+            Ending::Failed | Ending::Cancelled => Outcome::Failure,
+            Ending::Blocked => Outcome::Blocked,
+        };
+        let mut event = self.event(self.subject.event_type(ending), result);
+        event.details = self.details(ending, error);
+        let cause = if ending == Ending::Blocked { self.cause(error) } else { None };
+        let cause = cause.filter(|cause| *cause != event.event_type).map(|cause| {
+            let mut cause = self.event(cause, result);
+            cause.timestamp = event.timestamp;
+            let mut details = Details::new();
+            self.write_refusal(&mut details, error);
+            cause.details = details.finish();
+            cause
+        });
+        std::iter::once(event).chain(cause).collect()
+    }
+
+    fn event(&self, event_type: EventType, result: Outcome) -> AuditEvent {
+        let now = self.settings.clock.now();
+        AuditEvent::new(now, self.trace, event_type, self.actor.clone(), self.target(), result)
+    }
+
+    /// What the trail says, for it comes from whoever decided; or else what the request said when it came in.
+    fn target(&self) -> AuditTarget {
+        let clipped = |target: AuditTarget| {
+            let tool = target.tool_name.map(|name| match clip(name.as_str(), MAX_NAME_BYTES) {
+                std::borrow::Cow::Borrowed(_) => name.clone(),
+                std::borrow::Cow::Owned(short) => short.as_str().into(),
+            });
+            AuditTarget::new(target.server_id, tool)
+        };
+        match self.trail.target() {
+            Some((server, tool)) => clipped(AuditTarget::new(Some(server.clone()), tool.cloned())),
+            None => clipped(self.target.clone()),
+        }
+    }
+
+    fn details(&self, ending: Ending, error: Option<&Error>) -> Object {
+        let mut details = Details::new();
+        let risk = self.trail.risk().or_else(|| self.tool.as_ref().map(|tool| tool.security.risk));
+        if let Some(risk) = risk {
+            details.text("risk_level", risk.as_str());
+        }
+        if let [first, rest @ ..] = self.trail.validators() {
+            details.text("validator_applied", first.as_str());
+            if !rest.is_empty() {
+                details.texts("validators", self.trail.validators().iter().map(ValidatorName::as_str));
+            }
+        }
+        details.number("duration_ms", u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+        self.write_refusal(&mut details, error);
+        if let Some(error) = error {
+            details.signed("code", error.code());
+        }
+        if let Some(approver) = self.trail.approved_by() {
+            details.text("approved_by", &clip(approver, MAX_NAME_BYTES));
+        }
+        if ending == Ending::Cancelled {
+            details.flag("cancelled");
+        }
+        match self.subject {
+            Subject::Resource => self.named.iter().for_each(|uri| details.text("uri", uri)),
+            Subject::Prompt => self.named.iter().for_each(|name| details.text("prompt", name)),
+            Subject::Other => details.text("method", &clip(self.method.as_str(), MAX_NAME_BYTES)),
+            Subject::Tool => {}
+        }
+        if let Some(arguments) = &self.arguments {
+            let target = self.trail.target().map(|(server, tool)| (server.clone(), tool.cloned()));
+            let at = target.or_else(|| Some((self.target.server_id.clone()?, self.target.tool_name.clone())));
+            self.settings.arguments.write(&mut details, arguments, self.tool.as_deref(), at);
+        }
+        details.finish()
+    }
+
+    fn write_refusal(&self, details: &mut Details, error: Option<&Error>) {
+        if let Some(Refusal { by, rule, .. }) = self.trail.refusal() {
+            details.text("section", by);
+            details.text("rule", rule);
+        } else if error.is_some_and(|error| error.origin() == Origin::Peer && is_security(error.code())) {
+            details.text("section", "peer");
+        }
+    }
+
+    /// The event that tells why the call was blocked, if there is more to tell.
+    fn cause(&self, error: Option<&Error>) -> Option<EventType> {
+        match (self.trail.refusal(), error) {
+            (Some(refusal), _) => refusal.event.clone(),
+            // What a server decides is no decision of the kernel, which these events tell of.
+            (None, Some(error)) if error.origin() == Origin::Peer => None,
+            (None, error) => match error?.code() {
+                code::PERMISSION_DENIED => Some(EventType::PermissionDenied),
+                code::VALIDATION_BLOCKED => Some(EventType::ValidationFailed),
+                code::CODE_SAFETY_VIOLATION => Some(EventType::CodeRejected),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn actor(request: &Request) -> Actor {
+    match &request.context.principal {
+        Some(principal) => {
+            let kind =
+                if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
+            Actor::new(kind, clip(principal.as_str(), MAX_NAME_BYTES))
+        }
+        None => Actor::new(ActorType::Agent, "anonymous"),
+    }
+}
+
+fn ending(answer: &Result<Response, Error>, is_refused: bool) -> Ending {
+    match answer {
+        Err(error) if error.origin() == Origin::InputRequired => Ending::Asking,
+        Err(error) if is_refused || is_security(error.code()) => Ending::Blocked,
+        Err(_) => Ending::Failed,
+        Ok(response) => match said(&response.result) {
+            // A refusal may have been turned into a result on the way; one that was then answered was none.
+            Ending::Failed if is_refused => Ending::Blocked,
+            ending => ending,
+        },
+    }
+}
+
+/// What a result says of itself. Most results are told by a search for two words; few are scanned.
+fn said(result: &RawJson) -> Ending {
+    if !MARKS.is_match(result.as_bytes()) {
+        return Ending::Done;
+    }
+    let Ok(result) = Object::from_raw(result) else { return Ending::Done };
+    if result.bytes("isError") == Some(b"true") {
+        Ending::Failed
+    } else if result.bytes("resultType") == Some(br#""input_required""#) {
+        Ending::Asking
+    } else {
+        Ending::Done
+    }
+}
+
+fn is_security(number: i64) -> bool {
+    code::category(number) == Some(mgp_types::mgp::Category::Security)
+}
+
+/// The address without what often carries a secret: the user, the query and the fragment.
+fn without_secrets(uri: &str) -> String {
+    let address = uri.split(['?', '#']).next().unwrap_or_default();
+    redact::text(&clip(address, MAX_NAME_BYTES)).into_owned()
+}
+
+static MARKS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""isError"|"input_required""#).expect("the pattern is two words"));
+
+const MAX_NAME_BYTES: usize = 256;

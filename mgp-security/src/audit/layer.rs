@@ -1,0 +1,108 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::{AuditPort, ServerId};
+use tower_layer::Layer;
+
+use super::arguments::Arguments;
+use super::service::Audit;
+use crate::Clock;
+
+/// Records each call of a tool, each read of a resource, each prompt, and whatever else is refused (§6).
+///
+/// Sits around every decision, or it would see no denial, and within whatever knows the session and the principal. It
+/// needs neither, nor any other layer of ours: without a principal the agent is called `anonymous`, and without anybody
+/// who resolves the tool the server is that of [`for_server`](Self::for_server).
+///
+/// Reads `context.principal` and `context.tool`; writes `context.trace`, with the id that came with the request or a new
+/// one, and an empty `context.trail`, which those further in fill. A call that is recorded is refused before it is
+/// carried out if the log is known to be unable to take its record; if its record then fails all the same, the answer is
+/// withheld. A call whose future is dropped is recorded as cancelled.
+///
+/// Arguments are not recorded unless [`arguments`](Self::arguments) says how, and results never.
+///
+/// ```
+/// use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query};
+/// use mgp_types::{Object, Request, Response};
+/// use tower_layer::Layer;
+/// use tower_service::Service;
+///
+/// # #[derive(Clone)]
+/// # struct Plain;
+/// # impl Service<Request> for Plain {
+/// #     type Response = Response;
+/// #     type Error = mgp_types::Error;
+/// #     type Future = std::future::Ready<Result<Response, mgp_types::Error>>;
+/// #     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), mgp_types::Error>> {
+/// #         std::task::Poll::Ready(Ok(()))
+/// #     }
+/// #     fn call(&mut self, _: Request) -> Self::Future { std::future::ready(Ok(Response::empty())) }
+/// # }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// # runtime.block_on(async {
+/// # let plain_mcp_server = Plain;
+/// let log = AuditLog::open(MemoryStore::new(1_000))?;
+/// let mut server = AuditLayer::new(log.clone()).for_server("tool.terminal".into()).layer(plain_mcp_server);
+/// server.call(Request::call("tools/call", Object::parse(r#"{"name":"ls"}"#)?)).await?;
+///
+/// let event = log.reader().query(&Query::new(Filter::default()))?.remove(0).to_event()?;
+/// assert_eq!(event.event_type.as_str(), "TOOL_EXECUTED");
+/// assert_eq!(event.target.server_id, Some("tool.terminal".into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).map_err(|error| error.to_string())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct AuditLayer {
+    settings: Arc<Settings>,
+}
+
+/// What the calls of a layer have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) port: Arc<dyn AuditPort>,
+    pub(super) clock: Clock,
+    pub(super) server: Option<ServerId>,
+    pub(super) arguments: Arguments,
+}
+
+impl AuditLayer {
+    /// Records to `port`, like an [`AuditLog`](super::AuditLog).
+    pub fn new(port: impl AuditPort) -> Self {
+        let settings = Settings {
+            port: Arc::new(port),
+            clock: Clock::default(),
+            server: None,
+            arguments: Arguments::Omitted,
+        };
+        Self { settings: Arc::new(settings) }
+    }
+
+    /// Names the server that requests are for where nobody resolves them.
+    pub fn for_server(self, server: ServerId) -> Self {
+        self.with(|settings| settings.server = Some(server))
+    }
+
+    /// Says what of the arguments of a tool is recorded.
+    pub fn arguments(self, arguments: Arguments) -> Self {
+        self.with(|settings| settings.arguments = arguments)
+    }
+
+    /// The clock that events are dated with.
+    pub fn clock(self, clock: Clock) -> Self {
+        self.with(|settings| settings.clock = clock)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(Arc::make_mut(&mut self.settings));
+        self
+    }
+}
+
+impl<S> Layer<S> for AuditLayer {
+    type Service = Audit<S>;
+
+    fn layer(&self, inner: S) -> Audit<S> {
+        Audit::new(inner, Arc::clone(&self.settings))
+    }
+}

@@ -1,0 +1,149 @@
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+/// A link of the chain: the SHA-256 of the link before it, an event's number and the event's bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The end of a log: whoever keeps a copy elsewhere can tell later whether the log still holds what it held then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Head {
+    /// The number of the last event; 0 before the first.
+    pub seq: u64,
+    /// The last link.
+    pub hash: Digest,
+}
+
+impl Head {
+    /// The end of a log at this event.
+    pub const fn new(seq: u64, hash: Digest) -> Self {
+        Self { seq, hash }
+    }
+}
+
+/// A secret that goes into each link, so that nobody can rewrite the log without it.
+#[derive(Clone)]
+pub struct ChainKey([u8; 32]);
+
+impl ChainKey {
+    /// The key of these bytes.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The HMAC-SHA-256 (RFC 2104) of `parts`, one behind the other.
+    pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> Digest {
+        let pad = |with: u8| {
+            let mut block = [with; BLOCK];
+            block.iter_mut().zip(self.0).for_each(|(byte, key)| *byte ^= key);
+            block
+        };
+        let inner = parts.iter().fold(Sha256::new_with_prefix(pad(0x36)), Sha256::chain_update).finalize();
+        Digest(Sha256::new_with_prefix(pad(0x5c)).chain_update(inner).finalize().into())
+    }
+}
+
+impl fmt::Debug for ChainKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// How links are made: with a key or without.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Chain(Option<ChainKey>);
+
+impl Chain {
+    pub(crate) const fn new(key: Option<ChainKey>) -> Self {
+        Self(key)
+    }
+
+    /// The end of a log without events.
+    pub(crate) fn start(&self) -> Head {
+        Head::new(0, self.digest(&[START]))
+    }
+
+    /// The link from `before` to the event with the next number.
+    pub(crate) fn link(&self, before: &Head, event: &[u8]) -> Head {
+        let seq = before.seq.saturating_add(1);
+        Head::new(seq, self.digest(&[before.hash.as_bytes(), &seq.to_be_bytes(), event]))
+    }
+
+    fn digest(&self, parts: &[&[u8]]) -> Digest {
+        match &self.0 {
+            Some(key) => key.authenticate(parts),
+            None => Digest(parts.iter().fold(Sha256::new(), Sha256::chain_update).finalize().into()),
+        }
+    }
+}
+
+const BLOCK: usize = 64;
+
+const START: &[u8] = b"mgp audit log 1";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_depends_on_the_one_before_the_number_the_bytes_and_the_key() {
+        let chain = Chain::default();
+        let start = chain.start();
+        let link = chain.link(&start, b"{}");
+        assert_eq!(link.seq, 1);
+        assert_eq!(chain.link(&start, b"{}"), link);
+        let keyed = Chain::new(Some(ChainKey::new([7; 32])));
+        for other in [
+            chain.link(&start, b"{ }"),
+            chain.link(&Head::new(0, link.hash), b"{}"),
+            chain.link(&Head::new(1, start.hash), b"{}"),
+            keyed.link(&start, b"{}"),
+        ] {
+            assert_ne!(other.hash, link.hash);
+        }
+        assert_ne!(keyed.start(), start);
+    }
+
+    #[test]
+    fn the_mac_is_the_one_of_the_rfc() {
+        // RFC 4231, test case 1: a key shorter than the digest is the same as one filled up with zeros.
+        let mut key = [0; 32];
+        key[..20].fill(0x0b);
+        let mac = ChainKey::new(key).authenticate(&[b"Hi ", b"There"]);
+        assert_eq!(mac.to_string(), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+        assert_eq!(format!("{:?}", ChainKey::new(key)), "***");
+    }
+}

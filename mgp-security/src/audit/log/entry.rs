@@ -1,0 +1,119 @@
+use mgp_types::mgp::{ActorType, AuditEvent, Outcome, method};
+use mgp_types::{Object, RawJson, Request};
+
+use super::chain::{Chain, Digest, Head};
+
+/// An event in the log: its number, its bytes as they are forwarded, and its place in the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The number: 1 for the first event, one more for each.
+    pub seq: u64,
+    /// The event, as JSON.
+    pub event: RawJson,
+    /// The link before.
+    pub prev: Digest,
+    /// The link.
+    pub hash: Digest,
+    /// What of the event is searched by.
+    pub facets: Facets,
+}
+
+/// What of an event is searched by; a copy of what its bytes say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Facets {
+    /// When, in milliseconds since 1970.
+    pub millis: i64,
+    /// What.
+    pub event_type: Box<str>,
+    /// The agent that did it; `None` if somebody else did.
+    pub agent: Option<Box<str>>,
+    /// The server it was done to.
+    pub server: Option<Box<str>>,
+    /// How it ended.
+    pub result: Outcome,
+    /// In which chain of requests.
+    pub trace: u128,
+}
+
+impl Entry {
+    /// The entry of `event` behind `before`, which is moved to it.
+    pub(crate) fn behind(before: &mut Head, chain: &Chain, event: RawJson, facets: Facets) -> Self {
+        let prev = before.hash;
+        *before = chain.link(before, event.as_bytes());
+        Self { seq: before.seq, event, prev, hash: before.hash, facets }
+    }
+
+    /// Its place in the chain.
+    pub const fn head(&self) -> Head {
+        Head::new(self.seq, self.hash)
+    }
+
+    /// The event, typed.
+    ///
+    /// # Errors
+    /// The bytes are no event, which a log that verifies does not hold.
+    pub fn to_event(&self) -> Result<AuditEvent, serde_json::Error> {
+        self.event.to()
+    }
+
+    /// What is sent to those who keep a log of their own (§6.3): the event's bytes, with the number under `_mgp.seq`.
+    ///
+    /// The number is that of the log, so that a receiver who misses one can ask for it.
+    pub fn to_notification(&self) -> Request {
+        let params = Object::parse(self.with_place(false)).unwrap_or_default();
+        Request::notify(method::AUDIT, params)
+    }
+
+    /// The event with its place in the chain as a last member, `_mgp`.
+    pub(crate) fn with_place(&self, with_hash: bool) -> Vec<u8> {
+        let event = self.event.as_bytes();
+        let open = event.strip_suffix(b"}").unwrap_or(event);
+        let mut out = Vec::with_capacity(event.len() + 100);
+        out.extend_from_slice(open);
+        let place = if with_hash {
+            format!(r#","_mgp":{{"seq":{},"hash":"{}"}}}}"#, self.seq, self.hash)
+        } else {
+            format!(r#","_mgp":{{"seq":{}}}}}"#, self.seq)
+        };
+        out.extend_from_slice(place.as_bytes());
+        out
+    }
+}
+
+impl Facets {
+    /// Those of `event`.
+    pub fn of(event: &AuditEvent) -> Self {
+        Self {
+            millis: event.timestamp.as_millis(),
+            event_type: event.event_type.as_str().into(),
+            agent: (event.actor.kind == ActorType::Agent).then(|| event.actor.id.as_str().into()),
+            server: event.target.server_id.as_ref().map(|server| server.as_str().into()),
+            result: event.result,
+            trace: event.trace_id.as_u128(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::sample;
+
+    #[test]
+    fn a_notification_is_the_event_and_its_number() {
+        let event = sample::event(1);
+        let json = RawJson::from_value(&event).unwrap();
+        let mut head = Chain::default().start();
+        let entry = Entry::behind(&mut head, &Chain::default(), json.clone(), Facets::of(&event));
+        let notification = entry.to_notification();
+        assert_eq!(notification.method.as_str(), "notifications/mgp.audit");
+        let sent = notification.params.to_raw();
+        let text = std::str::from_utf8(sent.as_bytes()).unwrap();
+        assert_eq!(text.strip_suffix(r#","_mgp":{"seq":1}}"#).unwrap().as_bytes(), {
+            json.as_bytes().strip_suffix(b"}").unwrap()
+        });
+        assert_eq!(notification.params.to::<AuditEvent>().unwrap(), event);
+    }
+}

@@ -1,0 +1,133 @@
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
+
+use parking_lot::Mutex;
+
+use super::chain::Head;
+use super::entry::Entry;
+use super::filter::{Filter, GroupBy, Order, Query};
+use super::store::{Bound, Checkpoint, Counts, LogStore, MAX_GROUPS, Tail, hour};
+use crate::StoreError;
+
+/// A log's entries in memory, gone with the process.
+#[derive(Debug)]
+pub struct MemoryStore {
+    kept: Mutex<Kept>,
+    max_events: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    entries: VecDeque<Entry>,
+    head: Option<Head>,
+    checkpoint: Option<Checkpoint>,
+}
+
+impl MemoryStore {
+    /// A store with room for so many events; it is full when they are there, and forgets none by itself.
+    pub fn new(max_events: usize) -> Self {
+        Self { kept: Mutex::default(), max_events }
+    }
+}
+
+impl LogStore for MemoryStore {
+    fn tail(&self) -> Result<Tail, StoreError> {
+        let kept = self.kept.lock();
+        let last = kept.entries.back().cloned();
+        Ok(Tail { head: kept.head, last, checkpoint: kept.checkpoint.clone() })
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let mut kept = self.kept.lock();
+        if kept.entries.len() + entries.len() > self.max_events {
+            return Err(StoreError::Full);
+        }
+        kept.entries.extend(entries.iter().cloned());
+        kept.head = entries.last().map(Entry::head).or(kept.head);
+        drop(kept);
+        Ok(())
+    }
+
+    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+        let kept = self.kept.lock();
+        let wanted = |entry: &&Entry| query.filter.matches(&entry.facets);
+        let limit = query.limit.min(Query::MAX_LIMIT);
+        Ok(match query.order {
+            Order::OldestFirst => {
+                let behind = query.behind.unwrap_or(0);
+                let from = kept.entries.partition_point(|entry| entry.seq <= behind);
+                kept.entries.range(from..).filter(wanted).take(limit).cloned().collect()
+            }
+            Order::NewestFirst => {
+                let behind = query.behind.unwrap_or(u64::MAX);
+                let to = kept.entries.partition_point(|entry| entry.seq < behind);
+                kept.entries.range(..to).rev().filter(wanted).take(limit).cloned().collect()
+            }
+        })
+    }
+
+    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
+        let kept = self.kept.lock();
+        let mut total = 0;
+        let mut groups: HashMap<String, u64> = HashMap::new();
+        for entry in kept.entries.iter().filter(|entry| filter.matches(&entry.facets)) {
+            total += 1;
+            let facets = &entry.facets;
+            let group = match by {
+                GroupBy::EventType => Some(String::from(&*facets.event_type)),
+                GroupBy::AgentId => facets.agent.as_deref().map(Into::into),
+                GroupBy::ServerId => facets.server.as_deref().map(Into::into),
+                GroupBy::Result => Some(facets.result.as_str().into()),
+                GroupBy::Hour => Some(hour(facets.millis)),
+            };
+            if let Some(group) = group {
+                *groups.entry(group).or_default() += 1;
+            }
+        }
+        drop(kept);
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        if by == GroupBy::Hour {
+            groups.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+            groups.truncate(MAX_GROUPS);
+            groups.reverse();
+        } else {
+            groups.sort_unstable_by(|(a, many), (b, more)| (Reverse(many), a).cmp(&(Reverse(more), b)));
+            groups.truncate(MAX_GROUPS);
+        }
+        Ok(Counts { total, groups })
+    }
+
+    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError> {
+        let kept = self.kept.lock();
+        let entries = &kept.entries;
+        let many = match bound {
+            Bound::Before(time) => {
+                entries.iter().take_while(|entry| entry.facets.millis < time.as_millis()).count()
+            }
+            Bound::Bytes(most) => {
+                let mut room = most;
+                let stays = entries.iter().rev().take_while(|entry| {
+                    let left = room.checked_sub(entry.event.as_bytes().len() as u64);
+                    room = left.unwrap_or(0);
+                    left.is_some()
+                });
+                entries.len() - stays.count()
+            }
+        };
+        let many = many.min(usize::try_from(at_most).unwrap_or(usize::MAX));
+        let end = many.checked_sub(1).and_then(|index| entries.get(index)).map(Entry::head);
+        drop(kept);
+        Ok(end.map(|end| (end, many as u64)))
+    }
+
+    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError> {
+        let mut kept = self.kept.lock();
+        let gone = kept.entries.partition_point(|entry| entry.seq <= checkpoint.end.seq);
+        kept.entries.drain(..gone);
+        kept.entries.push_back(note.clone());
+        kept.head = Some(note.head());
+        kept.checkpoint = Some(checkpoint.clone());
+        drop(kept);
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mgp_types::Error;
+use mgp_types::mgp::AuditEvent;
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::retention::Retention;
+
+/// What waits for the writer. The writer takes all of it at once, so a batch is as large as the medium is slow.
+///
+/// It is bounded by the room it began with: who finds none waits. What comes from those who cannot wait has as much room
+/// again, and beyond that is refused.
+#[derive(Debug)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    wake: Condvar,
+    room: Semaphore,
+    capacity: usize,
+    closed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    jobs: Vec<Job>,
+    /// How many of the jobs have no room of their own.
+    crowding: usize,
+}
+
+/// Something for the writer to do.
+#[derive(Debug)]
+pub(super) enum Job {
+    Record(Record),
+    Forget(Retention, oneshot::Sender<Result<u64, Error>>),
+    Flush(oneshot::Sender<Result<(), Error>>),
+}
+
+/// Events to be written together, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) events: Vec<AuditEvent>,
+    pub(super) waiter: Waiter,
+    place: Place,
+}
+
+/// Who waits for a record, if anybody does.
+pub(super) type Waiter = Option<oneshot::Sender<Result<(), Error>>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Own,
+    Crowded,
+}
+
+impl Queue {
+    pub(super) fn new(capacity: usize) -> Self {
+        let capacity = capacity.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            waiting: Mutex::default(),
+            wake: Condvar::new(),
+            room: Semaphore::new(capacity),
+            capacity,
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts a record in if there is room, and gives it back if there is not.
+    pub(super) fn try_record(
+        &self,
+        events: Vec<AuditEvent>,
+        waiter: Waiter,
+    ) -> Result<(), (Vec<AuditEvent>, Waiter)> {
+        match self.room.try_acquire() {
+            Ok(permit) => {
+                permit.forget();
+                self.push(Job::Record(Record { events, waiter, place: Place::Own }));
+                Ok(())
+            }
+            Err(_) => Err((events, waiter)),
+        }
+    }
+
+    /// Waits until there is room for a record, which then has to be [put in](Self::record_in_room). False when there
+    /// will be none any more.
+    pub(super) async fn wait_for_room(&self) -> bool {
+        self.room.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok()
+    }
+
+    /// Puts a record into the room that was waited for.
+    pub(super) fn record_in_room(&self, events: Vec<AuditEvent>, waiter: Waiter) {
+        self.push(Job::Record(Record { events, waiter, place: Place::Own }));
+    }
+
+    /// Puts a record in without waiting; gives it back if even those who cannot wait have no room.
+    pub(super) fn record_crowding(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
+        let Err((events, _)) = self.try_record(events, None) else { return Ok(()) };
+        let mut waiting = self.waiting.lock();
+        if self.is_closed() || waiting.crowding >= self.capacity {
+            return Err(events);
+        }
+        waiting.crowding += 1;
+        waiting.jobs.push(Job::Record(Record { events, waiter: None, place: Place::Crowded }));
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Whether those who cannot wait have no room any more.
+    pub(super) fn is_overrun(&self) -> bool {
+        // Looking at the room first keeps the lock out of the usual case.
+        self.room.available_permits() == 0 && self.waiting.lock().crowding >= self.capacity
+    }
+
+    /// Puts a job in. One that comes when the writer is gone is dropped, which its waiter learns of.
+    pub(super) fn push(&self, job: Job) {
+        let mut waiting = self.waiting.lock();
+        if self.is_closed() {
+            return;
+        }
+        waiting.jobs.push(job);
+        // The writer sleeps only when there is nothing to do.
+        if waiting.jobs.len() == 1 {
+            self.wake.notify_one();
+        }
+    }
+
+    /// No more will come; the writer ends when it has done what waits.
+    pub(super) fn close(&self) {
+        // Within the lock, or the writer could miss it between its look and its sleep.
+        let waiting = self.waiting.lock();
+        self.closed.store(true, Ordering::Relaxed);
+        self.wake.notify_one();
+        self.room.close();
+        drop(waiting);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Waits for something to do, at most for `patience`, and swaps it into `jobs`. False when no more will come.
+    pub(super) fn take(&self, jobs: &mut Vec<Job>, patience: Option<Duration>) -> bool {
+        let mut waiting = self.waiting.lock();
+        while waiting.jobs.is_empty() && !self.is_closed() {
+            match patience {
+                None => self.wake.wait(&mut waiting),
+                Some(patience) => {
+                    if self.wake.wait_for(&mut waiting, patience).timed_out() {
+                        break;
+                    }
+                }
+            }
+        }
+        mem::swap(&mut waiting.jobs, jobs);
+        !(self.is_closed() && jobs.is_empty())
+    }
+
+    /// Gives the room of a record back.
+    pub(super) fn release(&self, record: &Record) {
+        match record.place {
+            Place::Own => self.room.add_permits(1),
+            Place::Crowded => {
+                let mut waiting = self.waiting.lock();
+                waiting.crowding = waiting.crowding.saturating_sub(1);
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+use std::path::Path;
+
+use mgp_types::RawJson;
+use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, TransactionBehavior, named_params, params};
+
+use super::chain::{Digest, Head};
+use super::entry::{Entry, Facets};
+use super::filter::{Filter, GroupBy, Order, Query};
+use super::store::{Bound, Checkpoint, Counts, HOUR_MILLIS, LogStore, MAX_GROUPS, Reason, Tail, hour};
+use crate::StoreError;
+use crate::sqlite::Database;
+
+/// A log's entries in an SQLite database.
+///
+/// Triggers forbid to change an event, and to remove one that no checkpoint covers; they keep honest programs from
+/// mistakes, and the chain tells of the others.
+#[derive(Debug, Clone)]
+pub struct SqliteStore {
+    writer: Database,
+    /// A connection of its own, so that a long search does not hold up the writer.
+    reader: Database,
+}
+
+impl SqliteStore {
+    /// The store in the file at `path`, which should hold nothing else: what else writes there waits for each batch.
+    ///
+    /// # Errors
+    /// Another process has it, a newer version wrote it, or it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let writer = Database::open(path)?;
+        writer.migrate(SECTION, MIGRATIONS)?;
+        let reader = Database::open_read_only(path)?;
+        Ok(Self { writer, reader })
+    }
+
+    /// The store in the file at `path`, for reading only, beside whoever writes it.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be opened.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let reader = Database::open_read_only(path)?;
+        Ok(Self { writer: reader.clone(), reader })
+    }
+
+    /// The store in a database that is open already.
+    ///
+    /// # Errors
+    /// A newer version wrote it, or SQLite refuses.
+    pub fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate(SECTION, MIGRATIONS)?;
+        Ok(Self { writer: database.clone(), reader: database })
+    }
+}
+
+impl LogStore for SqliteStore {
+    fn tail(&self) -> Result<Tail, StoreError> {
+        let mut connection = self.reader.connection();
+        // One transaction, or the head could be newer than the last entry.
+        let transaction = connection.transaction()?;
+        let head = transaction
+            .query_row("SELECT seq, hash FROM audit_head", [], |row| read_head(row, 0))
+            .optional()?;
+        let last = transaction
+            .query_row(&format!("SELECT {COLUMNS} FROM audit_events ORDER BY seq DESC LIMIT 1"), [], |row| {
+                read_entry(row)
+            })
+            .optional()?;
+        let checkpoint = transaction
+            .query_row(
+                "SELECT seq, hash, removed, reason, told_by FROM audit_checkpoints ORDER BY seq DESC LIMIT 1",
+                [],
+                read_checkpoint,
+            )
+            .optional()?;
+        Ok(Tail { head, last, checkpoint })
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let mut connection = self.writer.connection();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        insert(&transaction, entries)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+        let (compare, order, start) = match query.order {
+            Order::NewestFirst => ("<", "DESC", u64::MAX),
+            Order::OldestFirst => (">", "ASC", 0),
+        };
+        let sql = format!(
+            "SELECT {COLUMNS} FROM audit_events WHERE seq IN (
+                SELECT seq FROM audit_events INDEXED BY audit_facets
+                WHERE seq {compare} :behind AND {CONDITIONS} ORDER BY seq {order} LIMIT :limit
+             ) ORDER BY seq {order}"
+        );
+        let behind = integer(query.behind.unwrap_or(start));
+        let limit = integer(query.limit.min(Query::MAX_LIMIT) as u64);
+        let conditions = Conditions::of(&query.filter);
+        let connection = self.reader.connection();
+        let mut statement = connection.prepare(&sql)?;
+        let mut values = conditions.values();
+        values.extend([(":behind", &behind as &dyn ToSql), (":limit", &limit)]);
+        let entries = statement.query_map(&*values, read_entry)?.collect::<Result<_, _>>()?;
+        Ok(entries)
+    }
+
+    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
+        let (group, order) = match by {
+            GroupBy::EventType => ("event_type", "2 DESC, 1"),
+            GroupBy::AgentId => ("agent", "2 DESC, 1"),
+            GroupBy::ServerId => ("server", "2 DESC, 1"),
+            GroupBy::Result => ("result", "2 DESC, 1"),
+            GroupBy::Hour => (HOUR, "1 DESC"),
+        };
+        let conditions = Conditions::of(filter);
+        let connection = self.reader.connection();
+        let from = format!("FROM audit_events INDEXED BY audit_facets WHERE seq >= 0 AND {CONDITIONS}");
+        let values = conditions.values();
+        let total =
+            connection.query_row(&format!("SELECT count(*) {from}"), &*values, |row| row.get::<_, i64>(0))?;
+        let mut statement = connection.prepare(&format!(
+            "SELECT {group}, count(*) {from} AND {group} IS NOT NULL GROUP BY 1 ORDER BY {order} LIMIT {MAX_GROUPS}"
+        ))?;
+        let mut groups = statement
+            .query_map(&*values, |row| {
+                let group = match by {
+                    GroupBy::Hour => hour(row.get::<_, i64>(0)?.saturating_mul(HOUR_MILLIS)),
+                    _ => row.get(0)?,
+                };
+                Ok((group, natural(row.get(1)?)))
+            })?
+            .collect::<Result<Vec<_>, _>>()?;
+        if by == GroupBy::Hour {
+            groups.reverse();
+        }
+        Ok(Counts { total: natural(total), groups })
+    }
+
+    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError> {
+        let connection = self.reader.connection();
+        let ends: (Option<i64>, Option<i64>) =
+            connection.query_row("SELECT min(seq), max(seq) FROM audit_events", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let (Some(first), Some(last)) = ends else { return Ok(None) };
+        let end = match bound {
+            Bound::Before(time) => connection
+                .query_row(
+                    "SELECT seq FROM audit_events INDEXED BY audit_facets
+                     WHERE seq >= 0 AND millis >= ?1 ORDER BY seq LIMIT 1",
+                    [time.as_millis()],
+                    |row| row.get::<_, i64>(0),
+                )
+                .optional()?
+                .map_or(last, |stays| stays - 1),
+            Bound::Bytes(most) => last_beyond_bytes(&connection, most)?.unwrap_or(first - 1),
+        };
+        let end = end.min(first.saturating_add(integer(at_most)).saturating_sub(1));
+        if end < first {
+            return Ok(None);
+        }
+        let head =
+            connection.query_row("SELECT seq, hash FROM audit_events WHERE seq = ?1", [end], |row| {
+                read_head(row, 0)
+            })?;
+        Ok(Some((head, natural(end - first + 1))))
+    }
+
+    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError> {
+        let Checkpoint { end, removed, reason, told_by } = checkpoint;
+        let mut connection = self.writer.connection();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute(
+            "INSERT INTO audit_checkpoints (seq, hash, removed, reason, told_by) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                integer(end.seq),
+                end.hash.as_bytes(),
+                integer(*removed),
+                reason.as_str(),
+                integer(*told_by)
+            ],
+        )?;
+        transaction.execute("DELETE FROM audit_events WHERE seq <= ?1", [integer(end.seq)])?;
+        insert(&transaction, std::slice::from_ref(note))?;
+        transaction.commit()?;
+        Ok(())
+    }
+}
+
+fn insert(connection: &Connection, entries: &[Entry]) -> Result<(), StoreError> {
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(()) };
+    let mut statement = connection.prepare(INSERT)?;
+    for Entry { seq, event, prev, hash, facets } in entries {
+        let event = std::str::from_utf8(event.as_bytes()).map_err(|_| damaged("an event is no text"))?;
+        statement.execute(params![
+            integer(*seq),
+            facets.millis,
+            integer(event.len() as u64),
+            facets.event_type,
+            facets.agent,
+            facets.server,
+            facets.result.as_str(),
+            facets.trace.to_be_bytes(),
+            event,
+            prev.as_bytes(),
+            hash.as_bytes(),
+        ])?;
+    }
+    let moved = connection.execute(
+        "INSERT INTO audit_head (only, seq, hash) VALUES (1, ?1, ?2)
+         ON CONFLICT (only) DO UPDATE SET seq = excluded.seq, hash = excluded.hash
+         WHERE audit_head.seq = ?3 AND audit_head.hash = ?4",
+        params![integer(last.seq), last.hash.as_bytes(), integer(first.seq - 1), first.prev.as_bytes()],
+    )?;
+    if moved == 1 { Ok(()) } else { Err(damaged("somebody else has moved the end of the log")) }
+}
+
+/// The last entry that has more than `most` bytes of events at and behind it.
+fn last_beyond_bytes(connection: &Connection, most: u64) -> Result<Option<i64>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT seq, bytes FROM audit_events INDEXED BY audit_facets WHERE seq >= 0 ORDER BY seq DESC",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut total = 0u64;
+    while let Some(row) = rows.next()? {
+        total = total.saturating_add(natural(row.get(1)?));
+        if total > most {
+            return Ok(Some(row.get(0)?));
+        }
+    }
+    Ok(None)
+}
+
+/// What a filter asks for, as values of [`CONDITIONS`].
+struct Conditions {
+    types: Option<String>,
+    agent: Option<String>,
+    server: Option<String>,
+    result: Option<&'static str>,
+    since: Option<i64>,
+    until: Option<i64>,
+    trace: Option<[u8; 16]>,
+}
+
+impl Conditions {
+    fn of(filter: &Filter) -> Self {
+        let types: Vec<_> = filter.event_types.iter().map(EventType::as_str).collect();
+        Self {
+            types: (!types.is_empty()).then(|| serde_json::json!(types).to_string()),
+            agent: filter.agent_id.as_ref().map(AgentId::as_str).map(Into::into),
+            server: filter.server_id.as_ref().map(ServerId::as_str).map(Into::into),
+            result: filter.result.map(Outcome::as_str),
+            since: filter.since.map(Timestamp::as_millis),
+            until: filter.until.map(Timestamp::as_millis),
+            trace: filter.trace_id.map(|trace| trace.as_u128().to_be_bytes()),
+        }
+    }
+
+    fn values(&self) -> Vec<(&'static str, &dyn ToSql)> {
+        named_params! {
+            ":types": self.types, ":agent": self.agent, ":server": self.server, ":result": self.result,
+            ":since": self.since, ":until": self.until, ":trace": self.trace,
+        }
+        .to_vec()
+    }
+}
+
+fn read_entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let bytes: String = row.get("event")?;
+    let length = bytes.len();
+    let event = RawJson::parse(bytes).map_err(|error| unreadable("event", error))?;
+    if event.as_bytes().len() != length {
+        // White space around it is no part of the value, and would not be missed in the chain.
+        return Err(unreadable("event", damaged("not the bytes that were written")));
+    }
+    let result: String = row.get("result")?;
+    let result = Outcome::read(&result).ok_or_else(|| unreadable("result", damaged("no result")))?;
+    let facets = Facets {
+        millis: row.get("millis")?,
+        event_type: row.get("event_type")?,
+        agent: row.get("agent")?,
+        server: row.get("server")?,
+        result,
+        trace: u128::from_be_bytes(row.get("trace")?),
+    };
+    let digest = |name| row.get(name).map(Digest::from_bytes);
+    Ok(Entry { seq: natural(row.get("seq")?), event, prev: digest("prev")?, hash: digest("hash")?, facets })
+}
+
+fn read_head(row: &Row<'_>, at: usize) -> rusqlite::Result<Head> {
+    Ok(Head::new(natural(row.get(at)?), Digest::from_bytes(row.get(at + 1)?)))
+}
+
+fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
+    let reason: String = row.get(3)?;
+    let known = [Reason::TimeBased, Reason::SizeBased].into_iter().find(|known| known.as_str() == reason);
+    let reason = known.ok_or_else(|| unreadable("reason", damaged("no reason")))?;
+    let (removed, told_by) = (natural(row.get(2)?), natural(row.get(4)?));
+    Ok(Checkpoint { end: read_head(row, 0)?, removed, reason, told_by })
+}
+
+/// A number for SQLite, whose integers have a sign.
+fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn natural(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(what.into())
+}
+
+fn unreadable(column: &str, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    let kind = rusqlite::types::Type::Text;
+    // The index is for messages only, and the name says more.
+    rusqlite::Error::FromSqlConversionFailure(0, kind, format!("{column}: {error}").into())
+}
+
+const SECTION: &str = "audit";
+
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+
+const INSERT: &str = "INSERT INTO audit_events
+    (seq, millis, bytes, event_type, agent, server, result, trace, event, prev, hash)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+const COLUMNS: &str = "seq, millis, event_type, agent, server, result, trace, event, prev, hash";
+
+const HOUR: &str = "millis / 3600000";
+
+const CONDITIONS: &str = "(:types IS NULL OR event_type IN (SELECT value FROM json_each(:types)))
+    AND (:agent IS NULL OR agent = :agent) AND (:server IS NULL OR server = :server)
+    AND (:result IS NULL OR result = :result)
+    AND (:since IS NULL OR millis >= :since) AND (:until IS NULL OR millis < :until)
+    AND (:trace IS NULL OR trace = :trace)";

@@ -1,0 +1,185 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A store that holds whatever it is given.
+fn holding(entries: &[Entry]) -> MemoryStore {
+    let store = MemoryStore::new(usize::MAX / 2);
+    store.append(entries).unwrap();
+    store
+}
+
+fn verdict(store: MemoryStore, known: &[Head]) -> Result<Verified, VerifyError> {
+    LogReader::of_store(store, None).verify(known)
+}
+
+/// Makes an event of other bytes out of one, in one of several ways that a forger might choose.
+fn change(entry: &mut Entry, how: u8) {
+    let mut event = entry.to_event().unwrap();
+    match how % 4 {
+        0 => event.actor.id.push('x'),
+        1 => event.details.set("duration_ms", RawJson::parse("77777").unwrap()),
+        2 => event.target.tool_name = Some("ls".into()),
+        _ => event.timestamp = event.timestamp.saturating_add(std::time::Duration::from_millis(1)),
+    }
+    entry.event = RawJson::from_value(&event).unwrap();
+    entry.facets = Facets::of(&event);
+}
+
+proptest! {
+    #[test]
+    fn a_log_that_nobody_touched_is_verified(count in 0u32..60, key in proptest::option::of(any::<[u8; 32]>())) {
+        let key = key.map(ChainKey::new);
+        let entries = entries(&Chain::new(key.clone()), count);
+        let reader = LogReader::of_store(holding(&entries), key);
+        let known: Vec<_> = entries.iter().step_by(7).map(Entry::head).collect();
+        prop_assert_eq!(reader.verify(&known).unwrap().events, u64::from(count));
+    }
+
+    #[test]
+    fn a_changed_event_is_found(count in 1u32..60, at in any::<prop::sample::Index>(), how in any::<u8>()) {
+        let mut entries = entries(&Chain::default(), count);
+        let at = at.index(entries.len());
+        change(&mut entries[at], how);
+        let found = verdict(holding(&entries), &[]);
+        let seq = at as u64 + 1;
+        let is_found = matches!(found, Err(VerifyError::Changed { seq: at, flaw: Flaw::Link }) if at == seq);
+        prop_assert!(is_found, "{:?}", found);
+    }
+
+    #[test]
+    fn a_changed_link_or_facet_is_found(count in 1u32..40, at in any::<prop::sample::Index>(), how in 0u8..6) {
+        let mut entries = entries(&Chain::default(), count);
+        let at = at.index(entries.len());
+        let entry = &mut entries[at];
+        match how {
+            0 => entry.hash = Digest::from_bytes([7; 32]),
+            1 => entry.prev = Digest::from_bytes([7; 32]),
+            2 => entry.facets.agent = None,
+            3 => entry.facets.millis += 1,
+            4 => entry.facets.trace += 1,
+            _ => entry.facets.event_type = "TOOL_LISTED".into(),
+        }
+        prop_assert!(verdict(holding(&entries), &[]).is_err());
+    }
+
+    #[test]
+    fn a_removed_event_is_found_even_if_the_rest_is_numbered_anew(
+        count in 2u32..60,
+        at in any::<prop::sample::Index>(),
+        renumber in any::<bool>(),
+    ) {
+        let mut entries = entries(&Chain::default(), count);
+        let end = entries[entries.len() - 1].head();
+        let at = at.index(entries.len());
+        entries.remove(at);
+        if renumber {
+            entries[at..].iter_mut().for_each(|entry| entry.seq -= 1);
+        }
+        // The last one leaves a whole log behind, which only its end, noted elsewhere, tells from the real one.
+        prop_assert!(verdict(holding(&entries), &[end]).is_err());
+        if at + 1 < count as usize {
+            prop_assert!(verdict(holding(&entries), &[]).is_err());
+        }
+    }
+
+    #[test]
+    fn events_in_another_order_are_found(
+        count in 2u32..60,
+        one in any::<prop::sample::Index>(),
+        other in any::<prop::sample::Index>(),
+        with_links in any::<bool>(),
+    ) {
+        let mut entries = entries(&Chain::default(), count);
+        let (one, other) = (one.index(entries.len()), other.index(entries.len()));
+        prop_assume!(one != other);
+        entries.swap(one, other);
+        for (index, entry) in entries.iter_mut().enumerate() {
+            entry.seq = index as u64 + 1;
+        }
+        if with_links {
+            let (a, b) = (entries[one].clone(), entries[other].clone());
+            (entries[one].prev, entries[one].hash) = (b.prev, b.hash);
+            (entries[other].prev, entries[other].hash) = (a.prev, a.hash);
+        }
+        prop_assert!(verdict(holding(&entries), &[]).is_err());
+    }
+
+    #[test]
+    fn an_event_put_in_is_found(count in 1u32..60, at in any::<prop::sample::Index>(), relink in any::<bool>()) {
+        let mut entries = entries(&Chain::default(), count);
+        let at = at.index(entries.len());
+        let mut forged = entries[at].clone();
+        change(&mut forged, 0);
+        if relink {
+            // Links that fit are easy to make without a key, up to the event behind.
+            let before = Head::new(forged.seq - 1, forged.prev);
+            forged.hash = Chain::default().link(&before, forged.event.as_bytes()).hash;
+        }
+        entries.insert(at, forged);
+        for (index, entry) in entries.iter_mut().enumerate() {
+            entry.seq = index as u64 + 1;
+        }
+        prop_assert!(verdict(holding(&entries), &[]).is_err());
+    }
+
+    #[test]
+    fn a_log_written_anew_without_the_key_is_found(count in 1u32..40, at in any::<prop::sample::Index>()) {
+        let key = ChainKey::new([9; 32]);
+        let chain = Chain::new(Some(key.clone()));
+        let mut entries = entries(&chain, count);
+        let at = at.index(entries.len());
+        change(&mut entries[at], 1);
+        let mut head = Head::new(entries[at].seq - 1, entries[at].prev);
+        for entry in &mut entries[at..] {
+            *entry = Entry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
+        }
+        prop_assert!(LogReader::of_store(holding(&entries), Some(key)).verify(&[]).is_err());
+    }
+
+    #[test]
+    fn a_log_written_anew_is_found_by_an_end_that_was_kept_elsewhere(count in 1u32..40, at in any::<prop::sample::Index>()) {
+        let mut entries = entries(&Chain::default(), count);
+        let kept = entries[entries.len() - 1].head();
+        let at = at.index(entries.len());
+        change(&mut entries[at], 1);
+        let mut head = Head::new(entries[at].seq - 1, entries[at].prev);
+        for entry in &mut entries[at..] {
+            *entry = Entry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
+        }
+        let found = verdict(holding(&entries), &[kept]);
+        let is_found = matches!(found, Err(VerifyError::Changed { flaw: Flaw::End, .. }));
+        prop_assert!(is_found, "{:?}", found);
+    }
+}
+
+#[tokio::test]
+async fn a_log_goes_on_where_it_ended_and_only_with_its_key() {
+    let store = Shared(Arc::new(MemoryStore::new(100)));
+    let key = ChainKey::new([1; 32]);
+    let log = AuditLog::builder(store.clone()).key(key.clone()).open().unwrap();
+    record(&log, 1..4).await;
+    let end = log.head();
+    drop(log);
+    assert!(matches!(AuditLog::open(store.clone()), Err(StoreError::Damaged(_))));
+    let log = AuditLog::builder(store).key(key).open().unwrap();
+    assert_eq!(log.head(), end);
+    record(&log, 4..6).await;
+    assert_eq!(log.reader().verify(&[end]).unwrap().events, 5);
+}
+
+#[tokio::test]
+async fn a_log_whose_end_was_cut_off_is_not_continued() {
+    let mut entries = entries(&Chain::default(), 5);
+    let store = Shared(Arc::new(holding(&entries)));
+    entries.pop();
+    assert!(AuditLog::open(store).is_ok());
+    let (store, cut) = (MemoryStore::new(10), Head::new(5, Digest::from_bytes([1; 32])));
+    store.append(&entries).unwrap();
+    let tail = Tail { head: Some(cut), ..store.tail().unwrap() };
+    assert!(verify::end(&Chain::default(), &tail).is_err());
+    let tail = Tail { head: None, ..store.tail().unwrap() };
+    assert!(verify::end(&Chain::default(), &tail).is_err());
+    let tail = Tail { last: None, ..store.tail().unwrap() };
+    assert!(verify::end(&Chain::default(), &tail).is_err());
+}

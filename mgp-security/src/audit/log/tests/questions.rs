@@ -1,0 +1,165 @@
+use mgp_types::mgp::{EventType, Outcome, Timestamp, TraceId};
+use serde_json::json;
+
+use super::*;
+
+const NONE: [u64; 0] = [];
+
+fn filter(change: impl FnOnce(&mut Filter)) -> Filter {
+    let mut filter = Filter::default();
+    change(&mut filter);
+    filter
+}
+
+#[tokio::test]
+async fn events_are_found_by_each_of_their_facets() {
+    let time = |number: u32| sample::event(number).timestamp;
+    for log in logs() {
+        record(&log, 1..=24).await;
+        let find = |change: &dyn Fn(&mut Filter)| {
+            let query = Query { limit: 100, order: Order::OldestFirst, ..Query::new(filter(change)) };
+            numbers(&log, &query)
+        };
+        let every = |step: usize, from: u64| (from..=24).step_by(step).collect::<Vec<_>>();
+        assert_eq!(find(&|_| {}), every(1, 1));
+        assert_eq!(find(&|of| of.event_types = vec![EventType::ToolBlocked]), every(4, 4));
+        assert_eq!(
+            find(&|of| of.event_types = vec![EventType::ToolBlocked, EventType::ToolExecuted]),
+            every(1, 1)
+        );
+        assert_eq!(find(&|of| of.event_types = vec![EventType::CodeRejected]), NONE);
+        assert_eq!(find(&|of| of.agent_id = Some("agent.1".into())), every(3, 1));
+        assert_eq!(find(&|of| of.server_id = Some("tool.files".into())), every(2, 2));
+        assert_eq!(find(&|of| of.result = Some(Outcome::Blocked)), every(4, 4));
+        assert_eq!(find(&|of| of.result = Some(Outcome::Failure)), NONE);
+        assert_eq!(find(&|of| of.since = Some(time(20))), [20, 21, 22, 23, 24]);
+        assert_eq!(find(&|of| of.until = Some(time(3))), [1, 2]);
+        assert_eq!(find(&|of| of.trace_id = Some(sample::event(7).trace_id)), [7]);
+        assert_eq!(find(&|of| of.trace_id = TraceId::from_u128(1)), NONE);
+        assert_eq!(
+            find(&|of| {
+                of.agent_id = Some("agent.1".into());
+                of.server_id = Some("tool.files".into());
+                of.result = Some(Outcome::Blocked);
+                of.since = Some(time(5));
+            }),
+            [16]
+        );
+        assert_eq!(find(&|of| of.agent_id = Some("' OR 1=1 --".into())), NONE);
+    }
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_in_both_directions() {
+    for log in logs() {
+        record(&log, 1..=120).await;
+        let mut query = Query::new(Filter::default());
+        assert_eq!(numbers(&log, &query), (71..=120).rev().collect::<Vec<_>>(), "fifty, the newest first");
+        query.behind = Some(71);
+        assert_eq!(numbers(&log, &query), (21..=70).rev().collect::<Vec<_>>());
+        query.behind = Some(2);
+        assert_eq!(numbers(&log, &query), [1]);
+        query.behind = Some(1);
+        assert_eq!(numbers(&log, &query), NONE);
+        assert_eq!(numbers(&log, &Query::after(Filter::default(), 118, 50)), [119, 120]);
+        assert_eq!(numbers(&log, &Query::after(Filter::default(), u64::MAX, 50)), NONE);
+        query = Query { behind: None, limit: usize::MAX, ..query };
+        assert_eq!(numbers(&log, &query).len(), 120);
+    }
+}
+
+#[tokio::test]
+async fn events_are_counted_by_what_is_asked_for() {
+    for log in logs() {
+        record(&log, (1..=12).chain([3_700, 3_701])).await;
+        let count = |by| log.reader().stats(&Filter::default(), by).unwrap().breakdown;
+        let owned = |groups: &[(&str, u64)]| -> Vec<(String, u64)> {
+            groups.iter().map(|(group, count)| ((*group).into(), *count)).collect()
+        };
+        assert_eq!(count(GroupBy::Result), owned(&[("SUCCESS", 10), ("BLOCKED", 4)]));
+        assert_eq!(count(GroupBy::EventType), owned(&[("TOOL_EXECUTED", 10), ("TOOL_BLOCKED", 4)]));
+        assert_eq!(count(GroupBy::AgentId), owned(&[("agent.1", 5), ("agent.2", 5), ("agent.0", 4)]));
+        assert_eq!(count(GroupBy::ServerId), owned(&[("tool.files", 7), ("tool.terminal", 7)]));
+        let hours = [("2026-02-27T12:00:00.000Z", 12), ("2026-02-27T13:00:00.000Z", 2)];
+        assert_eq!(count(GroupBy::Hour), owned(&hours));
+        let since: Timestamp = "2026-02-27T13:00:00Z".parse().unwrap();
+        let stats = log.reader().stats(&filter(|of| of.since = Some(since)), GroupBy::Result).unwrap();
+        assert_eq!(
+            serde_json::to_value(&stats).unwrap(),
+            json!({
+                "period": {"since": "2026-02-27T13:00:00.000Z", "until": null},
+                "total_events": 2,
+                "breakdown": {"BLOCKED": 1, "SUCCESS": 1}
+            })
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_others_than_agents_do_is_in_the_total_only() {
+    for log in logs() {
+        let mut event = sample::event(1);
+        event.actor = mgp_types::mgp::Actor::kernel();
+        event.target.server_id = None;
+        log.record(event).await.unwrap();
+        for by in [GroupBy::AgentId, GroupBy::ServerId] {
+            let stats = log.reader().stats(&Filter::default(), by).unwrap();
+            assert_eq!((stats.total_events, stats.breakdown.len()), (1, 0));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_export_holds_every_event_that_was_asked_for() {
+    for log in logs() {
+        let mut odd = sample::event(1_300);
+        odd.actor.id = "=cmd|'/c calc'!A1".into();
+        odd.target.tool_name = Some("a\"b\nc".into());
+        record(&log, 1..=1_200).await;
+        log.record(odd).await.unwrap();
+        let export = |filter: &Filter, format| {
+            let mut out = Vec::new();
+            let count = log.reader().export(filter, format, &mut out).unwrap();
+            (count, String::from_utf8(out).unwrap())
+        };
+        let (count, lines) = export(&Filter::default(), Format::JsonLines);
+        assert_eq!((count, lines.lines().count()), (1_201, 1_201));
+        let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+        assert_eq!(first["_mgp"]["seq"], 1);
+        assert_eq!(first["event_type"], "TOOL_EXECUTED");
+        let (count, list) = export(&filter(|of| of.result = Some(Outcome::Blocked)), Format::Json);
+        let blocked: Vec<serde_json::Value> = serde_json::from_str(&list).unwrap();
+        assert_eq!((count, blocked.len()), (301, 301));
+        assert_eq!(
+            export(&filter(|of| of.result = Some(Outcome::Failure)), Format::Json),
+            (0, "[\n]\n".into())
+        );
+        let (count, table) = export(&Filter::default(), Format::Csv);
+        assert_eq!(count, 1_201);
+        assert!(table.starts_with("seq,timestamp,"));
+        let end = &table[table.rfind("\"1201\"").unwrap()..];
+        assert!(end.contains(r#","'=cmd|'/c calc'!A1","#), "{end}");
+        assert!(end.contains("\"a\"\"b\nc\""), "{end}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_changes_neither_the_order_nor_the_proof() {
+    for log in logs() {
+        record(&log, [100, 101, 5, 6, 200, 199]).await;
+        assert_eq!(numbers(&log, &Query::after(Filter::default(), 0, 50)), [1, 2, 3, 4, 5, 6]);
+        let since = sample::event(100).timestamp;
+        let query = Query::after(filter(|of| of.since = Some(since)), 0, 50);
+        assert_eq!(numbers(&log, &query), [1, 2, 5, 6]);
+        let events = log.reader().query(&Query::after(Filter::default(), 0, 50)).unwrap();
+        let behind: Vec<_> = events
+            .iter()
+            .map(|entry| entry.to_event().unwrap().details.contains("clock_behind_ms"))
+            .collect();
+        assert_eq!(behind, [false, false, true, false, false, false], "a jump is noted once, jitter is not");
+        let third = events[2].to_event().unwrap();
+        assert_eq!(third.timestamp, sample::event(5).timestamp, "what the clock said stays");
+        assert_eq!(third.details.bytes("clock_behind_ms").unwrap(), b"96000");
+        log.reader().verify(&[]).unwrap();
+    }
+}

@@ -1,0 +1,160 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mgp_types::code;
+use tokio::sync::Mutex;
+
+use super::*;
+
+/// A store that counts its transactions, and waits in each for as long as the gate is held.
+#[derive(Debug)]
+struct Gated {
+    store: MemoryStore,
+    gate: Arc<Mutex<()>>,
+    commits: Arc<AtomicUsize>,
+}
+
+impl LogStore for Gated {
+    fn tail(&self) -> Result<Tail, StoreError> {
+        self.store.tail()
+    }
+    fn append(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let _open = self.gate.blocking_lock();
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.store.append(entries)
+    }
+    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+        self.store.read(query)
+    }
+    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
+        self.store.count(filter, by)
+    }
+    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError> {
+        self.store.beyond(bound, at_most)
+    }
+    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError> {
+        self.store.forget(checkpoint, note)
+    }
+}
+
+fn gated(capacity: usize) -> (AuditLog, Arc<Mutex<()>>, Arc<AtomicUsize>) {
+    let (gate, commits) = (Arc::<Mutex<()>>::default(), Arc::<AtomicUsize>::default());
+    let store =
+        Gated { store: MemoryStore::new(10_000), gate: Arc::clone(&gate), commits: Arc::clone(&commits) };
+    (AuditLog::builder(store).capacity(capacity).open().unwrap(), gate, commits)
+}
+
+#[tokio::test]
+async fn everything_that_waits_is_one_commit() {
+    let (log, gate, commits) = gated(1_000);
+    let held = Arc::clone(&gate).lock_owned().await;
+    let records: Vec<_> = (1..=100).map(|number| log.record(sample::event(number))).collect();
+    drop(held);
+    for record in records {
+        record.await.unwrap();
+    }
+    assert_eq!(log.head().seq, 100);
+    assert!(commits.load(Ordering::Relaxed) <= 2, "{commits:?}");
+}
+
+#[tokio::test]
+async fn a_record_is_done_when_it_is_durable_or_when_it_is_taken() {
+    let (log, gate, _) = gated(1_000);
+    let held = Arc::clone(&gate).lock_owned().await;
+    let mut durable = log.record(sample::event(1));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(durable.as_mut().poll(&mut context).is_pending());
+    log.clone().with_durability(Durability::Async).record(sample::event(2)).await.unwrap();
+    assert_eq!(log.head().seq, 0);
+    drop(held);
+    durable.await.unwrap();
+    log.flush().await.unwrap();
+    assert_eq!(log.head().seq, 2);
+}
+
+#[tokio::test]
+async fn who_finds_no_room_waits_and_loses_nothing() {
+    let (log, gate, _) = gated(4);
+    let log = log.with_durability(Durability::Async);
+    let held = Arc::clone(&gate).lock_owned().await;
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut waiting = Vec::new();
+    for number in 1..=10 {
+        let mut record = log.record(sample::event(number));
+        let is_taken = record.as_mut().poll(&mut context).is_ready();
+        assert_eq!(is_taken, number <= 4, "{number}");
+        if !is_taken {
+            waiting.push(record);
+        }
+    }
+    // Two that wait are given up, and go in all the same.
+    drop(waiting.drain(..2));
+    drop(held);
+    for record in waiting {
+        record.await.unwrap();
+    }
+    log.flush().await.unwrap();
+    assert_eq!(log.head().seq, 10);
+}
+
+#[tokio::test]
+async fn what_cannot_wait_is_bounded_too_and_what_is_lost_is_counted() {
+    let (log, gate, _) = gated(4);
+    let held = Arc::clone(&gate).lock_owned().await;
+    for number in 1..=12 {
+        log.record_now(vec![sample::event(number)]);
+    }
+    let error = log.check().unwrap_err();
+    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
+    drop(held);
+    let _ = log.flush().await;
+    log.flush().await.unwrap();
+    log.check().unwrap();
+    let events = log.reader().query(&Query::after(Filter::default(), 0, 50)).unwrap();
+    assert_eq!(events.len(), 9, "eight, and the one that tells of the rest");
+    let gap =
+        events.iter().map(|entry| entry.to_event().unwrap()).find(|event| event.event_type.as_str() == GAP);
+    let gap = gap.unwrap();
+    assert_eq!(gap.details.bytes("unrecorded_events").unwrap(), b"4");
+}
+
+#[tokio::test]
+async fn closing_the_log_writes_what_waits() {
+    let store = Shared(Arc::new(MemoryStore::new(1_000)));
+    let log = AuditLog::open(store.clone()).unwrap().with_durability(Durability::Async);
+    record(&log, 1..=200).await;
+    drop(log);
+    assert_eq!(store.tail().unwrap().head.unwrap().seq, 200);
+}
+
+#[tokio::test]
+async fn a_writer_that_dies_leaves_nobody_waiting() {
+    #[derive(Debug)]
+    struct Broken;
+    impl LogStore for Broken {
+        fn tail(&self) -> Result<Tail, StoreError> {
+            Ok(Tail::default())
+        }
+        fn append(&self, _: &[Entry]) -> Result<(), StoreError> {
+            panic!("a fault of the store")
+        }
+        fn read(&self, _: &Query) -> Result<Vec<Entry>, StoreError> {
+            Ok(Vec::new())
+        }
+        fn count(&self, _: &Filter, _: GroupBy) -> Result<Counts, StoreError> {
+            Ok(Counts::default())
+        }
+        fn beyond(&self, _: Bound, _: u64) -> Result<Option<(Head, u64)>, StoreError> {
+            Ok(None)
+        }
+        fn forget(&self, _: &Checkpoint, _: &Entry) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+    let log = AuditLog::open(Broken).unwrap();
+    assert_eq!(log.record(sample::event(1)).await.unwrap_err().code(), code::INTERNAL_ERROR);
+    assert!(log.record(sample::event(2)).await.is_err());
+    assert!(log.flush().await.is_err());
+    assert!(log.retain(Retention::SizeBased(0)).await.is_err());
+    assert!(log.check().is_err());
+    assert!(log.with_durability(Durability::Async).record(sample::event(3)).await.is_err());
+}

@@ -1,0 +1,168 @@
+use mgp_types::mgp::AuditEvent;
+
+use super::chain::{Chain, Digest, Head};
+use super::entry::{Entry, Facets};
+use super::filter::{Filter, Query};
+use super::reader::LogReader;
+use super::retention::PRUNED;
+use super::store::{Checkpoint, Tail};
+use crate::StoreError;
+
+/// A log in which nothing was changed, as far as its chain can tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// How many events it holds.
+    pub events: u64,
+    /// Its end, to be kept elsewhere.
+    pub head: Head,
+}
+
+/// Why a log is not verified.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The log is not as it was written.
+    #[error("the audit log was changed at event {seq}: {flaw}")]
+    Changed {
+        /// The number of the event where it shows first.
+        seq: u64,
+        /// What is wrong there.
+        flaw: Flaw,
+    },
+    /// The log cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is wrong with a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// The event, or the link that proves it, was changed; or it was made with another key.
+    #[error("its link does not fit its bytes")]
+    Link,
+    /// The event before is not the one that was there.
+    #[error("it does not follow the event before it")]
+    Order,
+    /// Events are missing.
+    #[error("events before it are missing")]
+    Missing,
+    /// What the event is searched by is not what it says.
+    #[error("it is found by something else than it says")]
+    Facets,
+    /// The log begins where no checkpoint says that it does, or no event tells of the checkpoint.
+    #[error("nothing tells of what was removed before it")]
+    Checkpoint,
+    /// The log ends before, or elsewhere than, it once did.
+    #[error("the end of the log is not the one that was noted")]
+    End,
+}
+
+impl LogReader {
+    /// Checks every event of the log against the chain, and the log against `known`: ends that the log once had. An end
+    /// that retention has removed since proves nothing.
+    ///
+    /// Events that are added meanwhile are left out.
+    pub fn verify(&self, known: &[Head]) -> Result<Verified, VerifyError> {
+        loop {
+            let tail = self.store.tail()?;
+            match self.verify_up_to(&tail, known) {
+                // Retention has removed events under our feet: what is left has another beginning.
+                Err(VerifyError::Changed { .. }) if self.store.tail()?.checkpoint != tail.checkpoint => {}
+                verdict => return verdict,
+            }
+        }
+    }
+
+    fn verify_up_to(&self, tail: &Tail, known: &[Head]) -> Result<Verified, VerifyError> {
+        let end = tail.head.unwrap_or_else(|| self.chain.start());
+        let checkpoint = tail.checkpoint.as_ref();
+        let start = checkpoint.map_or_else(|| self.chain.start(), |checkpoint| checkpoint.end);
+        if let Some(beyond) = known.iter().find(|known| known.seq > end.seq) {
+            return Err(changed(beyond.seq, Flaw::End));
+        }
+        let (mut at, mut events, mut is_told) = (start, 0, checkpoint.is_none());
+        check_known(known, &start)?;
+        loop {
+            let page = Query::after(Filter::default(), if events == 0 { 0 } else { at.seq }, PAGE);
+            let entries = self.store.read(&page)?;
+            let is_last = entries.is_empty();
+            for entry in entries.iter().take_while(|entry| entry.seq <= end.seq) {
+                let event = check(&self.chain, &at, entry)?;
+                is_told |= checkpoint.is_some_and(|checkpoint| tells_of(&event, entry.seq, checkpoint));
+                at = entry.head();
+                check_known(known, &at)?;
+                events += 1;
+            }
+            if is_last || at.seq >= end.seq {
+                break;
+            }
+        }
+        if at != end {
+            return Err(changed(at.seq.saturating_add(1), Flaw::End));
+        }
+        // One that was added since is not behind the end that was noted: it cannot be told apart from one put there.
+        let behind = self.store.read(&Query::after(Filter::default(), end.seq, 1))?;
+        let is_moved = self.store.tail()?.head != tail.head;
+        match behind.first() {
+            Some(entry) if !is_moved => Err(changed(entry.seq, Flaw::End)),
+            _ if !is_told => Err(changed(start.seq.saturating_add(1), Flaw::Checkpoint)),
+            _ => Ok(Verified { events, head: end }),
+        }
+    }
+}
+
+/// The end of the log from which it may be continued.
+pub(super) fn end(chain: &Chain, tail: &Tail) -> Result<Head, StoreError> {
+    let damaged = |what: &str| StoreError::Damaged(what.into());
+    match (&tail.head, &tail.last) {
+        (None, None) if tail.checkpoint.is_none() => Ok(chain.start()),
+        (Some(head), Some(last)) if *head == last.head() => {
+            let before = Head::new(last.seq.saturating_sub(1), last.prev);
+            check(chain, &before, last)
+                .map_err(|_| damaged("the last audit event does not fit its link, or the key is another"))?;
+            Ok(*head)
+        }
+        _ => Err(damaged(
+            "the last audit event is not the one that was noted; keep the file and begin another",
+        )),
+    }
+}
+
+fn check(chain: &Chain, before: &Head, entry: &Entry) -> Result<AuditEvent, VerifyError> {
+    let seq = entry.seq;
+    if seq > before.seq.saturating_add(1) {
+        return Err(changed(seq, Flaw::Missing));
+    }
+    if seq != before.seq.saturating_add(1) || entry.prev != before.hash {
+        return Err(changed(seq, Flaw::Order));
+    }
+    if chain.link(before, entry.event.as_bytes()).hash != entry.hash {
+        return Err(changed(seq, Flaw::Link));
+    }
+    let event = entry.to_event().map_err(|_| changed(seq, Flaw::Link))?;
+    if Facets::of(&event) == entry.facets { Ok(event) } else { Err(changed(seq, Flaw::Facets)) }
+}
+
+fn check_known(known: &[Head], at: &Head) -> Result<(), VerifyError> {
+    let differs = |known: &Head| known.seq == at.seq && known.hash != at.hash;
+    if known.iter().any(differs) { Err(changed(at.seq, Flaw::End)) } else { Ok(()) }
+}
+
+/// Whether an event of the chain tells of the checkpoint: without one, anybody could have put it there.
+fn tells_of(event: &AuditEvent, seq: u64, checkpoint: &Checkpoint) -> bool {
+    let is = |name: &str, value: String| event.details.bytes(name) == Some(value.as_bytes());
+    let hash = |digest: &Digest| format!("\"{digest}\"");
+    seq == checkpoint.told_by
+        && event.event_type.as_str() == PRUNED
+        && is("through_seq", checkpoint.end.seq.to_string())
+        && is("through_hash", hash(&checkpoint.end.hash))
+        && is("removed", checkpoint.removed.to_string())
+}
+
+const fn changed(seq: u64, flaw: Flaw) -> VerifyError {
+    VerifyError::Changed { seq, flaw }
+}
+
+const PAGE: usize = 500;

@@ -1,0 +1,235 @@
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::Error;
+use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
+use tokio::sync::oneshot;
+
+use super::chain::{Chain, Head};
+use super::encode::encode;
+use super::entry::{Entry, Facets};
+use super::queue::{Job, Record};
+use super::retention::{Retention, pruned};
+use super::state::{Missing, State};
+use super::store::{Checkpoint, LogStore};
+use crate::audit::trace;
+use crate::{Clock, StoreError};
+
+/// The one thread that writes a log: it takes everything that waits, writes it in one transaction, and wakes whoever
+/// waited for it.
+///
+/// What somebody waits for and cannot be written is given back to them as an error, and never written later: they have
+/// been told that it did not happen. What was taken without a promise is kept until it can be written.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) state: Arc<State>,
+    pub(super) store: Arc<dyn LogStore>,
+    pub(super) chain: Chain,
+    pub(super) clock: Clock,
+    pub(super) head: Head,
+    /// What the last event said the time was.
+    pub(super) newest: Timestamp,
+    /// Records that could not be written and for which nobody waits.
+    pub(super) kept: Vec<Record>,
+}
+
+impl Writer {
+    /// Works until the queue is closed and empty.
+    pub(super) fn run(mut self) {
+        let mut jobs = Vec::new();
+        loop {
+            let is_behind = !self.kept.is_empty() || self.state.fault().is_some();
+            if !self.state.queue.take(&mut jobs, is_behind.then_some(RETRY)) {
+                break;
+            }
+            self.work(&mut jobs);
+        }
+        self.commit(Vec::new());
+        if !self.kept.is_empty() {
+            tracing::error!(records = self.kept.len(), "the audit log ends without its last records");
+        }
+    }
+
+    fn work(&mut self, jobs: &mut Vec<Job>) {
+        let mut batch = Vec::new();
+        let mut events = 0;
+        for job in jobs.drain(..) {
+            match job {
+                Job::Record(record) => {
+                    events += record.events.len();
+                    batch.push(record);
+                }
+                Job::Forget(rule, done) => {
+                    self.commit(mem::take(&mut batch));
+                    let _ = done.send(self.forget(rule).map_err(Error::from));
+                }
+                Job::Flush(done) => {
+                    self.commit(mem::take(&mut batch));
+                    let _ = done.send(self.state.fault().map_or(Ok(()), Err));
+                }
+            }
+            if events >= MAX_BATCH {
+                self.commit(mem::take(&mut batch));
+                events = 0;
+            }
+        }
+        self.commit(batch);
+    }
+
+    /// Writes what was kept, and then `new`, in one transaction.
+    fn commit(&mut self, new: Vec<Record>) {
+        let mut batch = mem::take(&mut self.kept);
+        batch.extend(new);
+        let missing = self.state.missing();
+        if batch.is_empty() && missing == Missing::default() {
+            return;
+        }
+        let (mut head, mut newest) = (self.head, self.newest);
+        let mut entries = Vec::with_capacity(batch.len() + 1);
+        if missing != Missing::default() {
+            let mut gap = [self.gap(missing)];
+            self.continue_with(&mut gap, &mut head, &mut newest, &mut entries);
+        }
+        for record in &mut batch {
+            self.continue_with(&mut record.events, &mut head, &mut newest, &mut entries);
+        }
+        match self.append(&entries, head) {
+            Ok(()) => {
+                (self.head, self.newest) = (head, newest);
+                self.state.told(missing);
+                if !self.state.set_fault(None) {
+                    tracing::info!("the audit log can be written again");
+                }
+                self.state.head.send_replace(head);
+                for record in batch {
+                    self.finish(record, &Ok(()));
+                }
+            }
+            Err(error) => self.fail(batch, error),
+        }
+    }
+
+    /// A commit that fails may have been made durable all the same; then it has not failed.
+    fn append(&self, entries: &[Entry], end: Head) -> Result<(), StoreError> {
+        self.store.append(entries).or_else(|error| match self.store.tail() {
+            Ok(tail) if tail.head == Some(end) && !entries.is_empty() => Ok(()),
+            _ => Err(error),
+        })
+    }
+
+    fn fail(&mut self, batch: Vec<Record>, error: StoreError) {
+        if self.state.fault().is_none() {
+            let error: &(dyn std::error::Error + 'static) = &error;
+            tracing::error!(error, "the audit log cannot be written; calls are refused until it can");
+        }
+        let error = Error::from(error);
+        self.state.set_fault(Some(error.clone()));
+        for record in batch {
+            if record.waiter.is_some() {
+                self.state.count_unrecorded(record.events.len());
+                self.finish(record, &Err(error.clone()));
+            } else {
+                self.kept.push(record);
+            }
+        }
+    }
+
+    fn finish(&self, mut record: Record, outcome: &Result<(), Error>) {
+        self.state.queue.release(&record);
+        if let Some(waiter) = record.waiter.take() {
+            let _ = waiter.send(outcome.clone());
+        }
+    }
+
+    /// Makes entries of `events`, behind `head`.
+    fn continue_with(
+        &self,
+        events: &mut [AuditEvent],
+        head: &mut Head,
+        newest: &mut Timestamp,
+        entries: &mut Vec<Entry>,
+    ) {
+        for event in events {
+            let behind = newest.since(event.timestamp);
+            if behind > TOLERANCE {
+                // The order is that of the numbers. What the clock said stays, with a word on it.
+                if let Ok(behind) = mgp_types::RawJson::from_value(&behind.as_millis()) {
+                    event.details.set("clock_behind_ms", behind);
+                }
+                *newest = event.timestamp;
+            } else {
+                *newest = event.timestamp.max(*newest);
+            }
+            if let Some(json) = encode(event) {
+                entries.push(Entry::behind(head, &self.chain, json, Facets::of(event)));
+            }
+        }
+    }
+
+    fn gap(&self, missing: Missing) -> AuditEvent {
+        let event_type = EventType::Custom(GAP.into());
+        let target = AuditTarget::new(None, None);
+        AuditEvent::new(
+            self.clock.now(),
+            trace::mint(),
+            event_type,
+            Actor::kernel(),
+            target,
+            Outcome::Failure,
+        )
+        .with_detail("unrecorded_events", &missing.unrecorded)
+        .with_detail("refused_calls", &missing.refused)
+    }
+
+    /// Removes the oldest entries that `rule` does not keep, a bounded number of them, and returns how many they were.
+    fn forget(&mut self, rule: Retention) -> Result<u64, StoreError> {
+        let now = self.clock.now();
+        let Some((bound, reason)) = rule.bound(now, self.newest) else { return Ok(0) };
+        let Some((end, removed)) = self.store.beyond(bound, MAX_FORGOTTEN)? else { return Ok(0) };
+        let mut note = [pruned(now, &end, removed, reason)];
+        let (mut head, mut newest, mut entries) = (self.head, self.newest, Vec::new());
+        self.continue_with(&mut note, &mut head, &mut newest, &mut entries);
+        let Some(note) = entries.pop() else { return Ok(0) };
+        let checkpoint = Checkpoint { end, removed, reason, told_by: note.seq };
+        self.store.forget(&checkpoint, &note)?;
+        (self.head, self.newest) = (head, newest);
+        self.state.head.send_replace(head);
+        Ok(removed)
+    }
+}
+
+impl Drop for Writer {
+    /// Whoever records behind the end of the writer, however it came, must not wait for ever.
+    fn drop(&mut self) {
+        self.state.set_fault(Some(closed()));
+        self.state.queue.close();
+        let mut left = Vec::new();
+        self.state.queue.take(&mut left, None);
+    }
+}
+
+/// Makes the answer of a writer that is gone an error.
+pub(super) async fn answer<T>(done: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
+    done.await.unwrap_or_else(|_| Err(closed()))
+}
+
+pub(super) fn closed() -> Error {
+    Error::internal("the record cannot be kept: the log is closed")
+}
+
+/// The type of the event that tells what the log does not hold, because it could not be written.
+pub const GAP: &str = "dev.cloto.mgp.audit_gap";
+
+/// How many events are written at once at most, about: enough to make the cost of a commit small, and few enough that
+/// nobody waits long behind them.
+const MAX_BATCH: usize = 2_048;
+
+/// How many are removed at once at most, for the same reason.
+pub(super) const MAX_FORGOTTEN: u64 = 10_000;
+
+/// How long until a log that could not be written is tried again.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// Records of calls that end together come in any order; a clock that was set back is further behind than that.
+const TOLERANCE: Duration = Duration::from_secs(1);

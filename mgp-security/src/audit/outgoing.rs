@@ -1,0 +1,228 @@
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::{Extension, TraceId};
+use mgp_types::{Error, Kind, Object, RawJson, Request, Response, RpcService, Session};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::trace::{from_traceparent, mint, mint_span, trace_of};
+
+/// Carries the trace id of each request on to the peer (§6.5).
+///
+/// A peer that has negotiated `audit` gets `params.trace_id`. A `traceparent` of W3C Trace Context in `_meta` goes to a
+/// peer of a revision without sessions; one that came with the request stays as it is, with its `tracestate` and
+/// `baggage`, for its span is the caller's. A peer without MGP gets nothing of MGP: a `trace_id` that came with the
+/// request is taken out.
+///
+/// Sits on the way out, above the retries, so that each try has the same id. Reads `context.trace`, or else what the
+/// request carries, and writes `context.trace`, with a new id if there was none. Refuses nothing and never waits.
+#[derive(Clone)]
+pub struct TraceIdLayer {
+    peer: Peer,
+}
+
+/// Where the session with the peer is found; the slot of the request may hold that of whoever it came from.
+type Peer = Arc<dyn Fn(&Request) -> Option<Arc<Session>> + Send + Sync>;
+
+impl TraceIdLayer {
+    /// For a peer whose session is in `context.session`.
+    pub fn new() -> Self {
+        Self { peer: Arc::new(|request| request.context.session.clone()) }
+    }
+
+    /// For the peer of the session that `find` returns; a request that goes out while it finds none is taken for one to a
+    /// peer without MGP.
+    pub fn to_peer(find: impl Fn() -> Option<Arc<Session>> + Send + Sync + 'static) -> Self {
+        Self { peer: Arc::new(move |_| find()) }
+    }
+}
+
+impl Default for TraceIdLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for TraceIdLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceIdLayer").finish_non_exhaustive()
+    }
+}
+
+impl<S> Layer<S> for TraceIdLayer {
+    type Service = TraceIds<S>;
+
+    fn layer(&self, inner: S) -> TraceIds<S> {
+        TraceIds { inner, peer: Arc::clone(&self.peer) }
+    }
+}
+
+/// The service of [`TraceIdLayer`].
+#[derive(Clone)]
+pub struct TraceIds<S> {
+    inner: S,
+    peer: Peer,
+}
+
+impl<S: fmt::Debug> fmt::Debug for TraceIds<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceIds").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl<S: RpcService> Service<Request> for TraceIds<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> S::Future {
+        if request.kind == Kind::Call {
+            let id = trace_of(&request).unwrap_or_else(mint);
+            request.context.trace = Some(id);
+            let session = (self.peer)(&request);
+            write(&mut request.params, id, session.as_deref());
+        }
+        self.inner.call(request)
+    }
+}
+
+fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
+    let knows_audit =
+        session.is_some_and(|session| session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)));
+    let carried = params.text("trace_id").map(|text| text.parse::<TraceId>() == Ok(id));
+    match carried {
+        Some(true) if knows_audit => {}
+        _ if knows_audit => {
+            if let Ok(id) = RawJson::from_value(&id) {
+                params.set("trace_id", id);
+            }
+        }
+        // Only what is ours to write is ours to take out.
+        Some(true) => drop(params.remove("trace_id")),
+        _ => {}
+    }
+    if !knows_audit && let Some(Ok(mut ours)) = params.get("_mgp").map(|ours| Object::from_raw(&ours)) {
+        if ours.remove("trace_id").is_some() {
+            params.set("_mgp", ours.to_raw());
+        }
+        if ours.is_empty() {
+            params.remove("_mgp");
+        }
+    }
+    if session.is_some_and(|session| session.revision.is_stateless()) {
+        write_traceparent(params, id);
+    }
+}
+
+fn write_traceparent(params: &mut Object, id: TraceId) {
+    let Ok(mut meta) = params.get("_meta").map_or_else(|| Ok(Object::new()), |meta| Object::from_raw(&meta))
+    else {
+        // A `_meta` that is no object is for the peer to refuse.
+        return;
+    };
+    if from_traceparent(&meta).is_some() {
+        return;
+    }
+    if let Ok(parent) = RawJson::from_value(&id.to_traceparent(mint_span())) {
+        meta.set("traceparent", parent);
+        params.set("_meta", meta.to_raw());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use mgp_types::Revision;
+    use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
+
+    use super::*;
+    use crate::audit::sample;
+
+    const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
+    const PARENT: &str = "00-550e8400e29b41d4a716446655440000-00f067aa0ba902b7-01";
+
+    fn session(revision: Revision, extensions: &[&str]) -> Arc<Session> {
+        let mut session = Session::new(revision);
+        let offer = Offer::new(ExtensionSet::from_names(extensions));
+        session.mgp = if extensions.is_empty() { None } else { Negotiated::agree(&offer, &offer) };
+        Arc::new(session)
+    }
+
+    fn sent(layer: &TraceIdLayer, request: Request) -> Request {
+        let (service, seen) = sample::recorder();
+        layer.layer(service).call(request).now_or_never().unwrap().unwrap();
+        let request = seen.lock().pop();
+        request.unwrap()
+    }
+
+    fn call(params: &str) -> Request {
+        Request::call("tools/call", Object::parse(params.to_owned()).unwrap())
+    }
+
+    // covers: MGP-6.5-01
+    #[test]
+    fn every_call_to_a_peer_with_audit_carries_a_trace_id() {
+        let session = session(Revision::LATEST_SESSION, &["audit"]);
+        let layer = TraceIdLayer::to_peer(move || Some(Arc::clone(&session)));
+        for method in ["tools/call", "tools/list", "ping", "mgp/access/query"] {
+            let request = sent(&layer, Request::call(method, Object::new()));
+            let id = request.context.trace.unwrap();
+            assert_eq!(request.params.text("trace_id").unwrap(), id.to_string());
+            assert!(!request.params.contains("_meta"));
+        }
+        let request = sent(&layer, call(&format!(r#"{{"name":"x","trace_id":"{ID}"}}"#)));
+        assert_eq!(
+            request.params.to_raw().as_bytes(),
+            format!(r#"{{"name":"x","trace_id":"{ID}"}}"#).as_bytes()
+        );
+        let request = sent(&layer, call(&format!(r#"{{"_meta":{{"traceparent":"{PARENT}"}}}}"#)));
+        assert_eq!(request.params.text("trace_id").unwrap(), ID);
+        assert_eq!(request.meta("traceparent").unwrap().to_text().unwrap(), PARENT);
+        let notification = Request::notify("notifications/cancelled", Object::new());
+        assert!(sent(&layer, notification).params.is_empty());
+    }
+
+    #[test]
+    fn the_id_of_the_context_goes_out_and_not_what_the_caller_wrote_in_its_place() {
+        let session = session(Revision::LATEST_SESSION, &["audit"]);
+        let mut request = call(r#"{"trace_id":"not one"}"#);
+        request.context.trace = ID.parse().ok();
+        let request = sent(&TraceIdLayer::to_peer(move || Some(Arc::clone(&session))), request);
+        assert_eq!(request.params.text("trace_id").unwrap(), ID);
+    }
+
+    #[test]
+    fn a_peer_without_mgp_sees_plain_mcp() {
+        for (revision, extensions) in [
+            (Revision::LATEST_SESSION, &[][..]),
+            (Revision::LATEST_SESSION, &["security"][..]),
+            (Revision::LATEST, &[][..]),
+        ] {
+            let session = session(revision, extensions);
+            let layer = TraceIdLayer::to_peer(move || Some(Arc::clone(&session)));
+            let request = sent(&layer, call(&format!(r#"{{"name":"x","trace_id":"{ID}"}}"#)));
+            assert!(!request.params.contains("trace_id"));
+            let parent = request.meta("traceparent").and_then(|parent| parent.to_text());
+            let id = parent.as_deref().and_then(TraceId::from_traceparent).map(|id| id.to_string());
+            assert_eq!(id.as_deref(), revision.is_stateless().then_some(ID));
+        }
+        let params = format!(r#"{{"trace_id":"{ID}","_mgp":{{"trace_id":"{ID}"}}}}"#);
+        assert!(sent(&TraceIdLayer::new(), call(&params)).params.is_empty());
+    }
+
+    #[test]
+    fn what_came_of_w3c_trace_context_stays_the_callers() {
+        let session = session(Revision::LATEST, &["audit"]);
+        let meta = format!(r#"{{"traceparent":"{PARENT}","tracestate":"a=1","baggage":"b=2"}}"#);
+        let request = call(&format!(r#"{{"_meta":{meta}}}"#));
+        let request = sent(&TraceIdLayer::to_peer(move || Some(Arc::clone(&session))), request);
+        assert_eq!(request.params.bytes("_meta").unwrap(), meta.as_bytes());
+        assert_eq!(request.params.text("trace_id").unwrap(), ID);
+    }
+}

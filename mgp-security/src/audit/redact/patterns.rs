@@ -1,0 +1,170 @@
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::REDACTED;
+use super::names::{is_header, is_usual_secret};
+
+/// The text without what looks like a secret. It is as long as the text at most by a few words for each secret.
+pub(in crate::audit) fn text(text: &str) -> Cow<'_, str> {
+    let mut out = Cow::Borrowed(text);
+    for (pattern, is_secret) in PATTERNS.iter() {
+        if let Some(changed) = replace(pattern, *is_secret, &out) {
+            out = Cow::Owned(changed);
+        }
+    }
+    match assignments(&out) {
+        Some(changed) => Cow::Owned(changed),
+        None => out,
+    }
+}
+
+/// Whether a number could be that of a payment card.
+pub(super) fn is_card_number(text: &str) -> bool {
+    let digits: Vec<u32> = text.chars().filter_map(|character| character.to_digit(10)).collect();
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(index, digit)| match index % 2 {
+            0 => *digit,
+            _ => digit * 2 / 10 + digit * 2 % 10,
+        })
+        .sum();
+    let begins_as_one = digits.first().is_some_and(|first| (2..=6).contains(first));
+    let varies = digits.iter().any(|digit| Some(digit) != digits.first());
+    (13..=19).contains(&digits.len()) && begins_as_one && varies && sum.is_multiple_of(10)
+}
+
+/// Puts the mark in place of what the first group matches, or the whole pattern if it has none.
+fn replace(pattern: &Regex, is_secret: Check, text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut at = 0;
+    for found in pattern.captures_iter(text) {
+        let Some(secret) = found.get(1).or_else(|| found.get(0)) else { continue };
+        if is_secret(secret.as_str()) {
+            out.push_str(&text[at..secret.start()]);
+            out.push_str(REDACTED);
+            at = secret.end();
+        }
+    }
+    (at > 0).then(|| out + &text[at..])
+}
+
+/// Puts the mark in place of what is assigned to the name of a secret: in settings, queries, headers, options of
+/// commands and JSON within a text.
+fn assignments(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut written, mut at) = (0, 0);
+    while let Some(found) = ASSIGNMENT.captures_at(text, at) {
+        let (Some(whole), Some(name), Some(sign)) = (found.get(0), found.get(2), found.get(3)) else { break };
+        at = whole.end();
+        let is_option = found.get(1).is_some();
+        if (sign.as_str().trim().is_empty() && !is_option) || !is_usual_secret(name.as_str()) {
+            continue;
+        }
+        let end = at + secret_len(&text[..name.start()], name.as_str(), sign.as_str(), &text[at..]);
+        if end > at && !text[at..end].starts_with(REDACTED) {
+            out.push_str(&text[written..at]);
+            out.push_str(REDACTED);
+            written = end;
+        }
+        at = end;
+    }
+    (written > 0).then(|| out + &text[written..])
+}
+
+/// How long the value at the beginning of `rest` is.
+fn secret_len(before: &str, name: &str, sign: &str, rest: &str) -> usize {
+    let until = |stop: &dyn Fn(char) -> bool| rest.find(stop).unwrap_or(rest.len());
+    let closing = before.trim_end_matches('\\').chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`'));
+    let quoted_name = sign.trim_start_matches('\\').starts_with(['"', '\'']);
+    if is_header(name) && sign.contains(':') && !quoted_name {
+        return until(&|c| c == '\n' || c == '\r' || Some(c) == closing);
+    }
+    // A sign may end in the quote that opens the value.
+    match sign.trim_start_matches(['\\', '"', '\'']).chars().next_back() {
+        Some(quote @ ('"' | '\'' | '`')) => until(&|c| c == quote),
+        _ if sign.contains(':') => until(&|c| matches!(c, '\n' | '\r' | '"' | '\'' | ',' | '}' | ']')),
+        _ if sign.trim().is_empty() && rest.starts_with('-') => 0,
+        _ => {
+            until(&|c| c.is_whitespace() || matches!(c, '"' | '\'' | '&' | ';' | ',' | '}' | ')' | '`' | '|'))
+        }
+    }
+}
+
+/// Whether letters and digits are mixed as they are in no word.
+fn is_mixed(text: &str) -> bool {
+    let has = |of: fn(&char) -> bool| text.chars().any(|c| of(&c));
+    let kinds = [has(char::is_ascii_digit), has(char::is_ascii_lowercase), has(char::is_ascii_uppercase)];
+    kinds.into_iter().filter(|kind| *kind).count() > 1 || text.ends_with('=')
+}
+
+fn any(_: &str) -> bool {
+    true
+}
+
+/// Whether what a pattern matches is a secret.
+type Check = fn(&str) -> bool;
+
+type Pattern = (Regex, Check);
+
+static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    let compile = |pattern: &str| Regex::new(pattern).expect("the pattern is written here");
+    let certain = CERTAIN.iter().map(|pattern| (compile(pattern), any as Check));
+    let likely = LIKELY.iter().map(|(pattern, is_secret)| (compile(pattern), *is_secret));
+    certain.chain(likely).collect()
+});
+
+static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?:(--?)|\b|_)([A-Za-z][A-Za-z0-9_.-]{0,63})(\\?["'`]?\]?\s*(?:=>|:=|==?|:)\s*\\?["'`]?|\s+["']?)"#,
+    )
+    .expect("the pattern is written here")
+});
+
+/// Secrets that tell what they are. Each has a beginning of its own, and an end that may have been cut off.
+const CERTAIN: &[&str] = &[
+    // Private keys, in PEM and of age.
+    r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+    r"AGE-SECRET-KEY-1[0-9A-Z]{20,}",
+    // JSON web tokens.
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}(?:\.[A-Za-z0-9_-]*){0,3}",
+    // Clouds: AWS, Google, Azure, DigitalOcean.
+    r"\b(?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{12,}",
+    r"\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_.-]{16,}|\bGOCSPX-[0-9A-Za-z_-]{16,}",
+    r"\bdo[oprt]_v1_[a-f0-9]{32,}",
+    // Where code lives: GitHub, GitLab, Atlassian, npm, PyPI, crates.io, RubyGems.
+    r"\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}",
+    r"\bgl[a-z]{2,6}-[A-Za-z0-9_-]{16,}|\bATATT3[A-Za-z0-9_=-]{16,}",
+    r"\bnpm_[A-Za-z0-9]{24,}|\bpypi-[A-Za-z0-9_-]{24,}|\bcio[A-Za-z0-9]{32}\b|\brubygems_[a-f0-9]{32,}",
+    // Where people talk: Slack, Telegram, Discord.
+    r"\bxox[a-z]-[A-Za-z0-9-]{8,}|\bxapp-[A-Za-z0-9-]{8,}",
+    r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/+-]{8,})",
+    r"discord(?:app)?\.com/api/webhooks/([A-Za-z0-9_/-]{8,})",
+    r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}",
+    // Models and payments: `sk-…`, `sk-ant-…`, `sk_live_…`, and others of that form.
+    r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,12}[-_]){0,4}[A-Za-z0-9_-]{16,}",
+    r"\b[a-z]{2,8}_(?:live|test|prod)_[A-Za-z0-9_-]{16,}|\bwhsec_[A-Za-z0-9+/=]{16,}",
+    r"\bhf_[A-Za-z0-9]{16,}|\bgsk_[A-Za-z0-9]{16,}|\bxai-[A-Za-z0-9]{16,}|\bpplx-[A-Za-z0-9]{16,}|\br8_[A-Za-z0-9]{16,}",
+    // Others that mark their tokens.
+    r"\bSG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|\bkey-[a-f0-9]{32}\b|\bshp[a-z]{2}_[A-Fa-f0-9]{24,}",
+    r"\bhv[sbr]\.[A-Za-z0-9_-]{16,}|\bdapi[a-f0-9]{32}|\bdp\.[a-z]{2}\.[A-Za-z0-9]{16,}|\blin_api_[A-Za-z0-9]{16,}",
+    r"\bntn_[A-Za-z0-9]{16,}|\bsecret_[A-Za-z0-9]{24,}|\bPMAK-[A-Za-z0-9-]{24,}|\bglsa_[A-Za-z0-9_]{24,}",
+    // The user of an address, with or without a password.
+    r"\b[A-Za-z][A-Za-z0-9+.-]{0,31}://([^\s/?#'\x22<>]+)@",
+    // Options of programs that take a secret under one letter.
+    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p([^\s]+)",
+    r"\bsshpass\s+-p\s*([^\s]+)",
+    r"\bredis-cli\b[^\n|;&]*?\s-a\s+([^\s]+)",
+    r#"\b(?:curl|wget|http|https)\b[^\n|;&]*?\s(?:-u|--user|--proxy-user|-U|-a)[\s=]*["']?[^\s:"']+:([^\s"']+)"#,
+];
+
+/// What is a secret only if it also looks like one.
+const LIKELY: &[(&str, Check)] = &[
+    (r"(?i)\b(?:bearer|basic|negotiate|digest|apikey|token)\s+([A-Za-z0-9._~+/=:-]{8,})", is_mixed),
+    (r"\b[2-6][0-9](?:[ -]?[0-9]){11,17}\b", is_card_number),
+    // Signatures of addresses that are good for whoever has them.
+    (r"(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature|code|key)=([^&\s#\x22']{16,})", is_mixed),
+];

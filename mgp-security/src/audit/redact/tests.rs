@@ -1,0 +1,224 @@
+use mgp_types::Object;
+use mgp_types::RawJson;
+use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel};
+use proptest::prelude::*;
+
+use super::*;
+
+fn redacted(json: &str) -> String {
+    let raw = RawJson::parse(json.to_owned()).unwrap();
+    String::from_utf8(Redaction::new().arguments(&raw, None).as_bytes().to_vec()).unwrap()
+}
+
+/// Tokens are put together here, so that no scanner takes this file for a leak.
+fn tokens() -> Vec<String> {
+    let letters = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3";
+    let upper = "ABCD1234EFGH5678";
+    vec![
+        format!("AKIA{upper}"),
+        format!("ASIA{upper}"),
+        format!("ghp_{letters}"),
+        format!("github_pat_{letters}"),
+        format!("glpat-{letters}"),
+        format!("xoxb-{}-{letters}", "123456789012"),
+        format!("sk-{letters}"),
+        format!("sk-proj-{letters}"),
+        format!("sk-ant-api03-{letters}"),
+        format!("sk_live_{letters}"),
+        format!("AIza{letters}"),
+        format!("npm_{letters}"),
+        format!("hf_{letters}"),
+        format!("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.{letters}"),
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{letters}\n-----END RSA PRIVATE KEY-----"),
+        format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{letters}"),
+        "4111 1111 1111 1111".into(),
+        "5500-0000-0000-0004".into(),
+    ]
+}
+
+#[test]
+fn a_token_is_taken_out_wherever_it_stands() {
+    for token in tokens() {
+        for text in [
+            token.clone(),
+            format!("use {token} for it"),
+            format!("export X={token}"),
+            format!("{{\"x\":\"{token}\"}}"),
+            format!("https://x.org/?x={token}&y=1"),
+        ] {
+            let written = redacted(&serde_json::json!({ "text": text, "list": [[text]] }).to_string());
+            let part = &token[token.len().min(12)..token.len().min(20)];
+            assert!(!written.contains(&token) && !written.contains(part), "{text} -> {written}");
+            assert!(written.contains(REDACTED), "{text} -> {written}");
+        }
+    }
+}
+
+#[test]
+fn what_is_assigned_to_the_name_of_a_secret_is_taken_out() {
+    for text in [
+        "password=hunter2",
+        "PGPASSWORD=hunter2 psql",
+        "DB_PASSWORD='hunter2' x",
+        "export API_KEY=\"hunter2\"",
+        "--password hunter2",
+        "--password=hunter2",
+        "x --api-key hunter2 y",
+        "curl -H 'Authorization: Custom hunter2' x.org",
+        "curl -H \"X-Api-Key: hunter2\" x.org",
+        "Cookie: a=1; session=hunter2",
+        "curl -u admin:hunter2 x.org",
+        "mysql -u root -phunter2 db",
+        "sshpass -p hunter2 ssh x",
+        "https://user:hunter2@x.org/path",
+        "postgres://user:hunter2@db/x",
+        "https://x.org/?access_token=hunter2&a=1",
+        "{\"password\":\"hunter2\"}",
+        "{\\\"password\\\": \\\"hunter2\\\"}",
+        "password: hunter2",
+        "config.secret_key := hunter2",
+        "a: b=c token=hunter2",
+        "os.environ[\"API_KEY\"] = \"hunter2\"",
+    ] {
+        let written = redacted(&serde_json::json!({ "text": text }).to_string());
+        assert!(!written.contains("hunter2"), "{text} -> {written}");
+    }
+}
+
+#[test]
+fn a_secret_is_known_by_what_stands_beside_it() {
+    for json in [
+        r#"{"password":"hunter2"}"#,
+        r#"{"a":{"b":[{"clientSecret":"hunter2"}]}}"#,
+        r#"{"auth":{"user":"x","word":"hunter2"}}"#,
+        r#"{"env":[{"name":"API_KEY","value":"hunter2"}]}"#,
+        r#"{"headers":[{"key":"Authorization","value":"hunter2"}]}"#,
+        r#"{"fields":[{"type":"password","value":"hunter2"}]}"#,
+        r#"{"args":["--password","hunter2"]}"#,
+        r#"{"headers":[["X-Api-Key","hunter2"]]}"#,
+        r#"{"token":["hunter2"]}"#,
+    ] {
+        let written = redacted(json);
+        assert!(!written.contains("hunter2") && written.contains(REDACTED), "{json} -> {written}");
+    }
+}
+
+#[test]
+fn what_is_no_secret_stays_as_it_is() {
+    for json in [
+        r#"{"path":"/srv/x/src/main.rs"}"#,
+        r#"{"commit":"3f786850e387550fdab836ed7e6dc881de23001b"}"#,
+        r#"{"max_tokens":4096,"next_page_token":"abc","author":"x"}"#,
+        r#"{"id":"550e8400-e29b-41d4-a716-446655440000"}"#,
+        r#"{"text":"the basic understanding of bearer instruments, a token gesture"}"#,
+        r#"{"millis":1772193600000,"phone":"+49 170 1234567"}"#,
+        r#"{"url":"https://x.org/a?b=c&page=2#d"}"#,
+        r#"{"query":"SELECT name FROM users WHERE id = 7"}"#,
+        r#"{"mail":"write to user@x.org"}"#,
+        r#"{"ask":"ask-me-anything-about-rust-programming"}"#,
+        r#"{"null":null,"password":true}"#,
+    ] {
+        let same: Value = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&redacted(json)).unwrap(), same);
+    }
+}
+
+#[test]
+fn the_schema_says_what_a_secret_is() {
+    let schema =
+        r#"{"properties":{"word":{"type":"string","writeOnly":true},"other":{"format":"password"}}}"#;
+    let arguments = RawJson::parse(r#"{"word":"hunter2","other":"hunter2","plain":"x"}"#).unwrap();
+    let schema = RawJson::parse(schema).unwrap();
+    let written = Redaction::new().arguments(&arguments, Some(&schema));
+    let expected = br#"{"other":"[redacted]","plain":"x","word":"[redacted]"}"#;
+    assert_eq!(written.as_bytes(), expected);
+}
+
+#[test]
+fn a_tool_is_looked_up_and_names_can_be_added() {
+    let definition = Object::parse(r#"{"inputSchema":{"properties":{"a":{"writeOnly":true}}}}"#).unwrap();
+    let security = EffectiveSecurity::new(RiskLevel::Safe);
+    let tool = ResolvedTool::new("s".into(), "t".into(), definition, security);
+    let redaction = Redaction::new().with_name("Ref No").with_definitions(move |server, name| {
+        (server.as_str() == "s" && name.as_str() == "t").then(|| tool.clone())
+    });
+    let found = redaction.definition(&"s".into(), &"t".into()).unwrap();
+    let schema = found.definition.get("inputSchema");
+    let arguments = RawJson::parse(r#"{"a":"x","refNo":"y","b":"z"}"#).unwrap();
+    let written = redaction.arguments(&arguments, schema.as_ref());
+    assert_eq!(written.as_bytes(), br#"{"a":"[redacted]","b":"z","refNo":"[redacted]"}"#);
+    assert!(redaction.definition(&"s".into(), &"u".into()).is_none());
+}
+
+#[test]
+fn the_shape_holds_no_value() {
+    let arguments = RawJson::parse(r#"{"a":"hunter2","b":[1,true,null,{"c":"xx"}]}"#).unwrap();
+    assert_eq!(
+        Redaction::shape(&arguments).as_bytes(),
+        br#"{"a":"string of 7 bytes","b":["number","boolean","null",{"c":"string of 2 bytes"}]}"#
+    );
+}
+
+#[test]
+fn whatever_comes_is_written_within_bounds() {
+    let wide = serde_json::json!({ "list": vec!["x".repeat(900); 200] }).to_string();
+    let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+    let names = format!(
+        "{{{}}}",
+        (0..5_000).map(|n| format!("\"{}{n}\":1", "n".repeat(70))).collect::<Vec<_>>().join(",")
+    );
+    let long = serde_json::json!({ "text": "🦀".repeat(20_000) }).to_string();
+    let huge = serde_json::json!({ "text": "x".repeat(300_000) }).to_string();
+    for json in [wide, deep, names, long, huge] {
+        let written = redacted(&json);
+        assert!(written.len() < 4_096, "{}", written.len());
+        RawJson::parse(written).unwrap();
+    }
+}
+
+#[test]
+fn much_text_that_could_be_secrets_takes_no_long_time() {
+    let start = tokio::time::Instant::now();
+    for pattern in [
+        "a=",
+        "password=",
+        "eyJ",
+        "-----BEGIN PRIVATE KEY-----",
+        "token:",
+        "4111 ",
+        "sk-",
+        "x://",
+        "\\\"",
+        "_",
+    ] {
+        redacted(&serde_json::json!({ "text": pattern.repeat(200_000 / pattern.len()) }).to_string());
+    }
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "\\PC{0,30}".prop_map(Value::from),
+        "[a-z\"'=: -]{0,40}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::hash_map("(password|a|b|…|\\PC{0,6})", inner, 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_json_without_what_was_called_a_password(value in any_json(), word in "[a-z]{12}") {
+        let json = serde_json::json!({ "in": value, "password": word, "env": format!("X_TOKEN={word}") });
+        let written = redacted(&json.to_string());
+        RawJson::parse(written.clone()).unwrap();
+        prop_assert!(!written.contains(&word));
+    }
+}

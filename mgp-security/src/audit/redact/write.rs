@@ -1,0 +1,178 @@
+use std::collections::HashSet;
+
+use mgp_types::json::write_string;
+use serde_json::Value;
+
+use super::REDACTED;
+use super::names::{Names, is_label, is_labelled};
+use super::patterns::{is_card_number, text};
+use super::schema::Schemas;
+use crate::audit::clip::clip;
+
+/// Writes a value without its secrets, and stops soon behind a number of bytes.
+#[derive(Debug)]
+pub(super) struct Writer {
+    out: Vec<u8>,
+    max_bytes: usize,
+    depth: usize,
+}
+
+impl Writer {
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { out: Vec::with_capacity(256), max_bytes, depth: 0 }
+    }
+
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.out
+    }
+
+    /// The value without its secrets.
+    pub(super) fn redacted(&mut self, names: &Names, value: &Value, schemas: &Schemas<'_>) {
+        if schemas.is_secret() {
+            return self.secret(value);
+        }
+        match value {
+            Value::Number(number) if is_card_number(&number.to_string()) => self.secret(value),
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.plain(value),
+            Value::String(string) => self.clipped(&text(clip_to(string, MAX_READ_BYTES))),
+            Value::Array(items) => {
+                let mut is_named = false;
+                self.list(items, |writer, index, item| {
+                    if is_named {
+                        writer.secret(item);
+                        is_named = false;
+                        return;
+                    }
+                    is_named = item.as_str().is_some_and(|item| names_the_next(names, item));
+                    writer.redacted(names, item, &schemas.item(index));
+                });
+            }
+            Value::Object(members) => {
+                let is_labelled_secret = members.iter().any(|(name, value)| {
+                    is_label(name) && value.as_str().is_some_and(|label| names.is_secret(label))
+                });
+                self.members(members, |writer, name, value| {
+                    if names.is_secret(name) || (is_labelled_secret && is_labelled(name)) {
+                        writer.secret(value);
+                    } else {
+                        writer.redacted(names, value, &schemas.member(name));
+                    }
+                });
+            }
+        }
+    }
+
+    /// The kind and size of each value in its place.
+    pub(super) fn shape(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.clipped("null"),
+            Value::Bool(_) => self.clipped("boolean"),
+            Value::Number(_) => self.clipped("number"),
+            Value::String(string) => self.clipped(&format!("string of {} bytes", string.len())),
+            Value::Array(items) => self.list(items, |writer, _, item| writer.shape(item)),
+            Value::Object(members) => self.members(members, |writer, _, value| writer.shape(value)),
+        }
+    }
+
+    fn list(&mut self, items: &[Value], mut write: impl FnMut(&mut Self, usize, &Value)) {
+        if self.depth >= MAX_DEPTH {
+            return self.clipped("…");
+        }
+        self.depth += 1;
+        self.out.push(b'[');
+        for (index, item) in items.iter().enumerate() {
+            self.comma(index);
+            if self.is_full() {
+                self.clipped("…");
+                break;
+            }
+            write(self, index, item);
+        }
+        self.out.push(b']');
+        self.depth -= 1;
+    }
+
+    fn members(
+        &mut self,
+        members: &serde_json::Map<String, Value>,
+        mut write: impl FnMut(&mut Self, &str, &Value),
+    ) {
+        if self.depth >= MAX_DEPTH {
+            return self.clipped("…");
+        }
+        self.depth += 1;
+        self.out.push(b'{');
+        let mut written = HashSet::new();
+        for (index, (name, value)) in members.iter().enumerate() {
+            self.comma(index);
+            let is_full = self.is_full();
+            let mut told = if is_full {
+                "…".into()
+            } else {
+                clip(&text(clip_to(name, MAX_READ_BYTES)), MAX_NAME_BYTES).into_owned()
+            };
+            // What was cut or taken out of two names may leave them alike, and no name may stand there twice.
+            let mut number = index;
+            while !written.insert(told.clone()) {
+                number += 1;
+                told = format!("…{number}");
+            }
+            write_string(&mut self.out, &told);
+            self.out.push(b':');
+            if is_full {
+                self.clipped("…");
+                break;
+            }
+            write(self, name, value);
+        }
+        self.out.push(b'}');
+        self.depth -= 1;
+    }
+
+    fn secret(&mut self, value: &Value) {
+        match value {
+            // These are no secrets under any name, and tell whether one was given.
+            Value::Null | Value::Bool(_) => self.plain(value),
+            _ => self.clipped(REDACTED),
+        }
+    }
+
+    fn plain(&mut self, value: &Value) {
+        self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn clipped(&mut self, text: &str) {
+        let left = self.max_bytes.saturating_sub(self.out.len());
+        write_string(&mut self.out, &clip(text, MAX_TEXT_BYTES.min(left.max(16))));
+    }
+
+    fn comma(&mut self, index: usize) {
+        if index > 0 {
+            self.out.push(b',');
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.out.len() >= self.max_bytes
+    }
+}
+
+/// Whether an item of a list says what the next one is, as `--password` does.
+fn names_the_next(names: &Names, item: &str) -> bool {
+    let name = item.trim_start_matches('-').trim_end_matches(':');
+    let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(['=', ' ', ':', '/']);
+    is_name && names.is_secret(name)
+}
+
+fn clip_to(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+/// So much of a text is looked at; what is written of it ends far before, so no secret is cut and not recognised.
+const MAX_READ_BYTES: usize = 8 * 1024;
+
+const MAX_TEXT_BYTES: usize = 512;
+
+const MAX_NAME_BYTES: usize = 64;
+
+const MAX_DEPTH: usize = 16;

@@ -1,0 +1,62 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::Trail;
+use mgp_types::{Error, Request, Response, RpcService};
+use tower_service::Service;
+
+use super::call::{Call, Subject};
+use super::future::{AuditFuture, OpenCall};
+use super::layer::Settings;
+use super::trace::{mint, trace_of};
+
+/// The service of [`AuditLayer`](super::AuditLayer).
+#[derive(Debug, Clone)]
+pub struct Audit<S> {
+    inner: S,
+    settings: Arc<Settings>,
+}
+
+impl<S> Audit<S> {
+    pub(super) const fn new(inner: S, settings: Arc<Settings>) -> Self {
+        Self { inner, settings }
+    }
+
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service inside.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S: RpcService> Service<Request> for Audit<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = AuditFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let subject = Subject::of(&request.method);
+        if subject.is_always_recorded()
+            && let Err(error) = self.settings.port.check()
+        {
+            tracing::warn!(code = error.code(), "a call is refused because it could not be recorded");
+            return AuditFuture::refused(error);
+        }
+        let trace = trace_of(&request).unwrap_or_else(mint);
+        let trail = Arc::new(Trail::default());
+        request.context.trace = Some(trace);
+        request.context.trail = Some(Arc::clone(&trail));
+        let call = Call::new(&request, subject, trace, trail, Arc::clone(&self.settings));
+        // The call is open before the service sees it: what happens from here on is recorded, a panic too.
+        let open = OpenCall::new(call);
+        AuditFuture::running(self.inner.call(request), open)
+    }
+}

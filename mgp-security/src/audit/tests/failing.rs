@@ -1,0 +1,100 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mgp_types::{Error, code};
+
+use super::*;
+use crate::audit::{AuditLog, Durability, Filter, GAP, MemoryStore, PRUNED, Query, Retention};
+
+fn counting() -> (Does, Arc<AtomicU32>) {
+    let calls = Arc::<AtomicU32>::default();
+    let counted = Arc::clone(&calls);
+    let inner = Does::new(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(Response::empty())
+    });
+    (inner, calls)
+}
+
+#[tokio::test]
+async fn a_log_known_to_be_broken_refuses_calls_before_they_are_carried_out() {
+    let (inner, calls) = counting();
+    let (mut service, kept) = over(inner);
+    *kept.shut.lock() = Some(Error::new(code::RESOURCE_EXHAUSTED, "full"));
+    for method in ["tools/call", "resources/read", "prompts/get"] {
+        let error = service.call(request(method, r#"{"name":"x"}"#)).await.unwrap_err();
+        assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    service.call(request("tools/list", "{}")).await.unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "what is not recorded goes on");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_recorded_is_withheld() {
+    let (inner, calls) = counting();
+    let (mut service, kept) = over(inner);
+    *kept.fails.lock() = Some(Error::internal("the database /var/lib/x is broken"));
+    let error = service.call(call()).await.unwrap_err();
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    assert!(error.message().contains("withheld"), "{error}");
+    assert!(!error.message().contains("/var"), "{error}");
+}
+
+#[tokio::test]
+async fn a_full_log_fails_closed_says_so_and_recovers() {
+    let (inner, calls) = counting();
+    let log = AuditLog::open(MemoryStore::new(3)).unwrap();
+    let mut service = AuditLayer::new(log.clone()).layer(inner);
+    for _ in 0..3 {
+        service.call(call()).await.unwrap();
+    }
+    let error = service.call(call()).await.unwrap_err();
+    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
+    assert!(error.message().contains("withheld"));
+    assert_eq!(calls.load(Ordering::Relaxed), 4);
+    let error = service.call(call()).await.unwrap_err();
+    assert_eq!((error.code(), error.message()), (3001, "the record cannot be kept: no room is left"));
+    assert_eq!(calls.load(Ordering::Relaxed), 4, "the next is not carried out at all");
+    log.retain(Retention::SizeBased(0)).await.unwrap();
+    log.flush().await.unwrap();
+    service.call(call()).await.unwrap();
+    let events = log.reader().query(&Query::new(Filter::default())).unwrap();
+    let gap =
+        events.iter().map(|entry| entry.to_event().unwrap()).find(|event| told(event).0 == GAP).unwrap();
+    assert_eq!(gap.details.bytes("unrecorded_events").unwrap(), b"1");
+    assert_eq!(gap.details.bytes("refused_calls").unwrap(), b"1");
+    log.reader().verify(&[]).unwrap();
+}
+
+#[tokio::test]
+async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() {
+    let log = AuditLog::open(MemoryStore::new(4)).unwrap().with_durability(Durability::Async);
+    let (inner, calls) = counting();
+    let mut service = AuditLayer::new(log.clone()).layer(inner);
+    for _ in 0..5 {
+        service.call(call()).await.unwrap();
+        let _ = log.flush().await;
+    }
+    service.call(call()).await.unwrap_err();
+    assert_eq!((calls.load(Ordering::Relaxed), log.head().seq), (5, 4));
+    log.retain(Retention::SizeBased(0)).await.unwrap();
+    log.flush().await.unwrap();
+    let events = log.reader().query(&Query::new(Filter::default())).unwrap();
+    let events: Vec<_> = events.iter().rev().map(|entry| entry.to_event().unwrap()).collect();
+    let names: Vec<_> = events.iter().map(|event| told(event).0).collect();
+    assert_eq!(names, [PRUNED, GAP, "TOOL_EXECUTED"]);
+    assert_eq!(events[1].details.bytes("unrecorded_events").unwrap(), b"0");
+    service.call(call()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cancelled_call_reaches_the_log() {
+    let log = AuditLog::open(MemoryStore::new(10)).unwrap();
+    let mut service =
+        AuditLayer::new(log.clone()).layer(Does(Arc::new(|_| Box::pin(std::future::pending()))));
+    drop(service.call(call()));
+    log.flush().await.unwrap();
+    let event = log.reader().query(&Query::new(Filter::default())).unwrap()[0].to_event().unwrap();
+    assert_eq!(event.result, Outcome::Failure);
+    assert!(event.details.contains("cancelled"));
+}

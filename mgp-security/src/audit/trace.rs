@@ -1,0 +1,85 @@
+use mgp_types::mgp::TraceId;
+use mgp_types::{Object, Request};
+
+/// The chain of requests that a request says it stands in (§6.5): what was noted for it, or else what it carries.
+///
+/// It is read from `params.trace_id`, where MGP has it, from `params._mgp.trace_id`, and from `trace_id` or the W3C
+/// `traceparent` of `_meta`; the first that is a trace id counts. A server puts it into its own audit events.
+pub fn trace_of(request: &Request) -> Option<TraceId> {
+    let params = &request.params;
+    let inside = |name: &str, read: fn(&Object) -> Option<TraceId>| {
+        params.get(name).and_then(|member| read(&Object::from_raw(&member).ok()?))
+    };
+    request
+        .context
+        .trace
+        .or_else(|| named(params))
+        .or_else(|| inside("_mgp", named))
+        .or_else(|| inside("_meta", |meta| named(meta).or_else(|| from_traceparent(meta))))
+}
+
+/// A new trace id.
+pub(crate) fn mint() -> TraceId {
+    let mut bytes = [0; 16];
+    // A system that gives no random bytes gives ids that repeat, and no request may fail for that.
+    if getrandom::fill(&mut bytes).is_err() {
+        tracing::error!("the system gives no random bytes for trace ids");
+    }
+    TraceId::from_random(bytes)
+}
+
+/// Some span, to stand for this process in a `traceparent`.
+pub(crate) fn mint_span() -> u64 {
+    getrandom::u64().unwrap_or(1)
+}
+
+fn named(object: &Object) -> Option<TraceId> {
+    object.text("trace_id")?.parse().ok()
+}
+
+pub(crate) fn from_traceparent(meta: &Object) -> Option<TraceId> {
+    TraceId::from_traceparent(&meta.text("traceparent")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
+    const OTHER: &str = "11111111-2222-4333-8444-555555555555";
+    const PARENT: &str = "00-550e8400e29b41d4a716446655440000-00f067aa0ba902b7-01";
+
+    fn read(params: &str) -> Option<String> {
+        let request = Request::call("tools/call", Object::parse(params.to_owned()).unwrap());
+        trace_of(&request).map(|id| id.to_string())
+    }
+
+    // covers: MGP-6.5-01
+    #[test]
+    fn a_trace_id_is_read_wherever_a_client_puts_it() {
+        for params in [
+            format!(r#"{{"trace_id":"{ID}"}}"#),
+            format!(r#"{{"trace_id":"{ID}","_mgp":{{"trace_id":"{OTHER}"}}}}"#),
+            format!(r#"{{"_mgp":{{"trace_id":"{ID}"}}}}"#),
+            format!(r#"{{"_meta":{{"trace_id":"{ID}"}}}}"#),
+            format!(r#"{{"_meta":{{"traceparent":"{PARENT}"}}}}"#),
+            format!(r#"{{"trace_id":7,"_mgp":[],"_meta":{{"trace_id":"x","traceparent":"{PARENT}"}}}}"#),
+        ] {
+            assert_eq!(read(&params).as_deref(), Some(ID), "{params}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_trace_id_is_none() {
+        for params in
+            ["{}", r#"{"trace_id":""}"#, r#"{"_meta":{"traceparent":"00-1-2-3"}}"#, r#"{"_meta":null}"#]
+        {
+            assert_eq!(read(params), None, "{params}");
+        }
+    }
+
+    #[test]
+    fn minted_ids_differ() {
+        assert_ne!(mint(), mint());
+    }
+}

@@ -19,8 +19,12 @@ pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
 mod finding;
+#[cfg(any(feature = "access", feature = "auth"))]
+mod latest;
 #[cfg(feature = "limit")]
 pub mod limit;
+#[cfg(any(feature = "access", feature = "auth"))]
+mod listing;
 #[cfg(feature = "permission")]
 pub mod permission;
 #[cfg(feature = "sqlite")]

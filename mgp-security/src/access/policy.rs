@@ -1,12 +1,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditPort,
-    DefaultPolicy, Outcome, ServerId, Timestamp, ToolName, TraceId,
+    DefaultPolicy, Outcome, ServerId, ToolName, TraceId,
 };
 use mgp_types::{Principal, Role};
 use tokio::sync::OwnedMutexGuard;
@@ -15,6 +14,7 @@ use super::entry::EntryKey;
 use super::record::Change;
 use super::table::{Moment, Table};
 use super::{AccessEntry, AccessError, AccessStore, MemoryAccessStore, StoredEntry};
+use crate::latest::Latest;
 use crate::{Clock, StoreError};
 
 /// Decides which agent may use which server and tool (§5), and lets operators change that while it runs.
@@ -30,8 +30,7 @@ struct Inner {
     store: Arc<dyn AccessStore>,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
-    /// The latest time the clock ever told, in milliseconds.
-    latest: AtomicI64,
+    latest: Latest,
     /// One change at a time: the table must change in the order in which the store does.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -246,7 +245,7 @@ impl AccessPolicyBuilder {
             store,
             audit: self.audit,
             clock: self.clock,
-            latest: AtomicI64::new(i64::MIN),
+            latest: Latest::default(),
             turn: Arc::default(),
         })))
     }
@@ -255,12 +254,7 @@ impl AccessPolicyBuilder {
 impl Inner {
     fn moment(&self) -> Moment {
         let now = self.clock.now();
-        let mut latest = self.latest.load(Ordering::Relaxed);
-        if now.as_millis() > latest {
-            // Written once a millisecond at most; all else only reads.
-            latest = self.latest.fetch_max(now.as_millis(), Ordering::Relaxed).max(now.as_millis());
-        }
-        Moment { now, latest: Timestamp::from_millis(latest).unwrap_or(now) }
+        Moment { now, latest: self.latest.after(now) }
     }
 }
 

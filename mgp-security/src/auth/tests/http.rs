@@ -56,7 +56,8 @@ async fn a_stream_needs_a_key_too() {
 async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     let hands = Hands::default();
     let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
-    let wanted = KeyRequest::new(Principal::new("a")).rate_limit(Rates::new().per_hour(n(1))).expires_at(at(9));
+    let wanted =
+        KeyRequest::new(Principal::new("a")).rate_limit(Rates::new().per_hour(n(1))).expires_at(at(9));
     let (_, key) = ring.issue(wanted).await.unwrap();
     let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
     assert_eq!(guarded.call(get(key.expose())).await.unwrap().status(), StatusCode::OK);

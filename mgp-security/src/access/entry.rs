@@ -44,11 +44,11 @@ pub struct StoredEntry {
 }
 
 impl AccessEntry {
-    /// The entry that `grant` asks for, in the name of the operator `by`.
+    /// The entry that `grant` asks for, made at `now` in the name of the operator `by`.
     ///
     /// # Errors
     /// A tool is named for a whole server or missing for a tool, or a name is empty or too long.
-    pub(super) fn new(by: &Principal, grant: AccessGrant, now: Timestamp) -> Result<Self, AccessError> {
+    pub fn new(by: &Principal, grant: AccessGrant, now: Timestamp) -> Result<Self, AccessError> {
         let tool_name = scope(grant.entry_type, grant.tool_name)?;
         let entry = Self {
             agent_id: grant.agent_id,

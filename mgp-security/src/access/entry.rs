@@ -84,19 +84,8 @@ impl AccessEntry {
         }
     }
 
-    pub(super) fn is_of(&self, key: &EntryKey) -> bool {
-        self.agent_id == key.agent_id && self.server_id == key.server_id && self.tool_name == key.tool_name
-    }
-
-    pub(super) const fn source(&self) -> AccessSource {
-        match self.tool_name {
-            Some(_) => AccessSource::ToolGrant,
-            None => AccessSource::ServerGrant,
-        }
-    }
-
-    pub(super) fn state(&self) -> AccessState {
-        AccessState::new(self.permission, self.source())
+    pub(super) fn state(&self, source: AccessSource) -> AccessState {
+        AccessState::new(self.permission, source)
             .with_grant(&*self.granted_by, self.granted_at)
             .with_expires_at(self.expires_at)
     }

@@ -82,7 +82,7 @@ impl AccessPolicy {
     //# tool_grant, then server_grant, then default_policy
     pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> Verdict {
         match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
-            Some(stored) => Verdict { permission: stored.entry.permission, source: stored.entry.source() },
+            Some((permission, source, _)) => Verdict { permission, source },
             None => self.by_default(server),
         }
     }
@@ -91,8 +91,7 @@ impl AccessPolicy {
     pub fn reaches(&self, agent: &str, server: &str) -> bool {
         let (table, moment) = (self.0.table.load(), self.0.moment());
         let whole = table.deciding(agent, server, None, moment);
-        let whole =
-            whole.map_or_else(|| self.by_default(server).permission, |stored| stored.entry.permission);
+        let whole = whole.map_or_else(|| self.by_default(server).permission, |(permission, ..)| permission);
         whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
     }
 
@@ -107,7 +106,7 @@ impl AccessPolicy {
         let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());
         let tool = query.tool_name.as_ref().map(ToolName::as_str);
         Ok(match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
-            Some(stored) => stored.entry.state(),
+            Some((_, source, stored)) => stored.entry.state(source),
             None => AccessState::by_default(self.0.defaults.of(server)),
         })
     }
@@ -132,7 +131,7 @@ impl AccessPolicy {
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         self.make(change, turn, move |inner| {
             let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
-            inner.table.rcu(|table| table.with(Arc::clone(&stored)));
+            inner.table.rcu(|table| table.with(&stored));
             Ok(stored)
         })
         .await

@@ -21,19 +21,19 @@ fn main() {
 }
 
 /// A decision by an entry for the tool; each time another one, so that nothing is in a cache by luck.
-#[divan::bench(sample_count = 2000, sample_size = 1)]
+#[divan::bench(sample_count = 100, sample_size = 100)]
 fn decide_by_tool(bencher: Bencher<'_, '_>) {
     decide(bencher, |agent| (format!("agent.{agent}"), "server.3".to_owned(), "tool.3".to_owned()));
 }
 
 /// A decision by an entry for the server, after there was none for the tool.
-#[divan::bench(sample_count = 2000, sample_size = 1)]
+#[divan::bench(sample_count = 100, sample_size = 100)]
 fn decide_by_server(bencher: Bencher<'_, '_>) {
     decide(bencher, |agent| (format!("agent.{agent}"), "server.0".to_owned(), "unheard of".to_owned()));
 }
 
 /// A decision by the default, after there was no entry.
-#[divan::bench(sample_count = 2000, sample_size = 1)]
+#[divan::bench(sample_count = 100, sample_size = 100)]
 fn decide_by_default(bencher: Bencher<'_, '_>) {
     decide(bencher, |agent| (format!("stranger.{agent}"), "server.3".to_owned(), "tool.3".to_owned()));
 }

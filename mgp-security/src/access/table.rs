@@ -19,12 +19,12 @@ pub(super) struct Table {
 /// Entries sorted by hashes, so that a lookup compares numbers and needs no key made of borrowed names. What it finds
 /// is compared by name.
 ///
-/// What is searched, what decides and what is told of an entry lie apart: a decision among entries that are in no
-/// cache waits for memory a few times, and for little else.
+/// A decision among entries that are in no cache spends its time waiting for memory, so it has to look at few places:
+/// the hash says near which index the entry stands, and all that decides stands there, the names in one piece.
 #[derive(Debug, Default)]
 struct Shard {
-    places: Vec<Place>,
-    /// One for each place.
+    /// For each bucket, an equal share of all hashes, where it starts in `rules`; and where the last one ends.
+    starts: Vec<usize>,
     rules: Vec<Rule>,
 }
 
@@ -37,6 +37,7 @@ struct Place {
 
 #[derive(Debug, Clone)]
 struct Rule {
+    place: Place,
     names: Names,
     permission: AccessPermission,
     end: Option<Timestamp>,
@@ -65,29 +66,25 @@ pub(super) struct Moment {
 impl Table {
     pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>) -> Self {
         let hasher = foldhash::quality::RandomState::default();
-        let mut shards: Vec<Vec<(Place, Rule)>> = vec![Vec::new(); SHARDS];
+        let mut shards: Vec<Vec<Rule>> = vec![Vec::new(); SHARDS];
         for entry in entries {
-            let rule = Rule::new(Arc::new(entry));
-            let place = rule.place(&hasher);
-            shards[place.shard()].push((place, rule));
+            let rule = Rule::new(Arc::new(entry), &hasher);
+            shards[rule.place.shard()].push(rule);
         }
-        let sorted = shards.into_iter().map(|mut shard| {
-            shard.sort_unstable_by_key(|(place, _)| *place);
-            let (places, rules) = shard.into_iter().unzip();
-            Arc::new(Shard { places, rules })
+        let sorted = shards.into_iter().map(|mut rules| {
+            rules.sort_unstable_by_key(|rule| rule.place);
+            Arc::new(Shard::of_sorted(rules))
         });
         Self { shards: sorted.collect(), hasher }
     }
 
     /// The table with `entry` in place of the one for the same agent, server and tool.
     pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
-        let rule = Rule::new(Arc::clone(entry));
-        let place = rule.place(&self.hasher);
-        let mut shard = self.shards[place.shard()].without(&entry.entry.key());
-        let index = shard.places.partition_point(|other| *other < place);
-        shard.places.insert(index, place);
-        shard.rules.insert(index, rule);
-        self.replaced(place.shard(), shard)
+        let rule = Rule::new(Arc::clone(entry), &self.hasher);
+        let index = rule.place.shard();
+        let mut rules = self.shards[index].without(&entry.entry.key());
+        rules.insert(rules.partition_point(|other| other.place < rule.place), rule);
+        self.replaced(index, rules)
     }
 
     /// The table without the entry of `key`.
@@ -121,10 +118,9 @@ impl Table {
     /// Whether an entry allows anything on the server.
     pub(super) fn allows_some(&self, agent: &str, server: &str, moment: Moment) -> bool {
         let pair = self.hasher.hash_one((agent, server));
-        let shard = &self.shards[Place { pair, tool: 0 }.shard()];
-        let start = shard.places.partition_point(|place| place.pair < pair);
-        let of_pair = shard.places[start..].iter().zip(&shard.rules[start..]);
-        of_pair.take_while(|(place, _)| place.pair == pair).any(|(_, rule)| {
+        let least = Place { pair, tool: 0 };
+        let rules = self.shards[least.shard()].since(least);
+        rules.iter().take_while(|rule| rule.place.pair == pair).any(|rule| {
             rule.permission == AccessPermission::Allow
                 && rule.names.begin_with(agent, server)
                 && moment.is_live(rule)
@@ -140,59 +136,83 @@ impl Table {
 
     fn rules_of(&self, agent: &str, server: &str, tool: Option<&str>) -> impl Iterator<Item = &Rule> {
         let place = self.place(agent, server, tool);
-        let shard = &self.shards[place.shard()];
-        let start = shard.places.partition_point(|other| *other < place);
-        let same_place = shard.places[start..].iter().zip(&shard.rules[start..]);
-        same_place
-            .take_while(move |(other, _)| **other == place)
-            .map(|(_, rule)| rule)
-            .filter(move |rule| rule.names.are(agent, server, tool))
+        let rules = self.shards[place.shard()].since(place).iter();
+        let same_place = rules.take_while(move |rule| rule.place == place);
+        same_place.filter(move |rule| rule.names.are(agent, server, tool))
     }
 
     fn place(&self, agent: &str, server: &str, tool: Option<&str>) -> Place {
-        Place { pair: self.hasher.hash_one((agent, server)), tool: self.hasher.hash_one(tool) }
+        Place::of(agent, server, tool, &self.hasher)
     }
 
-    fn replaced(&self, index: usize, shard: Shard) -> Self {
+    fn replaced(&self, index: usize, sorted: Vec<Rule>) -> Self {
         let mut shards = self.shards.clone();
-        shards[index] = Arc::new(shard);
+        shards[index] = Arc::new(Shard::of_sorted(sorted));
         Self { shards, hasher: self.hasher.clone() }
     }
 }
 
 impl Shard {
-    /// The shard without the entries of `key`, and with room for one more.
-    fn without(&self, key: &EntryKey) -> Self {
-        let room = self.places.len() + 1;
-        let mut kept = Self { places: Vec::with_capacity(room), rules: Vec::with_capacity(room) };
-        for (place, rule) in self.places.iter().zip(&self.rules) {
-            if !rule.names.are(key.agent_id.as_str(), key.server_id.as_str(), tool_of(key)) {
-                kept.places.push(*place);
-                kept.rules.push(rule.clone());
-            }
+    fn of_sorted(rules: Vec<Rule>) -> Self {
+        let buckets = rules.len();
+        let mut starts = Vec::with_capacity(buckets + 1);
+        for (index, rule) in rules.iter().enumerate() {
+            // Buckets up to the one of this rule start here, unless they have started before.
+            starts.resize(starts.len().max(rule.place.bucket(buckets) + 1), index);
         }
+        starts.resize(buckets + 1, rules.len());
+        Self { starts, rules }
+    }
+
+    /// The rules from `place` on.
+    fn since(&self, place: Place) -> &[Rule] {
+        if self.rules.is_empty() {
+            return &[];
+        }
+        let bucket = place.bucket(self.rules.len());
+        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
+        let before = self.rules[start..end].partition_point(|rule| rule.place < place);
+        &self.rules[start + before..]
+    }
+
+    /// The rules without those of `key`, in order, and with room for one more.
+    fn without(&self, key: &EntryKey) -> Vec<Rule> {
+        let (agent, server, tool) = (key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
+        let mut kept = Vec::with_capacity(self.rules.len() + 1);
+        kept.extend(self.rules.iter().filter(|rule| !rule.names.are(agent, server, tool)).cloned());
         kept
     }
 }
 
 impl Place {
+    fn of(agent: &str, server: &str, tool: Option<&str>, hasher: &foldhash::quality::RandomState) -> Self {
+        Self { pair: hasher.hash_one((agent, server)), tool: hasher.hash_one(tool) }
+    }
+
+    /// By the lower half of the hash; the upper half orders the rules of a shard.
     fn shard(self) -> usize {
         let [low, high, ..] = self.pair.to_le_bytes();
         usize::from(u16::from_le_bytes([low, high])) % SHARDS
     }
+
+    /// Which of so many equal shares of all hashes it lies in.
+    fn bucket(self, buckets: usize) -> usize {
+        let share = (u128::from(self.pair) * buckets as u128) >> 64;
+        usize::try_from(share).unwrap_or(0).min(buckets.saturating_sub(1))
+    }
 }
 
 impl Rule {
-    fn new(stored: Arc<StoredEntry>) -> Self {
+    fn new(stored: Arc<StoredEntry>, hasher: &foldhash::quality::RandomState) -> Self {
         let entry = &stored.entry;
-        Self { names: Names::of(entry), permission: entry.permission, end: entry.expires_at, stored }
-    }
-
-    fn place(&self, hasher: &foldhash::quality::RandomState) -> Place {
-        let entry = &self.stored.entry;
         let tool = entry.tool_name.as_ref().map(ToolName::as_str);
-        let pair = hasher.hash_one((entry.agent_id.as_str(), entry.server_id.as_str()));
-        Place { pair, tool: hasher.hash_one(tool) }
+        Self {
+            place: Place::of(entry.agent_id.as_str(), entry.server_id.as_str(), tool, hasher),
+            names: Names::of(entry),
+            permission: entry.permission,
+            end: entry.expires_at,
+            stored,
+        }
     }
 }
 
@@ -240,6 +260,66 @@ fn tool_of(key: &EntryKey) -> Option<&str> {
     key.tool_name.as_ref().map(ToolName::as_str)
 }
 
-/// With a hundred thousand entries a change copies about eleven hundred pointers, and a lookup compares about seven
-/// numbers.
+/// With a hundred thousand entries a change copies about eleven hundred pointers.
 const SHARDS: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Principal;
+    use mgp_types::mgp::AccessGrant;
+
+    use super::*;
+
+    fn entry(id: u64) -> StoredEntry {
+        let agent = format!("a{}", id / 3);
+        let grant = AccessGrant::of_server(agent.as_str().into(), "s".into(), AccessPermission::Allow);
+        let grant =
+            if id.is_multiple_of(3) { grant } else { grant.for_tool(format!("t{id}").as_str().into()) };
+        let by = Principal::operator("admin");
+        StoredEntry::new(id, AccessEntry::new(&by, grant, Timestamp::EPOCH).unwrap())
+    }
+
+    fn finds(table: &Table, id: u64) -> bool {
+        let found = table.entries_of(&entry(id).entry.key());
+        assert!(found.iter().all(|stored| stored.id == id));
+        found.len() == 1
+    }
+
+    #[test]
+    fn every_entry_is_found_among_many_and_no_other() {
+        let table = Table::new((0..30_000).map(entry));
+        assert!((0..30_000).all(|id| finds(&table, id)));
+        assert!(!(30_000..40_000).any(|id| finds(&table, id)));
+    }
+
+    #[test]
+    fn a_table_built_step_by_step_holds_the_same() {
+        let mut table = Table::new([]);
+        for id in 0..3_000 {
+            table = table.with(&Arc::new(entry(id)));
+        }
+        for id in (0..3_000).step_by(2) {
+            table = table.without(&entry(id).entry.key());
+        }
+        assert!((0..3_000).all(|id| finds(&table, id) == (id % 2 == 1)));
+    }
+
+    #[test]
+    fn names_that_are_one_text_together_are_told_apart() {
+        let names = |tool: Option<&str>| {
+            let grant = AccessGrant::of_server("ab".into(), "c".into(), AccessPermission::Allow);
+            let grant = match tool {
+                Some(tool) => grant.for_tool(tool.into()),
+                None => grant,
+            };
+            let by = Principal::operator("admin");
+            Names::of(&AccessEntry::new(&by, grant, Timestamp::EPOCH).unwrap())
+        };
+        assert!(names(Some("d")).are("ab", "c", Some("d")) && names(None).are("ab", "c", None));
+        assert!(!names(Some("d")).are("a", "bc", Some("d")));
+        assert!(!names(Some("d")).are("ab", "cd", None));
+        assert!(!names(Some("d")).are("ab", "", Some("cd")));
+        assert!(!names(None).are("ab", "c", Some("")));
+        assert!(names(Some("d")).begin_with("ab", "c") && !names(Some("d")).begin_with("a", "bc"));
+    }
+}

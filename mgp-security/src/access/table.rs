@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{AccessPermission, AccessSource, Timestamp, ToolName};
 
+use super::StoredEntry;
 use super::entry::EntryKey;
-use super::{AccessEntry, StoredEntry};
 
 /// All entries, never changed: a change makes another table that shares all but one shard with this one.
 ///
@@ -24,7 +24,7 @@ pub(super) struct Table {
 #[derive(Debug, Default)]
 struct Shard {
     /// For each bucket, an equal share of all hashes, where it starts in `rules`; and where the last one ends.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
     rules: Vec<Rule>,
 }
 
@@ -35,22 +35,19 @@ struct Place {
     tool: u64,
 }
 
+/// A line of the cache, so that one wait for memory brings all of it.
 #[derive(Debug, Clone)]
 struct Rule {
     place: Place,
-    names: Names,
-    permission: AccessPermission,
-    end: Option<Timestamp>,
-    stored: Arc<StoredEntry>,
-}
-
-/// The names of an agent, a server and a tool in one piece.
-#[derive(Debug, Clone)]
-struct Names {
-    text: Arc<str>,
-    agent_len: usize,
-    server_len: usize,
+    /// The names of the agent, the server and the tool in one piece.
+    names: Arc<str>,
+    agent_len: u32,
+    server_len: u32,
     of_tool: bool,
+    permission: AccessPermission,
+    /// In milliseconds; [`NEVER`] if it has none.
+    end: i64,
+    stored: Arc<StoredEntry>,
 }
 
 /// What time it is, for entries that end.
@@ -122,7 +119,7 @@ impl Table {
         let rules = self.shards[least.shard()].since(least);
         rules.iter().take_while(|rule| rule.place.pair == pair).any(|rule| {
             rule.permission == AccessPermission::Allow
-                && rule.names.begin_with(agent, server)
+                && rule.is_of_pair(agent, server)
                 && moment.is_live(rule)
         })
     }
@@ -138,7 +135,7 @@ impl Table {
         let place = self.place(agent, server, tool);
         let rules = self.shards[place.shard()].since(place).iter();
         let same_place = rules.take_while(move |rule| rule.place == place);
-        same_place.filter(move |rule| rule.names.are(agent, server, tool))
+        same_place.filter(move |rule| rule.is_of(agent, server, tool))
     }
 
     fn place(&self, agent: &str, server: &str, tool: Option<&str>) -> Place {
@@ -158,9 +155,10 @@ impl Shard {
         let mut starts = Vec::with_capacity(buckets + 1);
         for (index, rule) in rules.iter().enumerate() {
             // Buckets up to the one of this rule start here, unless they have started before.
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
             starts.resize(starts.len().max(rule.place.bucket(buckets) + 1), index);
         }
-        starts.resize(buckets + 1, rules.len());
+        starts.resize(buckets + 1, u32::try_from(rules.len()).unwrap_or(u32::MAX));
         Self { starts, rules }
     }
 
@@ -170,7 +168,7 @@ impl Shard {
             return &[];
         }
         let bucket = place.bucket(self.rules.len());
-        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
+        let (start, end) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
         let before = self.rules[start..end].partition_point(|rule| rule.place < place);
         &self.rules[start + before..]
     }
@@ -179,7 +177,7 @@ impl Shard {
     fn without(&self, key: &EntryKey) -> Vec<Rule> {
         let (agent, server, tool) = (key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
         let mut kept = Vec::with_capacity(self.rules.len() + 1);
-        kept.extend(self.rules.iter().filter(|rule| !rule.names.are(agent, server, tool)).cloned());
+        kept.extend(self.rules.iter().filter(|rule| !rule.is_of(agent, server, tool)).cloned());
         kept
     }
 }
@@ -205,44 +203,35 @@ impl Place {
 impl Rule {
     fn new(stored: Arc<StoredEntry>, hasher: &foldhash::quality::RandomState) -> Self {
         let entry = &stored.entry;
-        let tool = entry.tool_name.as_ref().map(ToolName::as_str);
-        Self {
-            place: Place::of(entry.agent_id.as_str(), entry.server_id.as_str(), tool, hasher),
-            names: Names::of(entry),
-            permission: entry.permission,
-            end: entry.expires_at,
-            stored,
-        }
-    }
-}
-
-impl Names {
-    fn of(entry: &AccessEntry) -> Self {
         let (agent, server) = (entry.agent_id.as_str(), entry.server_id.as_str());
         let tool = entry.tool_name.as_ref().map(ToolName::as_str);
         Self {
-            text: [agent, server, tool.unwrap_or_default()].concat().into(),
-            agent_len: agent.len(),
-            server_len: server.len(),
+            place: Place::of(agent, server, tool, hasher),
+            names: [agent, server, tool.unwrap_or_default()].concat().into(),
+            agent_len: len(agent),
+            server_len: len(server),
             of_tool: tool.is_some(),
+            permission: entry.permission,
+            end: entry.expires_at.map_or(NEVER, Timestamp::as_millis),
+            stored,
         }
     }
 
-    fn are(&self, agent: &str, server: &str, tool: Option<&str>) -> bool {
-        self.of_tool == tool.is_some() && self.rest(agent, server) == Some(tool.unwrap_or_default())
+    fn is_of(&self, agent: &str, server: &str, tool: Option<&str>) -> bool {
+        self.of_tool == tool.is_some() && self.tool(agent, server) == Some(tool.unwrap_or_default())
     }
 
-    fn begin_with(&self, agent: &str, server: &str) -> bool {
-        self.rest(agent, server).is_some()
+    fn is_of_pair(&self, agent: &str, server: &str) -> bool {
+        self.tool(agent, server).is_some()
     }
 
-    /// The name of the tool, if the others are these.
-    fn rest(&self, agent: &str, server: &str) -> Option<&str> {
-        let lengths = self.agent_len == agent.len() && self.server_len == server.len();
-        if !lengths {
+    /// The name of the tool, empty for a server, if the other names are these.
+    fn tool(&self, agent: &str, server: &str) -> Option<&str> {
+        // Without the lengths, one agent's name could go on in the name of the server.
+        if self.agent_len != len(agent) || self.server_len != len(server) {
             return None;
         }
-        self.text.strip_prefix(agent)?.strip_prefix(server)
+        self.names.strip_prefix(agent)?.strip_prefix(server)
     }
 }
 
@@ -252,8 +241,13 @@ impl Moment {
             AccessPermission::Allow => self.latest,
             AccessPermission::Deny => self.now,
         };
-        rule.end.is_none_or(|end| time < end)
+        time.as_millis() < rule.end
     }
+}
+
+/// No name is longer than a request may be, so none comes near the bound.
+fn len(name: &str) -> u32 {
+    u32::try_from(name.len()).unwrap_or(u32::MAX)
 }
 
 fn tool_of(key: &EntryKey) -> Option<&str> {
@@ -262,12 +256,15 @@ fn tool_of(key: &EntryKey) -> Option<&str> {
 
 /// With a hundred thousand entries a change copies about eleven hundred pointers.
 const SHARDS: usize = 1024;
+/// Later than any time that can be written.
+const NEVER: i64 = i64::MAX;
 
 #[cfg(test)]
 mod tests {
     use mgp_types::Principal;
     use mgp_types::mgp::AccessGrant;
 
+    use super::super::AccessEntry;
     use super::*;
 
     fn entry(id: u64) -> StoredEntry {
@@ -283,6 +280,11 @@ mod tests {
         let found = table.entries_of(&entry(id).entry.key());
         assert!(found.iter().all(|stored| stored.id == id));
         found.len() == 1
+    }
+
+    #[test]
+    fn a_rule_fits_a_cache_line() {
+        assert_eq!(size_of::<Rule>(), 64);
     }
 
     #[test]
@@ -306,20 +308,21 @@ mod tests {
 
     #[test]
     fn names_that_are_one_text_together_are_told_apart() {
-        let names = |tool: Option<&str>| {
+        let rule = |tool: Option<&str>| {
             let grant = AccessGrant::of_server("ab".into(), "c".into(), AccessPermission::Allow);
             let grant = match tool {
                 Some(tool) => grant.for_tool(tool.into()),
                 None => grant,
             };
-            let by = Principal::operator("admin");
-            Names::of(&AccessEntry::new(&by, grant, Timestamp::EPOCH).unwrap())
+            let entry = AccessEntry::new(&Principal::operator("admin"), grant, Timestamp::EPOCH).unwrap();
+            Rule::new(Arc::new(StoredEntry::new(1, entry)), &foldhash::quality::RandomState::default())
         };
-        assert!(names(Some("d")).are("ab", "c", Some("d")) && names(None).are("ab", "c", None));
-        assert!(!names(Some("d")).are("a", "bc", Some("d")));
-        assert!(!names(Some("d")).are("ab", "cd", None));
-        assert!(!names(Some("d")).are("ab", "", Some("cd")));
-        assert!(!names(None).are("ab", "c", Some("")));
-        assert!(names(Some("d")).begin_with("ab", "c") && !names(Some("d")).begin_with("a", "bc"));
+        let (tool, server) = (rule(Some("d")), rule(None));
+        assert!(tool.is_of("ab", "c", Some("d")) && server.is_of("ab", "c", None));
+        assert!(!tool.is_of("a", "bc", Some("d")));
+        assert!(!tool.is_of("ab", "cd", None));
+        assert!(!tool.is_of("ab", "", Some("cd")));
+        assert!(!server.is_of("ab", "c", Some("")));
+        assert!(tool.is_of_pair("ab", "c") && !tool.is_of_pair("a", "bc"));
     }
 }

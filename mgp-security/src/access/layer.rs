@@ -69,6 +69,9 @@ impl<S> Layer<S> for AccessLayer {
 ///   one server, a method of MGP is for this process and passes: who serves it decides. Anything else that nobody
 ///   resolved is refused.
 ///
+/// An operator's calls are held to the entries of its name like an agent's: it can grant itself what it needs, and
+/// that is recorded.
+///
 /// A refusal is 1001 and the same whether there is such a tool or not. What is let through costs no allocation,
 /// except that the name of a tool nobody resolved is copied where there is a trail to note it on.
 #[derive(Debug, Clone)]

@@ -21,8 +21,12 @@ pub mod definition;
 mod finding;
 #[cfg(feature = "validate")]
 mod gate;
+#[cfg(any(feature = "access", feature = "auth"))]
+mod latest;
 #[cfg(feature = "limit")]
 pub mod limit;
+#[cfg(any(feature = "access", feature = "auth"))]
+mod listing;
 #[cfg(feature = "permission")]
 pub mod permission;
 mod reject;

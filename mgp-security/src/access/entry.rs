@@ -44,11 +44,11 @@ pub struct StoredEntry {
 }
 
 impl AccessEntry {
-    /// The entry that `grant` asks for, in the name of the operator `by`.
+    /// The entry that `grant` asks for, made at `now` in the name of the operator `by`.
     ///
     /// # Errors
     /// A tool is named for a whole server or missing for a tool, or a name is empty or too long.
-    pub(super) fn new(by: &Principal, grant: AccessGrant, now: Timestamp) -> Result<Self, AccessError> {
+    pub fn new(by: &Principal, grant: AccessGrant, now: Timestamp) -> Result<Self, AccessError> {
         let tool_name = scope(grant.entry_type, grant.tool_name)?;
         let entry = Self {
             agent_id: grant.agent_id,
@@ -84,19 +84,8 @@ impl AccessEntry {
         }
     }
 
-    pub(super) fn is_of(&self, key: &EntryKey) -> bool {
-        self.agent_id == key.agent_id && self.server_id == key.server_id && self.tool_name == key.tool_name
-    }
-
-    pub(super) const fn source(&self) -> AccessSource {
-        match self.tool_name {
-            Some(_) => AccessSource::ToolGrant,
-            None => AccessSource::ServerGrant,
-        }
-    }
-
-    pub(super) fn state(&self) -> AccessState {
-        AccessState::new(self.permission, self.source())
+    pub(super) fn state(&self, source: AccessSource) -> AccessState {
+        AccessState::new(self.permission, source)
             .with_grant(&*self.granted_by, self.granted_at)
             .with_expires_at(self.expires_at)
     }

@@ -11,9 +11,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::error::refusal;
-use super::list::Listed;
 use super::scope::Need;
 use super::{AccessPolicy, Verdict};
+use crate::listing::keep_listed;
 
 /// Lets through only what the policy allows the caller (§5). Makes [`Access`] services.
 #[derive(Debug, Clone)]
@@ -68,6 +68,9 @@ impl<S> Layer<S> for AccessLayer {
 /// * Everything else needs the server, methods that nobody here knows included. Where the layer is not in front of
 ///   one server, a method of MGP is for this process and passes: who serves it decides. Anything else that nobody
 ///   resolved is refused.
+///
+/// An operator's calls are held to the entries of its name like an agent's: it can grant itself what it needs, and
+/// that is recorded.
 ///
 /// A refusal is 1001 and the same whether there is such a tool or not. What is let through costs no allocation,
 /// except that the name of a tool nobody resolved is copied where there is a trail to note it on.
@@ -131,6 +134,22 @@ impl<F: Future<Output = Result<Response, Error>>> Future for AccessFuture<F> {
     }
 }
 
+/// Whose list of which server's tools it is.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Listed {
+    policy: AccessPolicy,
+    agent: AgentId,
+    server: ServerId,
+}
+
+impl Listed {
+    fn keep_allowed(&self, response: Response) -> Result<Response, Error> {
+        let (agent, server) = (self.agent.as_str(), self.server.as_str());
+        keep_listed(response, |tool| self.policy.decide(agent, server, Some(tool)).allows())
+    }
+}
+
 enum Admitted {
     Whole,
     Listing(Listed),
@@ -159,12 +178,11 @@ impl Settings {
             }
             Need::Tool => {
                 let named;
-                let tool = match resolved {
-                    Some(resolved) => resolved.name.as_str(),
-                    None => {
-                        named = named_tool(request)?;
-                        &*named
-                    }
+                let tool = if let Some(resolved) = resolved {
+                    resolved.name.as_str()
+                } else {
+                    named = named_tool(request)?;
+                    &*named
                 };
                 if let Some(trail) = &request.context.trail {
                     match resolved {

@@ -24,7 +24,6 @@
 mod entry;
 mod error;
 mod layer;
-mod list;
 mod methods;
 mod policy;
 mod record;

@@ -1,12 +1,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditPort,
-    DefaultPolicy, Outcome, ServerId, Timestamp, ToolName, TraceId,
+    DefaultPolicy, Outcome, ServerId, ToolName, TraceId,
 };
 use mgp_types::{Principal, Role};
 use tokio::sync::OwnedMutexGuard;
@@ -15,6 +14,7 @@ use super::entry::EntryKey;
 use super::record::Change;
 use super::table::{Moment, Table};
 use super::{AccessEntry, AccessError, AccessStore, MemoryAccessStore, StoredEntry};
+use crate::latest::Latest;
 use crate::{Clock, StoreError};
 
 /// Decides which agent may use which server and tool (§5), and lets operators change that while it runs.
@@ -30,8 +30,7 @@ struct Inner {
     store: Arc<dyn AccessStore>,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
-    /// The latest time the clock ever told, in milliseconds.
-    latest: AtomicI64,
+    latest: Latest,
     /// One change at a time: the table must change in the order in which the store does.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -83,7 +82,7 @@ impl AccessPolicy {
     //# tool_grant, then server_grant, then default_policy
     pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> Verdict {
         match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
-            Some(stored) => Verdict { permission: stored.entry.permission, source: stored.entry.source() },
+            Some((permission, source, _)) => Verdict { permission, source },
             None => self.by_default(server),
         }
     }
@@ -92,8 +91,7 @@ impl AccessPolicy {
     pub fn reaches(&self, agent: &str, server: &str) -> bool {
         let (table, moment) = (self.0.table.load(), self.0.moment());
         let whole = table.deciding(agent, server, None, moment);
-        let whole =
-            whole.map_or_else(|| self.by_default(server).permission, |stored| stored.entry.permission);
+        let whole = whole.map_or_else(|| self.by_default(server).permission, |(permission, ..)| permission);
         whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
     }
 
@@ -108,7 +106,7 @@ impl AccessPolicy {
         let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());
         let tool = query.tool_name.as_ref().map(ToolName::as_str);
         Ok(match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
-            Some(stored) => stored.entry.state(),
+            Some((_, source, stored)) => stored.entry.state(source),
             None => AccessState::by_default(self.0.defaults.of(server)),
         })
     }
@@ -133,7 +131,7 @@ impl AccessPolicy {
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         self.make(change, turn, move |inner| {
             let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
-            inner.table.rcu(|table| table.with(Arc::clone(&stored)));
+            inner.table.rcu(|table| table.with(&stored));
             Ok(stored)
         })
         .await
@@ -246,7 +244,7 @@ impl AccessPolicyBuilder {
             store,
             audit: self.audit,
             clock: self.clock,
-            latest: AtomicI64::new(i64::MIN),
+            latest: Latest::default(),
             turn: Arc::default(),
         })))
     }
@@ -255,12 +253,7 @@ impl AccessPolicyBuilder {
 impl Inner {
     fn moment(&self) -> Moment {
         let now = self.clock.now();
-        let mut latest = self.latest.load(Ordering::Relaxed);
-        if now.as_millis() > latest {
-            // Written once a millisecond at most; all else only reads.
-            latest = self.latest.fetch_max(now.as_millis(), Ordering::Relaxed).max(now.as_millis());
-        }
-        Moment { now, latest: Timestamp::from_millis(latest).unwrap_or(now) }
+        Moment { now, latest: self.latest.after(now) }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use mgp_types::mgp::{AccessPermission, Timestamp, ToolName};
+use mgp_types::mgp::{AccessPermission, AccessSource, Timestamp, ToolName};
 
 use super::StoredEntry;
 use super::entry::EntryKey;
@@ -9,18 +9,23 @@ use super::entry::EntryKey;
 /// All entries, never changed: a change makes another table that shares all but one shard with this one.
 ///
 /// One table is one moment. A decision that looks twice, for the tool and for the server, must look at the same
-/// moment, or it could see a combination of entries that never was. Within a shard the entries are sorted by hashes,
-/// so a lookup compares numbers and needs no key made of borrowed names; what it finds is compared by name.
+/// moment, or it could see a combination of entries that never was.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
-    shards: Box<[Arc<[Slot]>]>,
+    shards: Box<[Arc<Shard>]>,
     hasher: foldhash::quality::RandomState,
 }
 
-#[derive(Debug, Clone)]
-struct Slot {
-    place: Place,
-    entry: Arc<StoredEntry>,
+/// Entries sorted by hashes, so that a lookup compares numbers and needs no key made of borrowed names. What it finds
+/// is compared by name.
+///
+/// A decision among entries that are in no cache spends its time waiting for memory, so it has to look at few places:
+/// the hash says near which index the entry stands, and all that decides stands there, the names in one piece.
+#[derive(Debug, Default)]
+struct Shard {
+    /// For each bucket, an equal share of all hashes, where it starts in `rules`; and where the last one ends.
+    starts: Vec<u32>,
+    rules: Vec<Rule>,
 }
 
 /// Entries of the same agent and server stand side by side.
@@ -28,6 +33,21 @@ struct Slot {
 struct Place {
     pair: u64,
     tool: u64,
+}
+
+/// A line of the cache, so that one wait for memory brings all of it.
+#[derive(Debug, Clone)]
+struct Rule {
+    place: Place,
+    /// The names of the agent, the server and the tool in one piece.
+    names: Arc<str>,
+    agent_len: u32,
+    server_len: u32,
+    of_tool: bool,
+    permission: AccessPermission,
+    /// In milliseconds; [`NEVER`] if it has none.
+    end: i64,
+    stored: Arc<StoredEntry>,
 }
 
 /// What time it is, for entries that end.
@@ -43,141 +63,266 @@ pub(super) struct Moment {
 impl Table {
     pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>) -> Self {
         let hasher = foldhash::quality::RandomState::default();
-        let mut shards: Vec<Vec<Slot>> = vec![Vec::new(); SHARDS];
+        let mut shards: Vec<Vec<Rule>> = vec![Vec::new(); SHARDS];
         for entry in entries {
-            let slot = Slot::new(Arc::new(entry), &hasher);
-            shards[shard_of(slot.place)].push(slot);
+            let rule = Rule::new(Arc::new(entry), &hasher);
+            shards[rule.place.shard()].push(rule);
         }
-        let sorted = shards.into_iter().map(|mut shard| {
-            shard.sort_unstable_by_key(|slot| slot.place);
-            Arc::from(shard)
+        let sorted = shards.into_iter().map(|mut rules| {
+            rules.sort_unstable_by_key(|rule| rule.place);
+            Arc::new(Shard::of_sorted(rules))
         });
         Self { shards: sorted.collect(), hasher }
     }
 
     /// The table with `entry` in place of the one for the same agent, server and tool.
-    pub(super) fn with(&self, entry: Arc<StoredEntry>) -> Self {
-        let slot = Slot::new(entry, &self.hasher);
-        let shard = shard_of(slot.place);
-        let mut slots = self.kept(shard, &slot.entry.entry.key());
-        let index = slots.partition_point(|other| other.place < slot.place);
-        slots.insert(index, slot);
-        self.replaced(shard, slots)
+    pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
+        let rule = Rule::new(Arc::clone(entry), &self.hasher);
+        let index = rule.place.shard();
+        let mut rules = self.shards[index].without(&entry.entry.key());
+        rules.insert(rules.partition_point(|other| other.place < rule.place), rule);
+        self.replaced(index, rules)
     }
 
     /// The table without the entry of `key`.
     pub(super) fn without(&self, key: &EntryKey) -> Self {
         let place = self.place(key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
-        let shard = shard_of(place);
-        self.replaced(shard, self.kept(shard, key))
+        self.replaced(place.shard(), self.shards[place.shard()].without(key))
     }
 
     /// The entries of `key`, ended ones included; one, unless a store returned several.
     pub(super) fn entries_of(&self, key: &EntryKey) -> Vec<Arc<StoredEntry>> {
-        let (agent, server) = (key.agent_id.as_str(), key.server_id.as_str());
-        self.run(agent, server, tool_of(key)).map(Arc::clone).collect()
+        let rules = self.rules_of(key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
+        rules.map(|rule| Arc::clone(&rule.stored)).collect()
     }
 
-    /// The entry that decides about a tool or, without one, about the server.
+    /// The entry that decides about a tool or, without one, about the server: what it says, and all of it.
     pub(super) fn deciding(
         &self,
         agent: &str,
         server: &str,
         tool: Option<&str>,
         moment: Moment,
-    ) -> Option<&Arc<StoredEntry>> {
+    ) -> Option<(AccessPermission, AccessSource, &StoredEntry)> {
         let of_tool = tool.and_then(|tool| self.strictest(agent, server, Some(tool), moment));
-        of_tool.or_else(|| self.strictest(agent, server, None, moment))
+        if let Some(rule) = of_tool {
+            return Some((rule.permission, AccessSource::ToolGrant, &rule.stored));
+        }
+        let rule = self.strictest(agent, server, None, moment)?;
+        Some((rule.permission, AccessSource::ServerGrant, &rule.stored))
     }
 
     /// Whether an entry allows anything on the server.
     pub(super) fn allows_some(&self, agent: &str, server: &str, moment: Moment) -> bool {
         let pair = self.hasher.hash_one((agent, server));
-        let slots = &self.shards[shard_of(Place { pair, tool: 0 })];
-        let start = slots.partition_point(|slot| slot.place.pair < pair);
-        slots[start..].iter().take_while(|slot| slot.place.pair == pair).any(|slot| {
-            let entry = &slot.entry.entry;
-            let named = entry.agent_id.as_str() == agent && entry.server_id.as_str() == server;
-            named && entry.permission == AccessPermission::Allow && moment.is_live(&slot.entry)
+        let least = Place { pair, tool: 0 };
+        let rules = self.shards[least.shard()].since(least);
+        rules.iter().take_while(|rule| rule.place.pair == pair).any(|rule| {
+            rule.permission == AccessPermission::Allow
+                && rule.is_of_pair(agent, server)
+                && moment.is_live(rule)
         })
     }
 
-    fn strictest(
-        &self,
-        agent: &str,
-        server: &str,
-        tool: Option<&str>,
-        moment: Moment,
-    ) -> Option<&Arc<StoredEntry>> {
+    fn strictest(&self, agent: &str, server: &str, tool: Option<&str>, moment: Moment) -> Option<&Rule> {
         // Where a store returned two entries for the same, the one that denies decides.
-        self.run(agent, server, tool)
-            .filter(|entry| moment.is_live(entry))
-            .max_by_key(|entry| (entry.entry.permission == AccessPermission::Deny, entry.id))
+        self.rules_of(agent, server, tool)
+            .filter(|rule| moment.is_live(rule))
+            .max_by_key(|rule| rule.permission == AccessPermission::Deny)
     }
 
-    fn run(&self, agent: &str, server: &str, tool: Option<&str>) -> impl Iterator<Item = &Arc<StoredEntry>> {
+    fn rules_of(&self, agent: &str, server: &str, tool: Option<&str>) -> impl Iterator<Item = &Rule> {
         let place = self.place(agent, server, tool);
-        let slots = &self.shards[shard_of(place)];
-        let start = slots.partition_point(|slot| slot.place < place);
-        let same_place = slots[start..].iter().take_while(move |slot| slot.place == place);
-        same_place.map(|slot| &slot.entry).filter(move |stored| {
-            let entry = &stored.entry;
-            entry.agent_id.as_str() == agent
-                && entry.server_id.as_str() == server
-                && entry.tool_name.as_ref().map(ToolName::as_str) == tool
-        })
+        let rules = self.shards[place.shard()].since(place).iter();
+        let same_place = rules.take_while(move |rule| rule.place == place);
+        same_place.filter(move |rule| rule.is_of(agent, server, tool))
     }
 
     fn place(&self, agent: &str, server: &str, tool: Option<&str>) -> Place {
-        place(&self.hasher, agent, server, tool)
+        Place::of(agent, server, tool, &self.hasher)
     }
 
-    /// The shard without the entries of `key`, and with room for one more.
-    fn kept(&self, shard: usize, key: &EntryKey) -> Vec<Slot> {
-        let mut slots = Vec::with_capacity(self.shards[shard].len() + 1);
-        slots.extend(self.shards[shard].iter().filter(|slot| !slot.entry.entry.is_of(key)).cloned());
-        slots
-    }
-
-    fn replaced(&self, shard: usize, slots: Vec<Slot>) -> Self {
+    fn replaced(&self, index: usize, sorted: Vec<Rule>) -> Self {
         let mut shards = self.shards.clone();
-        shards[shard] = slots.into();
+        shards[index] = Arc::new(Shard::of_sorted(sorted));
         Self { shards, hasher: self.hasher.clone() }
     }
 }
 
-impl Slot {
-    fn new(entry: Arc<StoredEntry>, hasher: &foldhash::quality::RandomState) -> Self {
-        let told = &entry.entry;
-        let tool = told.tool_name.as_ref().map(ToolName::as_str);
-        let place = place(hasher, told.agent_id.as_str(), told.server_id.as_str(), tool);
-        Self { place, entry }
+impl Shard {
+    fn of_sorted(rules: Vec<Rule>) -> Self {
+        let buckets = rules.len();
+        let mut starts = Vec::with_capacity(buckets + 1);
+        for (index, rule) in rules.iter().enumerate() {
+            // Buckets up to the one of this rule start here, unless they have started before.
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            starts.resize(starts.len().max(rule.place.bucket(buckets) + 1), index);
+        }
+        starts.resize(buckets + 1, u32::try_from(rules.len()).unwrap_or(u32::MAX));
+        Self { starts, rules }
+    }
+
+    /// The rules from `place` on.
+    fn since(&self, place: Place) -> &[Rule] {
+        if self.rules.is_empty() {
+            return &[];
+        }
+        let bucket = place.bucket(self.rules.len());
+        let (start, end) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
+        let before = self.rules[start..end].partition_point(|rule| rule.place < place);
+        &self.rules[start + before..]
+    }
+
+    /// The rules without those of `key`, in order, and with room for one more.
+    fn without(&self, key: &EntryKey) -> Vec<Rule> {
+        let (agent, server, tool) = (key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
+        let mut kept = Vec::with_capacity(self.rules.len() + 1);
+        kept.extend(self.rules.iter().filter(|rule| !rule.is_of(agent, server, tool)).cloned());
+        kept
+    }
+}
+
+impl Place {
+    fn of(agent: &str, server: &str, tool: Option<&str>, hasher: &foldhash::quality::RandomState) -> Self {
+        Self { pair: hasher.hash_one((agent, server)), tool: hasher.hash_one(tool) }
+    }
+
+    /// By the lower half of the hash; the upper half orders the rules of a shard.
+    fn shard(self) -> usize {
+        let [low, high, ..] = self.pair.to_le_bytes();
+        usize::from(u16::from_le_bytes([low, high])) % SHARDS
+    }
+
+    /// Which of so many equal shares of all hashes it lies in.
+    fn bucket(self, buckets: usize) -> usize {
+        let share = (u128::from(self.pair) * buckets as u128) >> 64;
+        usize::try_from(share).unwrap_or(0).min(buckets.saturating_sub(1))
+    }
+}
+
+impl Rule {
+    fn new(stored: Arc<StoredEntry>, hasher: &foldhash::quality::RandomState) -> Self {
+        let entry = &stored.entry;
+        let (agent, server) = (entry.agent_id.as_str(), entry.server_id.as_str());
+        let tool = entry.tool_name.as_ref().map(ToolName::as_str);
+        Self {
+            place: Place::of(agent, server, tool, hasher),
+            names: [agent, server, tool.unwrap_or_default()].concat().into(),
+            agent_len: len(agent),
+            server_len: len(server),
+            of_tool: tool.is_some(),
+            permission: entry.permission,
+            end: entry.expires_at.map_or(NEVER, Timestamp::as_millis),
+            stored,
+        }
+    }
+
+    fn is_of(&self, agent: &str, server: &str, tool: Option<&str>) -> bool {
+        self.of_tool == tool.is_some() && self.tool(agent, server) == Some(tool.unwrap_or_default())
+    }
+
+    fn is_of_pair(&self, agent: &str, server: &str) -> bool {
+        self.tool(agent, server).is_some()
+    }
+
+    /// The name of the tool, empty for a server, if the other names are these.
+    fn tool(&self, agent: &str, server: &str) -> Option<&str> {
+        // Without the lengths, one agent's name could go on in the name of the server.
+        if self.agent_len != len(agent) || self.server_len != len(server) {
+            return None;
+        }
+        self.names.strip_prefix(agent)?.strip_prefix(server)
     }
 }
 
 impl Moment {
-    fn is_live(self, stored: &StoredEntry) -> bool {
-        let entry = &stored.entry;
-        let time = match entry.permission {
+    fn is_live(self, rule: &Rule) -> bool {
+        let time = match rule.permission {
             AccessPermission::Allow => self.latest,
             AccessPermission::Deny => self.now,
         };
-        entry.expires_at.is_none_or(|end| time < end)
+        time.as_millis() < rule.end
     }
 }
 
-fn place(hasher: &foldhash::quality::RandomState, agent: &str, server: &str, tool: Option<&str>) -> Place {
-    Place { pair: hasher.hash_one((agent, server)), tool: hasher.hash_one(tool) }
-}
-
-fn shard_of(place: Place) -> usize {
-    let [low, high, ..] = place.pair.to_le_bytes();
-    usize::from(u16::from_le_bytes([low, high])) % SHARDS
+/// No name is longer than a request may be, so none comes near the bound.
+fn len(name: &str) -> u32 {
+    u32::try_from(name.len()).unwrap_or(u32::MAX)
 }
 
 fn tool_of(key: &EntryKey) -> Option<&str> {
     key.tool_name.as_ref().map(ToolName::as_str)
 }
 
-/// With a hundred thousand entries a change copies about a thousand pointers, and a lookup compares about seven.
-const SHARDS: usize = 512;
+/// With a hundred thousand entries a change copies about eleven hundred pointers.
+const SHARDS: usize = 1024;
+/// Later than any time that can be written.
+const NEVER: i64 = i64::MAX;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Principal;
+    use mgp_types::mgp::AccessGrant;
+
+    use super::super::AccessEntry;
+    use super::*;
+
+    fn entry(id: u64) -> StoredEntry {
+        let agent = format!("a{}", id / 3);
+        let grant = AccessGrant::of_server(agent.as_str().into(), "s".into(), AccessPermission::Allow);
+        let grant =
+            if id.is_multiple_of(3) { grant } else { grant.for_tool(format!("t{id}").as_str().into()) };
+        let by = Principal::operator("admin");
+        StoredEntry::new(id, AccessEntry::new(&by, grant, Timestamp::EPOCH).unwrap())
+    }
+
+    fn finds(table: &Table, id: u64) -> bool {
+        let found = table.entries_of(&entry(id).entry.key());
+        assert!(found.iter().all(|stored| stored.id == id));
+        found.len() == 1
+    }
+
+    #[test]
+    fn a_rule_fits_a_cache_line() {
+        assert_eq!(size_of::<Rule>(), 64);
+    }
+
+    #[test]
+    fn every_entry_is_found_among_many_and_no_other() {
+        let table = Table::new((0..30_000).map(entry));
+        assert!((0..30_000).all(|id| finds(&table, id)));
+        assert!(!(30_000..40_000).any(|id| finds(&table, id)));
+    }
+
+    #[test]
+    fn a_table_built_step_by_step_holds_the_same() {
+        let mut table = Table::new([]);
+        for id in 0..3_000 {
+            table = table.with(&Arc::new(entry(id)));
+        }
+        for id in (0..3_000).step_by(2) {
+            table = table.without(&entry(id).entry.key());
+        }
+        assert!((0..3_000).all(|id| finds(&table, id) == (id % 2 == 1)));
+    }
+
+    #[test]
+    fn names_that_are_one_text_together_are_told_apart() {
+        let rule = |tool: Option<&str>| {
+            let grant = AccessGrant::of_server("ab".into(), "c".into(), AccessPermission::Allow);
+            let grant = match tool {
+                Some(tool) => grant.for_tool(tool.into()),
+                None => grant,
+            };
+            let entry = AccessEntry::new(&Principal::operator("admin"), grant, Timestamp::EPOCH).unwrap();
+            Rule::new(Arc::new(StoredEntry::new(1, entry)), &foldhash::quality::RandomState::default())
+        };
+        let (tool, server) = (rule(Some("d")), rule(None));
+        assert!(tool.is_of("ab", "c", Some("d")) && server.is_of("ab", "c", None));
+        assert!(!tool.is_of("a", "bc", Some("d")));
+        assert!(!tool.is_of("ab", "cd", None));
+        assert!(!tool.is_of("ab", "", Some("cd")));
+        assert!(!server.is_of("ab", "c", Some("")));
+        assert!(tool.is_of_pair("ab", "c") && !tool.is_of_pair("a", "bc"));
+    }
+}

@@ -1,1 +1,47 @@
 //! API keys: who a caller is, and what it may do here.
+//!
+//! A [`KeyRing`] issues keys and knows them again. [`AuthLayer`] demands one with each request; over HTTP,
+//! [`HttpAuthLayer`] in front of the server demands one for everything, streams included.
+//!
+//! ```
+//! use mgp_security::auth::{ApiPermission, KeyRequest, KeyRing, MemoryKeyStore};
+//! use mgp_types::Principal;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let ring = KeyRing::open(MemoryKeyStore::new())?;
+//! let wanted = KeyRequest::new(Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("echo".into()));
+//! let (info, key) = ring.issue(wanted).await?;
+//! let caller = ring.verify(key.expose())?;
+//! assert_eq!(caller.principal().as_str(), "agent.one");
+//! ring.revoke(info.id).await?;
+//! assert!(ring.verify(key.expose()).is_err());
+//! # Ok(())
+//! # }
+//! ```
+
+mod demand;
+mod error;
+mod http;
+mod info;
+mod key;
+mod layer;
+mod permission;
+mod ring;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod store;
+
+pub use self::error::AuthError;
+pub use self::http::{HttpAuth, HttpAuthFuture, HttpAuthLayer};
+pub use self::info::{KeyInfo, KeyRequest, StoredKey};
+pub use self::key::{KeyDigest, KeyId, SecretKey};
+pub use self::layer::{Auth, AuthFuture, AuthLayer};
+pub use self::permission::{ApiPermission, ApiPermissions};
+pub use self::ring::{Authenticated, KeyRing};
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteKeyStore;
+pub use self::store::{KeyStore, MemoryKeyStore};
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,29 @@
 //! Rate limits: how often a principal, a tool and a server may be called.
+//!
+//! ```
+//! use std::num::NonZeroU32;
+//!
+//! use mgp_security::limit::{LimitLayer, Limits, Rates};
+//!
+//! let sixty = NonZeroU32::new(60).expect("is not zero");
+//! let limits = Limits::new().per_principal(Rates::new().per_minute(sixty)).per_server(Rates::new().per_hour(sixty));
+//! let layer = LimitLayer::new(limits);
+//! # let _ = layer;
+//! ```
+
+mod layer;
+mod limiter;
+mod limits;
+mod meter;
+mod rates;
+
+#[cfg(feature = "auth")]
+pub(crate) use self::layer::limited;
+pub use self::layer::{Limit, LimitFuture, LimitLayer};
+pub use self::limits::Limits;
+#[cfg(feature = "auth")]
+pub(crate) use self::meter::{Meter, Pace};
+pub use self::rates::Rates;
+
+#[cfg(test)]
+mod tests;

@@ -25,12 +25,15 @@ impl TraceId {
 
     /// The id with these bits; `None` if none is set.
     pub const fn from_u128(bits: u128) -> Option<Self> {
-        if bits == 0 { None } else { Some(Self(bits)) }
+        match NonZeroU128::new(bits) {
+            Some(bits) => Some(Self(bits)),
+            None => None,
+        }
     }
 
     /// The bits.
     pub const fn as_u128(self) -> u128 {
-        self.0
+        self.0.get()
     }
 
     /// The id within a `traceparent` of W3C Trace Context, if it is one.

@@ -283,6 +283,26 @@ async fn a_dropped_change_is_made_whole_or_not_at_all() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_decision_sees_a_combination_of_entries_that_never_was() {
+    let policy = policy();
+    let reading = tokio::task::spawn_blocking({
+        let policy = policy.clone();
+        move || {
+            let allowed = |_| policy.decide("a", "s", Some("t")).allows();
+            (0..200_000).filter(|n| allowed(*n)).count()
+        }
+    });
+    // The tool is denied whenever the server is allowed, in every state between two of these steps.
+    while !reading.is_finished() {
+        policy.grant(&admin(), None, grant("a", "s", Some("t"), Deny)).await.unwrap();
+        policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
+        policy.revoke(&admin(), None, revoke("a", "s", None)).await.unwrap();
+        policy.revoke(&admin(), None, revoke("a", "s", Some("t"))).await.unwrap();
+    }
+    assert_eq!(reading.await.unwrap(), 0);
+}
+
 #[tokio::test]
 async fn a_server_is_reached_through_one_tool_or_as_a_whole() {
     let policy = policy();

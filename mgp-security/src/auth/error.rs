@@ -1,0 +1,55 @@
+use std::time::Duration;
+
+use mgp_types::mgp::Recovery;
+use mgp_types::{Error, code};
+
+use crate::limit::limited;
+
+/// Why a caller was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthError {
+    /// There is no key, or none that is known. Which of the two is not told.
+    #[error("a valid key is needed")]
+    Unknown,
+    /// The key was right and is over.
+    #[error("the key has expired")]
+    Expired,
+    /// The key is used too often.
+    #[error("the key is used too often")]
+    TooOften {
+        /// How long to wait.
+        wait: Duration,
+    },
+    /// The key does not permit what is asked for.
+    #[error("the key does not permit this")]
+    NotPermitted,
+}
+
+impl From<AuthError> for Error {
+    fn from(error: AuthError) -> Self {
+        let code = match error {
+            AuthError::Unknown => code::AUTH_REQUIRED,
+            AuthError::Expired => code::AUTH_EXPIRED,
+            AuthError::NotPermitted => code::PERMISSION_DENIED,
+            AuthError::TooOften { wait } => return limited(wait),
+        };
+        let told = Self::new(code, error.to_string());
+        match Recovery::for_code(code) {
+            Some(recovery) => told.with_recovery(recovery),
+            None => told,
+        }
+    }
+}
+
+impl AuthError {
+    /// The class of the reason, for the audit trail.
+    pub(super) const fn rule(self) -> &'static str {
+        match self {
+            Self::Unknown => "unauthenticated",
+            Self::Expired => "expired",
+            Self::TooOften { .. } => "key-rate",
+            Self::NotPermitted => "not-permitted",
+        }
+    }
+}

@@ -1,0 +1,151 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use mgp_types::Extensions;
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::{AuthError, Authenticated, KeyRing};
+
+/// Lets in only HTTP requests with a key. Makes [`HttpAuth`] services.
+#[derive(Debug, Clone)]
+pub struct HttpAuthLayer(KeyRing);
+
+impl HttpAuthLayer {
+    /// A layer that knows the keys of `ring`.
+    pub const fn new(ring: KeyRing) -> Self {
+        Self(ring)
+    }
+}
+
+impl<S> Layer<S> for HttpAuthLayer {
+    type Service = HttpAuth<S>;
+
+    fn layer(&self, inner: S) -> HttpAuth<S> {
+        HttpAuth { inner, ring: self.0.clone() }
+    }
+}
+
+/// The service of [`HttpAuthLayer`].
+///
+/// Sits in front of the HTTP server, where it sees what becomes no request of the protocol: streams that are opened,
+/// sessions that are ended. It puts the [`Principal`](mgp_types::Principal), to which sessions are bound, and what
+/// the key permits into the extensions of the request, for [`Auth`](super::Auth) to go by, and takes `Authorization`
+/// out. Refuses with 401, or with 429 where a key is used too often.
+#[derive(Debug, Clone)]
+pub struct HttpAuth<S> {
+    inner: S,
+    ring: KeyRing,
+}
+
+impl<S, B, R> Service<http::Request<B>> for HttpAuth<S>
+where
+    S: Service<http::Request<B>, Response = http::Response<R>>,
+    R: Default,
+{
+    type Response = http::Response<R>;
+    type Error = S::Error;
+    type Future = HttpAuthFuture<S::Future, R>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
+        match authenticate(&self.ring, request.headers()) {
+            Ok(caller) => {
+                request.headers_mut().remove(AUTHORIZATION);
+                request.extensions_mut().insert(caller.principal().clone());
+                request.extensions_mut().insert(caller);
+                HttpAuthFuture::Passed { future: self.inner.call(request) }
+            }
+            Err(error) => {
+                tracing::warn!(rule = error.rule(), "caller refused");
+                HttpAuthFuture::Refused { response: Some(refusal(error)) }
+            }
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`HttpAuth`].
+    #[project = Projected]
+    #[derive(Debug)]
+    pub enum HttpAuthFuture<F, R> {
+        /// The caller is not let in.
+        #[doc(hidden)]
+        Refused { response: Option<http::Response<R>> },
+        /// The service behind the layer answers.
+        #[doc(hidden)]
+        Passed { #[pin] future: F },
+    }
+}
+
+impl<F, R, E> Future for HttpAuthFuture<F, R>
+where
+    F: Future<Output = Result<http::Response<R>, E>>,
+{
+    type Output = Result<http::Response<R>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Refused { response } => {
+                Poll::Ready(Ok(response.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Passed { future } => future.poll(cx),
+        }
+    }
+}
+
+/// Who sent a request with these headers.
+pub(super) fn authenticate(ring: &KeyRing, headers: &HeaderMap) -> Result<Authenticated, AuthError> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return Err(AuthError::Unknown) };
+    let (scheme, key) =
+        value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or(AuthError::Unknown)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(AuthError::Unknown);
+    }
+    ring.verify(key.trim_matches(' '))
+}
+
+/// Takes the key out of the head of the HTTP request, so that nobody further in can pass it on.
+pub(super) fn strip(extensions: &mut Extensions) {
+    if !extensions.get::<Parts>().is_some_and(|head| head.headers.contains_key(AUTHORIZATION)) {
+        return;
+    }
+    if let Some(head) = extensions.remove::<Parts>() {
+        let mut head = std::sync::Arc::unwrap_or_clone(head);
+        head.headers.remove(AUTHORIZATION);
+        extensions.insert(head);
+    }
+}
+
+fn refusal<R: Default>(error: AuthError) -> http::Response<R> {
+    let mut response = http::Response::new(R::default());
+    let headers = response.headers_mut();
+    let status = match error {
+        AuthError::TooOften { wait } => {
+            let seconds = wait.as_nanos().div_ceil(1_000_000_000);
+            headers.insert(RETRY_AFTER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));
+            StatusCode::TOO_MANY_REQUESTS
+        }
+        AuthError::NotPermitted => StatusCode::FORBIDDEN,
+        AuthError::Expired => {
+            let why = r#"Bearer error="invalid_token", error_description="the key has expired""#;
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(why));
+            StatusCode::UNAUTHORIZED
+        }
+        AuthError::Unknown => {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            StatusCode::UNAUTHORIZED
+        }
+    };
+    *response.status_mut() = status;
+    response
+}

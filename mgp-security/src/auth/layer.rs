@@ -1,0 +1,163 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use http::request::Parts;
+use mgp_types::mgp::Refusal;
+use mgp_types::{Error, Principal, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::demand::Demand;
+use super::http::{authenticate, strip};
+use super::{ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
+use crate::listing::keep_listed;
+
+/// Lets in only those who prove who they are. Makes [`Auth`] services.
+#[derive(Debug, Clone)]
+pub struct AuthLayer(Arc<Source>);
+
+/// Where the proof comes from.
+#[derive(Debug)]
+enum Source {
+    /// From the head of the HTTP request that the request came in.
+    Http(KeyRing),
+    /// From the configuration, for all requests, as over standard input and output.
+    Configured(KeyRing, SecretKey),
+    /// There is none: whoever is at the other end is known.
+    Known(Principal),
+}
+
+impl AuthLayer {
+    /// Takes a key of `ring` from the `Authorization` of the HTTP request, unless
+    /// [`HttpAuth`](super::HttpAuth) did so before.
+    pub fn http(ring: KeyRing) -> Self {
+        Self(Arc::new(Source::Http(ring)))
+    }
+
+    /// Takes `key` to have come with each request, as one from the environment of a process that speaks over standard
+    /// input and output. It is verified each time, so it can expire and be revoked.
+    pub fn with_key(ring: KeyRing, key: SecretKey) -> Self {
+        Self(Arc::new(Source::Configured(ring, key)))
+    }
+
+    /// Takes each request to come from `principal`, which may do everything here.
+    pub fn fixed(principal: Principal) -> Self {
+        Self(Arc::new(Source::Known(principal)))
+    }
+}
+
+impl<S> Layer<S> for AuthLayer {
+    type Service = Auth<S>;
+
+    fn layer(&self, inner: S) -> Auth<S> {
+        Auth { inner, source: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`AuthLayer`].
+///
+/// Sits in front of everything that reads `context.principal`, which it writes, whatever stood there. Every request
+/// needs a key, `ping` included; the key's permissions decide which methods and tools it is for, and `tools/list`
+/// shows what the key may see. Refuses with 1002 without a valid key, 1003 with one that has expired, 3000 with one
+/// that is used too often, and 1000 for what a key does not permit.
+///
+/// What proved the caller goes no further: `Authorization` is taken out of the head of the HTTP request. Without an
+/// HTTP request, it allocates on refusal only.
+#[derive(Debug, Clone)]
+pub struct Auth<S> {
+    inner: S,
+    source: Arc<Source>,
+}
+
+impl<S: RpcService> Service<Request> for Auth<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = AuthFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        match self.source.admit(&request) {
+            Ok(Admitted { principal, visible }) => {
+                request.context.principal = Some(principal);
+                strip(&mut request.extensions);
+                AuthFuture::Passed { future: self.inner.call(request), visible }
+            }
+            Err(error) => {
+                let rule = error.rule();
+                if let Some(trail) = &request.context.trail {
+                    trail.note_refusal(Refusal::new("auth", rule));
+                }
+                tracing::warn!(method = %request.method, rule, "caller refused");
+                AuthFuture::Refused { error: Some(error.into()) }
+            }
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`Auth`].
+    #[project = Projected]
+    #[derive(Debug)]
+    pub enum AuthFuture<F> {
+        /// The caller is not let in.
+        #[doc(hidden)]
+        Refused { error: Option<Error> },
+        /// The service behind the layer answers.
+        #[doc(hidden)]
+        Passed { #[pin] future: F, visible: Option<ApiPermissions> },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for AuthFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Refused { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Passed { future, visible } => {
+                let outcome = ready!(future.poll(cx));
+                Poll::Ready(match visible {
+                    None => outcome,
+                    Some(permissions) => outcome
+                        .and_then(|response| keep_listed(response, |tool| permissions.allow_reading(tool))),
+                })
+            }
+        }
+    }
+}
+
+struct Admitted {
+    principal: Principal,
+    /// For a list of tools, what the caller may see.
+    visible: Option<ApiPermissions>,
+}
+
+impl Source {
+    fn admit(&self, request: &Request) -> Result<Admitted, AuthError> {
+        let caller = match self {
+            Self::Known(principal) => return Ok(Admitted { principal: principal.clone(), visible: None }),
+            Self::Configured(ring, key) => ring.verify(key.expose())?,
+            Self::Http(ring) => {
+                let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
+                match head.extensions.get::<Authenticated>() {
+                    Some(caller) => caller.clone(),
+                    None => authenticate(ring, &head.headers)?,
+                }
+            }
+        };
+        let demand = Demand::of(request);
+        if !demand.is_met(caller.permissions()) {
+            return Err(AuthError::NotPermitted);
+        }
+        let visible = (demand == Demand::ListedTools).then(|| caller.permissions().clone());
+        Ok(Admitted { principal: caller.principal().clone(), visible })
+    }
+}

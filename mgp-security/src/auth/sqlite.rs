@@ -1,0 +1,135 @@
+use mgp_types::mgp::Timestamp;
+use mgp_types::{Principal, Role};
+use rusqlite::{Row, params};
+
+use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyStore, StoredKey};
+use crate::StoreError;
+use crate::sqlite::Database;
+
+/// Keys in SQLite.
+#[derive(Debug, Clone)]
+pub struct SqliteKeyStore(Database);
+
+impl SqliteKeyStore {
+    /// The keys in `database`, whose tables are brought up to date.
+    ///
+    /// # Errors
+    /// A newer version wrote them, or SQLite refuses.
+    pub fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("auth", MIGRATIONS)?;
+        Ok(Self(database))
+    }
+}
+
+impl KeyStore for SqliteKeyStore {
+    fn load(&self) -> Result<Vec<StoredKey>, StoreError> {
+        let connection = self.0.connection();
+        let mut query = connection.prepare(
+            "SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at
+             FROM api_keys",
+        )?;
+        let mut rows = query.query([])?;
+        let mut keys = Vec::new();
+        while let Some(row) = rows.next()? {
+            keys.push(read(row)?);
+        }
+        Ok(keys)
+    }
+
+    fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
+        let info = &key.info;
+        let permissions: Vec<_> = info.permissions.iter().collect();
+        let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
+        self.0.connection().execute(
+            "INSERT INTO api_keys
+             (id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            params![
+                info.id.to_string(),
+                key.digest.as_bytes(),
+                info.owner.as_str(),
+                role_word(info.owner.role())?,
+                serde_json::to_string(&permissions).map_err(unavailable)?,
+                rate_limit.map_err(unavailable)?,
+                info.label,
+                info.created_at.as_millis(),
+                info.last_used.map(Timestamp::as_millis),
+                info.expires_at.map(Timestamp::as_millis),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn remove(&self, id: KeyId) -> Result<(), StoreError> {
+        self.0.connection().execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()])?;
+        Ok(())
+    }
+
+    fn note_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        let mut connection = self.0.connection();
+        let transaction = connection.transaction()?;
+        for (id, time) in uses {
+            transaction.execute(
+                "UPDATE api_keys SET last_used = ?2 WHERE id = ?1",
+                params![id.to_string(), time.as_millis()],
+            )?;
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
+    let text = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+    let time = |millis| Timestamp::from_millis(millis).ok_or_else(|| damaged("a time out of range"));
+    let optional_time = |column| row.get::<_, Option<i64>>(column)?.map(time).transpose();
+    let owner = match text(3)? {
+        "agent" => Principal::new(text(2)?),
+        "operator" => Principal::operator(text(2)?),
+        _ => return Err(damaged("a role that is none")),
+    };
+    let permissions: Vec<ApiPermission> =
+        serde_json::from_str(text(4)?).map_err(|_| damaged("permissions that are none"))?;
+    let rate_limit = row.get::<_, Option<String>>(5)?.map(|json| serde_json::from_str(&json));
+    let info = KeyInfo {
+        id: KeyId::read(text(0)?).ok_or_else(|| damaged("an id that is none"))?,
+        owner,
+        permissions: ApiPermissions::new(permissions),
+        rate_limit: rate_limit.transpose().map_err(|_| damaged("a rate limit that is none"))?,
+        label: row.get(6)?,
+        created_at: time(row.get(7)?)?,
+        last_used: optional_time(8)?,
+        expires_at: optional_time(9)?,
+    };
+    Ok(StoredKey::new(info, KeyDigest::from_bytes(row.get(1)?)))
+}
+
+/// A role that a later version adds is not stored by guess.
+fn role_word(role: Role) -> Result<&'static str, StoreError> {
+    match role {
+        Role::Agent => Ok("agent"),
+        Role::Operator => Ok("operator"),
+        _ => Err(damaged("an owner whose role cannot be stored")),
+    }
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(format!("a key has {what}"))
+}
+
+fn unavailable(error: serde_json::Error) -> StoreError {
+    StoreError::Unavailable(Box::new(error))
+}
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE api_keys (
+    id TEXT PRIMARY KEY,
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
+    owner TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('agent', 'operator')),
+    permissions TEXT NOT NULL,
+    rate_limit TEXT,
+    label TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_used INTEGER,
+    expires_at INTEGER
+) STRICT"];

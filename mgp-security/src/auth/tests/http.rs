@@ -1,0 +1,105 @@
+use std::convert::Infallible;
+use std::task::{Context, Poll};
+
+use ::http::{Request, Response, StatusCode};
+use parking_lot::Mutex;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::*;
+use crate::auth::{Authenticated, HttpAuthLayer};
+use crate::limit::Rates;
+
+/// A server that keeps what it was asked.
+#[derive(Clone, Default)]
+struct Server(Arc<Mutex<Vec<Request<()>>>>);
+
+impl Service<Request<()>> for Server {
+    type Response = Response<String>;
+    type Error = Infallible;
+    type Future = std::future::Ready<Result<Response<String>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<()>) -> Self::Future {
+        self.0.lock().push(request);
+        std::future::ready(Ok(Response::new("served".to_owned())))
+    }
+}
+
+fn get(key: &str) -> Request<()> {
+    Request::get("/").header("authorization", format!("Bearer {key}")).body(()).unwrap()
+}
+
+#[tokio::test]
+async fn a_stream_needs_a_key_too() {
+    let ring = ring();
+    let (_, key) = issue(&ring, &[]).await;
+    let server = Server::default();
+    let mut guarded = HttpAuthLayer::new(ring).layer(server.clone());
+    let without = guarded.call(Request::get("/").body(()).unwrap()).await.unwrap();
+    assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(without.headers()["www-authenticate"], "Bearer");
+    assert_eq!(without.body(), "");
+    assert_eq!(guarded.call(get("wrong")).await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(guarded.call(get(key.expose())).await.unwrap().body(), "served");
+    let asked = server.0.lock();
+    assert_eq!(asked.len(), 1);
+    assert!(!asked[0].headers().contains_key("authorization"));
+    assert_eq!(asked[0].extensions().get::<Principal>(), Some(&Principal::new("agent.one")));
+    assert!(asked[0].extensions().get::<Authenticated>().is_some());
+}
+
+#[tokio::test]
+async fn an_expired_key_and_one_used_too_often_are_told_apart() {
+    let hands = Hands::default();
+    let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
+    let wanted =
+        KeyRequest::new(Principal::new("a")).rate_limit(Rates::new().per_hour(n(1))).expires_at(at(9));
+    let (_, key) = ring.issue(wanted).await.unwrap();
+    let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
+    assert_eq!(guarded.call(get(key.expose())).await.unwrap().status(), StatusCode::OK);
+    let often = guarded.call(get(key.expose())).await.unwrap();
+    assert_eq!(often.status(), StatusCode::TOO_MANY_REQUESTS);
+    let seconds: u32 = often.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((3500..=3600).contains(&seconds), "{seconds}");
+    hands.put(9);
+    let expired = guarded.call(get(key.expose())).await.unwrap();
+    assert_eq!(expired.status(), StatusCode::UNAUTHORIZED);
+    assert!(expired.headers()["www-authenticate"].to_str().unwrap().contains("expired"));
+}
+
+#[tokio::test]
+async fn a_request_that_was_let_in_counts_once() {
+    let ring = ring();
+    let wanted = KeyRequest::new(Principal::new("a")).rate_limit(Rates::new().per_hour(n(1)));
+    let (_, key) = ring.issue(wanted).await.unwrap();
+    let server = Server::default();
+    HttpAuthLayer::new(ring.clone()).layer(server.clone()).call(get(key.expose())).await.unwrap();
+    let (parts, ()) = server.0.lock().pop().unwrap().into_parts();
+    let mut request = mgp_types::Request::call("ping", mgp_types::Object::new());
+    request.extensions.insert(parts);
+    let mut service = crate::auth::AuthLayer::http(ring).layer(Asked);
+    assert_eq!(service.call(request).await.unwrap_err().message(), "asked by \"a\"");
+}
+
+/// A service that says who asked it.
+#[derive(Clone)]
+struct Asked;
+
+impl Service<mgp_types::Request> for Asked {
+    type Response = mgp_types::Response;
+    type Error = mgp_types::Error;
+    type Future = std::future::Ready<Result<mgp_types::Response, mgp_types::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), mgp_types::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: mgp_types::Request) -> Self::Future {
+        let by = request.context.principal.unwrap();
+        std::future::ready(Err(mgp_types::Error::internal(format!("asked by {by:?}"))))
+    }
+}

@@ -1,0 +1,192 @@
+use std::task::{Context, Poll};
+
+use ::http::request::Parts;
+use mgp_types::mgp::Trail;
+use mgp_types::{Error, Object, RawJson, Request, Response, code};
+use parking_lot::Mutex;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::*;
+use crate::auth::AuthLayer;
+
+/// A service that lists tools to whatever it is asked, and keeps what it was asked.
+#[derive(Clone, Default)]
+struct Listing(Arc<Mutex<Vec<Request>>>);
+
+impl Service<Request> for Listing {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        self.0.lock().push(request);
+        let list = r#"{"tools":[{"name":"echo"},{"name":"add"}],"nextCursor":"2"}"#;
+        std::future::ready(Ok(Response::new(RawJson::parse(list).unwrap())))
+    }
+}
+
+fn request(method: &str, params: &str) -> Request {
+    Request::call(method, Object::parse(params.to_owned()).unwrap())
+}
+
+/// A request as it comes over HTTP with these headers.
+fn over_http(mut request: Request, headers: &[(&'static str, String)]) -> Request {
+    let mut head = ::http::Request::post("/");
+    for (name, value) in headers {
+        head = head.header(*name, value);
+    }
+    let (parts, ()) = head.body(()).unwrap().into_parts();
+    request.extensions.insert_shared(Arc::new(parts));
+    request
+}
+
+fn bearer(key: &SecretKey) -> [(&'static str, String); 2] {
+    [("authorization", format!("Bearer {}", key.expose())), ("x-other", "kept".to_owned())]
+}
+
+async fn ask(layer: &AuthLayer, request: Request) -> Result<Response, Error> {
+    layer.layer(Listing::default()).call(request).await
+}
+
+#[tokio::test]
+async fn the_key_says_who_the_caller_is_and_goes_no_further() {
+    let ring = ring();
+    let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke("echo".into())]).await;
+    let layer = AuthLayer::http(ring);
+    let listing = Listing::default();
+    let mut call = over_http(request("tools/call", r#"{"name":"echo"}"#), &bearer(&key));
+    call.context.principal = Some(Principal::operator("root"));
+    let shared = call.clone(); // As the transport keeps the head, too.
+    layer.layer(listing.clone()).call(call).await.unwrap();
+    drop(shared);
+    let asked = listing.0.lock();
+    assert_eq!(asked[0].context.principal, Some(Principal::new("agent.one")));
+    let head = asked[0].extensions.get::<Parts>().unwrap();
+    assert!(!head.headers.contains_key("authorization"));
+    assert_eq!(head.headers["x-other"], "kept");
+}
+
+// covers: GGEN-7-14
+#[tokio::test]
+async fn without_exactly_one_bearer_key_nothing_passes() {
+    let ring = ring();
+    let (_, key) = issue(&ring, &[ApiPermission::AdminWrite, ApiPermission::AdminRead]).await;
+    let layer = AuthLayer::http(ring);
+    let with = |value: String| ("authorization", value);
+    let good = || with(format!("Bearer {}", key.expose()));
+    for headers in [
+        vec![],
+        vec![with(String::new())],
+        vec![with("Bearer".to_owned())],
+        vec![with("Bearer ".to_owned())],
+        vec![with(key.expose().to_owned())],
+        vec![with(format!("Basic {}", key.expose()))],
+        vec![with(format!("Bearer {} {}", key.expose(), key.expose()))],
+        vec![good(), good()],
+        vec![("x-api-key", key.expose().to_owned())],
+    ] {
+        for method in ["ping", "initialize", "tools/list", "mgp/health/ping"] {
+            let error = ask(&layer, over_http(request(method, "{}"), &headers)).await.unwrap_err();
+            assert_eq!(error.code(), code::AUTH_REQUIRED, "{headers:?} {method}");
+        }
+    }
+    assert_eq!(ask(&layer, request("ping", "{}")).await.unwrap_err().code(), code::AUTH_REQUIRED);
+    let shouted = over_http(request("ping", "{}"), &[with(format!("BEARER  {}", key.expose()))]);
+    assert!(ask(&layer, shouted).await.is_ok());
+}
+
+// covers: GGEN-7-06..10, GGEN-7-12
+#[tokio::test]
+async fn each_permission_permits_its_own_and_nothing_else() {
+    use ApiPermission::{AdminRead, AdminWrite, ToolInvoke, ToolRead, ToolsListAll};
+    let all = [ToolInvoke("echo".into()), ToolRead("echo".into()), ToolsListAll, AdminWrite, AdminRead];
+    let ring = ring();
+    // Which of them, by their place in `all`, permit the request.
+    for (method, params, permitting) in [
+        ("tools/call", r#"{"name":"echo"}"#, &[0][..]),
+        ("tools/call", r#"{"name":"add"}"#, &[]),
+        ("tools/call", r#"{"name":"Echo"}"#, &[]),
+        ("tools/call", "{}", &[]),
+        ("tasks/get", "{}", &[0, 1, 2]),
+        ("mgp/tools/discover", "{}", &[2]),
+        ("mgp/discovery/register", "{}", &[3]),
+        ("mgp/access/grant", "{}", &[3]),
+        ("mgp/lifecycle/shutdown", "{}", &[3]),
+        ("vendor/unheard-of", "{}", &[3]),
+        ("mgp/discovery/list", "{}", &[4]),
+        ("mgp/access/query", "{}", &[4]),
+        ("resources/read", "{}", &[4]),
+        ("prompts/list", "{}", &[4]),
+        ("ping", "{}", &[0, 1, 2, 3, 4]),
+        ("tools/list", "{}", &[0, 1, 2, 3, 4]),
+    ] {
+        for (place, permission) in all.iter().enumerate() {
+            let (_, key) = issue(&ring, std::slice::from_ref(permission)).await;
+            let layer = AuthLayer::with_key(ring.clone(), key);
+            let outcome = ask(&layer, request(method, params)).await;
+            assert_eq!(outcome.is_ok(), permitting.contains(&place), "{method} {params} {permission:?}");
+            assert!(outcome.err().is_none_or(|error| error.code() == code::PERMISSION_DENIED));
+        }
+    }
+}
+
+// covers: GGEN-7-07, GGEN-7-08
+#[tokio::test]
+async fn a_list_shows_what_the_key_may_see() {
+    let ring = ring();
+    for (permission, tools) in [
+        (ApiPermission::ToolRead("add".into()), r#"[{"name":"add"}]"#),
+        (ApiPermission::ToolsListAll, r#"[{"name":"echo"},{"name":"add"}]"#),
+        (ApiPermission::ToolInvoke("echo".into()), "[]"),
+        (ApiPermission::AdminRead, "[]"),
+    ] {
+        let (_, key) = issue(&ring, std::slice::from_ref(&permission)).await;
+        let layer = AuthLayer::with_key(ring.clone(), key);
+        let list = ask(&layer, request("tools/list", "{}")).await.unwrap();
+        let expected = format!(r#"{{"tools":{tools},"nextCursor":"2"}}"#);
+        assert_eq!(list.result.as_bytes(), expected.as_bytes(), "{permission:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_from_the_configuration_can_be_revoked() {
+    let ring = ring();
+    let (info, key) = issue(&ring, &[]).await;
+    let layer = AuthLayer::with_key(ring.clone(), key);
+    assert!(ask(&layer, request("ping", "{}")).await.is_ok());
+    ring.revoke(info.id).await.unwrap();
+    assert_eq!(ask(&layer, request("ping", "{}")).await.unwrap_err().code(), code::AUTH_REQUIRED);
+}
+
+#[tokio::test]
+async fn a_fixed_principal_needs_no_key_and_sees_all() {
+    let layer = AuthLayer::fixed(Principal::operator("me"));
+    let listing = Listing::default();
+    let call = over_http(request("tools/list", "{}"), &[("authorization", "Bearer somebody".to_owned())]);
+    let list = layer.layer(listing.clone()).call(call).await.unwrap();
+    assert!(list.result.as_bytes().ends_with(br#""nextCursor":"2"}"#));
+    let asked = listing.0.lock();
+    assert_eq!(asked[0].context.principal, Some(Principal::operator("me")));
+    assert!(!asked[0].extensions.get::<Parts>().unwrap().headers.contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn the_trail_learns_why() {
+    let ring = ring();
+    let (_, key) = issue(&ring, &[]).await;
+    for (layer, rule) in [
+        (AuthLayer::http(ring.clone()), "unauthenticated"),
+        (AuthLayer::with_key(ring.clone(), key), "not-permitted"),
+    ] {
+        let mut call = request("tools/call", r#"{"name":"echo"}"#);
+        let trail = Arc::new(Trail::default());
+        call.context.trail = Some(Arc::clone(&trail));
+        ask(&layer, call).await.unwrap_err();
+        assert_eq!(trail.refusal().map(|refusal| (refusal.by, refusal.rule)), Some(("auth", rule)));
+    }
+}

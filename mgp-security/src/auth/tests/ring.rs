@@ -1,0 +1,144 @@
+use std::time::Duration;
+
+use mgp_types::{Error, code};
+use proptest::prelude::*;
+
+use super::*;
+use crate::auth::{AuthError, KeyDigest, KeyStore};
+use crate::limit::Rates;
+
+// covers: GGEN-7-11
+#[tokio::test]
+async fn a_key_is_known_again_and_no_other_is() {
+    let ring = ring();
+    let (info, key) = issue(&ring, &[ApiPermission::ToolsListAll]).await;
+    let (_, other) = issue(&ring, &[]).await;
+    let caller = ring.verify(key.expose()).unwrap();
+    assert_eq!((caller.principal(), caller.key()), (&Principal::new("agent.one"), info.id));
+    assert!(caller.permissions().contains(&ApiPermission::ToolsListAll));
+    let mixed = format!("{}{}", &key.expose()[..21], &other.expose()[21..]);
+    let unknown = format!("mgp_{}_{}", "0".repeat(16), &key.expose()[21..]);
+    let upper = key.expose().to_uppercase();
+    let longer = format!("{}A", key.expose());
+    let spaced = format!("{} ", key.expose());
+    for wrong in ["", "mgp_", &mixed, &unknown, &upper, &longer, &spaced, &key.expose()[..63], "Bearer x"] {
+        assert_eq!(ring.verify(wrong).unwrap_err(), AuthError::Unknown, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_learns_why_a_key_is_wrong() {
+    let ring = ring();
+    let (info, key) = issue(&ring, &[]).await;
+    let wrong_secret = format!("{}{}", &key.expose()[..21], "A".repeat(43));
+    let told = |key: &str| {
+        let error = Error::from(ring.verify(key).unwrap_err());
+        (error.code(), error.message().to_owned(), error.wire_data())
+    };
+    let first = told(&wrong_secret);
+    assert_eq!(first.0, code::AUTH_REQUIRED);
+    assert_eq!(first, told("nonsense"));
+    ring.revoke(info.id).await.unwrap();
+    assert_eq!(first, told(key.expose()));
+}
+
+// covers: GGEN-7-01
+#[tokio::test]
+async fn secrets_are_long_random_and_kept_nowhere() {
+    let store = MemoryKeyStore::new();
+    let ring = KeyRing::open(store.clone()).unwrap();
+    let (info, key) = issue(&ring, &[]).await;
+    let (_, other) = issue(&ring, &[]).await;
+    let secret = &key.expose()[21..];
+    assert_eq!((key.expose().len(), secret.len()), (64, 43));
+    assert_ne!(secret, &other.expose()[21..]);
+    let kept = store.load().unwrap();
+    let stored = kept.iter().find(|stored| stored.info.id == info.id).unwrap();
+    assert_eq!(stored.digest, KeyDigest::of(key.expose()));
+    for shown in [format!("{kept:?}"), format!("{key:?}"), format!("{ring:?}"), format!("{info:?}")] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn an_expired_key_says_so_to_who_has_it_and_stays_expired() {
+    let hands = Hands::default();
+    let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
+    let wanted = KeyRequest::new(Principal::new("a")).expires_at(at(100));
+    let (_, key) = ring.issue(wanted).await.unwrap();
+    hands.put(99);
+    assert!(ring.verify(key.expose()).is_ok());
+    hands.put(100);
+    let error = ring.verify(key.expose()).unwrap_err();
+    assert_eq!(Error::from(error).code(), code::AUTH_EXPIRED);
+    let guessed = format!("{}{}", &key.expose()[..21], "A".repeat(43));
+    assert_eq!(ring.verify(&guessed).unwrap_err(), AuthError::Unknown);
+    hands.put(50);
+    assert_eq!(ring.verify(key.expose()).unwrap_err(), AuthError::Expired);
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_worthless_at_once() {
+    let ring = ring();
+    let (info, key) = issue(&ring, &[]).await;
+    let (_, other) = issue(&ring, &[]).await;
+    assert!(ring.revoke(info.id).await.unwrap());
+    assert!(!ring.revoke(info.id).await.unwrap());
+    assert_eq!(ring.verify(key.expose()).unwrap_err(), AuthError::Unknown);
+    assert!(ring.verify(other.expose()).is_ok());
+}
+
+// covers: GGEN-7-04, GGEN-7-05
+#[tokio::test(start_paused = true)]
+async fn a_key_can_have_a_rate_and_only_its_owner_uses_it_up() {
+    let ring = ring();
+    let rates = Rates::new().per_minute(n(2)).per_hour(n(3));
+    let wanted = KeyRequest::new(Principal::new("a")).rate_limit(rates);
+    let (info, key) = ring.issue(wanted).await.unwrap();
+    assert_eq!(info.rate_limit, Some(rates));
+    let guessed = format!("{}{}", &key.expose()[..21], "A".repeat(43));
+    for _ in 0..10 {
+        ring.verify(&guessed).unwrap_err();
+    }
+    assert!(ring.verify(key.expose()).is_ok() && ring.verify(key.expose()).is_ok());
+    let error = ring.verify(key.expose()).unwrap_err();
+    assert_eq!(error, AuthError::TooOften { wait: Duration::from_secs(30) });
+    let told = Error::from(error);
+    assert_eq!((told.code(), told.recovery().unwrap().retry_after_ms), (code::RATE_LIMITED, Some(30_000)));
+    tokio::time::advance(Duration::from_mins(1)).await;
+    assert!(ring.verify(key.expose()).is_ok());
+    let error = ring.verify(key.expose()).unwrap_err();
+    assert_eq!(error, AuthError::TooOften { wait: Duration::from_mins(19) });
+}
+
+// covers: GGEN-7-03
+#[tokio::test(start_paused = true)]
+async fn the_last_use_is_known_at_once_and_kept_once_a_minute() {
+    let (hands, store) = (Hands::default(), MemoryKeyStore::new());
+    let ring = KeyRing::with_clock(store.clone(), hands.clock()).unwrap();
+    let (_, key) = issue(&ring, &[]).await;
+    let kept = || store.load().unwrap()[0].info.last_used;
+    assert_eq!((ring.keys()[0].last_used, kept()), (None, None));
+    let noting = tokio::spawn({
+        let ring = ring.clone();
+        async move { ring.note_uses().await }
+    });
+    tokio::task::yield_now().await;
+    for now in 1..=5 {
+        hands.put(now);
+        ring.verify(key.expose()).unwrap();
+    }
+    assert_eq!((ring.keys()[0].last_used, kept()), (Some(at(5)), None));
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    noting.abort();
+    ring.note_uses_now().await.unwrap();
+    assert_eq!(kept(), Some(at(5)));
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_a_key_by_chance(text in "(mgp_)?[0-9a-f_]{0,20}.{0,60}") {
+        let ring = ring();
+        prop_assert_eq!(ring.verify(&text).unwrap_err(), AuthError::Unknown);
+    }
+}

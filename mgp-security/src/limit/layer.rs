@@ -1,0 +1,179 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId};
+use mgp_types::{Error, Method, Request, Response, RpcService, code};
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::Limits;
+use super::limiter::{Dimension, Limiter};
+
+/// Refuses what comes too often. Makes [`Limit`] services, which share what they have counted.
+#[derive(Clone)]
+pub struct LimitLayer(Arc<Settings>);
+
+struct Settings {
+    limits: Limits,
+    limiter: Limiter,
+    server: Option<ServerId>,
+}
+
+impl LimitLayer {
+    /// A layer that has counted nothing yet.
+    pub fn new(limits: Limits) -> Self {
+        Self::with(limits, None, MAX_KEYS)
+    }
+
+    /// Takes requests to be for `server` where nobody resolved them. The layer begins to count anew.
+    #[must_use]
+    pub fn for_server(self, server: ServerId) -> Self {
+        Self::with(self.0.limits.clone(), Some(server), MAX_KEYS)
+    }
+
+    pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {
+        Self(Arc::new(Settings { limits, limiter: Limiter::new(max_keys), server }))
+    }
+
+    #[cfg(test)]
+    pub(super) fn keys(&self) -> usize {
+        self.0.limiter.keys()
+    }
+}
+
+impl<S> Layer<S> for LimitLayer {
+    type Service = Limit<S>;
+
+    fn layer(&self, inner: S) -> Limit<S> {
+        Limit { inner, settings: Arc::clone(&self.0) }
+    }
+}
+
+impl fmt::Debug for LimitLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LimitLayer").field("limits", &self.0.limits).finish_non_exhaustive()
+    }
+}
+
+/// The service of [`LimitLayer`].
+///
+/// Sits behind whatever authenticates and records. Reads `context.principal` and `context.tool`; fills
+/// `context.trail`. Calls and notifications count alike, except that taking a call back, progress and the end of the
+/// opening of a session are free. What exceeds a limit is refused with 3000 and told when to come back; it uses up
+/// nothing of any limit. Allocates on refusal only.
+#[derive(Clone)]
+pub struct Limit<S> {
+    inner: S,
+    settings: Arc<Settings>,
+}
+
+impl<S: RpcService> Service<Request> for Limit<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = LimitFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match self.settings.admit(&request) {
+            Ok(()) => LimitFuture::Passed { future: self.inner.call(request) },
+            Err(error) => LimitFuture::Refused { error: Some(error) },
+        }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Limit<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limit").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// The future of [`Limit`].
+    #[project = Projected]
+    #[derive(Debug)]
+    pub enum LimitFuture<F> {
+        /// It came too often.
+        #[doc(hidden)]
+        Refused { error: Option<Error> },
+        /// The service behind the layer answers.
+        #[doc(hidden)]
+        Passed { #[pin] future: F },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for LimitFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Refused { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Passed { future } => future.poll(cx),
+        }
+    }
+}
+
+impl Settings {
+    fn admit(&self, request: &Request) -> Result<(), Error> {
+        if is_free(&request.method) {
+            return Ok(());
+        }
+        let (limits, limiter) = (&self.limits, &self.limiter);
+        let principal = request.context.principal.as_ref();
+        let resolved = request.context.tool.as_deref();
+        let server = resolved.map(|tool| &tool.server).or(self.server.as_ref());
+        let tool = match resolved {
+            Some(resolved) => Some(Cow::Borrowed(resolved.name.as_str())),
+            None if request.method == Method::TOOLS_CALL => request.params.text("name"),
+            None => None,
+        };
+        let tool = tool.as_deref();
+        let of_principal = limits.principal.as_ref();
+        let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
+        let of_both = tool.and(limits.principal_and_tool.as_ref());
+        let of_server = server.and_then(|server| limits.of_server(server));
+        let outcome = limiter.take(&[
+            of_principal.map(|pace| (limiter.key(Dimension::Principal, principal), pace)),
+            of_tool.map(|pace| (limiter.key(Dimension::Tool, (server, tool)), pace)),
+            of_both.map(|pace| (limiter.key(Dimension::PrincipalAndTool, (principal, server, tool)), pace)),
+            of_server.map(|pace| (limiter.key(Dimension::Server, server), pace)),
+        ]);
+        outcome.map_err(|exceeded| {
+            let rule = exceeded.dimension.as_str();
+            if let Some(trail) = &request.context.trail {
+                trail.note_refusal(Refusal::new("limit", rule));
+            }
+            tracing::warn!(method = %request.method, rule, "rate limit exceeded");
+            limited(exceeded.wait)
+        })
+    }
+}
+
+/// 3000, to be tried again after `wait`. Whose limit it was is not told: it may be one that others used up.
+pub(crate) fn limited(wait: Duration) -> Error {
+    let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    let error = Error::new(code::RATE_LIMITED, "too many calls; wait, then try again");
+    match Recovery::for_code(code::RATE_LIMITED) {
+        Some(recovery) => error.with_recovery(
+            recovery.with_retry_after_ms(millis).with_retry_strategy(RetryStrategy::ExponentialBackoff),
+        ),
+        None => error,
+    }
+}
+
+/// What makes less work and not more. To refuse it would keep calls running.
+fn is_free(method: &Method) -> bool {
+    [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(method)
+}
+
+const MAX_KEYS: usize = 65_536;

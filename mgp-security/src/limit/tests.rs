@@ -1,0 +1,221 @@
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_types::mgp::{Category, RetryStrategy, Trail};
+use mgp_types::{Error, Object, Principal, Request, Response, code};
+use proptest::prelude::*;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::meter::{Meter, Pace};
+use super::{LimitLayer, Limits, Rates};
+
+#[derive(Clone)]
+struct Silent;
+
+impl Service<Request> for Silent {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        std::future::ready(Ok(Response::empty()))
+    }
+}
+
+fn n(calls: u32) -> NonZeroU32 {
+    NonZeroU32::new(calls).unwrap()
+}
+
+fn minute(calls: u32) -> Rates {
+    Rates::new().per_minute(n(calls))
+}
+
+fn call(agent: &str, tool: &str) -> Request {
+    let params = Object::parse(format!(r#"{{"name":"{tool}"}}"#)).unwrap();
+    let mut request = Request::call("tools/call", params);
+    request.context.principal = Some(Principal::new(agent));
+    request
+}
+
+async fn ask(layer: &LimitLayer, request: Request) -> Result<Response, Error> {
+    layer.layer(Silent).call(request).await
+}
+
+/// How many of `calls` pass.
+async fn passed(layer: &LimitLayer, calls: usize, agent: &str, tool: &str) -> usize {
+    let mut passed = 0;
+    for _ in 0..calls {
+        passed += usize::from(ask(layer, call(agent, tool)).await.is_ok());
+    }
+    passed
+}
+
+// covers: GGEN-7-05, GGEN-7-15, GGEN-8.4-03
+#[tokio::test(start_paused = true)]
+async fn each_rate_alone_refuses_and_says_when_to_come_back() {
+    for (rates, length) in [
+        (minute(10), Duration::from_mins(1)),
+        (Rates::new().per_hour(n(10)), Duration::from_hours(1)),
+        (Rates::new().per_day(n(10)), Duration::from_hours(24)),
+    ] {
+        let layer = LimitLayer::new(Limits::new().per_principal(rates));
+        assert_eq!(passed(&layer, 12, "a", "t").await, 10);
+        let error = ask(&layer, call("a", "t")).await.unwrap_err();
+        assert_eq!(error.code(), code::RATE_LIMITED);
+        let recovery = error.recovery().unwrap();
+        assert_eq!((recovery.category, recovery.retryable), (Some(Category::Resource), Some(true)));
+        assert_eq!(recovery.retry_strategy, Some(RetryStrategy::ExponentialBackoff));
+        let wait = Duration::from_millis(recovery.retry_after_ms.unwrap());
+        assert_eq!(wait, length / 10);
+        tokio::time::advance(wait.saturating_sub(Duration::from_millis(2))).await;
+        assert_eq!(passed(&layer, 1, "a", "t").await, 0);
+        tokio::time::advance(Duration::from_millis(2)).await;
+        assert_eq!(passed(&layer, 2, "a", "t").await, 1);
+        tokio::time::advance(length).await;
+        assert_eq!(passed(&layer, 12, "a", "t").await, 10);
+    }
+}
+
+// covers: GGEN-7-05
+#[tokio::test(start_paused = true)]
+async fn bursts_on_both_sides_of_a_minute_do_not_add_up() {
+    let layer = LimitLayer::new(Limits::new().per_principal(minute(10)));
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert_eq!(passed(&layer, 20, "a", "t").await, 10);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(passed(&layer, 20, "a", "t").await, 0);
+}
+
+// covers: ENV-11.2-05, EXT-01-16
+#[tokio::test(start_paused = true)]
+async fn principals_tools_and_servers_have_limits_of_their_own() {
+    let by_principal = LimitLayer::new(Limits::new().per_principal(minute(2)));
+    assert_eq!(passed(&by_principal, 3, "a", "t").await, 2);
+    assert_eq!(passed(&by_principal, 3, "a", "u").await, 0);
+    assert_eq!(passed(&by_principal, 3, "b", "t").await, 2);
+
+    let by_tool = LimitLayer::new(Limits::new().per_tool(minute(2)));
+    assert_eq!(passed(&by_tool, 3, "a", "t").await, 2);
+    assert_eq!(passed(&by_tool, 3, "b", "t").await, 0);
+    assert_eq!(passed(&by_tool, 3, "a", "u").await, 2);
+
+    let by_both = LimitLayer::new(Limits::new().per_principal_and_tool(minute(2)));
+    assert_eq!(passed(&by_both, 3, "a", "t").await, 2);
+    assert_eq!(passed(&by_both, 3, "b", "t").await, 2);
+    assert_eq!(passed(&by_both, 3, "a", "u").await, 2);
+
+    let by_server = LimitLayer::new(Limits::new().per_server(minute(2))).for_server("s".into());
+    assert_eq!(passed(&by_server, 3, "a", "t").await, 2);
+    assert_eq!(passed(&by_server, 3, "b", "u").await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_tool_and_one_server_can_have_others() {
+    let limits = Limits::new()
+        .per_tool(minute(2))
+        .for_tool("s".into(), "t".into(), minute(5))
+        .for_server("s".into(), minute(6));
+    let layer = LimitLayer::new(limits).for_server("s".into());
+    assert_eq!(passed(&layer, 9, "a", "t").await, 5);
+    assert_eq!(passed(&layer, 9, "a", "u").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_call_uses_up_nothing() {
+    let limits = Limits::new().per_principal(minute(2).per_hour(n(6))).per_tool(minute(4));
+    let layer = LimitLayer::new(limits);
+    // Refused by the minute, the rest takes nothing from the hour; and nothing from the tool.
+    assert_eq!(passed(&layer, 50, "a", "t").await, 2);
+    assert_eq!(passed(&layer, 50, "b", "t").await, 2);
+    let mut in_all = 2;
+    for _ in 0..3 {
+        tokio::time::advance(Duration::from_mins(1)).await;
+        in_all += passed(&layer, 50, "a", "t").await;
+    }
+    assert_eq!(in_all, 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_names_neither_fill_the_memory_nor_begin_anew() {
+    let layer = LimitLayer::with(Limits::new().per_principal_and_tool(minute(1)), None, 8);
+    let mut passing = 0;
+    for name in 0..1000 {
+        passing += passed(&layer, 1, "a", &format!("t{name}")).await;
+    }
+    assert_eq!(passing, 8 + 1); // Those that came too late share one meter.
+    assert_eq!(layer.keys(), 8);
+    assert_eq!(passed(&layer, 1, "a", "t0").await, 0);
+    tokio::time::advance(Duration::from_mins(1)).await;
+    assert_eq!(passed(&layer, 1, "a", "late").await, 1);
+    assert_eq!(layer.keys(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_counts_but_what_makes_less_work() {
+    let layer = LimitLayer::new(Limits::new().per_principal(minute(3)));
+    for method in ["notifications/cancelled", "notifications/progress", "notifications/initialized"] {
+        assert!(ask(&layer, Request::notify(method, Object::new())).await.is_ok(), "{method}");
+    }
+    assert!(ask(&layer, Request::notify("tools/call", Object::new())).await.is_ok());
+    assert!(ask(&layer, Request::call("ping", Object::new())).await.is_ok());
+    assert!(ask(&layer, Request::call("mgp/access/query", Object::new())).await.is_ok());
+    assert!(ask(&layer, Request::call("vendor/x", Object::new())).await.is_err());
+    assert!(ask(&layer, Request::notify("notifications/cancelled", Object::new())).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_and_an_operator_of_one_name_are_two() {
+    let layer = LimitLayer::new(Limits::new().per_principal(minute(1)));
+    let mut by_operator = call("a", "t");
+    by_operator.context.principal = Some(Principal::operator("a"));
+    assert!(ask(&layer, call("a", "t")).await.is_ok());
+    assert!(ask(&layer, by_operator).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_trail_learns_which_limit_it_was_and_the_caller_does_not() {
+    let layer = LimitLayer::new(Limits::new().per_tool(minute(1)));
+    ask(&layer, call("a", "t")).await.unwrap();
+    let trail = Arc::new(Trail::default());
+    let mut second = call("b", "t");
+    second.context.trail = Some(Arc::clone(&trail));
+    let error = ask(&layer, second).await.unwrap_err();
+    assert_eq!(trail.refusal().map(|refusal| (refusal.by, refusal.rule)), Some(("limit", "tool")));
+    assert!(!error.message().contains("tool"));
+}
+
+proptest! {
+    /// In any stretch as long as the window at most twice the number passes, and never more than the number at once.
+    #[test]
+    fn a_meter_lets_through_what_its_rates_say(
+        calls in 1..20u32,
+        gaps in proptest::collection::vec(0..20_000u64, 1..200),
+    ) {
+        let pace = Pace::new(minute(calls));
+        let (mut meter, mut now, mut times) = (Meter::default(), 0, Vec::new());
+        for gap in gaps {
+            now += gap;
+            let time = Duration::from_millis(now);
+            let wait = meter.wait(&pace, time);
+            if wait.is_zero() {
+                meter.take(&pace, time);
+                times.push(now);
+            } else {
+                prop_assert!(meter.wait(&pace, time + wait).is_zero());
+            }
+        }
+        for (index, start) in times.iter().enumerate() {
+            let within = times[index..].iter().filter(|time| **time < start + 60_000).count();
+            prop_assert!(within < 2 * calls as usize);
+            let at_once = times[index..].iter().filter(|time| *time == start).count();
+            prop_assert!(at_once <= calls as usize);
+        }
+    }
+}

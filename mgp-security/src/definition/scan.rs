@@ -5,6 +5,7 @@
 //! somebody who is to be kept in the dark, a secret that is asked for, an address it goes to.
 
 mod atom;
+mod compose;
 mod encoded;
 mod lexicon;
 mod marks;

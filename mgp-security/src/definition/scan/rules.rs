@@ -2,6 +2,7 @@
 
 use super::atom::Atom::{self, *};
 use super::atom::{Atoms, Hit};
+use super::compose::compose;
 use super::table::{EVERYWHERE, IN_DEFINITIONS, IN_LITERALS, IN_NAMES, IN_TEXTS};
 use crate::definition::fold::Folded;
 
@@ -42,11 +43,12 @@ pub(super) struct Match {
 }
 
 /// The first rule that the hits in `folded` fulfil.
-pub(super) fn judge(folded: &Folded, hits: &mut [Hit], place: Place) -> Option<Match> {
+pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Option<Match> {
     if hits.is_empty() {
         return None;
     }
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
+    compose(hits);
     let mut present = Atoms::default();
     for hit in hits.iter() {
         present.insert(hit.atom);
@@ -65,13 +67,24 @@ pub(super) fn judge(folded: &Folded, hits: &mut [Hit], place: Place) -> Option<M
     })
 }
 
-/// The shortest windows of hits that hold one of each set of `rule`, one for each hit that completes one.
+/// The windows of `rule` that are short enough.
 fn windows<'a>(rule: &'static Rule, hits: &'a [Hit]) -> impl Iterator<Item = Match> + 'a {
+    shortest(rule.needs, hits)
+        .filter(move |(first, end, sentences)| end - first.start <= rule.span && *sentences <= rule.sentences)
+        .map(move |(first, end, _)| Match { rule, start: first.start, end })
+}
+
+/// For each hit that completes one, the shortest window up to it that holds one of each set: its first hit, its
+/// end, and how many ends of sentences are in it.
+pub(super) fn shortest<'a>(
+    needs: &'static [Atoms],
+    hits: &'a [Hit],
+) -> impl Iterator<Item = (&'a Hit, usize, usize)> + 'a {
     // The last place of each set, as the walk goes on: together they are the shortest window up to here.
-    let mut last: Vec<Option<&Hit>> = vec![None; rule.needs.len()];
+    let mut last: Vec<Option<&Hit>> = vec![None; needs.len()];
     hits.iter().filter_map(move |hit| {
         let mut helps = false;
-        for (place, set) in last.iter_mut().zip(rule.needs) {
+        for (place, set) in last.iter_mut().zip(needs) {
             if set.contains(hit.atom) {
                 *place = Some(hit);
                 helps = true;
@@ -80,17 +93,16 @@ fn windows<'a>(rule: &'static Rule, hits: &'a [Hit]) -> impl Iterator<Item = Mat
         if !helps {
             return None;
         }
-        let mut earliest = hit;
+        let mut first = hit;
         let mut end = hit.end;
         for place in &last {
             let it = (*place)?;
             end = end.max(it.end);
-            if it.start < earliest.start {
-                earliest = it;
+            if it.start < first.start {
+                first = it;
             }
         }
-        let near = end - earliest.start <= rule.span && hit.sentence - earliest.sentence <= rule.sentences;
-        near.then_some(Match { rule, start: earliest.start, end })
+        Some((first, end, hit.sentence - first.sentence))
     })
 }
 

@@ -72,6 +72,8 @@ pub(super) enum Atom {
     Contents,
     /// All results, every message.
     AllData,
+    /// The results, the data at hand.
+    TheData,
     /// Not to mention something.
     Silence,
     /// Not, never, without.
@@ -146,6 +148,10 @@ pub(super) enum Atom {
     Mail,
     /// The identifier of a tool that is not the one at hand.
     ToolRef,
+    /// Things to do, noted down.
+    Todo,
+    /// What an assistant does on the user's behalf.
+    Act,
     /// The word tool.
     ToolWord,
     /// The number of an account or telephone.

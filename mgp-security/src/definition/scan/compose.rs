@@ -2,14 +2,22 @@
 
 use super::atom::Atom::{self, *};
 use super::atom::{Atoms, Hit};
-use super::rules::{one, shortest};
+use super::rules::{is_within, one, shortest};
+use crate::definition::fold::Folded;
 
 /// Adds the atoms that `hits`, in the order of their starts, make together.
-pub(super) fn compose(hits: &mut Vec<Hit>) {
+pub(super) fn compose(folded: &Folded, hits: &mut Vec<Hit>) {
     for compound in COMPOUNDS {
         let made: Vec<_> = shortest(compound.needs, hits)
-            .filter(|(first, end, sentences)| end - first.start <= compound.span && *sentences == 0)
-            .map(|(first, end, _)| Hit { atom: compound.atom, start: first.start, end, sentence: first.sentence })
+            .filter(|(first, end, sentences)| {
+                *sentences == 0 && is_within(&folded.text, first.start, *end, compound.span)
+            })
+            .map(|(first, end, _)| Hit {
+                atom: compound.atom,
+                start: first.start,
+                end,
+                sentence: first.sentence,
+            })
             .collect();
         hits.extend(made);
         hits.sort_unstable_by_key(|hit| (hit.start, hit.end));

@@ -6,14 +6,14 @@ use super::compose::compose;
 use super::table::{EVERYWHERE, IN_DEFINITIONS, IN_LITERALS, IN_NAMES, IN_TEXTS};
 use crate::definition::fold::Folded;
 
-/// Atoms of which one of each set must occur within so many bytes and sentences.
+/// Atoms of which one of each set must occur within so many characters and sentences.
 #[derive(Debug)]
 pub(super) struct Rule {
     /// The class of the finding.
     pub(super) name: &'static str,
     /// What it means, for an operator.
     pub(super) meaning: &'static str,
-    /// How many bytes of folded text the atoms may span.
+    /// How many characters of folded text the atoms may span.
     pub(super) span: usize,
     /// How many ends of sentences may be between them.
     pub(super) sentences: usize,
@@ -48,7 +48,7 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Optio
         return None;
     }
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
-    compose(hits);
+    compose(folded, hits);
     let mut present = Atoms::default();
     for hit in hits.iter() {
         present.insert(hit.atom);
@@ -62,16 +62,23 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Optio
     let rules = tables.iter().copied().flatten();
     let possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
     possible.into_iter().find_map(|rule| {
-        let found = windows(rule, hits).find(|found| !is_quoted_example(folded, hits, found))?;
+        let found = windows(rule, folded, hits).find(|found| !is_quoted_example(folded, hits, found))?;
         Some(found)
     })
 }
 
 /// The windows of `rule` that are short enough.
-fn windows<'a>(rule: &'static Rule, hits: &'a [Hit]) -> impl Iterator<Item = Match> + 'a {
+fn windows<'a>(rule: &'static Rule, folded: &'a Folded, hits: &'a [Hit]) -> impl Iterator<Item = Match> + 'a {
     shortest(rule.needs, hits)
-        .filter(move |(first, end, sentences)| end - first.start <= rule.span && *sentences <= rule.sentences)
+        .filter(move |(first, end, sentences)| {
+            *sentences <= rule.sentences && is_within(&folded.text, first.start, *end, rule.span)
+        })
         .map(move |(first, end, _)| Match { rule, start: first.start, end })
+}
+
+/// Whether there are at most `span` characters from `start` to `end`. Most are refused without counting.
+pub(super) fn is_within(text: &str, start: usize, end: usize, span: usize) -> bool {
+    end - start <= span || end - start <= span * 4 && text[start..end].chars().count() <= span
 }
 
 /// For each hit that completes one, the shortest window up to it that holds one of each set: its first hit, its

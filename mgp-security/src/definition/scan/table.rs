@@ -99,7 +99,7 @@ pub(super) const EVERYWHERE: &[Rule] = &[
         meaning: "threatens the model",
         span: 160,
         sentences: 1,
-        needs: &[one(&[Threat]), one(&[Give, Take, Danger])],
+        needs: &[one(&[Threat]), one(&[Give, Take, Danger, Destination, ToolRef])],
     },
     Rule {
         name: HIDDEN,
@@ -150,6 +150,13 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
     },
     Rule {
         name: REQUEST,
+        meaning: "asks the model to read a file of secrets and to pass it on",
+        span: 120,
+        sentences: 0,
+        needs: &[one(&[SecretFile]), one(&[Take]), one(&[Give])],
+    },
+    Rule {
+        name: REQUEST,
         meaning: "asks for the contents of a file of secrets",
         span: 90,
         sentences: 0,
@@ -163,7 +170,7 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         needs: &[
             SECRET,
             one(&[Take]),
-            one(&[Give, GiveWeak]),
+            one(&[Give, GiveWeak, Supply]),
             one(&[Parameter, Destination, Silence, Stealth]),
         ],
     },
@@ -190,7 +197,7 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
             one(&[UsersOwn]),
             one(&[Credential]),
             one(&[Take]),
-            one(&[Give, GiveWeak]),
+            one(&[Give, GiveWeak, Supply]),
             one(&[Parameter]),
         ],
     },
@@ -230,7 +237,7 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         span: 200,
         sentences: 0,
         needs: &[
-            one(&[AllData]),
+            one(&[AllData, TheData]),
             one(&[Give]),
             one(&[Destination]),
             one(&[Timing, Demand, Silence, Stealth, AddresseeWeak, Addressee]),
@@ -295,7 +302,7 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         meaning: "has the model run a script from the net",
         span: 260,
         sentences: 1,
-        needs: &[one(&[PipedShell]), one(&[Run, Take, Give, Demand, Timing])],
+        needs: &[one(&[PipedShell]), one(&[Run, Timing])],
     },
     Rule {
         name: HIDDEN,
@@ -364,6 +371,13 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
     },
     Rule {
         name: REQUEST,
+        meaning: "asks the model for a secret of the user's as a parameter",
+        span: 130,
+        sentences: 0,
+        needs: &[one(&[UsersOwn]), one(&[Private]), one(&[Give, Supply]), one(&[Parameter])],
+    },
+    Rule {
+        name: REQUEST,
         meaning: "asks the model for a secret in somebody's name",
         span: 180,
         sentences: 0,
@@ -377,7 +391,18 @@ pub(super) const IN_DEFINITIONS: &[Rule] = &[
         needs: &[
             one(&[Hush]),
             one(&[Give, GiveWeak, Supply, Take, Danger]),
-            one(&[SecretFile, ConfigFile, Private, Credential, Context, ContextSoft, Destination, AllData, Tamper, Contents]),
+            one(&[
+                SecretFile,
+                ConfigFile,
+                Private,
+                Credential,
+                Context,
+                ContextSoft,
+                Destination,
+                AllData,
+                Tamper,
+                Contents,
+            ]),
             one(&[Must, Timing, Demand, Person]),
         ],
     },
@@ -562,5 +587,12 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         span: 140,
         sentences: 0,
         needs: &[one(&[UsersOwn]), one(&[Credential, Private]), one(&[Give]), one(&[Destination])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "notes something for the model to do on the user's behalf",
+        span: 60,
+        sentences: 1,
+        needs: &[one(&[Todo]), one(&[Act])],
     },
 ];

@@ -3,16 +3,48 @@
 //!
 //! Nothing here is on by default; each section is a feature.
 
+#[cfg(feature = "access")]
+pub mod access;
+#[cfg(feature = "audit")]
+pub mod audit;
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(any(feature = "validate", feature = "permission"))]
 mod canonical;
+mod clock;
 #[cfg(feature = "code-safety")]
 pub mod code_safety;
+#[cfg(feature = "permission")]
+pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
 mod finding;
+#[cfg(feature = "validate")]
+mod gate;
+#[cfg(feature = "limit")]
+pub mod limit;
+#[cfg(feature = "permission")]
+pub mod permission;
+mod reject;
+#[cfg(feature = "schema")]
+mod schema;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+mod store;
+mod target;
+#[cfg(feature = "validate")]
+pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 
 #[cfg(any(feature = "validate", feature = "permission"))]
 pub use canonical::{CanonicalError, Digest, digest};
+pub use clock::Clock;
 pub use finding::Finding;
+#[cfg(feature = "validate")]
+pub use gate::GateFuture;
+pub use reject::{Reject, RejectFuture, RejectLayer};
+#[cfg(feature = "schema")]
+pub use schema::{Schema, SchemaFault, SchemaViolation};
+pub use store::StoreError;
+pub use target::Target;

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
+use crate::mgp::{PermissionResponse, ResolvedTool, TraceId, Trail};
 use crate::{Error, Method, Outbox, Principal, Request, Session, code};
 
 /// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
@@ -19,6 +20,14 @@ pub struct Context {
     /// The questions and answers of the request, where asking means answering with a question.
     /// Written by the layer that carries them.
     pub input: Option<Arc<InputExchange>>,
+    /// In which chain of requests this one stands. Written by the layer that records.
+    pub trace: Option<TraceId>,
+    /// What the layers find out about the request. Written by the layer that records, filled by those further in.
+    pub trail: Option<Arc<Trail>>,
+    /// The tool the request is for. Written by whoever knows the catalog.
+    pub tool: Option<Arc<ResolvedTool>>,
+    /// The permissions that the request's sender granted. Written by the layer that holds them.
+    pub grants: Option<Arc<PermissionResponse>>,
 }
 
 impl Context {

@@ -1,7 +1,7 @@
 //! The data types of MGP, the Model General Protocol, its errors, and the one trait all of it flows through.
 //!
 //! MGP is a strict superset of MCP: this crate holds both, for every revision of MCP, and implements MGP §2
-//! (negotiation) and §14 (errors). It does no IO and needs no runtime. Messages stay the bytes they came in
+//! (negotiation), §14 (errors) and the wire forms of the other sections. It does no IO and needs no runtime. Messages stay the bytes they came in
 //! until somebody asks for a typed value:
 //!
 //! ```
@@ -28,7 +28,7 @@
 //! | [`RawJson`], [`Object`] | JSON as bytes: valid, shared, split no further than needed |
 //! | [`frame`] | JSON-RPC messages to and from bytes |
 //! | [`mcp`] | the bodies of MCP, of all five revisions |
-//! | [`mgp`] | what MGP adds: negotiation, error codes, recovery |
+//! | [`mgp`] | what MGP adds: negotiation, the words of each section, error codes, recovery |
 //!
 //! The crate has no features.
 
@@ -60,7 +60,7 @@ pub use mcp::CacheScope;
 pub use method::Method;
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
-pub use principal::Principal;
+pub use principal::{Principal, Role};
 pub use request::{Kind, Params, Request};
 pub use response::{CacheHint, Response, ResponseContext, Shape};
 pub use revision::{Revision, UnknownRevision};

@@ -1,4 +1,5 @@
-//! What MGP adds to MCP: negotiation of its extensions (§2) and errors that say how to recover (§14).
+//! What MGP adds to MCP: negotiation of its extensions (§2), what its sections say to each other and on the wire
+//! (permissions §3, tool security §4, access §5, audit §6), and errors that say how to recover (§14).
 //!
 //! An [`Offer`] is what one side declares among its capabilities, [`Negotiated`] is what both have in common,
 //! and a [`Recovery`] travels with an error whose number stands in [`code`].
@@ -23,18 +24,46 @@
 //! ```
 
 pub mod code;
+pub mod method;
 
+mod access;
+mod audit;
+mod code_safety;
+mod effective;
 mod extension;
 mod leftover;
+mod name;
 mod negotiation;
 mod offer;
+mod permission;
 mod recovery;
+mod risk;
+mod timestamp;
+mod tool_security;
+mod trace_id;
+mod trail;
 mod trust;
 mod version;
 
+pub use self::access::{
+    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, DefaultPolicy,
+    EntryType,
+};
+pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome};
+pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
+pub use self::effective::{EffectiveSecurity, ResolvedTool};
 pub use self::extension::{Extension, ExtensionSet};
+pub use self::name::{AgentId, ServerId, ToolName};
 pub use self::negotiation::Negotiated;
 pub use self::offer::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer, OfferError, OfferFault, Place};
+pub use self::permission::{
+    ApprovalPolicy, Decision, Grant, Permission, PermissionRequest, PermissionResponse, Scope,
+};
 pub use self::recovery::{Category, Recovery, RetryStrategy};
+pub use self::risk::RiskLevel;
+pub use self::timestamp::{Timestamp, TimestampError};
+pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
+pub use self::trace_id::{TraceId, TraceIdError};
+pub use self::trail::{Refusal, Trail};
 pub use self::trust::TrustLevel;
 pub use self::version::{MgpVersion, VersionError};

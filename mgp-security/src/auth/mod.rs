@@ -1,0 +1,1 @@
+//! API keys: who a caller is, and what it may do here.

@@ -1,0 +1,1 @@
+//! Confirmation: a human's yes to one call, with these arguments, once.

@@ -1,0 +1,1 @@
+//! Permissions (MGP §3): what a server may do on the host, asked for, decided, held and taken back.

@@ -1,0 +1,183 @@
+//! The SQLite file that the stores of all sections live in: opened once, migrated by each section.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+
+use crate::StoreError;
+
+/// One SQLite database, open for writing by this process alone.
+///
+/// The lock is the operating system's, on a file beside the database, so it ends with the process however that ends.
+#[derive(Debug, Clone)]
+pub struct Database(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    connection: Mutex<Connection>,
+    _lock: Option<File>,
+}
+
+impl Database {
+    /// Opens the database at `path` for writing, and makes it if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] if another process has it, or it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let lock = lock_beside(path)?;
+        let connection = Connection::open(path)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        Self::prepare(connection, Some(lock))
+    }
+
+    /// Opens the database at `path` for reading, beside whoever writes it.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be opened.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Self::prepare(Connection::open_with_flags(path, flags)?, None)
+    }
+
+    /// A database that lives as long as this handle and its clones.
+    ///
+    /// # Errors
+    /// SQLite has no memory.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::prepare(Connection::open_in_memory()?, None)
+    }
+
+    /// The connection. It is held for as long as the guard lives, so never across an `.await`.
+    pub fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.0.connection.lock()
+    }
+
+    /// Brings the tables of `section` up to date: `migrations[n]` leads from version `n` to `n + 1`.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] if the tables are of a version that has no migration here, or SQLite refuses.
+    pub fn migrate(&self, section: &'static str, migrations: &[&str]) -> Result<(), StoreError> {
+        let mut connection = self.connection();
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(VERSIONS)?;
+        let found: u32 = transaction
+            .query_row("SELECT version FROM mgp_schema WHERE section = ?1", [section], |row| row.get(0))
+            .optional()?
+            .unwrap_or(0);
+        let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+        if found > known {
+            return Err(StoreError::Newer { section, found, known });
+        }
+        if found == known {
+            return Ok(());
+        }
+        for migration in migrations.iter().skip(found as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.execute(
+            "INSERT INTO mgp_schema (section, version) VALUES (?1, ?2)
+             ON CONFLICT (section) DO UPDATE SET version = excluded.version",
+            params![section, known],
+        )?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn prepare(connection: Connection, lock: Option<File>) -> Result<Self, StoreError> {
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "foreign_keys", "ON")?;
+        connection.pragma_update(None, "trusted_schema", "OFF")?;
+        Ok(Self(Arc::new(Inner { connection: Mutex::new(connection), _lock: lock })))
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
+            _ => Self::Unavailable(Box::new(error)),
+        }
+    }
+}
+
+fn lock_beside(path: &Path) -> Result<File, StoreError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let unavailable = |error| StoreError::Unavailable(Box::new(error));
+    let file = File::options().create(true).truncate(false).write(true).open(name).map_err(unavailable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse),
+        Err(TryLockError::Error(error)) => Err(unavailable(error)),
+    }
+}
+
+const BUSY: Duration = Duration::from_secs(5);
+
+const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS mgp_schema (section TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "CREATE TABLE things (name TEXT PRIMARY KEY) STRICT";
+    const SECOND: &str = "ALTER TABLE things ADD COLUMN size INTEGER NOT NULL DEFAULT 7";
+
+    #[test]
+    fn each_section_is_migrated_once_and_from_where_it_stands() {
+        let database = Database::in_memory().unwrap();
+        database.migrate("things", &[FIRST]).unwrap();
+        database.connection().execute("INSERT INTO things (name) VALUES ('old')", []).unwrap();
+        database.migrate("things", &[FIRST, SECOND]).unwrap();
+        database.migrate("things", &[FIRST, SECOND]).unwrap();
+        let size: i64 =
+            database.connection().query_row("SELECT size FROM things", [], |row| row.get(0)).unwrap();
+        assert_eq!(size, 7);
+    }
+
+    #[test]
+    fn tables_of_a_newer_version_are_left_alone() {
+        let database = Database::in_memory().unwrap();
+        database.migrate("things", &[FIRST, SECOND]).unwrap();
+        let error = database.migrate("things", &[FIRST]).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { section: "things", found: 2, known: 1 }), "{error}");
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_nothing_behind() {
+        let database = Database::in_memory().unwrap();
+        assert!(database.migrate("things", &[FIRST, "CREATE NONSENSE"]).is_err());
+        database.migrate("things", &[FIRST]).unwrap();
+    }
+
+    #[test]
+    fn a_second_writer_is_refused_and_a_reader_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let writer = Database::open(&path).unwrap();
+        writer.migrate("things", &[FIRST]).unwrap();
+        assert!(matches!(Database::open(&path), Err(StoreError::InUse)));
+        let reader = Database::open_read_only(&path).unwrap();
+        let count: i64 =
+            reader.connection().query_row("SELECT count(*) FROM things", [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 0);
+        drop(reader);
+        drop(writer);
+        Database::open(&path).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_database_is_called_damaged() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        std::fs::write(&path, vec![b'x'; 8192]).unwrap();
+        assert!(matches!(Database::open(&path), Err(StoreError::Damaged(_))));
+    }
+}

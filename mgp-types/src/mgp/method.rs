@@ -1,0 +1,21 @@
+//! The names of MGP's methods and notifications; [`Method::new`](crate::Method::new) makes one of them.
+
+/// Asks a server to wait for a decision about permissions (§3.5).
+pub const PERMISSION_REQUEST: &str = "mgp/permission/request";
+/// Tells a server the decision (§3.6).
+pub const PERMISSION_RESPONSE: &str = "mgp/permission/response";
+/// What later drafts call [`PERMISSION_REQUEST`].
+pub const PERMISSION_AWAIT: &str = "mgp/permission/await";
+/// What later drafts call [`PERMISSION_RESPONSE`].
+pub const PERMISSION_GRANT: &str = "mgp/permission/grant";
+/// Asks whether an agent may use a tool (§5.4).
+pub const ACCESS_QUERY: &str = "mgp/access/query";
+/// Gives an agent access (§5.4).
+pub const ACCESS_GRANT: &str = "mgp/access/grant";
+/// Takes an agent's access back (§5.4).
+pub const ACCESS_REVOKE: &str = "mgp/access/revoke";
+/// Tells what happened (§6.3).
+pub const AUDIT: &str = "notifications/mgp.audit";
+
+/// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
+pub const GRANTS_META: &str = "dev.cloto/mgp/grants";

@@ -1,0 +1,362 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{RiskLevel, Timestamp};
+
+macro_rules! permissions {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $risk:ident;)+) => {
+        /// What a server may do on the host (§3.2): one of the standard types, or a custom one in reverse-domain
+        /// notation.
+        ///
+        /// ```
+        /// use mgp_types::mgp::{Permission, RiskLevel};
+        ///
+        /// assert_eq!(Permission::read("shell"), Permission::ShellExecute);
+        /// assert_eq!(Permission::read("com.example.print").risk(), RiskLevel::Dangerous);
+        /// ```
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Permission {
+            $($(#[$doc])* $variant,)+
+            /// A type that the seed does not name.
+            Custom(Box<str>),
+        }
+
+        impl Permission {
+            /// The standard types, in the order of the specification.
+            pub const STANDARD: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Reads a name; `shell` and `network`, as older examples have them, are `shell.execute` and
+            /// `network.outbound`.
+            pub fn read(name: &str) -> Self {
+                match name {
+                    $($name => Self::$variant,)+
+                    "shell" => Self::ShellExecute,
+                    "network" => Self::NetworkOutbound,
+                    other => Self::Custom(other.into()),
+                }
+            }
+
+            /// The name on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $name,)+
+                    Self::Custom(name) => name,
+                }
+            }
+
+            /// How dangerous it is to grant it; a custom type is dangerous unless configured otherwise.
+            pub const fn risk(&self) -> RiskLevel {
+                match self {
+                    $(Self::$variant => RiskLevel::$risk,)+
+                    Self::Custom(_) => RiskLevel::Dangerous,
+                }
+            }
+        }
+    };
+}
+
+permissions! {
+    /// Read files of the host.
+    FilesystemRead = "filesystem.read", Moderate;
+    /// Write, create or delete files of the host.
+    FilesystemWrite = "filesystem.write", Dangerous;
+    /// Make requests over the network.
+    NetworkOutbound = "network.outbound", Moderate;
+    /// Listen on a network port.
+    NetworkListen = "network.listen", Dangerous;
+    /// Run shell commands.
+    ShellExecute = "shell.execute", Dangerous;
+    /// Run any code.
+    CodeExecution = "code_execution", Dangerous;
+    /// Read stores of knowledge.
+    MemoryRead = "memory.read", Safe;
+    /// Write stores of knowledge.
+    MemoryWrite = "memory.write", Moderate;
+    /// Read what system this is.
+    SystemInfo = "system.info", Safe;
+    /// Use cameras.
+    Camera = "camera", Dangerous;
+    /// Notify the user.
+    Notification = "notification", Safe;
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Permission {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Permission {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|name| Self::read(&name))
+    }
+}
+
+/// Who decides about requested permissions (§3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+pub enum ApprovalPolicy {
+    /// A human is asked for each.
+    #[default]
+    Interactive,
+    /// All are approved.
+    AutoApprove,
+    /// All are denied that were not granted beforehand.
+    DenyAll,
+    /// Only those are approved that the configuration lists.
+    ConfigOnly,
+}
+
+impl ApprovalPolicy {
+    /// Reads a policy; a word it does not know is [`DenyAll`](Self::DenyAll).
+    pub fn read(word: &str) -> Self {
+        match word {
+            "interactive" => Self::Interactive,
+            "auto_approve" => Self::AutoApprove,
+            "config_only" => Self::ConfigOnly,
+            _ => Self::DenyAll,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::AutoApprove => "auto_approve",
+            Self::DenyAll => "deny_all",
+            Self::ConfigOnly => "config_only",
+        }
+    }
+}
+
+impl fmt::Display for ApprovalPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ApprovalPolicy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ApprovalPolicy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
+    }
+}
+
+/// What was decided about a permission (§3.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+pub enum Decision {
+    /// It is granted.
+    Approved,
+    /// It is not; the server does what it can without.
+    Denied,
+    /// Nobody has decided yet; the server waits or asks again.
+    Deferred,
+}
+
+impl Decision {
+    /// Reads a decision; a word it does not know grants nothing.
+    pub fn read(word: &str) -> Self {
+        match word {
+            "approved" => Self::Approved,
+            "deferred" => Self::Deferred,
+            _ => Self::Denied,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Decision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
+    }
+}
+
+/// How far a grant reaches; an empty list sets no bound, and what is denied beats what is allowed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Scope {
+    /// Patterns of paths that may be touched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Patterns of paths that may not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny_paths: Vec<String>,
+    /// Patterns of commands that may be run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// Patterns of commands that may not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny_commands: Vec<String>,
+    /// Whether commands may raise their privileges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_sudo: Option<bool>,
+    /// Patterns of hosts that may be talked to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Patterns of hosts that may not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny_hosts: Vec<String>,
+    /// Ports that may be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<u16>,
+    /// Languages in which code may be run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub languages: Vec<String>,
+    /// How long code may run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_execution_time_ms: Option<u64>,
+}
+
+/// A decision with how far it reaches; on the wire `"approved"`, or `{"decision":"approved","scope":{…}}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Grant {
+    /// The decision.
+    pub decision: Decision,
+    /// How far it reaches; `None` for all the way.
+    pub scope: Option<Scope>,
+}
+
+impl Grant {
+    /// A decision without bounds.
+    pub const fn new(decision: Decision) -> Self {
+        Self { decision, scope: None }
+    }
+
+    /// The grant within `scope`.
+    pub fn with_scope(mut self, scope: Scope) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Scoped {
+    decision: Decision,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scope: Option<Scope>,
+}
+
+impl Serialize for Grant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.scope {
+            None => self.decision.serialize(serializer),
+            Some(_) => Scoped { decision: self.decision, scope: self.scope.clone() }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Grant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Word(Decision),
+            Scoped(Box<Scoped>),
+        }
+        Ok(match Either::deserialize(deserializer)? {
+            Either::Word(decision) => Self::new(decision),
+            Either::Scoped(scoped) => Self { decision: scoped.decision, scope: scoped.scope },
+        })
+    }
+}
+
+/// The parameters of `mgp/permission/request` (§3.5).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PermissionRequest {
+    /// Which request this is.
+    pub request_id: String,
+    /// What is asked for, in the server's own spelling.
+    pub permissions: Vec<String>,
+    /// Who decides.
+    pub policy: ApprovalPolicy,
+    /// A text for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl PermissionRequest {
+    /// Asks for `permissions` under `request_id`.
+    pub fn new(request_id: impl Into<String>, permissions: Vec<String>, policy: ApprovalPolicy) -> Self {
+        Self { request_id: request_id.into(), permissions, policy, message: None }
+    }
+
+    /// The request with a text for people.
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+}
+
+/// The decisions about a request (§3.6): the result of `mgp/permission/request`, the parameters of
+/// `mgp/permission/response`, and what a stateless client attaches to its calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PermissionResponse {
+    /// The request that is answered.
+    pub request_id: String,
+    /// The decision about each permission, under the name it was asked for by.
+    pub grants: BTreeMap<String, Grant>,
+    /// Who decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
+    /// When the grants end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+impl PermissionResponse {
+    /// The decisions about the request `request_id`.
+    pub fn new(request_id: impl Into<String>, grants: BTreeMap<String, Grant>) -> Self {
+        Self { request_id: request_id.into(), grants, approved_by: None, expires_at: None }
+    }
+
+    /// The decisions with who made them.
+    pub fn with_approved_by(mut self, approver: impl Into<String>) -> Self {
+        self.approved_by = Some(approver.into());
+        self
+    }
+
+    /// The decisions with their end.
+    pub fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
+        self.expires_at = end;
+        self
+    }
+
+    /// What was decided about `permission` and still holds at `now`, in whatever spelling it was asked for.
+    ///
+    /// Of several decisions about one permission the strictest counts.
+    pub fn decision(&self, permission: &Permission, now: Timestamp) -> Option<&Grant> {
+        if self.expires_at.is_some_and(|end| end <= now) {
+            return None;
+        }
+        let strictness = |grant: &&Grant| match grant.decision {
+            Decision::Denied => 2,
+            Decision::Deferred => 1,
+            Decision::Approved => 0,
+        };
+        let of_it = self.grants.iter().filter(|(name, _)| Permission::read(name) == *permission);
+        of_it.map(|(_, grant)| grant).max_by_key(strictness)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What can come of calling a tool (§4.4), in the order of the danger.
+///
+/// ```
+/// use mgp_types::mgp::RiskLevel;
+///
+/// assert_eq!(RiskLevel::Safe.max(RiskLevel::read("unheard of")), RiskLevel::Dangerous);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RiskLevel {
+    /// It only reads: no confirmation.
+    Safe,
+    /// It writes data, within limits: confirmation is optional.
+    Moderate,
+    /// It changes the system or cannot be undone: explicit confirmation or permission.
+    Dangerous,
+}
+
+impl RiskLevel {
+    /// Reads a level; a word it does not know is [`Dangerous`](Self::Dangerous), for a guess must not lower the risk.
+    pub fn read(word: &str) -> Self {
+        match word {
+            "safe" => Self::Safe,
+            "moderate" => Self::Moderate,
+            _ => Self::Dangerous,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Moderate => "moderate",
+            Self::Dangerous => "dangerous",
+        }
+    }
+}
+
+impl fmt::Display for RiskLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for RiskLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-4.3-01
+    #[test]
+    fn the_three_levels_are_read_as_they_are_written_and_others_are_dangerous() {
+        for (level, json) in [
+            (RiskLevel::Safe, r#""safe""#),
+            (RiskLevel::Moderate, r#""moderate""#),
+            (RiskLevel::Dangerous, r#""dangerous""#),
+        ] {
+            assert_eq!(serde_json::to_string(&level).unwrap(), json);
+            assert_eq!(serde_json::from_str::<RiskLevel>(json).unwrap(), level);
+        }
+        assert_eq!(serde_json::from_str::<RiskLevel>(r#""SAFE""#).unwrap(), RiskLevel::Dangerous);
+    }
+}

@@ -1,0 +1,129 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A moment, to the millisecond; on the wire RFC 3339 in UTC, like `2026-02-27T12:00:00.000Z`.
+///
+/// It is compared as a time, never as text: the same moment may be written with another offset.
+///
+/// ```
+/// use mgp_types::mgp::Timestamp;
+///
+/// let noon: Timestamp = "2026-02-27T13:00:00+01:00".parse()?;
+/// assert_eq!(noon.to_string(), "2026-02-27T12:00:00.000Z");
+/// # Ok::<(), mgp_types::mgp::TimestampError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(jiff::Timestamp);
+
+/// A text that is no RFC 3339 time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a time as in RFC 3339, like `2026-02-27T12:00:00Z`")]
+pub struct TimestampError;
+
+impl Timestamp {
+    /// The beginning of 1970.
+    pub const EPOCH: Self = Self(jiff::Timestamp::UNIX_EPOCH);
+
+    /// What the system's clock says.
+    pub fn now() -> Self {
+        SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .ok()
+            .and_then(|since| i64::try_from(since.as_millis()).ok())
+            .and_then(Self::from_millis)
+            .unwrap_or(Self::EPOCH)
+    }
+
+    /// The moment so many milliseconds after the beginning of 1970; `None` beyond the years -9999 to 9999.
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        jiff::Timestamp::from_millisecond(millis).ok().map(Self)
+    }
+
+    /// The milliseconds since the beginning of 1970.
+    pub fn as_millis(self) -> i64 {
+        self.0.as_millisecond()
+    }
+
+    /// The moment `span` later, at most the end of the year 9999.
+    pub fn saturating_add(self, span: Duration) -> Self {
+        let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        Self::from_millis(self.as_millis().saturating_add(millis)).unwrap_or(Self(jiff::Timestamp::MAX))
+    }
+
+    /// How long after `earlier` this is; nothing if it is before it.
+    pub fn since(self, earlier: Self) -> Duration {
+        let millis = self.as_millis().saturating_sub(earlier.as_millis());
+        Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.0)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = TimestampError;
+
+    fn from_str(text: &str) -> Result<Self, TimestampError> {
+        // RFC 3339 is narrower than what the parser takes: it has a `T`, no weeks and no zone in brackets.
+        let narrow = text.len() >= 20 && text.as_bytes()[10] | 0x20 == b't' && !text.contains('[');
+        let time: jiff::Timestamp = if narrow { text.parse().ok() } else { None }.ok_or(TimestampError)?;
+        Self::from_millis(time.as_millisecond()).ok_or(TimestampError)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-6.3-03
+    #[test]
+    fn a_time_is_written_in_utc_with_milliseconds() {
+        let time = Timestamp::from_millis(1_772_193_600_000).unwrap();
+        assert_eq!(serde_json::to_string(&time).unwrap(), r#""2026-02-27T12:00:00.000Z""#);
+    }
+
+    #[test]
+    fn offsets_and_fractions_are_read_and_compared_as_time() {
+        let utc: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
+        for same in ["2026-03-01T02:00:00+02:00", "2026-02-28T19:00:00-05:00", "2026-03-01t00:00:00.000000z"]
+        {
+            assert_eq!(same.parse::<Timestamp>().unwrap(), utc, "{same}");
+        }
+        assert!("2026-03-01T00:00:00.001Z".parse::<Timestamp>().unwrap() > utc);
+        assert_eq!(utc.saturating_add(Duration::from_secs(1)).since(utc), Duration::from_secs(1));
+        assert_eq!(utc.since(utc.saturating_add(Duration::from_secs(1))), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_is_no_rfc_3339_time_is_refused() {
+        for text in [
+            "",
+            "2026-03-01",
+            "2026-03-01 00:00:00Z",
+            "2026-03-01T00:00:00",
+            "tomorrow",
+            "2026-13-01T00:00:00Z",
+        ] {
+            assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
+    }
+}

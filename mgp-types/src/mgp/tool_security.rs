@@ -1,0 +1,219 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Permission, RiskLevel};
+use crate::RawJson;
+
+/// A category of effects that a tool has beyond its answer (§4.3).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SideEffect {
+    /// Files change.
+    Filesystem,
+    /// Something is sent over the network.
+    Network,
+    /// Programs are started.
+    Process,
+    /// A database changes.
+    Database,
+    /// Somebody is notified.
+    Notification,
+    /// A category that the specification does not name.
+    Other(Box<str>),
+}
+
+/// A check that the kernel applies to the arguments of a call (§4.5).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ValidatorName {
+    /// Dangerous shell commands are refused.
+    Sandbox,
+    /// Whatever writes is refused.
+    Readonly,
+    /// Addresses of the host and its network are refused.
+    NetworkRestricted,
+    /// Code is held to the code safety framework (§7).
+    CodeSafety,
+    /// The server looks after itself.
+    None,
+    /// A validator of somebody else, or one that nobody knows.
+    Custom(Box<str>),
+}
+
+macro_rules! words {
+    ($type:ident or $other:ident: $($variant:ident = $word:literal,)+) => {
+        impl $type {
+            /// Reads the word on the wire.
+            pub fn read(word: &str) -> Self {
+                match word {
+                    $($word => Self::$variant,)+
+                    other => Self::$other(other.into()),
+                }
+            }
+
+            /// The word on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $word,)+
+                    Self::$other(word) => word,
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
+            }
+        }
+    };
+}
+
+words! { SideEffect or Other:
+    Filesystem = "filesystem",
+    Network = "network",
+    Process = "process",
+    Database = "database",
+    Notification = "notification",
+}
+
+words! { ValidatorName or Custom:
+    Sandbox = "sandbox",
+    Readonly = "readonly",
+    NetworkRestricted = "network_restricted",
+    CodeSafety = "code_safety",
+    None = "none",
+}
+
+/// What a tool's definition says about its security (§4.3): the member `security` beside `name`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolSecurity {
+    /// What can come of a call. A definition without it says nothing that lowers the risk.
+    #[serde(default = "unstated")]
+    pub risk_level: RiskLevel,
+    /// What the server needs for a call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permissions_required: Vec<Permission>,
+    /// What changes beyond the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub side_effects: Vec<SideEffect>,
+    /// What the kernel checks the arguments with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validator: Option<ValidatorName>,
+    /// Whether the effects can be undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversible: Option<bool>,
+    /// Whether a human is asked before each call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation_required: Option<bool>,
+    /// What code arguments are held to (§7.3); read by those who check code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_safety: Option<RawJson>,
+}
+
+impl ToolSecurity {
+    /// The member of a definition that holds it.
+    pub const MEMBER: &'static str = "security";
+
+    /// A tool of this risk.
+    pub const fn new(risk_level: RiskLevel) -> Self {
+        Self {
+            risk_level,
+            permissions_required: Vec::new(),
+            side_effects: Vec::new(),
+            validator: None,
+            reversible: None,
+            confirmation_required: None,
+            code_safety: None,
+        }
+    }
+
+    /// With the permissions that a call needs.
+    pub fn with_permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
+        self.permissions_required.extend(permissions);
+        self
+    }
+
+    /// With what changes beyond the answer.
+    pub fn with_side_effects(mut self, effects: impl IntoIterator<Item = SideEffect>) -> Self {
+        self.side_effects.extend(effects);
+        self
+    }
+
+    /// With what the kernel is to check the arguments with.
+    pub fn with_validator(mut self, validator: ValidatorName) -> Self {
+        self.validator = Some(validator);
+        self
+    }
+
+    /// With whether the effects can be undone.
+    pub const fn with_reversible(mut self, reversible: bool) -> Self {
+        self.reversible = Some(reversible);
+        self
+    }
+
+    /// With whether a human is asked before each call.
+    pub const fn with_confirmation_required(mut self, required: bool) -> Self {
+        self.confirmation_required = Some(required);
+        self
+    }
+
+    /// With what code arguments are held to.
+    pub fn with_code_safety(mut self, declaration: RawJson) -> Self {
+        self.code_safety = Some(declaration);
+        self
+    }
+}
+
+const fn unstated() -> RiskLevel {
+    RiskLevel::Dangerous
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-4.3-01..11
+    #[test]
+    fn the_members_of_the_specification_are_read_and_written() {
+        let json = concat!(
+            r#"{"risk_level":"dangerous","permissions_required":["shell.execute"],"#,
+            r#""side_effects":["filesystem","process"],"validator":"sandbox","#,
+            r#""reversible":false,"confirmation_required":true}"#
+        );
+        let security = ToolSecurity::new(RiskLevel::Dangerous)
+            .with_permissions([Permission::ShellExecute])
+            .with_side_effects([SideEffect::Filesystem, SideEffect::Process])
+            .with_validator(ValidatorName::Sandbox)
+            .with_reversible(false)
+            .with_confirmation_required(true);
+        assert_eq!(serde_json::to_string(&security).unwrap(), json);
+        assert_eq!(serde_json::from_str::<ToolSecurity>(json).unwrap(), security);
+        for word in ["filesystem", "network", "process", "database", "notification"] {
+            assert!(!matches!(SideEffect::read(word), SideEffect::Other(_)), "{word}");
+        }
+        for word in ["sandbox", "readonly", "network_restricted", "code_safety", "none"] {
+            assert!(!matches!(ValidatorName::read(word), ValidatorName::Custom(_)), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_definition_that_leaves_out_the_risk_is_not_safe() {
+        let security: ToolSecurity = serde_json::from_str("{}").unwrap();
+        assert_eq!(security.risk_level, RiskLevel::Dangerous);
+    }
+}

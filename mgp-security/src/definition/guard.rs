@@ -7,8 +7,8 @@ use mgp_types::Object;
 
 use super::names::check_name;
 use super::scan::scan_definition;
-use super::{Definition, Diff, Pins, ServerId, StoreError, ToolName, Verdict};
-use crate::{Digest, Finding};
+use super::{Definition, Diff, Pins, ServerId, ToolName, Verdict};
+use crate::{Digest, Finding, StoreError};
 
 /// Decides which of the tools that a server lists may be used.
 ///

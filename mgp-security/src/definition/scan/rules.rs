@@ -3,7 +3,8 @@
 use super::atom::Atom::{self, *};
 use super::atom::{Atoms, Hit};
 use super::compose::compose;
-use super::table::{EVERYWHERE, IN_DEFINITIONS, IN_LITERALS, IN_NAMES, IN_TEXTS};
+use super::table::{EVERYWHERE, IN_TEXTS};
+use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
 use crate::definition::fold::Folded;
 
 /// Atoms of which one of each set must occur within so many characters and sentences.

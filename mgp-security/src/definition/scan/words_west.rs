@@ -4,7 +4,7 @@ use super::atom::Atom::{self, *};
 
 pub(super) const WORDS: &[(Atom, &str)] = &[
     (
-        Atom,
+        Ignore,
         "ignora|ignorar|ignoren|ignorad|olvida|olvide|olviden|descarta|haz caso omiso|haga caso omiso|\
          no hagas caso|no sigas|ignorez|ignorer|oublie|oubliez|oublier|ne tiens pas compte|\
          ne tenez pas compte|ne tenir aucun compte|fais abstraction|faites abstraction|ne suis pas|\
@@ -50,10 +50,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          tu nueva tarea|ta nouvelle tache|deine neue aufgabe|il tuo nuovo compito|sua nova tarefa|\
          deine eigentliche aufgabe",
     ),
-    (
-        Persona,
-        "a partir de ahora eres|ab jetzt bist du|da ora in poi sei",
-    ),
+    (Persona, "a partir de ahora eres|ab jetzt bist du|da ora in poi sei"),
     (
         PersonaWeak,
         "sin restricciones|sans restriction*|ohne einschrankung*|senza restrizioni|sem restricoes|\
@@ -122,10 +119,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          coloca|inclua|anexe|passe|mande|adicione|encaminhe|insira|stuur|verstuur|voeg|wyslij|przeslij|\
          dolacz|gonder",
     ),
-    (
-        Contents,
-        "contenido|contenu|inhalt|inhalte|contenuto|conteudo|inhoud|zawartosc|icerigi*",
-    ),
+    (Contents, "contenido|contenu|inhalt|inhalte|contenuto|conteudo|inhoud|zawartosc|icerigi*"),
     (
         Silence,
         "no se lo digas|no se lo diga|no lo menciones|no menciones|no lo mencione|no le digas|\

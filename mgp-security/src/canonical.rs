@@ -205,8 +205,8 @@ mod tests {
     }
 
     fn escaped(text: &str) -> String {
-        let units: String = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
-        format!("\"{units}\"")
+        let units: Vec<_> = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+        format!("\"{}\"", units.concat())
     }
 
     proptest! {

@@ -14,9 +14,9 @@ pub(crate) enum Tree {
     /// In its canonical spelling.
     Number(String),
     Text(String),
-    Array(Vec<Tree>),
+    Array(Vec<Self>),
     /// In the order of their UTF-16 code units, as RFC 8785 sorts.
-    Object(Vec<(String, Tree)>),
+    Object(Vec<(String, Self)>),
 }
 
 impl Tree {

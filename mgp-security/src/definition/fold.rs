@@ -49,8 +49,7 @@ impl Folded {
         }
         let ended = match last {
             Some('.' | ':') => gap.any,
-            Some('!' | '?' | ';') => true,
-            Some('。' | '।' | '؟') => true,
+            Some('!' | '?' | ';' | '。' | '।' | '؟') => true,
             Some('"' | '\'' | ')') => {
                 gap.any && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
             }

@@ -1,13 +1,14 @@
 //! The guard of definitions: names, hidden instructions and pins together.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use arc_swap::ArcSwap;
 use mgp_types::Object;
 
 use super::names::check_name;
 use super::scan::scan_definition;
-use super::{Definition, Diff, Pins, ServerId, StoreError, ToolName, Verdict};
-use crate::{Digest, Finding};
+use super::{Definition, Diff, Pins, ServerId, ToolName, Verdict};
+use crate::{Digest, Finding, StoreError};
 
 /// Decides which of the tools that a server lists may be used.
 ///
@@ -16,6 +17,8 @@ use crate::{Digest, Finding};
 #[derive(Debug)]
 pub struct DefinitionGuard {
     pins: Pins,
+    /// The tools of each server that were refused in its last list, approved before or not.
+    refused: ArcSwap<HashMap<ServerId, HashSet<ToolName>>>,
 }
 
 /// What may be done with a tool.
@@ -61,7 +64,13 @@ pub struct Examined {
 impl DefinitionGuard {
     /// A guard that remembers in `pins`.
     pub fn new(pins: Pins) -> Self {
-        Self { pins }
+        Self { pins, refused: ArcSwap::default() }
+    }
+
+    /// Whether `tool` may be called: it has an approved definition, and the last list did not change or poison it.
+    pub fn is_admitted(&self, server: &ServerId, tool: &ToolName) -> bool {
+        let refused = self.refused.load();
+        !refused.get(server).is_some_and(|tools| tools.contains(tool)) && self.pins.is_approved(server, tool)
     }
 
     /// The pins, to approve and to look at.
@@ -91,6 +100,11 @@ impl DefinitionGuard {
                 Ok(definition)
             })
             .collect();
+        let refused = tools.iter().zip(&findings).filter(|(_, finding)| finding.is_err());
+        let refused =
+            refused.filter_map(|(tool, _)| tool.text("name").map(|name| ToolName::new(name.as_ref())));
+        // Of two tools of one name the first may be sound; the second is refused by itself.
+        self.note_refused(server, &refused.filter(|name| !listed.contains(name)).collect());
         let sound: Vec<_> = findings.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
         let verdicts = self.pins.observe(server, &sound)?;
         let (of_listed, of_gone) = verdicts.split_at(sound.len());
@@ -107,6 +121,18 @@ impl DefinitionGuard {
         let present: HashSet<_> = tools.iter().filter_map(|tool| tool.text("name")).collect();
         let gone = of_gone.iter().map(|(name, _)| name).filter(|name| !present.contains(name.as_str()));
         Ok(Examined { admissions, gone: gone.cloned().collect() })
+    }
+
+    fn note_refused(&self, server: &ServerId, names: &HashSet<ToolName>) {
+        self.refused.rcu(|all| {
+            let mut all = HashMap::clone(all);
+            if names.is_empty() {
+                all.remove(server);
+            } else {
+                all.insert(server.clone(), names.clone());
+            }
+            all
+        });
     }
 }
 
@@ -193,9 +219,12 @@ mod tests {
         let examined = guard.examine(&server, &[poisoned]).unwrap();
         assert_eq!(rules(&examined), ["hidden-instruction"]);
         assert!(examined.gone.is_empty(), "it is refused rather than gone");
+        assert!(!guard.is_admitted(&server, &ToolName::new("read")), "its approval is of another definition");
         let changed = guard.examine(&server, &[tool("read", "Reads any file.")]).unwrap();
         assert_eq!(rules(&changed), ["changed"]);
+        assert!(!guard.is_admitted(&server, &ToolName::new("read")));
         assert_eq!(rules(&guard.examine(&server, &[tool("read", "Reads a file.")]).unwrap()), ["admitted"]);
+        assert!(guard.is_admitted(&server, &ToolName::new("read")));
         assert_eq!(guard.examine(&server, &[]).unwrap().gone, [ToolName::new("read")]);
     }
 }

@@ -213,8 +213,8 @@ fn is_space(byte: u8) -> bool {
 
 /// From how many invisible characters in a row on they are a message rather than typesetting.
 const MAX_RUN: usize = 6;
-/// Deeper than code is indented.
-const MAX_BLANKS: usize = 80;
+/// Wider than code is indented and tables are drawn.
+const MAX_BLANKS: usize = 160;
 const MAX_EMPTY_LINES: usize = 16;
 
 #[cfg(test)]

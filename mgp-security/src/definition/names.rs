@@ -36,6 +36,18 @@ impl Names {
 /// The name is not one of MCP, is reserved for the kernel (MGP §1.6), or is that of another server's tool or
 /// easily taken for it.
 pub fn check_name(server: &ServerId, tool: &str, others: &Names) -> Result<(), Finding> {
+    check_spelling(tool)?;
+    match others.of_another(server, tool) {
+        None => Ok(()),
+        Some((owner, name)) => Err(Finding::new(
+            "shadowed-name",
+            format!("the tool name \"{tool}\" is taken for \"{name}\" of the server \"{owner}\""),
+        )),
+    }
+}
+
+/// What [`check_name`] can say of a name without those of others.
+pub(super) fn check_spelling(tool: &str) -> Result<(), Finding> {
     if is_reserved(tool) {
         return Err(Finding::new(
             "reserved-name",
@@ -70,13 +82,7 @@ pub fn check_name(server: &ServerId, tool: &str, others: &Names) -> Result<(), F
             ),
         ));
     }
-    match others.of_another(server, tool) {
-        None => Ok(()),
-        Some((owner, name)) => Err(Finding::new(
-            "shadowed-name",
-            format!("the tool name \"{tool}\" is taken for \"{name}\" of the server \"{owner}\""),
-        )),
-    }
+    Ok(())
 }
 
 /// Whether the name is in the namespace of the kernel, however it is spelled, or is a method of the protocol.

@@ -8,7 +8,8 @@ use foldhash::HashMap;
 use parking_lot::Mutex;
 
 use super::names::Names;
-use super::{Definition, Diff, PinState, PinStore, Pinned, ServerId, StoreError, ToolName};
+use super::{Definition, Diff, PinState, PinStore, Pinned, ServerId, ToolName};
+use crate::StoreError;
 use crate::canonical::Digest;
 
 /// The pinned definitions of all servers.

@@ -4,13 +4,18 @@
 //! they stand for, in many languages and disguises, and a finding needs several of these atoms close together:
 //! somebody who is to be kept in the dark, a secret that is asked for, an address it goes to.
 
+#![expect(clippy::enum_glob_use, reason = "the tables are made of atoms, and of hardly anything else")]
+
 mod atom;
+mod compose;
 mod encoded;
 mod lexicon;
 mod marks;
 mod rules;
 mod table;
+mod table_definitions;
 mod words_en;
+mod words_en_deeds;
 mod words_west;
 mod words_world;
 
@@ -22,12 +27,14 @@ use self::atom::Hit;
 use self::rules::{Match, Place};
 use super::fold::{Folded, undisguised};
 use super::invisible::{self, Hiding, Tolerance, visible};
+use super::names::check_spelling;
 use crate::Finding;
 use crate::canonical::Tree;
 
 /// Whether anything that a model reads of the definition `tool` hides instructions, and where.
 ///
-/// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions.
+/// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions. So does
+/// the name of the tool, as far as it can be judged without those of others.
 ///
 /// # Errors
 /// Something was found; the finding says what and where, for whoever runs the server.
@@ -36,6 +43,7 @@ pub fn scan_definition(tool: &Object) -> Result<(), Finding> {
         Finding::new("malformed-definition", format!("the definition cannot be read: {error}"))
     })?;
     let Tree::Object(members) = tree else { return Ok(()) };
+    check_spelling(&tool.text("name").unwrap_or_default())?;
     for (name, value) in &members {
         // Icons are data that no model reads.
         if name != "icons" {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{Definition, ServerId, ToolName};
+use crate::StoreError;
 
 /// A tool of which a definition is pinned, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,17 +127,5 @@ impl PinStore for MemoryPins {
     fn remove(&self, server: &ServerId, tool: &ToolName) -> Result<(), StoreError> {
         self.0.lock().retain(|known| known.server != *server || known.tool() != tool);
         Ok(())
-    }
-}
-
-/// The store of pins failed; what it was to remember has not happened.
-#[derive(Debug, thiserror::Error)]
-#[error("the store of pinned definitions cannot be used")]
-pub struct StoreError(#[source] Box<dyn std::error::Error + Send + Sync>);
-
-impl StoreError {
-    /// The store failed because of `cause`.
-    pub fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self(cause.into())
     }
 }

@@ -142,11 +142,11 @@ impl PinStore for Full {
     }
 
     fn save(&self, _: &Pinned) -> Result<(), StoreError> {
-        Err(StoreError::new("disk full"))
+        Err(StoreError::Full)
     }
 
     fn remove(&self, _: &ServerId, _: &ToolName) -> Result<(), StoreError> {
-        Err(StoreError::new("disk full"))
+        Err(StoreError::Full)
     }
 }
 

@@ -18,6 +18,12 @@ pub(super) enum Atom {
     Rules,
     /// Safety, filters, restrictions.
     Safeguard,
+    /// Rules of safety, in words that mean nothing else.
+    Safety,
+    /// The rules that the reader has.
+    YourRules,
+    /// What was written or said.
+    What,
     /// Ignoring instructions, in one phrase.
     Override,
     /// New, real or hidden tasks for the reader.
@@ -44,6 +50,12 @@ pub(super) enum Atom {
     Context,
     /// The same in words that tools for conversations use, too.
     ContextSoft,
+    /// The chat, the conversation, messages.
+    Talk,
+    /// All of something, word for word.
+    Whole,
+    /// Where a conversation is looked through for something.
+    InTalk,
     /// The reader's own prompt.
     YourPrompt,
     /// To read, to collect.
@@ -52,16 +64,30 @@ pub(super) enum Atom {
     Give,
     /// To return, to save: what tools do.
     GiveWeak,
+    /// To provide, to fill in: what parameters are for.
+    Supply,
     /// To reveal, to repeat.
     Reveal,
     /// The content of something.
     Contents,
     /// All results, every message.
     AllData,
+    /// The results, the data at hand.
+    TheData,
     /// Not to mention something.
     Silence,
+    /// Not, never, without.
+    Not,
+    /// To tell, to show.
+    Tell,
+    /// This, it.
+    This,
+    /// Not telling, in loose words: made of the three before.
+    Hush,
     /// Quietly, secretly.
     Stealth,
+    /// The same, in words of which honest tools have no use.
+    Secretly,
     /// The user.
     Person,
     /// The assistant.
@@ -72,6 +98,10 @@ pub(super) enum Atom {
     AddresseeWeak,
     /// Must, always, required.
     Demand,
+    /// Must, has to.
+    Must,
+    /// Penalties for the model.
+    Threat,
     /// Before using, first, on every call, also.
     Timing,
     /// Into a parameter.
@@ -84,8 +114,22 @@ pub(super) enum Atom {
     WhenTool,
     /// To change recipients and amounts.
     Tamper,
+    /// To replace, to rewrite.
+    Alter,
+    /// Recipients, accounts, amounts.
+    Payee,
+    /// Insecure, compromised.
+    Disparage,
+    /// Never use, instead of.
+    Avoid,
     /// The user has agreed already.
     Claim,
+    /// Before answering, from now on.
+    BeforeAnswer,
+    /// From now on.
+    FromNowOn,
+    /// To answer only in some way.
+    AnswerOnly,
     /// Transfers, deletions, grants: what nobody should do on a text's word.
     Danger,
     /// To run, to execute.
@@ -104,10 +148,20 @@ pub(super) enum Atom {
     Mail,
     /// The identifier of a tool that is not the one at hand.
     ToolRef,
+    /// Things to do, noted down.
+    Todo,
+    /// What an assistant does on the user's behalf.
+    Act,
+    /// The word tool.
+    ToolWord,
+    /// The number of an account or telephone.
+    Account,
     /// Tokens of chat templates.
     ChatToken,
     /// A tag like `<IMPORTANT>`.
     PseudoTag,
+    /// A tag like `<secret>` or a label like `hidden instruction:`.
+    SecretTag,
     /// A label like `SYSTEM:`.
     Label,
     /// The assistant's turn, spoken by somebody else.
@@ -124,7 +178,7 @@ pub(super) enum Atom {
 
 /// Some atoms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Atoms(u64);
+pub(super) struct Atoms(u128);
 
 impl Atoms {
     pub(super) const fn of(atoms: &[Atom]) -> Self {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::atom::{Atom, Hit};
-use super::{words_en, words_west, words_world};
+use super::{words_en, words_en_deeds, words_west, words_world};
 use crate::definition::fold::Folded;
 
 /// The words in `folded`, in the order of their ends.
@@ -61,9 +61,8 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         });
         patterns.push(pattern);
     };
-    let tables = [words_en::WORDS, words_west::WORDS, words_world::WORDS];
-    for (atom, words) in tables.into_iter().flatten() {
-        for word in *words {
+    for (atom, words) in TABLES.into_iter().flatten() {
+        for word in words.split('|') {
             let stem = word.strip_suffix('*');
             let pattern = &Folded::new(stem.unwrap_or(word)).text;
             if matches!(atom, Atom::SecretFile | Atom::ConfigFile) {
@@ -108,6 +107,9 @@ fn is_negated(before: &str) -> bool {
     let word = before.rsplit(' ').next().unwrap_or(before);
     NEGATIONS.contains(&word)
 }
+
+const TABLES: [&[(Atom, &str)]; 4] =
+    [words_en::WORDS, words_en_deeds::WORDS, words_west::WORDS, words_world::WORDS];
 
 const NEGATIONS: &[&str] = &[
     "not",
@@ -159,8 +161,7 @@ mod tests {
 
     #[test]
     fn stars_are_at_ends() {
-        let tables = [words_en::WORDS, words_west::WORDS, words_world::WORDS];
-        for word in tables.into_iter().flatten().flat_map(|(_, words)| *words) {
+        for word in TABLES.into_iter().flatten().flat_map(|(_, words)| words.split('|')) {
             assert!(!word.trim_end_matches('*').contains('*') && word.len() > 1, "{word}");
         }
     }

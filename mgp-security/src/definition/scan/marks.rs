@@ -92,6 +92,52 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
         r"(?:system|admin|administrator|developer|root|security team|kernel)(?: (?:notice|message|override|alert|update|instructions?|prompt|note|command|directive|announcement|admin|reminder))?(?: (?:to|for) [^:.]{1,40})? ?:",
     ),
     (Atom::Label, true, r"#{2,} ?(?:system|instructions?)\b|system (?:notice|override|alert)\b"),
+    (
+        Atom::SecretTag,
+        false,
+        r"<(?:secret|hidden|admin|override)(?: [^<>]{0,40})?>[^<]{8,400}</|</?(?:instructions?_to_ai|hidden[_-]instructions?|agent[_-]instructions?|system[_-](?:prompt|message|instructions?|override))(?: [^<>]{0,40})?>|(?:\[|\{\{) ?/?(?:system|admin|root|developer|hidden|secret)(?: (?:instructions?|message|notice|prompt|note|override|command))? ?(?:\]|\}\})|</?system>",
+    ),
+    (
+        Atom::SecretTag,
+        true,
+        r"(?:hidden|secret|internal|confidential|priority) (?:instructions?|commands?|directives?) ?(?:for [^:.]{1,30} ?)?:|#{2,} ?(?:end of|start of|begin|new) (?:the |user |system |new )?(?:data|instructions?|prompt|document|input|context|task|orders)\b|(?:start|beginning) of new (?:instructions?|task)",
+    ),
+    (
+        Atom::Addressee,
+        false,
+        r"\b(?:hi|hey|hello|dear|attention|note|notes|message|instructions?|reminder|p\.? ?s\.?)[ ,:]{1,2}(?:to |for )?(?:all |any |the |every |you, the |other )?(?:ai|ais|llms?|language models?|assistants?|chatbots?|chatgpt|claude|gemini|copilot|ai (?:agents?|assistants?|models?|systems?|bots?))\b",
+    ),
+    (
+        Atom::Addressee,
+        false,
+        r"\b(?:when|if|once|should) (?:the |an |any |you, the |your )?(?:ai|llm|assistant|language model|ai agent|ai assistant|chatbot|ai model)s? (?:reads?|sees?|process(?:es)?|summari[sz]es?|visits?|parses?|encounters?|analy[sz]es?|receives?)\b",
+    ),
+    (
+        Atom::Addressee,
+        false,
+        r"\bas (?:an |the )?(?:ai|assistant|language model|llm|ai assistant|ai agent|ai language model)(?: [a-z]{3,12}ing (?:this|the) [a-z]{2,12})?,? (?:you|i) (?:must|need|should|have|will|shall|are)\b",
+    ),
+    (
+        Atom::Addressee,
+        true,
+        r"(?:chatgpt|claude|gemini|copilot|ai|llm|assistant|gpt-?[0-9a-z.]{1,4})[:,] (?:ignore|please|you|do|stop|now|forget|say|tell|send|disregard|i need|the user|instead|always|never)\b",
+    ),
+    (
+        Atom::Addressee,
+        false,
+        r"\b(?:requires?|instructs?|orders?|commands?|urges?|asks?|tells?|directs?) (?:all |any |every |the )?(?:ai|llm|language model|ai agent|ai assistant|chatbot)(?: agents?| assistants?| models?| systems?)?s? to\b",
+    ),
+    (
+        Atom::NewOrders,
+        false,
+        r"\byour (?:actual|real|true|new|updated|only|primary|secret|hidden) (?:job|task|goal|objective|mission|purpose|assignment|instructions?) (?:is|are|will be|now)\b|\bnew (?:objective|mission|directive|task|goal) ?:|\bnow your (?:[a-z]{3,8} )?(?:job|task|goal|mission) is\b",
+    ),
+    (
+        Atom::ContextSoft,
+        false,
+        r"\b(?:output|result|response|return value)s? (?:of|from) (?:all |any |every |the |each )?(?:other |previous |last )?(?:[a-z]{2,16} )?tools?\b",
+    ),
+    (Atom::ChatToken, false, r"</[a-z_-]{3,24}> ?(?:\n)?(?:human|user|system|assistant) ?:"),
     (Atom::Comment, false, r"<!--|\[//\]: ?#"),
     (
         Atom::Addressee,
@@ -109,6 +155,12 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
         r"(?:curl|wget)\b[^|]{1,200}\| ?(?:sudo )?(?:ba|z|da)?sh\b|/dev/tcp/|\bnc (?:-[a-z]+ )*-e\b|base64 (?:-d|--decode) ?\| ?(?:ba)?sh",
     ),
     (Atom::ToolRef, false, r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b"),
+    (Atom::Todo, true, r"todo(?: for (?:the )?(?:ai|assistant|agent))? ?:"),
+    (
+        Atom::Account,
+        false,
+        r"\b[a-z]{2}[0-9]{2}[a-z0-9]{11,30}\b|\+?\b[0-9]{9,16}\b|\b0x[0-9a-f]{40}\b|\b(?:bc1|1|3)[a-z0-9]{25,39}\b",
+    ),
     (Atom::Blob, false, r"\b[a-z0-9+/]{12,}={0,2}"),
 ];
 

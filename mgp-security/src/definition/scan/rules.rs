@@ -2,17 +2,19 @@
 
 use super::atom::Atom::{self, *};
 use super::atom::{Atoms, Hit};
-use super::table::{EVERYWHERE, IN_DEFINITIONS, IN_LITERALS, IN_NAMES, IN_TEXTS};
+use super::compose::compose;
+use super::table::{EVERYWHERE, IN_TEXTS};
+use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
 use crate::definition::fold::Folded;
 
-/// Atoms of which one of each set must occur within so many bytes and sentences.
+/// Atoms of which one of each set must occur within so many characters and sentences.
 #[derive(Debug)]
 pub(super) struct Rule {
     /// The class of the finding.
     pub(super) name: &'static str,
     /// What it means, for an operator.
     pub(super) meaning: &'static str,
-    /// How many bytes of folded text the atoms may span.
+    /// How many characters of folded text the atoms may span.
     pub(super) span: usize,
     /// How many ends of sentences may be between them.
     pub(super) sentences: usize,
@@ -42,11 +44,12 @@ pub(super) struct Match {
 }
 
 /// The first rule that the hits in `folded` fulfil.
-pub(super) fn judge(folded: &Folded, hits: &mut [Hit], place: Place) -> Option<Match> {
+pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Option<Match> {
     if hits.is_empty() {
         return None;
     }
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
+    compose(folded, hits);
     let mut present = Atoms::default();
     for hit in hits.iter() {
         present.insert(hit.atom);
@@ -60,18 +63,36 @@ pub(super) fn judge(folded: &Folded, hits: &mut [Hit], place: Place) -> Option<M
     let rules = tables.iter().copied().flatten();
     let possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
     possible.into_iter().find_map(|rule| {
-        let found = windows(rule, hits).find(|found| !is_quoted_example(folded, hits, found))?;
+        let found = windows(rule, folded, hits).find(|found| !is_quoted_example(folded, hits, found))?;
         Some(found)
     })
 }
 
-/// The shortest windows of hits that hold one of each set of `rule`, one for each hit that completes one.
-fn windows<'a>(rule: &'static Rule, hits: &'a [Hit]) -> impl Iterator<Item = Match> + 'a {
+/// The windows of `rule` that are short enough.
+fn windows<'a>(rule: &'static Rule, folded: &'a Folded, hits: &'a [Hit]) -> impl Iterator<Item = Match> + 'a {
+    shortest(rule.needs, hits)
+        .filter(move |(first, end, sentences)| {
+            *sentences <= rule.sentences && is_within(&folded.text, first.start, *end, rule.span)
+        })
+        .map(move |(first, end, _)| Match { rule, start: first.start, end })
+}
+
+/// Whether there are at most `span` characters from `start` to `end`. Most are refused without counting.
+pub(super) fn is_within(text: &str, start: usize, end: usize, span: usize) -> bool {
+    end - start <= span || end - start <= span * 4 && text[start..end].chars().count() <= span
+}
+
+/// For each hit that completes one, the shortest window up to it that holds one of each set: its first hit, its
+/// end, and how many ends of sentences are in it.
+pub(super) fn shortest<'a>(
+    needs: &'static [Atoms],
+    hits: &'a [Hit],
+) -> impl Iterator<Item = (&'a Hit, usize, usize)> + 'a {
     // The last place of each set, as the walk goes on: together they are the shortest window up to here.
-    let mut last: Vec<Option<&Hit>> = vec![None; rule.needs.len()];
+    let mut last: Vec<Option<&Hit>> = vec![None; needs.len()];
     hits.iter().filter_map(move |hit| {
         let mut helps = false;
-        for (place, set) in last.iter_mut().zip(rule.needs) {
+        for (place, set) in last.iter_mut().zip(needs) {
             if set.contains(hit.atom) {
                 *place = Some(hit);
                 helps = true;
@@ -80,17 +101,16 @@ fn windows<'a>(rule: &'static Rule, hits: &'a [Hit]) -> impl Iterator<Item = Mat
         if !helps {
             return None;
         }
-        let mut earliest = hit;
+        let mut first = hit;
         let mut end = hit.end;
         for place in &last {
             let it = (*place)?;
             end = end.max(it.end);
-            if it.start < earliest.start {
-                earliest = it;
+            if it.start < first.start {
+                first = it;
             }
         }
-        let near = end - earliest.start <= rule.span && hit.sentence - earliest.sentence <= rule.sentences;
-        near.then_some(Match { rule, start: earliest.start, end })
+        Some((first, end, hit.sentence - first.sentence))
     })
 }
 

@@ -1,12 +1,11 @@
-//! The rules.
+//! The rules for all texts, and for what only results and prompts hold.
 
 use super::atom::Atom::*;
-use super::rules::{Rule, SECRET, one};
+use super::rules::{Rule, one};
 
-const HIDDEN: &str = "hidden-instruction";
-const REQUEST: &str = "secret-request";
-const CROSS: &str = "cross-tool";
-const EXFILTRATION: &str = "exfiltration";
+pub(super) const HIDDEN: &str = "hidden-instruction";
+pub(super) const REQUEST: &str = "secret-request";
+pub(super) const EXFILTRATION: &str = "exfiltration";
 
 /// Found in definitions and in texts.
 pub(super) const EVERYWHERE: &[Rule] = &[
@@ -80,275 +79,35 @@ pub(super) const EVERYWHERE: &[Rule] = &[
         sentences: 1,
         needs: &[one(&[Decode]), one(&[Run]), one(&[Blob])],
     },
-];
-
-/// Found in prose of definitions.
-pub(super) const IN_DEFINITIONS: &[Rule] = &[
     Rule {
-        name: REQUEST,
-        meaning: "asks the model for a file of secrets",
-        span: 180,
+        name: HIDDEN,
+        meaning: "tells the model to ignore its rules",
+        span: 60,
         sentences: 0,
-        needs: &[
-            one(&[SecretFile]),
-            one(&[Take, Give]),
-            one(&[
-                Timing,
-                Demand,
-                Parameter,
-                Contents,
-                Silence,
-                Stealth,
-                PseudoTag,
-                Label,
-                Addressee,
-                AddresseeWeak,
-                Person,
-                Address,
-                Comment,
-            ]),
-        ],
+        needs: &[one(&[Ignore]), one(&[YourRules, Safety, YourPrompt])],
     },
     Rule {
-        name: REQUEST,
-        meaning: "asks the model for a file of secrets, and not to talk about it",
-        span: 320,
-        sentences: 2,
-        needs: &[
-            one(&[SecretFile, ConfigFile]),
-            one(&[Take, Give]),
-            one(&[Silence, Stealth, Destination, PseudoTag, Label, Addressee, AddresseeWeak, Comment]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks for the contents of a file of secrets",
-        span: 90,
+        name: HIDDEN,
+        meaning: "tells the model to ignore what was said",
+        span: 56,
         sentences: 0,
-        needs: &[one(&[SecretFile]), one(&[Contents])],
+        needs: &[one(&[Ignore]), one(&[What]), one(&[Prior])],
     },
     Rule {
-        name: REQUEST,
-        meaning: "asks the model to read secrets and to pass them on",
-        span: 220,
-        sentences: 0,
-        needs: &[
-            SECRET,
-            one(&[Take]),
-            one(&[Give, GiveWeak]),
-            one(&[Parameter, Destination, Silence, Stealth]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model to pass on what is in secrets",
-        span: 120,
-        sentences: 0,
-        needs: &[one(&[SecretFile, ConfigFile, Private, Context]), one(&[Contents]), one(&[Give])],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model for a secret of the user's",
+        name: HIDDEN,
+        meaning: "threatens the model",
         span: 160,
-        sentences: 0,
-        needs: &[one(&[UsersOwn]), one(&[Credential]), one(&[Contents]), one(&[Give])],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model to find a secret of the user's and to pass it on",
-        span: 200,
-        sentences: 0,
-        needs: &[
-            one(&[UsersOwn]),
-            one(&[Credential]),
-            one(&[Take]),
-            one(&[Give, GiveWeak]),
-            one(&[Parameter]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model for secrets or for the conversation in hidden or authoritative words",
-        span: 260,
         sentences: 1,
-        needs: &[
-            one(&[Private, Context, ContextSoft, SecretFile, ConfigFile]),
-            one(&[Give, Take]),
-            one(&[Addressee, AddresseeWeak, Label, PseudoTag, Comment, Silence, Stealth]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model for a secret of the user's in hidden or authoritative words",
-        span: 260,
-        sentences: 1,
-        needs: &[
-            one(&[UsersOwn]),
-            one(&[Credential]),
-            one(&[Give, Take]),
-            one(&[Destination, Addressee, AddresseeWeak, Label, PseudoTag, Comment, Silence, Stealth]),
-        ],
-    },
-    Rule {
-        name: EXFILTRATION,
-        meaning: "has secrets or the conversation sent away",
-        span: 220,
-        sentences: 0,
-        needs: &[one(&[Private, Context, ContextSoft, SecretFile]), one(&[Give]), one(&[Destination])],
-    },
-    Rule {
-        name: EXFILTRATION,
-        meaning: "has data sent away along with the work of tools",
-        span: 200,
-        sentences: 0,
-        needs: &[
-            one(&[AllData]),
-            one(&[Give]),
-            one(&[Destination]),
-            one(&[Timing, Demand, Silence, Stealth, AddresseeWeak, Addressee]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model for the conversation",
-        span: 200,
-        sentences: 1,
-        needs: &[one(&[Context]), one(&[Give]), one(&[Parameter, Timing, OtherTools, OnlyThis, Destination])],
+        needs: &[one(&[Threat]), one(&[Give, Take, Danger, Destination, ToolRef])],
     },
     Rule {
         name: HIDDEN,
-        meaning: "asks for something and to keep it from the user",
-        span: 280,
+        meaning: "gives orders in a tag of secrecy or authority",
+        span: 200,
         sentences: 2,
-        needs: &[
-            one(&[Silence]),
-            one(&[Take, Give, GiveWeak, Danger, Run]),
-            one(&[Person, Addressee, AddresseeWeak, PseudoTag, Label, SecretFile, Private, Context]),
-        ],
-    },
-    Rule {
-        name: HIDDEN,
-        meaning: "asks for something to be done in secret",
-        span: 160,
-        sentences: 0,
-        needs: &[
-            one(&[Stealth]),
-            one(&[Give, Take]),
-            one(&[Context, ContextSoft, Private, SecretFile, ConfigFile, AllData, Destination, OtherTools]),
-        ],
-    },
-    Rule {
-        name: CROSS,
-        meaning: "turns the model against the tools of other servers",
-        span: 200,
-        sentences: 0,
-        needs: &[one(&[OnlyThis])],
-    },
-    Rule {
-        name: CROSS,
-        meaning: "changes what other tools are to do",
-        span: 240,
-        sentences: 1,
-        needs: &[
-            one(&[ToolRef, OtherTools]),
-            one(&[Tamper]),
-            one(&[WhenTool, Mail, Silence, Destination, Timing]),
-        ],
-    },
-    Rule {
-        name: CROSS,
-        meaning: "has other tools send to an address",
-        span: 240,
-        sentences: 1,
-        needs: &[one(&[ToolRef, OtherTools]), one(&[WhenTool, Timing, Demand]), one(&[Give]), one(&[Mail])],
-    },
-    Rule {
-        name: HIDDEN,
-        meaning: "has the model run a script from the net",
-        span: 260,
-        sentences: 1,
-        needs: &[one(&[PipedShell]), one(&[Run, Take, Give, Demand, Timing])],
-    },
-    Rule {
-        name: HIDDEN,
-        meaning: "hides instructions in a comment",
-        span: 240,
-        sentences: 2,
-        needs: &[
-            one(&[Comment]),
-            one(&[Take, Give, Run, Silence, Ignore, Danger]),
-            one(&[
-                SecretFile,
-                ConfigFile,
-                Private,
-                Context,
-                ContextSoft,
-                Model,
-                Addressee,
-                Silence,
-                Ignore,
-                Parameter,
-                OtherTools,
-                Destination,
-            ]),
-        ],
-    },
-    Rule {
-        name: HIDDEN,
-        meaning: "speaks to the model with somebody else's authority",
-        span: 280,
-        sentences: 2,
-        needs: &[
-            one(&[Label, PseudoTag, Addressee]),
-            one(&[SecretFile, Silence, Claim, Ignore, OnlyThis, AddresseeWeak, Stealth]),
-        ],
-    },
-    Rule {
-        name: HIDDEN,
-        meaning: "gives the model another task",
-        span: 240,
-        sentences: 1,
-        needs: &[
-            one(&[NewOrders, Detour]),
-            one(&[Ignore, Silence, SecretFile, Private, Context, Addressee, Claim, Persona]),
-        ],
+        needs: &[one(&[SecretTag]), one(&[Take, Give, Tamper, Danger, Run, Silence, Hush])],
     },
 ];
-
-/// Found besides in defaults, examples and values to choose from.
-pub(super) const IN_LITERALS: &[Rule] = &[
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model for secrets where a value belongs",
-        span: 200,
-        sentences: 1,
-        needs: &[
-            one(&[Take, Give]),
-            one(&[SecretFile, ConfigFile, Private, Context, ContextSoft, Credential]),
-            one(&[Timing, Demand, PseudoTag, Addressee, Label]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks the model for a file of secrets where a value belongs",
-        span: 200,
-        sentences: 1,
-        needs: &[one(&[Take, Give]), one(&[SecretFile])],
-    },
-];
-
-/// Found in the names of parameters.
-pub(super) const IN_NAMES: &[Rule] = &[Rule {
-    name: REQUEST,
-    meaning: "asks the model for secrets by the name of a parameter",
-    span: 120,
-    sentences: 1,
-    needs: &[
-        one(&[Contents]),
-        one(&[Take, Give]),
-        one(&[NamedFile, Private, Credential, Context, ContextSoft]),
-    ],
-}];
 
 /// Found in results and prompts.
 pub(super) const IN_TEXTS: &[Rule] = &[
@@ -431,5 +190,33 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         span: 160,
         sentences: 0,
         needs: &[one(&[AllData]), one(&[Give]), one(&[Mail]), one(&[Destination])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "wants something done before the model answers",
+        span: 120,
+        sentences: 0,
+        needs: &[one(&[BeforeAnswer]), one(&[ToolRef, Give, Danger])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "tells the model how to behave from here on",
+        span: 80,
+        sentences: 0,
+        needs: &[one(&[FromNowOn]), one(&[AnswerOnly]), one(&[Danger, Persona, PersonaWeak, Ignore, Give])],
+    },
+    Rule {
+        name: EXFILTRATION,
+        meaning: "has secrets sent to an address",
+        span: 140,
+        sentences: 0,
+        needs: &[one(&[UsersOwn]), one(&[Credential, Private]), one(&[Give]), one(&[Destination])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "notes something for the model to do on the user's behalf",
+        span: 60,
+        sentences: 1,
+        needs: &[one(&[Todo]), one(&[Act])],
     },
 ];

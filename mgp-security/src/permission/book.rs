@@ -150,6 +150,15 @@ impl GrantBook {
             .unwrap_or_default()
     }
 
+    /// Whether an operator granted `permission` to `server`, and it still holds.
+    pub fn is_granted(&self, server: &ServerId, permission: &Permission) -> bool {
+        let standing = self.standing();
+        standing.entry(server, permission).is_some_and(|entry| match &entry.record.verdict {
+            Verdict::Approved(terms) => terms.hold_at(entry.record.decided_at, self.now()),
+            Verdict::Denied => false,
+        })
+    }
+
     /// What servers need and nobody has decided yet.
     pub fn waiting(&self) -> Vec<(ServerId, Permission)> {
         self.0.waiting.lock().iter().cloned().collect()

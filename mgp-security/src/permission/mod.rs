@@ -36,6 +36,8 @@ mod settings;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub(crate) use self::approval::plain;
 pub use self::approval::{

@@ -96,11 +96,12 @@ impl PermissionGate {
             Some(entry) => match &entry.record.verdict {
                 Verdict::Denied => return Judgement::Refused(Reason::Denied),
                 Verdict::Approved(terms) if self.0.settings.heeds_operators() => {
-                    if terms.hold_at(entry.record.decided_at, now) && !self.0.settings.denies(permission) {
+                    let holds = terms.hold_at(entry.record.decided_at, now);
+                    if holds && !self.0.settings.denies(permission) {
                         let by = Cow::Borrowed(&*entry.record.approver);
                         return Judgement::Approved { terms, scope: entry.scope.as_ref(), by };
                     }
-                    expired = true;
+                    expired = !holds;
                 }
                 Verdict::Approved(_) => {}
             },

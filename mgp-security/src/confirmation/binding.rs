@@ -19,7 +19,11 @@ impl Binding {
     ///
     /// # Errors
     /// The arguments cannot be brought into one spelling.
-    pub fn new(principal: &Principal, tool: &ResolvedTool, arguments: Option<&RawJson>) -> Result<Self, Error> {
+    pub fn new(
+        principal: &Principal,
+        tool: &ResolvedTool,
+        arguments: Option<&RawJson>,
+    ) -> Result<Self, Error> {
         let canonical = |value: &RawJson| {
             digest(value).map_err(|error| {
                 Error::invalid_params("the arguments cannot be tied to a confirmation").with_source(error)
@@ -71,9 +75,20 @@ mod tests {
 
     use super::*;
 
-    fn of(who: &Principal, server: &str, tool: &str, definition: &'static str, arguments: &'static str) -> Binding {
+    fn of(
+        who: &Principal,
+        server: &str,
+        tool: &str,
+        definition: &'static str,
+        arguments: &'static str,
+    ) -> Binding {
         let definition = Object::parse(definition).unwrap();
-        let tool = ResolvedTool::new(server.into(), tool.into(), definition, EffectiveSecurity::new(RiskLevel::Safe));
+        let tool = ResolvedTool::new(
+            server.into(),
+            tool.into(),
+            definition,
+            EffectiveSecurity::new(RiskLevel::Safe),
+        );
         Binding::new(who, &tool, Some(&RawJson::parse(arguments).unwrap())).unwrap()
     }
 

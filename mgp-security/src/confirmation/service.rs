@@ -78,7 +78,9 @@ impl<S: RpcService> Service<Request> for Confirmation<S> {
         }
         match self.shared.admit(&request) {
             Ok(None) => ConfirmationFuture::Called { future: self.inner.call(request) },
-            Ok(Some(call)) => ConfirmationFuture::wait(self.shared.clone(), self.inner.clone(), request, call),
+            Ok(Some(call)) => {
+                ConfirmationFuture::wait(self.shared.clone(), self.inner.clone(), request, call)
+            }
             Err(error) => ConfirmationFuture::Refused { error: Some(error) },
         }
     }

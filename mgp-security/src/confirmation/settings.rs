@@ -104,7 +104,8 @@ impl ConfirmationSettings {
     fn is_permitted(&self, tool: &ResolvedTool) -> bool {
         let Some(book) = &self.instead else { return false };
         let permissions = &tool.security.permissions;
-        !permissions.is_empty() && permissions.iter().all(|permission| book.is_granted(&tool.server, permission))
+        !permissions.is_empty()
+            && permissions.iter().all(|permission| book.is_granted(&tool.server, permission))
     }
 }
 

@@ -82,7 +82,15 @@ pub(super) fn fold(name: &str) -> String {
 }
 
 const SECRETS: [&str; 10] = [
-    "password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "authorization", "credential",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "privatekey",
+    "authorization",
+    "credential",
     "cookie",
 ];
 
@@ -98,7 +106,9 @@ mod tests {
 
     #[test]
     fn secrets_are_left_out_at_any_depth() {
-        let text = of(r#"{"user":"ada","apiKey":"k1","login":[{"Pass-Word":"k2","PIN":4711}],"auth_token":{"x":"k3"}}"#);
+        let text = of(
+            r#"{"user":"ada","apiKey":"k1","login":[{"Pass-Word":"k2","PIN":4711}],"auth_token":{"x":"k3"}}"#,
+        );
         assert!(text.contains("ada"));
         for secret in ["k1", "k2", "k3", "4711"] {
             assert!(!text.contains(secret), "{text}");
@@ -107,8 +117,10 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_what_is_meant() {
-        assert_eq!(of(r#"{"a":"\u0072m","n":12345678901234567890123,"e":[],"o":{}}"#),
-            "{\n  \"a\": \"rm\",\n  \"n\": 12345678901234567890123,\n  \"e\": [],\n  \"o\": {}\n}");
+        assert_eq!(
+            of(r#"{"a":"\u0072m","n":12345678901234567890123,"e":[],"o":{}}"#),
+            "{\n  \"a\": \"rm\",\n  \"n\": 12345678901234567890123,\n  \"e\": [],\n  \"o\": {}\n}"
+        );
         assert_eq!(of(r#"["\u202e\u001b[2K"]"#), "[\n  \"\\u{202e}\\u001b[2K\"\n]");
         assert_eq!(shown(None, &[], 10), "{}");
     }
@@ -118,6 +130,8 @@ mod tests {
         let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
         assert!(shown(Some(&RawJson::parse(deep).unwrap()), &[], 4000).contains("[[[1"));
         let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(5000));
-        assert!(shown(Some(&RawJson::parse(long).unwrap()), &[], 100).ends_with("more characters are not shown)"));
+        assert!(
+            shown(Some(&RawJson::parse(long).unwrap()), &[], 100).ends_with("more characters are not shown)")
+        );
     }
 }

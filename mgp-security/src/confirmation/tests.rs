@@ -96,7 +96,10 @@ async fn the_human_sees_the_arguments_and_nothing_secret() {
     let request = tool_call(RiskLevel::Dangerous, &[], r#"{"path":"/etc\u001b[2K","password":"hunter2"}"#);
     call(ConfirmationSettings::new(), approver.clone(), &tickets(), request).await.unwrap();
     let message = approver.asked.lock()[0].message();
-    assert!(message.contains("/etc") && message.contains("agent") && message.contains("dangerous"), "{message}");
+    assert!(
+        message.contains("/etc") && message.contains("agent") && message.contains("dangerous"),
+        "{message}"
+    );
     assert!(!message.contains("hunter2") && !message.contains('\u{1b}'), "{message}");
 }
 
@@ -192,7 +195,9 @@ async fn of_many_calls_that_race_for_one_ticket_exactly_one_passes() {
                 let (tickets, request, barrier) = (tickets.clone(), request.clone(), barrier.clone());
                 tokio::spawn(async move {
                     barrier.wait().await;
-                    call(ConfirmationSettings::new(), answering(Decision::Denied), &tickets, request).await.is_ok()
+                    call(ConfirmationSettings::new(), answering(Decision::Denied), &tickets, request)
+                        .await
+                        .is_ok()
                 })
             })
             .collect();
@@ -264,7 +269,10 @@ mod replies {
         (request, exchange)
     }
 
-    async fn ask(approver: &Arc<ElicitApprover>, answers: Object) -> (Result<Response, Error>, Arc<InputExchange>) {
+    async fn ask(
+        approver: &Arc<ElicitApprover>,
+        answers: Object,
+    ) -> (Result<Response, Error>, Arc<InputExchange>) {
         let (request, exchange) = round(answers);
         (call(ConfirmationSettings::new(), approver.clone(), &tickets(), request).await, exchange)
     }

@@ -7,16 +7,18 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{
-    AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Permission, ResolvedTool,
-    RiskLevel, Timestamp,
+    AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Permission,
+    ResolvedTool, RiskLevel, Timestamp,
 };
-use mgp_types::{BoxFuture, Error, Method, Object, Params, Principal, RawJson, Request, Response, Revision, Session};
+use mgp_types::{
+    BoxFuture, Error, Method, Object, Params, Principal, RawJson, Request, Response, Revision, Session,
+};
 use parking_lot::Mutex;
 use tower_service::Service;
 
 use super::{
-    ApprovalAnswer, ApprovalQuestion, Approver, GrantBook, GrantRecord, GrantStore, MemoryGrants, PermissionGate,
-    PermissionSettings,
+    ApprovalAnswer, ApprovalQuestion, Approver, GrantBook, GrantRecord, GrantStore, MemoryGrants,
+    PermissionGate, PermissionSettings,
 };
 use crate::{Clock, StoreError};
 
@@ -124,7 +126,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn answering(answer: impl Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static) -> Self {
+    pub(crate) fn answering(
+        answer: impl Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
+    ) -> Self {
         Self { seen: Arc::default(), answer: Arc::new(answer) }
     }
 
@@ -168,14 +172,19 @@ pub(crate) async fn book(audit: &Arc<Recorded>) -> GrantBook {
 /// A session with a server that declares `required`.
 pub(crate) fn session(revision: Revision, version: MgpVersion, required: &[&str]) -> Arc<Session> {
     let extensions = ExtensionSet::from_names(["security"]);
-    let theirs = Offer::new(extensions.clone()).with_version(version).with_permissions_required(required.to_vec());
+    let theirs =
+        Offer::new(extensions.clone()).with_version(version).with_permissions_required(required.to_vec());
     let mut session = Session::new(revision);
     session.mgp = Negotiated::agree(&Offer::new(extensions), &theirs);
     Arc::new(session)
 }
 
 /// A gate to a server `s` that is connected and declared `required`.
-pub(crate) async fn connected(settings: PermissionSettings, book: &GrantBook, required: &[&str]) -> PermissionGate {
+pub(crate) async fn connected(
+    settings: PermissionSettings,
+    book: &GrantBook,
+    required: &[&str],
+) -> PermissionGate {
     let gate = PermissionGate::new("s".into(), settings, book.clone());
     let session = session(Revision::V2025_11_25, MgpVersion::OURS, required);
     gate.negotiate(&mut Server::new(), &session).await.unwrap();

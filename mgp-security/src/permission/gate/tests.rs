@@ -4,9 +4,9 @@ use mgp_types::mgp::{ApprovalPolicy, Decision, RiskLevel, Scope, Trail};
 use mgp_types::{Method, Params, Principal, RawJson, Revision, code};
 
 use super::*;
+use crate::Clock;
 use crate::permission::testing::*;
 use crate::permission::{ApprovalAnswer, OnRefusal, PendingApprovals, Terms};
-use crate::Clock;
 
 mod wire;
 
@@ -78,7 +78,11 @@ async fn an_operator_is_asked_for_each_permission_and_the_answer_is_kept() {
         let permission = if passes { READ } else { SHELL };
         let request = tool_call(RiskLevel::Safe, &[permission.clone(), Permission::Camera], "{}");
         assert_eq!(call(&gate, request).await.is_ok(), passes && !book.records(gate.server()).is_empty());
-        assert_eq!(approver.asked.lock().len(), if passes { 1 } else { 2 }, "what is decided is not asked again");
+        assert_eq!(
+            approver.asked.lock().len(),
+            if passes { 1 } else { 2 },
+            "what is decided is not asked again"
+        );
         if !passes {
             book.grant(&ada(), gate.server(), &Permission::Camera, Terms::default()).await.unwrap();
         }
@@ -113,8 +117,7 @@ async fn a_type_that_nobody_knows_is_not_approved_by_policy_alone() {
 #[tokio::test]
 async fn exceptions_are_asked_for_where_the_rest_is_approved() {
     let book = book(&Arc::default()).await;
-    let settings =
-        policy(ApprovalPolicy::AutoApprove).with_exceptions(PermissionSettings::LATER_EXCEPTIONS);
+    let settings = policy(ApprovalPolicy::AutoApprove).with_exceptions(PermissionSettings::LATER_EXCEPTIONS);
     let gate = connected(settings, &book, &[]).await;
     call(&gate, needing(&READ)).await.unwrap();
     assert_eq!(refused(&gate, needing(&Permission::FilesystemWrite)).await, "deferred");
@@ -127,7 +130,8 @@ async fn what_is_denied_is_denied_whoever_grants_it() {
     let settings = policy(ApprovalPolicy::AutoApprove).with_grant(SHELL, Terms::default()).unwrap();
     assert_eq!(refused(&connected(settings, &book, &[]).await, needing(&SHELL)).await, "denied");
     book.grant(&ada(), &"s".into(), &READ, Terms::default()).await.unwrap();
-    let settings = policy(ApprovalPolicy::AutoApprove).with_denial(READ).with_grant(READ, Terms::default()).unwrap();
+    let settings =
+        policy(ApprovalPolicy::AutoApprove).with_denial(READ).with_grant(READ, Terms::default()).unwrap();
     assert_eq!(refused(&connected(settings, &book, &[]).await, needing(&READ)).await, "denied");
 }
 
@@ -139,7 +143,10 @@ async fn a_revocation_takes_effect_on_the_next_call() {
     call(&gate, needing(&SHELL)).await.unwrap();
     book.revoke(&ada(), gate.server(), &SHELL).await.unwrap();
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
-    assert_eq!(audit.lines(), ["PERMISSION_GRANTED shell.execute SUCCESS", "PERMISSION_REVOKED shell.execute SUCCESS"]);
+    assert_eq!(
+        audit.lines(),
+        ["PERMISSION_GRANTED shell.execute SUCCESS", "PERMISSION_REVOKED shell.execute SUCCESS"]
+    );
 }
 
 #[tokio::test]
@@ -209,7 +216,9 @@ async fn a_call_that_nobody_resolved_is_refused_in_any_shape() {
 async fn before_the_permissions_are_settled_nothing_runs() {
     let book = book(&Arc::default()).await;
     let gate = PermissionGate::new("s".into(), policy(ApprovalPolicy::AutoApprove), book);
-    for request in [needing(&READ), Request::call("prompts/get", Params::new()), Request::call("x/y", Params::new())] {
+    for request in
+        [needing(&READ), Request::call("prompts/get", Params::new()), Request::call("x/y", Params::new())]
+    {
         assert_eq!(call(&gate, request).await.unwrap_err().code(), code::SERVER_NOT_READY);
     }
     call(&gate, Request::call(Method::TOOLS_LIST, Params::new())).await.unwrap();
@@ -237,7 +246,8 @@ async fn grants_that_a_caller_made_up_are_taken_away() {
     let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     let server = Server::new();
     let mut request = needing(&READ);
-    let meta = r#"{"progressToken":1,"dev.cloto\/mgp\/grants":{"request_id":"x","grants":{"camera":"approved"}}}"#;
+    let meta =
+        r#"{"progressToken":1,"dev.cloto\/mgp\/grants":{"request_id":"x","grants":{"camera":"approved"}}}"#;
     request.params.set("_meta", RawJson::parse(meta).unwrap());
     PermissionLayer::new(gate).layer(server.clone()).call(request).await.unwrap();
     assert_eq!(server.last().params.bytes("_meta").unwrap(), br#"{"progressToken":1}"#);
@@ -250,9 +260,12 @@ async fn many_calls_wait_for_one_answer() {
     let pending = PendingApprovals::new(Clock::system());
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(Arc::new(pending.clone()));
-    gate.negotiate(&mut Server::new(), &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]))
-        .await
-        .unwrap();
+    gate.negotiate(
+        &mut Server::new(),
+        &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
+    )
+    .await
+    .unwrap();
     let calls: Vec<_> = (0..32)
         .map(|_| {
             let gate = gate.clone();
@@ -276,9 +289,12 @@ async fn a_call_waits_no_longer_than_it_has_patience_and_a_decision_elsewhere_wa
     let pending = PendingApprovals::new(Clock::system());
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(Arc::new(pending.clone()));
-    gate.negotiate(&mut Server::new(), &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]))
-        .await
-        .unwrap();
+    gate.negotiate(
+        &mut Server::new(),
+        &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
+    )
+    .await
+    .unwrap();
     assert_eq!(refused(&gate, needing(&SHELL)).await, "deferred");
     assert!(pending.list().is_empty(), "nobody waits for the answer any more");
     let waiting = tokio::spawn({
@@ -297,10 +313,14 @@ async fn an_answer_of_one_who_is_no_operator_counts_for_nothing() {
     let book = book(&audit).await;
     let agent = Principal::new("agent");
     let approver = Answering::with(ApprovalAnswer::new(agent.clone(), Decision::Approved));
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone()).with_approver(approver);
-    gate.negotiate(&mut Server::new(), &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]))
-        .await
-        .unwrap();
+    let gate =
+        PermissionGate::new("s".into(), PermissionSettings::default(), book.clone()).with_approver(approver);
+    gate.negotiate(
+        &mut Server::new(),
+        &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
+    )
+    .await
+    .unwrap();
     assert_eq!(call(&gate, needing(&SHELL)).await.unwrap_err().code(), code::PERMISSION_DENIED);
     assert!(book.grant(&agent, gate.server(), &SHELL, Terms::default()).await.is_err());
     assert!(book.revoke(&agent, gate.server(), &SHELL).await.is_err());
@@ -329,7 +349,10 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_w
     let error = strict.negotiate(&mut Server::new(), &needs).await.unwrap_err();
     assert_eq!(error.code(), code::PERMISSION_DENIED);
     assert!(error.message().contains("shell.execute") && error.recovery().is_some());
-    assert_eq!(call(&strict, needing(&Permission::MemoryRead)).await.unwrap_err().code(), code::SERVER_NOT_READY);
+    assert_eq!(
+        call(&strict, needing(&Permission::MemoryRead)).await.unwrap_err().code(),
+        code::SERVER_NOT_READY
+    );
 
     let lenient = PermissionGate::new("s".into(), settings.with_on_refusal(OnRefusal::Degrade), book);
     let settlement = lenient.negotiate(&mut Server::new(), &needs).await.unwrap();

@@ -1,8 +1,12 @@
 use std::collections::BTreeMap;
 
-use mgp_types::mgp::{Decision, Grant, MgpVersion, Permission, PermissionRequest, PermissionResponse, method};
-use mgp_types::{Error, InputExchange, Method, Object, Params, Principal, RawJson, Request, Response, Revision, Session};
 use mgp_types::code;
+use mgp_types::mgp::{
+    Decision, Grant, MgpVersion, Permission, PermissionRequest, PermissionResponse, method,
+};
+use mgp_types::{
+    Error, InputExchange, Method, Object, Params, Principal, RawJson, Request, Response, Revision, Session,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -60,14 +64,16 @@ async fn a_request_is_answered_at_once_and_the_decision_is_the_clients() {
         (method::PERMISSION_REQUEST, method::PERMISSION_RESPONSE),
         (method::PERMISSION_AWAIT, method::PERMISSION_GRANT),
     ] {
-        let asked = PermissionRequest::new("perm-001", vec!["shell".into(), "camera".into()], Default::default());
+        let asked =
+            PermissionRequest::new("perm-001", vec!["shell".into(), "camera".into()], Default::default());
         let answer = held.call(request(ask, &asked, &client)).await.unwrap();
         let answer: PermissionResponse = answer.body().unwrap();
         assert_eq!(answer.request_id, "perm-001");
         assert_eq!(answer.grants.keys().collect::<Vec<_>>(), ["camera", "shell"]);
         assert_eq!(answer.grants["camera"].decision, Decision::Deferred);
         held.call(request(tell, &decided("shell", Decision::Approved), &client)).await.unwrap();
-        let answer: PermissionResponse = held.call(request(ask, &asked, &client)).await.unwrap().body().unwrap();
+        let answer: PermissionResponse =
+            held.call(request(ask, &asked, &client)).await.unwrap().body().unwrap();
         assert_eq!(answer.grants["shell"].decision, Decision::Approved);
     }
 }
@@ -102,7 +108,9 @@ async fn what_one_session_was_granted_is_no_other_sessions() {
     let (one, other) = (client(Revision::V2025_11_25), client(Revision::V2025_11_25));
     let layer = layer(&Hands::at(0));
     let mut held = layer.layer(Server::new());
-    held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &one)).await.unwrap();
+    held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &one))
+        .await
+        .unwrap();
     layer.layer(Server::new()).call(run(&one, None)).await.unwrap();
     is_refused(held.call(run(&other, None)).await, "not_granted");
     // Nor does a session inherit what one before it had in the same place.
@@ -119,7 +127,9 @@ async fn decisions_add_up_and_each_has_its_own_end() {
     let server = Server::new();
     let mut held = layer(&hands).layer(server.clone());
     let soon = decided("camera", Decision::Approved).with_expires_at(Some(moment(10)));
-    held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &client)).await.unwrap();
+    held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &client))
+        .await
+        .unwrap();
     held.call(request(method::PERMISSION_RESPONSE, &soon, &client)).await.unwrap();
     for (now, camera) in [(9, true), (10, false)] {
         hands.set(now);
@@ -135,7 +145,9 @@ async fn without_sessions_each_request_brings_its_grants_2026() {
     let hands = Hands::at(1000);
     let mut held = layer(&hands).layer(Server::new());
     let raw = |grants: &PermissionResponse| Some(RawJson::from_value(grants).unwrap());
-    held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &client)).await.unwrap();
+    held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &client))
+        .await
+        .unwrap();
     is_refused(held.call(run(&client, None)).await, "not_granted");
     held.call(run(&client, raw(&decided("shell", Decision::Approved)))).await.unwrap();
     is_refused(held.call(run(&client, raw(&decided("shell", Decision::Deferred)))).await, "not_granted");

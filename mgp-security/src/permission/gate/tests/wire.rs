@@ -1,7 +1,7 @@
 //! What goes to the server, and what it answers.
 
-use mgp_types::mgp::{MgpVersion, PermissionRequest, Timestamp};
 use mgp_types::Session;
+use mgp_types::mgp::{MgpVersion, PermissionRequest, Timestamp};
 
 use super::*;
 
@@ -28,8 +28,10 @@ fn grants(request: &Request) -> PermissionResponse {
 async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
     let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;
     let mut server = Server::new();
-    let settlement =
-        gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
+    let settlement = gate
+        .negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"]))
+        .await
+        .unwrap();
     assert_eq!(settlement.approved, [READ, SHELL]);
     assert_eq!(server.methods(), ["mgp/permission/request", "mgp/permission/response"]);
     let seen = server.seen.lock();
@@ -178,7 +180,9 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
     let mut server = Server::answering(|request| match request.meta(method::GRANTS_META) {
         None => Response::with_body(&serde_json::json!({ "handle": "sealed" })),
-        Some(grants) if grants.to_text().is_some() && request.params.text("name").as_deref() == Some("no") => {
+        Some(grants)
+            if grants.to_text().is_some() && request.params.text("name").as_deref() == Some("no") =>
+        {
             Err(Error::from_origin(mgp_types::Origin::Peer, code::PERMISSION_DENIED, "what handle?"))
         }
         Some(_) => Ok(Response::empty()),
@@ -187,7 +191,8 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
     gate.negotiate(&mut server, &stateless).await.unwrap();
     let mut gated = PermissionLayer::new(gate.clone()).layer(server.clone());
     let plain = || tool_call(RiskLevel::Safe, &[], "{}");
-    let carries_handle = |server: &Server| server.last().meta(method::GRANTS_META).unwrap().to_text().is_some();
+    let carries_handle =
+        |server: &Server| server.last().meta(method::GRANTS_META).unwrap().to_text().is_some();
     gated.call(plain()).await.unwrap();
     assert!(carries_handle(&server));
     let mut refused = plain();

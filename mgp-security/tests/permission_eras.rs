@@ -1,5 +1,6 @@
 //! Permissions between a client and a server over one connection, in both eras.
 #![cfg(feature = "permission")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::{Ready, ready};
 use std::sync::Arc;

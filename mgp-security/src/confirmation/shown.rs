@@ -73,7 +73,7 @@ fn end_line(out: &mut Vec<u8>, depth: usize) {
 /// Whether the name says that the value is secret, in whatever case it is written.
 fn is_secret(name: &str, secrets: &[String]) -> bool {
     let folded = fold(name);
-    SECRETS.iter().any(|word| folded.contains(word)) || secrets.iter().any(|secret| *secret == folded)
+    SECRETS.iter().any(|word| folded.contains(word)) || secrets.contains(&folded)
 }
 
 /// What a configured name becomes, to be compared.

@@ -45,7 +45,7 @@ async fn give(tickets: &Tickets, request: &Request) -> TicketId {
     let tool = request.context.tool.clone().unwrap();
     let caller = request.context.principal.clone().unwrap();
     let arguments = request.params.get("arguments");
-    tickets.give(&ada(), &caller, &tool, arguments.as_ref(), Duration::from_secs(60)).await.unwrap()
+    tickets.give(&ada(), &caller, &tool, arguments.as_ref(), Duration::from_mins(1)).await.unwrap()
 }
 
 // covers: MGP-4.4-01..03
@@ -178,7 +178,7 @@ async fn a_ticket_ends() {
     let tickets = tickets();
     let request = of(RiskLevel::Dangerous);
     give(&tickets, &request).await;
-    tokio::time::advance(Duration::from_secs(60)).await;
+    tokio::time::advance(Duration::from_mins(1)).await;
     let outcome = call(ConfirmationSettings::new(), answering(Decision::Denied), &tickets, request).await;
     assert!(outcome.is_err());
 }

@@ -256,7 +256,7 @@ impl Standing {
 impl Entry {
     fn new(record: GrantRecord) -> Result<Self, super::ScopeError> {
         let scope = match &record.verdict {
-            Verdict::Approved(terms) => terms.scope.as_ref().map(ScopeCheck::new).transpose()?,
+            Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
             Verdict::Denied => None,
         };
         Ok(Self { record, scope })

@@ -33,7 +33,7 @@ pub enum Verdict {
 #[non_exhaustive]
 pub struct Terms {
     /// How far; `None` for all the way.
-    pub scope: Option<Scope>,
+    pub scope: Option<Box<Scope>>,
     /// Until when.
     pub expires_at: Option<Timestamp>,
 }
@@ -64,7 +64,7 @@ impl Verdict {
 impl Terms {
     /// Within `scope`.
     pub fn within(mut self, scope: Scope) -> Self {
-        self.scope = Some(scope);
+        self.scope = Some(Box::new(scope));
         self
     }
 

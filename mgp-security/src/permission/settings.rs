@@ -40,7 +40,7 @@ pub enum OnRefusal {
 
 #[derive(Debug, Clone)]
 pub(super) enum Configured {
-    Granted { terms: Terms, scope: Option<ScopeCheck> },
+    Granted { terms: Terms, scope: Option<Box<ScopeCheck>> },
     Denied,
 }
 
@@ -73,7 +73,7 @@ impl PermissionSettings {
     /// # Errors
     /// The scope cannot be checked.
     pub fn with_grant(mut self, permission: Permission, terms: Terms) -> Result<Self, ScopeError> {
-        let scope = terms.scope.as_ref().map(ScopeCheck::new).transpose()?;
+        let scope = terms.scope.as_deref().map(ScopeCheck::new).transpose()?.map(Box::new);
         // A denial that is configured as well wins, whichever stands first.
         if !matches!(self.configured.get(&permission), Some(Configured::Denied)) {
             self.configured.insert(permission, Configured::Granted { terms, scope });
@@ -147,7 +147,7 @@ impl PermissionSettings {
         match self.configured.get(permission) {
             Some(Configured::Denied) => return Say::Denied,
             Some(Configured::Granted { terms, scope }) if terms.hold_at(Timestamp::EPOCH, now) => {
-                return Say::Approved(terms, scope.as_ref());
+                return Say::Approved(terms, scope.as_deref());
             }
             _ => {}
         }

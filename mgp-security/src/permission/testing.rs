@@ -118,11 +118,13 @@ impl Approver for Answering {
     }
 }
 
+type Answer = Arc<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>;
+
 /// A server that keeps what it is sent and answers by a function.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) seen: Arc<Mutex<Vec<Request>>>,
-    answer: Arc<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>,
+    answer: Answer,
 }
 
 impl Server {

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 /// `text` as people can be shown it: without characters that move the cursor, change the direction of writing or
 /// cannot be seen, and at most `max_chars` long.
 ///
@@ -15,7 +17,8 @@ pub(crate) fn plain(text: &str, max_chars: usize) -> String {
     }
     let cut = chars.count();
     if cut > 0 {
-        shown.push_str(&format!("… ({cut} more characters are not shown)"));
+        // Writing into a string does not fail.
+        let _ = write!(shown, "… ({cut} more characters are not shown)");
     }
     shown
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::mgp::{Decision, Permission, ServerId, Timestamp, code};
+use mgp_types::mgp::{Permission, ServerId, Timestamp, code};
 use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
@@ -211,6 +211,7 @@ const MAX_WAITING: usize = 1024;
 #[cfg(test)]
 mod tests {
     use mgp_types::Context;
+    use mgp_types::mgp::Decision;
 
     use super::*;
     use crate::permission::Terms;

@@ -25,7 +25,7 @@ impl PermissionGate {
             Admission::Refused(error) => Err(error),
             Admission::Wait(undecided) => {
                 let reason = if self.has_expired(&undecided) { Reason::Expired } else { Reason::Deferred };
-                Err(refuse(self.server(), reason, undecided.first(), request))
+                Err(refuse(self.server(), &reason, undecided.first(), request))
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, Timestamp, method};
+use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, Scope, Timestamp, method};
 use mgp_types::{Method, Object, RawJson, Request};
 
 use super::judge::Judgement;
@@ -109,7 +109,10 @@ impl PermissionGate {
                     approvers.insert(by.into_owned());
                     end = [end, terms.expires_at].into_iter().flatten().min();
                     let grant = Grant::new(Decision::Approved);
-                    terms.scope.clone().map_or(grant.clone(), |scope| grant.with_scope(scope))
+                    match &terms.scope {
+                        Some(scope) => grant.with_scope(Scope::clone(scope)),
+                        None => grant,
+                    }
                 }
                 Judgement::Refused(_) => Grant::new(Decision::Denied),
                 Judgement::Unsettled | Judgement::Undecided { .. } => Grant::new(Decision::Deferred),

@@ -46,25 +46,6 @@ pub struct AnswersPermissions<S> {
     gate: PermissionGate,
 }
 
-impl<S> AnswersPermissions<S> {
-    fn question(&self, request: &Request) -> Option<Vec<Permission>> {
-        if request.kind == Kind::Notify || request.method != Method::ELICIT {
-            return None;
-        }
-        let session = request.context.session.as_ref()?;
-        session.mgp.as_ref().filter(|mgp| mgp.has(&Extension::Permissions))?;
-        let question: PermissionRequest = request.meta(QUESTION_META)?.to().ok()?;
-        if question.permissions.len() > MAX_PERMISSIONS {
-            return Some(Vec::new());
-        }
-        let mut permissions: Vec<_> =
-            question.permissions.iter().map(|name| Permission::read(name)).collect();
-        permissions.sort_unstable();
-        permissions.dedup();
-        Some(permissions)
-    }
-}
-
 impl<S: RpcService> Service<Request> for AnswersPermissions<S> {
     type Response = Response;
     type Error = Error;
@@ -78,7 +59,7 @@ impl<S: RpcService> Service<Request> for AnswersPermissions<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let Some(permissions) = self.question(&request) else {
+        let Some(permissions) = question(&request) else {
             return Either::Left(self.inner.call(request));
         };
         let gate = self.gate.clone();
@@ -109,6 +90,23 @@ impl PermissionGate {
         }
         Ok(answer)
     }
+}
+
+/// The permissions that the request asks for; `None` if it asks for something else.
+fn question(request: &Request) -> Option<Vec<Permission>> {
+    if request.kind == Kind::Notify || request.method != Method::ELICIT {
+        return None;
+    }
+    let session = request.context.session.as_ref()?;
+    session.mgp.as_ref().filter(|mgp| mgp.has(&Extension::Permissions))?;
+    let question: PermissionRequest = request.meta(QUESTION_META)?.to().ok()?;
+    if question.permissions.len() > MAX_PERMISSIONS {
+        return Some(Vec::new());
+    }
+    let mut permissions: Vec<_> = question.permissions.iter().map(|name| Permission::read(name)).collect();
+    permissions.sort_unstable();
+    permissions.dedup();
+    Some(permissions)
 }
 
 const APPROVED: &str = r#"{"action":"accept","content":{"decision":"approve"}}"#;

@@ -49,7 +49,7 @@ impl PermissionGate {
         let class = classify(&request.method);
         match class {
             Class::Free => return Admission::Pass,
-            Class::Own => return Admission::Refused(refuse(self.server(), Reason::NotYours, None, request)),
+            Class::Own => return Admission::Refused(refuse(self.server(), &Reason::NotYours, None, request)),
             Class::Tool | Class::Resource | Class::Other => {}
         }
         let connected = self.0.connected.load();
@@ -92,8 +92,8 @@ impl PermissionGate {
         now: Timestamp,
     ) -> Judgement<'a> {
         let mut expired = false;
-        match standing.entry(self.server(), permission) {
-            Some(entry) => match &entry.record.verdict {
+        if let Some(entry) = standing.entry(self.server(), permission) {
+            match &entry.record.verdict {
                 Verdict::Denied => return Judgement::Refused(Reason::Denied),
                 Verdict::Approved(terms) if self.0.settings.heeds_operators() => {
                     let holds = terms.hold_at(entry.record.decided_at, now);
@@ -104,16 +104,16 @@ impl PermissionGate {
                     expired = !holds;
                 }
                 Verdict::Approved(_) => {}
-            },
-            None => {}
+            }
         }
         match self.0.settings.say(permission, now) {
             Say::Ask => Judgement::Undecided { expired },
             _ if !self.0.settled.load().contains(permission) => Judgement::Unsettled,
             Say::Approved(terms, scope) => {
-                let by = match self.0.settings.is_configured(permission) {
-                    true => "configuration",
-                    false => self.0.settings.policy().as_str(),
+                let by = if self.0.settings.is_configured(permission) {
+                    "configuration"
+                } else {
+                    self.0.settings.policy().as_str()
                 };
                 Judgement::Approved { terms, scope, by: Cow::Borrowed(by) }
             }
@@ -133,11 +133,11 @@ impl PermissionGate {
         match judged {
             Judgement::Approved { scope: Some(scope), .. } if bounded => {
                 scope.check(arguments(request).as_ref()).map_err(|finding| {
-                    refuse(self.server(), Reason::OutOfScope(finding), Some(permission), request)
+                    refuse(self.server(), &Reason::OutOfScope(finding), Some(permission), request)
                 })
             }
             Judgement::Approved { .. } => Ok(()),
-            Judgement::Refused(reason) => Err(refuse(self.server(), reason, Some(permission), request)),
+            Judgement::Refused(reason) => Err(refuse(self.server(), &reason, Some(permission), request)),
             Judgement::Unsettled | Judgement::Undecided { .. } => {
                 if !undecided.contains(permission) {
                     undecided.push(permission.clone());

@@ -23,11 +23,11 @@ pub(in crate::permission) enum Reason {
 /// The refusal of `request`, which is noted in its trail.
 pub(in crate::permission) fn refuse(
     server: &ServerId,
-    reason: Reason,
+    reason: &Reason,
     permission: Option<&Permission>,
     request: &Request,
 ) -> Error {
-    let (word, rule, next) = match &reason {
+    let (word, rule, next) = match reason {
         Reason::Denied => (
             "denied",
             "permission-denied",
@@ -51,7 +51,7 @@ pub(in crate::permission) fn refuse(
         ),
     };
     let name = permission.map_or("permissions", Permission::as_str);
-    let message: Cow<'static, str> = match &reason {
+    let message: Cow<'static, str> = match reason {
         Reason::OutOfScope(finding) => finding.message.clone(),
         Reason::NotYours => Cow::Borrowed("callers do not decide about permissions"),
         _ => format!("the permission `{name}` of the server `{server}` is {word}: {next}").into(),

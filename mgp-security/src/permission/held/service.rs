@@ -7,8 +7,8 @@ use std::task::{Poll, ready};
 use std::time::Duration;
 
 use mgp_types::mgp::{
-    Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Recovery, Refusal,
-    Timestamp, code, method,
+    ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Recovery,
+    Refusal, Timestamp, code, method,
 };
 use mgp_types::{
     BoxFuture, Context, Error, Kind, Method, Object, Params, RawJson, Request, Response, RpcService, Session,
@@ -65,10 +65,10 @@ impl Shared {
             return Admission::Answer(Err(Error::invalid_request("the request belongs to no session")));
         };
         if !negotiated(&&session) {
-            return match about {
-                true => Admission::Answer(Err(Error::method_not_found(&request.method))),
-                false => Admission::Pass,
-            };
+            if about {
+                return Admission::Answer(Err(Error::method_not_found(&request.method)));
+            }
+            return Admission::Pass;
         }
         if about {
             let asks = matches!(name, method::PERMISSION_REQUEST | method::PERMISSION_AWAIT);
@@ -226,7 +226,7 @@ async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
         approval::plain(&format!("The tool `{tool}` needs the permission `{list}`. Grant it?"), MAX_MESSAGE);
     // The name has to be the same in each round of one request.
     let key = format!("mgp-permission-{}", names.join("-"));
-    let body = PermissionRequest::new(format!("perm-{}", random::name()), names, Default::default());
+    let body = PermissionRequest::new(format!("perm-{}", random::name()), names, ApprovalPolicy::Interactive);
     let mut meta = Object::new();
     let body =
         RawJson::from_value(&body).map_err(|error| Error::internal("unreadable").with_source(error))?;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use mgp_types::code;
 use mgp_types::mgp::{
-    Decision, Grant, MgpVersion, Permission, PermissionRequest, PermissionResponse, method,
+    ApprovalPolicy, Decision, Grant, MgpVersion, Permission, PermissionRequest, PermissionResponse, method,
 };
 use mgp_types::{
     Error, InputExchange, Method, Object, Params, Principal, RawJson, Request, Response, Revision, Session,
@@ -64,8 +64,11 @@ async fn a_request_is_answered_at_once_and_the_decision_is_the_clients() {
         (method::PERMISSION_REQUEST, method::PERMISSION_RESPONSE),
         (method::PERMISSION_AWAIT, method::PERMISSION_GRANT),
     ] {
-        let asked =
-            PermissionRequest::new("perm-001", vec!["shell".into(), "camera".into()], Default::default());
+        let asked = PermissionRequest::new(
+            "perm-001",
+            vec!["shell".into(), "camera".into()],
+            ApprovalPolicy::Interactive,
+        );
         let answer = held.call(request(ask, &asked, &client)).await.unwrap();
         let answer: PermissionResponse = answer.body().unwrap();
         assert_eq!(answer.request_id, "perm-001");
@@ -219,7 +222,7 @@ async fn plain_clients_see_a_plain_server() {
         let plain = Arc::new(Session::new(revision));
         let mut held = layer(&Hands::at(0)).layer(Server::new());
         held.call(run(&plain, None)).await.unwrap();
-        let asked = PermissionRequest::new("perm-001", vec!["shell".into()], Default::default());
+        let asked = PermissionRequest::new("perm-001", vec!["shell".into()], ApprovalPolicy::Interactive);
         let unknown = held.call(request(method::PERMISSION_REQUEST, &asked, &plain)).await.unwrap_err();
         assert_eq!(unknown.code(), code::METHOD_NOT_FOUND);
         held.call(request("prompts/list", &Params::new(), &plain)).await.unwrap();

@@ -1,7 +1,7 @@
 use super::ScopeError;
 use super::arguments::{Facts, Line};
 use super::glob::{Case, Glob, Kind};
-use super::words::{MAX_WORDS, Words, split};
+use super::words::{MAX_WORDS, Split, split};
 use crate::Finding;
 
 /// The bounds of a scope on commands.
@@ -57,7 +57,7 @@ impl Commands {
                 words
             }),
             Line::Words(words) if words.is_empty() => None,
-            Line::Words(words) => Some(Words { words: owned(words), expands: false, expands_command: false }),
+            Line::Words(words) => Some(Split { words: owned(words), expands: false, expands_command: false }),
         };
         let simple = words.filter(|words| words.words.len() <= MAX_WORDS && !words.words[0].contains(BLANKS));
         let Some(words) = simple else {

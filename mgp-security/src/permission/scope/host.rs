@@ -46,9 +46,9 @@ impl Hosts {
             self.check_place(text, facts)?;
         }
         // A bare name may be that of a host, too.
-        let named = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
-        let mut names = facts.others.iter().filter(named).filter_map(|text| Place::read(text));
-        if !self.denied.is_empty() && names.any(|place| self.is_denied(&place.host)) {
+        let is_short = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
+        let mut places = facts.others.iter().filter(is_short).filter_map(|text| Place::read(text));
+        if !self.denied.is_empty() && places.any(|place| self.is_denied(&place.host)) {
             return Err(denied());
         }
         if !self.ports.is_empty() {

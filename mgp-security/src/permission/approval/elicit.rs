@@ -80,8 +80,14 @@ impl ElicitApprover {
         operator: Principal,
         key: Key,
     ) -> Result<ApprovalAnswer, Error> {
+        let form = form(&question.message());
+        if question.context.input.is_none() {
+            // The client is asked directly, and its reply is to this question and no other.
+            let answer = question.context.ask("approval", Method::ELICIT, form).await?;
+            return Ok(ApprovalAnswer::new(operator, read(&answer)));
+        }
         let name = self.name(&key)?;
-        let answer = question.context.ask(&name, Method::ELICIT, form(&question.message())).await?;
+        let answer = question.context.ask(&name, Method::ELICIT, form).await?;
         if !self.take(&key, &name) {
             // Another call with the same words was answered with it.
             return Ok(ApprovalAnswer::new(operator, Decision::Deferred));

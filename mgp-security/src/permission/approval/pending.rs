@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 use super::super::book::check_operator;
-use super::super::random;
+use super::super::{ScopeCheck, random};
 use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
 use crate::Clock;
 
@@ -80,7 +80,8 @@ impl PendingApprovals {
     /// Lets `operator` answer the question `id`.
     ///
     /// # Errors
-    /// The principal is no operator, or the answer is not theirs (1000); or nobody waits for the answer (4004).
+    /// The principal is no operator, or the answer is not theirs (1000); its scope cannot be checked (-32602); or nobody
+    /// waits for the answer (4004).
     pub fn decide(
         &self,
         operator: &Principal,
@@ -90,6 +91,10 @@ impl PendingApprovals {
         check_operator(operator)?;
         if answer.approver != *operator {
             return Err(Error::new(code::PERMISSION_DENIED, "nobody answers in another's name"));
+        }
+        // A scope that cannot be checked is told to the operator, not to the one who waits.
+        if let Some(scope) = &answer.terms.scope {
+            ScopeCheck::new(scope).map_err(|error| Error::invalid_params(error.to_string()))?;
         }
         let mut open = self.0.open.lock();
         let place = open.questions.iter().find(|(_, asked)| asked.shown.id == *id).map(|(place, _)| *place);

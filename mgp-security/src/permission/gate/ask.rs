@@ -16,10 +16,17 @@ impl PermissionGate {
     /// Has everything decided that `request` waits for, or waits until nobody has the patience any more.
     ///
     /// # Errors
-    /// The request is refused, or its caller has to be asked first.
+    /// A decision cannot be recorded, or the caller has to be asked first.
     pub(super) async fn wait(&self, request: &Request, undecided: &[Permission]) -> Result<(), Error> {
         let tool = request.context.tool.as_ref().map(|tool| &tool.name);
-        self.settle_all(undecided, tool, &request.context).await?;
+        self.settle_all(undecided, tool, &request.context).await
+    }
+
+    /// Whether `request` may go on now that it has waited.
+    ///
+    /// # Errors
+    /// The request is refused.
+    pub(super) fn admit_late(&self, request: &Request) -> Result<(), Error> {
         match self.admit(request) {
             Admission::Pass => Ok(()),
             Admission::Refused(error) => Err(error),

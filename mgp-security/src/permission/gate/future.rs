@@ -48,7 +48,10 @@ impl<S: RpcService> PermissionFuture<S> {
     ) -> Self {
         let future = async move {
             gate.wait(&request, &undecided).await?;
+            // What is decided while the way is blocked counts as well.
+            gate.admit_late(&request)?;
             poll_fn(|cx| inner.poll_ready(cx)).await?;
+            gate.admit_late(&request)?;
             let carried = gate.attach(&mut request);
             let outcome = inner.call(request).await;
             if carried == Carried::Handle {

@@ -180,8 +180,10 @@ fn classify(method: &Method) -> Class {
         | "prompts/list"
         | "logging/setLevel" => Class::Free,
         name if is_about_permissions(name) => Class::Own,
-        // What else MGP defines says something about the server or to it, and runs no tool.
-        name if name.starts_with("notifications/") || name.starts_with("mgp/") => Class::Free,
+        name if FREE.iter().any(|prefix| name.starts_with(prefix)) => Class::Free,
         _ => Class::Other,
     }
 }
+
+/// What says something to the server or asks how it is. A notification asks for nothing, and no tool is called by one.
+const FREE: [&str; 5] = ["notifications/", "mgp/health/", "mgp/lifecycle/", "mgp/stream/", "mgp/events/"];

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mgp_types::mgp::{ApprovalPolicy, Decision, RiskLevel, Scope, Trail};
+use mgp_types::mgp::{ApprovalPolicy, Decision, ResolvedTool, RiskLevel, Scope, Trail};
 use mgp_types::{Method, Params, Principal, RawJson, Revision, code};
 
 use super::*;
@@ -190,8 +190,6 @@ async fn a_scope_is_held_against_the_arguments() {
     assert_eq!(refused(&gate, read("file:///etc/passwd")).await, "out_of_scope");
 }
 
-use mgp_types::mgp::ResolvedTool;
-
 #[tokio::test]
 async fn a_call_that_nobody_resolved_is_refused_in_any_shape() {
     let book = book(&Arc::default()).await;
@@ -223,6 +221,42 @@ async fn before_the_permissions_are_settled_nothing_runs() {
     }
     call(&gate, Request::call(Method::TOOLS_LIST, Params::new())).await.unwrap();
     call(&gate, Request::notify(Method::CANCELLED, Params::new())).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_taken_back_while_a_call_waits_for_its_turn_stops_it() {
+    use std::task::{Poll, Waker};
+
+    /// Is never ready before somebody says so.
+    #[derive(Clone)]
+    struct Busy(Arc<std::sync::atomic::AtomicBool>);
+
+    impl Service<Request> for Busy {
+        type Response = Response;
+        type Error = Error;
+        type Future = std::future::Ready<Result<Response, Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+            let free = self.0.load(std::sync::atomic::Ordering::Relaxed);
+            if free { Poll::Ready(Ok(())) } else { Poll::Pending }
+        }
+
+        fn call(&mut self, _: Request) -> Self::Future {
+            std::future::ready(Ok(Response::empty()))
+        }
+    }
+
+    let book = book(&Arc::default()).await;
+    let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
+    let free = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    // The first call has to wait until the approval is in the trail.
+    let mut waiting =
+        Box::pin(PermissionLayer::new(gate.clone()).layer(Busy(free.clone())).call(needing(&SHELL)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(std::future::Future::poll(waiting.as_mut(), &mut context).is_pending());
+    book.revoke(&ada(), gate.server(), &SHELL).await.unwrap();
+    free.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(reason(&waiting.await.unwrap_err()), "denied");
 }
 
 #[tokio::test]

@@ -19,10 +19,15 @@ pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
 mod finding;
+#[cfg(feature = "validate")]
+mod gate;
 #[cfg(feature = "limit")]
 pub mod limit;
 #[cfg(feature = "permission")]
 pub mod permission;
+mod reject;
+#[cfg(feature = "schema")]
+mod schema;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod store;
@@ -32,7 +37,14 @@ pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 
+#[cfg(any(feature = "validate", feature = "permission"))]
+pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;
+#[cfg(feature = "validate")]
+pub use gate::GateFuture;
+pub use reject::{Reject, RejectFuture, RejectLayer};
+#[cfg(feature = "schema")]
+pub use schema::{Schema, SchemaFault, SchemaViolation};
 pub use store::StoreError;
 pub use target::Target;

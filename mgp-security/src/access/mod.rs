@@ -1,1 +1,47 @@
 //! Access control (MGP §5): which agent may use which server and tool.
+//!
+//! An [`AccessPolicy`] decides: an entry for the tool before an entry for the server before the server's default.
+//! [`AccessLayer`] holds requests to it, and [`AccessMethodsLayer`] lets operators change it while it runs.
+//!
+//! ```
+//! use mgp_security::access::AccessPolicy;
+//! use mgp_types::Principal;
+//! use mgp_types::mgp::{AccessGrant, AccessPermission, AgentId, ServerId};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let policy = AccessPolicy::builder().build()?;
+//! let (agent, server) = (AgentId::from("agent.one"), ServerId::from("mind.cerebras"));
+//! assert_eq!(policy.decide("agent.one", "mind.cerebras", Some("think")).permission, AccessPermission::Deny);
+//!
+//! let grant = AccessGrant::of_server(agent, server, AccessPermission::Allow);
+//! policy.grant(&Principal::operator("admin"), None, grant).await?;
+//! assert_eq!(policy.decide("agent.one", "mind.cerebras", Some("think")).permission, AccessPermission::Allow);
+//! # Ok(())
+//! # }
+//! ```
+
+mod entry;
+mod error;
+mod layer;
+mod list;
+mod methods;
+mod policy;
+mod record;
+mod scope;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod store;
+mod table;
+
+pub use self::entry::{AccessEntry, StoredEntry};
+pub use self::error::AccessError;
+pub use self::layer::{Access, AccessFuture, AccessLayer};
+pub use self::methods::{AccessMethods, AccessMethodsFuture, AccessMethodsLayer};
+pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteAccessStore;
+pub use self::store::{AccessStore, MemoryAccessStore};
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,41 @@
 //! Code safety (MGP §7): what submitted code may do, decided on its syntax tree.
+//!
+//! [`scan`] checks code against a [`CodePolicy`], which is made of a declaration
+//! ([`CodeSafety`](mgp_types::mgp::CodeSafety)) and of what is dangerous in the language anyway. Python, JavaScript,
+//! TypeScript and Bash are read as syntax trees, so comments and texts are no findings and spelling does not matter;
+//! other languages are searched for patterns, and the [`Scan`] says which it was.
+//!
+//! A check of code is no sandbox: it keeps mistakes and known tricks out of a place that must be confined as well.
+//!
+//! ```
+//! use mgp_security::code_safety::{CodePolicy, scan};
+//! use mgp_types::mgp::{CodeSafety, SafetyLevel};
+//!
+//! let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Standard).with_language("python"));
+//! assert!(scan("import codecs  # not: import socket", &policy).is_ok());
+//! let rejection = scan("from os import system as s\ns('id')", &policy).unwrap_err();
+//! assert_eq!(rejection.violations, ["Blocked pattern: 'os.system'".into()]);
+//! assert_eq!(rejection.locations[0].line, 1);
+//! ```
+
+mod address;
+mod bash;
+mod finding;
+mod identifier;
+mod javascript;
+mod language;
+mod module_list;
+mod other;
+mod path_text;
+mod pattern;
+mod policy;
+mod python;
+mod scan;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod unfinished;
+
+pub use self::language::Language;
+pub use self::policy::CodePolicy;
+pub use self::scan::{Method, Scan, scan};

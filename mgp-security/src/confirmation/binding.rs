@@ -4,7 +4,7 @@ use mgp_types::mgp::ResolvedTool;
 use mgp_types::{Error, Principal, RawJson, Role};
 use sha2::{Digest as _, Sha256};
 
-use super::digest::digest;
+use crate::digest;
 
 /// What a yes is for: this caller, this server, this tool as it is defined now, these arguments. Of anything else it
 /// is no yes.
@@ -110,5 +110,7 @@ mod tests {
         ] {
             assert_ne!(one, other);
         }
+        let number = |json| of(&ada, "s", "t", "{}", json);
+        assert_ne!(number(r#"{"a":9007199254740993}"#), number(r#"{"a":9007199254740992}"#));
     }
 }

@@ -6,7 +6,6 @@
 //! for permissions, or ahead, as one of the [`Tickets`].
 
 mod binding;
-mod digest;
 mod future;
 mod service;
 mod settings;

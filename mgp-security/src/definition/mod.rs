@@ -1,1 +1,25 @@
 //! The definitions of tools: pinned, compared, and searched for hidden instructions.
+//!
+//! A model obeys what it reads, and a definition is the first thing it reads of a server. So each list of tools is
+//! examined before anybody sees it: no name may pass for another server's or the kernel's, no text may hide
+//! instructions, and what was approved once stays as it was or waits for approval again.
+
+mod diff;
+mod fingerprint;
+mod fold;
+mod guard;
+mod id;
+mod invisible;
+mod names;
+mod pin;
+mod scan;
+mod store;
+
+pub use self::diff::{Change, Diff};
+pub use self::fingerprint::{Definition, DefinitionError, fingerprint};
+pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason};
+pub use self::id::{ServerId, ToolName};
+pub use self::names::{Names, check_name};
+pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
+pub use self::scan::{scan_definition, scan_text};
+pub use self::store::{MemoryPins, PinState, PinStore, Pinned, StoreError};

@@ -1,1 +1,19 @@
 //! Tool security (MGP §4): what a tool's security comes to, once everybody who has a say was heard.
+//!
+//! [`effective`] hears the server's declaration, the operator's [`ToolRules`], the trust in the server, and, where a
+//! server says nothing (§8.2), what its definition lets one guess. [`ResolveLayer`] puts the outcome into each call's
+//! context, where validators, permissions and confirmation read it.
+
+mod derive;
+mod effective;
+mod nature;
+mod resolve;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use self::effective::{describe, effective};
+pub use self::nature::{Nature, Natures};
+pub use self::resolve::{Resolve, ResolveFuture, ResolveLayer};
+pub use self::rules::ToolRules;

@@ -1,7 +1,29 @@
 //! Validators (MGP §4.5): what the arguments of a call may say.
+//!
+//! [`ValidateLayer`] checks each call with the [`Validators`] that the tool's security asks for, of the specification or
+//! of third parties ([`Validator`]). The engines underneath can be used alone: [`sandbox`] for shell commands,
+//! [`network`] for addresses, [`path`] for files, [`readonly`] for what writes, [`text`] for what hides.
 
+mod call;
+mod compose;
+mod layer;
 pub mod network;
 pub mod path;
+mod prepared;
 pub mod readonly;
+mod registry;
 pub mod sandbox;
+mod standard;
+#[cfg(test)]
+mod tests;
 pub mod text;
+mod validate;
+
+pub use self::call::{Argument, Call, Located};
+pub use self::compose::{All, Any, Not};
+pub use self::layer::{Validate, ValidateLayer};
+pub use self::registry::Validators;
+#[cfg(feature = "code-safety")]
+pub use self::standard::Code;
+pub use self::standard::{Network, NoCheck, Paths, Readonly, Sandbox};
+pub use self::validate::{Blocked, Validator};

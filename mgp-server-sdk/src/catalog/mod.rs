@@ -6,7 +6,7 @@ mod section;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(crate) use self::section::{Listed, Section};
+pub(crate) use self::section::{Dialect, Listed, Section};
 use crate::completion::Completers;
 use crate::method::DynMethod;
 use crate::prompt::PromptEntry;

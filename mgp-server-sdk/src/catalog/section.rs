@@ -2,7 +2,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::mcp::ForRevision;
-use mgp_types::{Error, RawJson, Revision};
+use mgp_types::mgp::Extension;
+use mgp_types::{Error, RawJson, Revision, Session};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::cursor;
@@ -19,8 +20,32 @@ pub(crate) trait Listed: Send + Sync + 'static {
     /// What an entry is looked up by.
     fn key(&self) -> &Arc<str>;
 
-    /// The entry as it is listed.
-    fn wire(&self) -> &Self::Wire;
+    /// The entry as it is listed in `dialect`.
+    fn wire(&self, dialect: Dialect) -> Self::Wire;
+}
+
+/// What a list is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    /// The revision of MCP.
+    pub(crate) revision: Revision,
+    /// Whether the security of tools is told (MGP §4).
+    pub(crate) tool_security: bool,
+}
+
+impl Dialect {
+    const COUNT: usize = 2 * Revision::ALL.len();
+
+    /// The dialect that is spoken with the peer of `session`.
+    pub(crate) fn of(session: &Session) -> Self {
+        let tool_security = session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::ToolSecurity));
+        Self { revision: session.revision, tool_security }
+    }
+
+    fn slot(self) -> usize {
+        let revision = Revision::ALL.iter().position(|known| *known == self.revision).unwrap_or(0);
+        2 * revision + usize::from(self.tool_security)
+    }
 }
 
 /// The entries of one kind in the order they were registered, with their lists as bytes.
@@ -34,7 +59,7 @@ pub(crate) struct Section<T> {
     /// whatever comes and goes.
     next: u64,
     page_size: usize,
-    pages: [OnceLock<Box<[Page]>>; Revision::ALL.len()],
+    pages: [OnceLock<Box<[Page]>>; Dialect::COUNT],
 }
 
 struct Numbered<T> {
@@ -105,25 +130,25 @@ impl<T: Listed> Section<T> {
         true
     }
 
-    /// The page of the list that `cursor` asks for, as `revision` writes it.
-    pub(crate) fn page(&self, revision: Revision, cursor: Option<&str>) -> Result<RawJson, Error> {
+    /// The page of the list that `cursor` asks for, as `dialect` writes it.
+    pub(crate) fn page(&self, dialect: Dialect, cursor: Option<&str>) -> Result<RawJson, Error> {
         let start = match cursor {
             None | Some("") => 0,
             Some(cursor) => cursor::read(cursor)
                 .filter(|start| *start < self.next)
                 .ok_or_else(|| Error::invalid_params("the cursor is not one of this server"))?,
         };
-        let pages = self.pages(revision)?;
+        let pages = self.pages(dialect)?;
         if let Some(page) = pages.iter().find(|page| page.start == start) {
             return Ok(page.result.clone());
         }
         // A cursor from before a change: the list goes on where it stopped.
         let from = self.entries.partition_point(|numbered| numbered.number < start);
-        self.write_page(revision, from)
+        self.write_page(dialect, from)
     }
 
-    fn pages(&self, revision: Revision) -> Result<&[Page], Error> {
-        let slot = Revision::ALL.iter().position(|known| *known == revision).unwrap_or(0);
+    fn pages(&self, dialect: Dialect) -> Result<&[Page], Error> {
+        let slot = dialect.slot();
         if let Some(pages) = self.pages[slot].get() {
             return Ok(pages);
         }
@@ -131,16 +156,16 @@ impl<T: Listed> Section<T> {
         let pages = starts
             .map(|from| {
                 let start = if from == 0 { 0 } else { self.entries[from].number };
-                Ok(Page { start, result: self.write_page(revision, from)? })
+                Ok(Page { start, result: self.write_page(dialect, from)? })
             })
             .collect::<Result<_, Error>>()?;
         Ok(self.pages[slot].get_or_init(|| pages))
     }
 
-    fn write_page(&self, revision: Revision, from: usize) -> Result<RawJson, Error> {
+    fn write_page(&self, dialect: Dialect, from: usize) -> Result<RawJson, Error> {
         let rest = &self.entries[from..];
         let here = rest.len().min(self.page_size.max(1));
-        let list = List { entries: &rest[..here], next: rest.get(here).map(|next| next.number), revision };
+        let list = List { entries: &rest[..here], next: rest.get(here).map(|next| next.number), dialect };
         RawJson::from_value(&list)
             .map(|result| result.detached())
             .map_err(|error| Error::internal("the list is not JSON").with_source(error))
@@ -172,15 +197,15 @@ impl<T> Clone for Section<T> {
 struct List<'a, T> {
     entries: &'a [Numbered<T>],
     next: Option<u64>,
-    revision: Revision,
+    dialect: Dialect,
 }
 
-struct Entries<'a, T>(&'a [Numbered<T>], Revision);
+struct Entries<'a, T>(&'a [Numbered<T>], Dialect);
 
 impl<T: Listed> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(T::MEMBER, &Entries(self.entries, self.revision))?;
+        map.serialize_entry(T::MEMBER, &Entries(self.entries, self.dialect))?;
         if let Some(next) = self.next {
             map.serialize_entry("nextCursor", &cursor::write(next))?;
         }
@@ -190,7 +215,6 @@ impl<T: Listed> Serialize for List<'_, T> {
 
 impl<T: Listed> Serialize for Entries<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer
-            .collect_seq(self.0.iter().map(|numbered| numbered.entry.wire().clone().for_revision(self.1)))
+        serializer.collect_seq(self.0.iter().map(|numbered| numbered.entry.wire(self.1)))
     }
 }

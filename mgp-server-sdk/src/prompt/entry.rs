@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Prompt;
 use super::handler::{DynPrompt, PromptFuture, PromptHandler, Wanted, erase};
-use crate::catalog::Listed;
+use crate::catalog::{Dialect, Listed};
 use crate::error::Fault;
 use crate::tool::Input;
 
@@ -71,8 +71,8 @@ impl Listed for PromptEntry {
         &self.name
     }
 
-    fn wire(&self) -> &mcp::Prompt {
-        &self.wire
+    fn wire(&self, dialect: Dialect) -> mcp::Prompt {
+        self.wire.clone().for_revision(dialect.revision)
     }
 }
 

@@ -6,7 +6,7 @@ use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision
 use super::handler::{Asked, DynReader, ReadFuture, ResourceHandler, erase};
 use super::template::Template;
 use super::{Resource, ResourceTemplate};
-use crate::catalog::{Catalog, Listed};
+use crate::catalog::{Catalog, Dialect, Listed};
 use crate::error::Fault;
 use crate::tool::Input;
 
@@ -69,8 +69,8 @@ impl Listed for ResourceEntry {
         &self.uri
     }
 
-    fn wire(&self) -> &mcp::Resource {
-        &self.wire
+    fn wire(&self, dialect: Dialect) -> mcp::Resource {
+        self.wire.clone().for_revision(dialect.revision)
     }
 }
 
@@ -82,8 +82,8 @@ impl Listed for TemplateEntry {
         &self.text
     }
 
-    fn wire(&self) -> &mcp::ResourceTemplate {
-        &self.wire
+    fn wire(&self, dialect: Dialect) -> mcp::ResourceTemplate {
+        self.wire.clone().for_revision(dialect.revision)
     }
 }
 

@@ -7,10 +7,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response, RpcService, Session, Severity};
+use mgp_types::{
+    BoxFuture, CacheScope, Error, Kind, Method, Request, Response, RpcService, Session, Severity,
+};
 use tower_service::Service;
 
 pub use self::future::RouterFuture;
+use crate::catalog::Dialect;
 use crate::change;
 use crate::completion;
 use crate::cx::Extras;
@@ -41,20 +44,21 @@ impl Router {
             Err(error) => return Err(error).into(),
         };
         let revision = session.revision;
+        let dialect = Dialect::of(session);
         let shared = &self.shared;
         match request.method.as_str() {
             "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request),
             "tools/list" if self.offers(|offered| offered.tools) => {
-                self.list(|catalog| catalog.tools.page(revision, cursor(&request).as_deref()))
+                self.list(dialect, |catalog| catalog.tools.page(dialect, cursor(&request).as_deref()))
             }
             "prompts/list" if self.offers(|offered| offered.prompts) => {
-                self.list(|catalog| catalog.prompts.page(revision, cursor(&request).as_deref()))
+                self.list(dialect, |catalog| catalog.prompts.page(dialect, cursor(&request).as_deref()))
             }
             "resources/list" if self.offers(|offered| offered.resources) => {
-                self.list(|catalog| catalog.resources.page(revision, cursor(&request).as_deref()))
+                self.list(dialect, |catalog| catalog.resources.page(dialect, cursor(&request).as_deref()))
             }
             "resources/templates/list" if self.offers(|offered| offered.resources) => {
-                self.list(|catalog| catalog.templates.page(revision, cursor(&request).as_deref()))
+                self.list(dialect, |catalog| catalog.templates.page(dialect, cursor(&request).as_deref()))
             }
             "prompts/get" if self.offers(|offered| offered.prompts) => {
                 call::prompt(shared, request, revision)
@@ -140,7 +144,7 @@ impl Router {
         part(&self.shared.about.dynamic) || part(&self.shared.offered())
     }
 
-    fn list<F>(&self, page: F) -> RouterFuture
+    fn list<F>(&self, dialect: Dialect, page: F) -> RouterFuture
     where
         F: FnOnce(&crate::catalog::Catalog) -> Result<mgp_types::RawJson, Error>,
     {
@@ -148,6 +152,10 @@ impl Router {
         page.map(|page| {
             let mut response = Response::plain(page);
             response.context.cache.clone_from(&self.shared.about.cache);
+            // A cache in between must not hand what was written for this peer to one that speaks plain MCP.
+            if let (true, Some(hint)) = (dialect.tool_security, &mut response.context.cache) {
+                hint.scope = CacheScope::Private;
+            }
             response
         })
         .into()

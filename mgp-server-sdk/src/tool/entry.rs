@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mgp_types::mcp::{self, TaskSupport, ToolExecution};
+use mgp_types::mcp::{self, ForRevision, TaskSupport, ToolExecution};
 #[cfg(feature = "http")]
 use mgp_types::{Error, Request};
 use mgp_types::{Params, RawJson};
@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::arguments::{self, ArgumentFault};
 use super::handler::{DynHandler, Input, Takes, ToolFuture, ToolHandler, erase};
+use super::security::ListedSecurity;
 use super::{TaskMode, Tool};
-use crate::catalog::Listed;
+use crate::catalog::{Dialect, Listed};
 use crate::error::Fault;
 use crate::schema::{self, HeaderParams, Validator};
 
@@ -18,6 +19,7 @@ use crate::schema::{self, HeaderParams, Validator};
 pub(crate) struct ToolEntry {
     name: Arc<str>,
     wire: mcp::Tool,
+    security: Option<Box<ListedSecurity>>,
     pub(crate) handler: Arc<dyn DynHandler>,
     pub(crate) inline: bool,
     pub(crate) mode: TaskMode,
@@ -39,7 +41,7 @@ impl ToolEntry {
     }
 
     fn build(
-        Tool { mut wire, has_schema, validated, inline, mode }: Tool,
+        Tool { mut wire, security, has_schema, validated, inline, mode }: Tool,
         handler: Arc<dyn DynHandler>,
         takes: Takes,
         output: Option<RawJson>,
@@ -77,6 +79,7 @@ impl ToolEntry {
         Ok(Self {
             name: wire.name.as_str().into(),
             wire,
+            security,
             handler,
             inline,
             mode,
@@ -119,8 +122,12 @@ impl Listed for ToolEntry {
         &self.name
     }
 
-    fn wire(&self) -> &mcp::Tool {
-        &self.wire
+    fn wire(&self, dialect: Dialect) -> mcp::Tool {
+        let mut wire = self.wire.clone().for_revision(dialect.revision);
+        if let (true, Some(security)) = (dialect.tool_security, &self.security) {
+            security.write(&mut wire, dialect.revision);
+        }
+        wire
     }
 }
 

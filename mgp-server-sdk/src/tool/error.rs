@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use mgp_types::Error;
+use mgp_types::mgp::CodeRejection;
 
 use super::{IntoToolResult, ToolResult};
 
@@ -10,7 +11,8 @@ use super::{IntoToolResult, ToolResult};
 ///
 /// Any error becomes one by `?`. The call is then answered with a result whose `isError` is set and whose
 /// text is the error's message, for the model to read. An [`mgp_types::Error`] is the exception: it answers
-/// the call itself, which is how the question behind [`Cx::ask`](crate::Cx::ask) reaches the client.
+/// the call itself, which is how the question behind [`Cx::ask`](crate::Cx::ask) reaches the client. A
+/// [`CodeRejection`] becomes the JSON that an agent can correct its code by (MGP §7.4).
 ///
 /// ```
 /// use mgp_server_sdk::ToolError;
@@ -64,11 +66,16 @@ impl fmt::Display for ToolError {
 // `ToolError` is no `std::error::Error` itself: then it could not be made from every one.
 impl<E: std::error::Error + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        match (&error as &dyn Any).downcast_ref::<Error>() {
-            Some(error) => Self(Reason::Protocol(error.clone())),
-            None => Self::new(error.to_string()),
+        if let Some(error) = (&error as &dyn Any).downcast_ref::<Error>() {
+            return Self(Reason::Protocol(error.clone()));
         }
+        let rejection = (&error as &dyn Any).downcast_ref::<CodeRejection>();
+        Self::new(rejection.and_then(as_json).unwrap_or_else(|| error.to_string()))
     }
+}
+
+fn as_json(rejection: &CodeRejection) -> Option<String> {
+    serde_json::to_string(rejection).ok()
 }
 
 impl IntoToolResult for ToolError {

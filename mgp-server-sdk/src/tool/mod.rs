@@ -5,21 +5,25 @@ mod entry;
 mod error;
 mod handler;
 mod result;
+mod security;
 
 use mgp_types::RawJson;
 use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
+use mgp_types::mgp::ToolSecurity;
 
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{Input, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
+use self::security::ListedSecurity;
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
 #[derive(Debug, Clone)]
 #[must_use = "a tool does nothing until it is registered"]
 pub struct Tool {
     wire: mcp::Tool,
+    security: Option<Box<ListedSecurity>>,
     has_schema: bool,
     validated: bool,
     inline: bool,
@@ -47,13 +51,20 @@ impl Tool {
     /// A name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         let wire = mcp::Tool::new(name, RawJson::empty_object()).with_description(description);
-        Self { wire, has_schema: false, validated: true, inline: false, mode: TaskMode::Never }
+        Self {
+            wire,
+            security: None,
+            has_schema: false,
+            validated: true,
+            inline: false,
+            mode: TaskMode::Never,
+        }
     }
 
     /// A tool whose arguments are described by this JSON Schema, which clients get exactly as it is.
     pub fn with_schema(name: impl Into<String>, description: impl Into<String>, schema: RawJson) -> Self {
         let wire = mcp::Tool::new(name, schema).with_description(description);
-        Self { wire, has_schema: true, validated: true, inline: false, mode: TaskMode::Never }
+        Self { wire, security: None, has_schema: true, validated: true, inline: false, mode: TaskMode::Never }
     }
 
     /// The name for people.
@@ -109,6 +120,25 @@ impl Tool {
     /// Any other member of the tool as it is listed.
     pub fn member(mut self, name: impl Into<Box<str>>, value: RawJson) -> Self {
         self.wire.extra.insert(name, value);
+        self
+    }
+
+    /// What the tool does to the world and how it is to be guarded (MGP §4), for clients that speak MGP; others never
+    /// see it.
+    ///
+    /// ```
+    /// use mgp_server_sdk::Tool;
+    /// use mgp_types::mgp::{Permission, RiskLevel, ToolSecurity, ValidatorName};
+    ///
+    /// let tool = Tool::new("execute_command", "Executes a shell command").security(
+    ///     &ToolSecurity::new(RiskLevel::Dangerous)
+    ///         .with_permissions([Permission::ShellExecute])
+    ///         .with_validator(ValidatorName::Sandbox)
+    ///         .with_confirmation_required(true),
+    /// );
+    /// ```
+    pub fn security(mut self, security: &ToolSecurity) -> Self {
+        self.security = Some(Box::new(ListedSecurity::new(security)));
         self
     }
 

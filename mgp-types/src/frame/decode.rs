@@ -117,6 +117,7 @@ struct Envelope {
     params: Option<Found>,
     result: Option<Range<usize>>,
     error: Option<Range<usize>>,
+    trace_id: Option<Range<usize>>,
 }
 
 enum Found {
@@ -166,6 +167,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError>
             }
             b"result" => envelope.result = Some(value),
             b"error" => envelope.error = Some(value),
+            b"trace_id" => envelope.trace_id = Some(value),
             _ => {}
         }
     }
@@ -210,7 +212,7 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         Some(b"null") => method.is_notification(),
         Some(_) => false,
     };
-    let params = match envelope.params {
+    let mut params = match envelope.params {
         Some(Found::Object(params)) => params,
         None | Some(Found::Null) => Params::new(),
         Some(Found::Other) => {
@@ -218,12 +220,20 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
             return Err(Malformed { id, error, answerable: !is_notification });
         }
     };
+    // MGP §6.5 lets it stand in either place; those further in look in one.
+    if let Some(trace_id) = envelope.trace_id.map(|span| bytes.slice(span))
+        && !params.contains(TRACE_ID)
+    {
+        params.set(TRACE_ID, RawJson::from_valid(trace_id));
+    }
     match id {
         _ if is_notification => Ok(Message::Notify { method, params }),
         Some(id) => Ok(Message::Call { id, method, params }),
         None => Err(malformed(None, "`id` must be a string or an integer")),
     }
 }
+
+const TRACE_ID: &str = "trace_id";
 
 fn method(quoted: &[u8]) -> Option<Method> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
@@ -288,6 +298,22 @@ mod tests {
     }
 
     // covers: BASE-01, BASE-14, MGP-1.5-01
+    // covers: MGP-6.5-01
+    #[test]
+    fn a_trace_id_beside_the_parameters_is_read_as_one_among_them() {
+        let trace =
+            |frame: &'static str| match decode(&Bytes::from_static(frame.as_bytes()), Limits::default()) {
+                Frame::Single(Ok(Message::Call { params, .. } | Message::Notify { params, .. })) => {
+                    params.text("trace_id").map(std::borrow::Cow::into_owned)
+                }
+                other => panic!("{other:?}"),
+            };
+        let beside = r#"{"jsonrpc":"2.0","id":1,"method":"x","trace_id":"a"}"#;
+        assert_eq!(trace(beside).as_deref(), Some("a"));
+        let both = r#"{"jsonrpc":"2.0","method":"x","trace_id":"a","params":{"trace_id":"b"}}"#;
+        assert_eq!(trace(both).as_deref(), Some("b"));
+    }
+
     #[test]
     fn the_four_kinds_of_message_are_told_apart() {
         let call =

@@ -84,6 +84,13 @@ pub struct AccessQuery {
     pub tool_name: Option<ToolName>,
 }
 
+impl AccessQuery {
+    /// Whether `agent_id` may use a tool of `server_id`, or the server as a whole.
+    pub const fn new(agent_id: AgentId, server_id: ServerId, tool_name: Option<ToolName>) -> Self {
+        Self { agent_id, server_id, tool_name }
+    }
+}
+
 /// The result of `mgp/access/query`; all members are always there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -151,6 +158,47 @@ pub struct AccessGrant {
     pub expires_at: Option<Timestamp>,
 }
 
+impl AccessGrant {
+    /// What `agent_id` may do with all tools of `server_id`.
+    pub const fn of_server(agent_id: AgentId, server_id: ServerId, permission: AccessPermission) -> Self {
+        Self {
+            entry_type: EntryType::ServerGrant,
+            agent_id,
+            server_id,
+            tool_name: None,
+            permission,
+            granted_by: None,
+            justification: None,
+            expires_at: None,
+        }
+    }
+
+    /// The same of one tool.
+    pub fn for_tool(mut self, tool_name: ToolName) -> Self {
+        self.entry_type = EntryType::ToolGrant;
+        self.tool_name = Some(tool_name);
+        self
+    }
+
+    /// With who says so.
+    pub fn with_granted_by(mut self, label: impl Into<String>) -> Self {
+        self.granted_by = Some(label.into());
+        self
+    }
+
+    /// With a reason.
+    pub fn with_justification(mut self, reason: impl Into<String>) -> Self {
+        self.justification = Some(reason.into());
+        self
+    }
+
+    /// With its end.
+    pub const fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
+        self.expires_at = end;
+        self
+    }
+}
+
 /// The parameters of `mgp/access/revoke`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -164,6 +212,20 @@ pub struct AccessRevoke {
     /// What; needed for an entry about one tool.
     #[serde(default)]
     pub tool_name: Option<ToolName>,
+}
+
+impl AccessRevoke {
+    /// The entry of `agent_id` for all tools of `server_id`.
+    pub const fn of_server(agent_id: AgentId, server_id: ServerId) -> Self {
+        Self { agent_id, server_id, entry_type: EntryType::ServerGrant, tool_name: None }
+    }
+
+    /// The entry for one tool instead.
+    pub fn for_tool(mut self, tool_name: ToolName) -> Self {
+        self.entry_type = EntryType::ToolGrant;
+        self.tool_name = Some(tool_name);
+        self
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::num::NonZeroU128;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 ///
 /// The 128 bits are those of the trace id of W3C Trace Context, so either form can be made of the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TraceId(u128);
+pub struct TraceId(NonZeroU128);
 
 /// A text that is no trace id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,9 +17,10 @@ pub struct TraceIdError;
 
 impl TraceId {
     /// A new id of these random bytes, marked as a random UUID (version 4).
-    pub const fn from_random(bytes: [u8; 16]) -> Self {
-        let bits = u128::from_be_bytes(bytes);
-        Self((bits & !(0xf << 76) & !(0b11 << 62)) | (0x4 << 76) | (0b10 << 62))
+    pub fn from_random(bytes: [u8; 16]) -> Self {
+        let bits = u128::from_be_bytes(bytes) & !(0xf << 76) & !(0b11 << 62);
+        let marked = bits | (0x4 << 76) | (0b10 << 62);
+        Self(NonZeroU128::new(marked).unwrap_or(NonZeroU128::MIN))
     }
 
     /// The id within a `traceparent` of W3C Trace Context, if it is one.
@@ -42,7 +44,7 @@ impl TraceId {
 
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.0;
+        let bits = self.0.get();
         write!(
             f,
             "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
@@ -78,7 +80,7 @@ impl FromStr for TraceId {
             let digit = char::from(byte).to_digit(16).ok_or(TraceIdError)?;
             bits = (bits << 4) | u128::from(digit);
         }
-        if bits == 0 { Err(TraceIdError) } else { Ok(Self(bits)) }
+        NonZeroU128::new(bits).map(Self).ok_or(TraceIdError)
     }
 }
 

@@ -1,1 +1,63 @@
-//! What a network address may point at, in every spelling.
+//! Where a call may reach: the validator `network_restricted` (MGP §4.5).
+//!
+//! The text of a URL decides only half of it. [`check_url`] refuses what its text gives away: forbidden addresses
+//! in every spelling, names that lead inward, schemes and authorities that parsers disagree on. What a public
+//! name resolves to is known when it is resolved, so [`GuardedConnector`] judges the addresses themselves and
+//! connects to the ones it judged; and each redirect is a new URL, for which there is [`Redirects`].
+//!
+//! | item | decides |
+//! |---|---|
+//! | [`NetworkPolicy`] | what is let through besides the public network, and what is not |
+//! | [`check_url`], [`check_host`], [`check_address`] | one URL, host or address |
+//! | [`find_urls`], [`check_text`] | URLs and addresses inside other text |
+//! | [`GuardedConnector`] | a connection |
+//! | [`Redirects`], [`check_redirect`] | a redirect |
+
+mod address;
+mod connect;
+mod found;
+mod host;
+mod nested;
+mod policy;
+mod redirect;
+mod target;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+use crate::Finding;
+
+pub use connect::{ConnectError, GuardedConnector, Resolve, SystemResolver};
+pub use found::{check_text, find_urls};
+pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};
+pub use redirect::{Redirects, check_redirect};
+
+/// Decides whether `text` is a URL that a call may go to.
+///
+/// Besides the host it refuses everything that two programs could read differently, whatever it leads to: the one
+/// that checks a URL and the one that fetches it are seldom the same.
+///
+/// ```
+/// use mgp_security::validator::network::{NetworkPolicy, check_url};
+///
+/// let policy = NetworkPolicy::default();
+/// assert!(check_url("https://example.com/docs?page=2#top", &policy).is_ok());
+/// assert_eq!(check_url("http://0x7f.1/", &policy).unwrap_err().rule, "loopback");
+/// ```
+pub fn check_url(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+    target::parse(text, policy).map(drop)
+}
+
+/// Decides whether a call may go to `host`: a name, or an address in any spelling, without a port.
+///
+/// That a name passes says nothing about the addresses it has.
+pub fn check_host(host: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+    target::parse_host(host, policy).map(drop)
+}
+
+/// Decides whether a call may go to `ip`.
+pub fn check_address(ip: IpAddr, policy: &NetworkPolicy) -> Result<(), Finding> {
+    policy.judge_address(ip)
+}

@@ -1,1 +1,83 @@
-//! What a path may point at: containment in roots.
+//! Where in the file system a call may reach.
+//!
+//! [`check_text`] reads a path and nothing else: it refuses what leads out of any directory, in every spelling that
+//! some program on the way may decode. [`Roots`] knows the directories that are open, and asks the system where
+//! a path really ends.
+
+mod encoding;
+mod roots;
+mod segments;
+mod shape;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use crate::Finding;
+use crate::validator::text;
+
+pub use roots::Roots;
+
+/// Decides on a path by its text: relative, and below the directory it is resolved in, whoever decodes it.
+///
+/// ```
+/// use mgp_security::validator::path::check_text;
+///
+/// assert!(check_text("app/[slug]/page.tsx").is_ok());
+/// assert_eq!(check_text("%252e%252e/etc/passwd").unwrap_err().rule, "traversal");
+/// ```
+pub fn check_text(path: &str) -> Result<(), Finding> {
+    check(path, Absolute::Refused)
+}
+
+/// Whether a path may begin at the root of the file system; then it is for the [`Roots`] to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absolute {
+    Refused,
+    Decided,
+}
+
+fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
+    if path.len() > MAX_BYTES || path.split('/').any(|segment| segment.len() > MAX_SEGMENT_BYTES) {
+        return Err(Finding::new(
+            "path-too-long",
+            "the path, or a name in it, is longer than file systems allow",
+        ));
+    }
+    text::check(path)?;
+    shape::check_variables(path)?;
+    let mut form = Cow::Borrowed(path);
+    // What is refused in one layer of encoding is refused in all: whether a program on the way decodes the path
+    // is not for the path to say. Only a root that is written plainly is seen by `Roots`.
+    let inside = if path.starts_with('/') { absolute } else { Absolute::Refused };
+    let mut absolute = absolute;
+    for _ in 0..MAX_LAYERS {
+        check_form(&form, absolute)?;
+        match encoding::decode(&form)? {
+            Some(decoded) => form = Cow::Owned(decoded),
+            None => return Ok(()),
+        }
+        absolute = inside;
+    }
+    Err(encoding::refused())
+}
+
+/// Decides on the path in one layer of its encoding.
+fn check_form(form: &str, absolute: Absolute) -> Result<(), Finding> {
+    if form.contains(|character: char| character.is_ascii_control()) {
+        return Err(Finding::new("control-character", "the path contains a control character: leave it out"));
+    }
+    text::check(form)?;
+    segments::check(&text::fold(form))?;
+    shape::check(form, absolute)
+}
+
+/// As long as Linux takes a path.
+const MAX_BYTES: usize = 4095;
+
+/// As long as the usual file systems take a name.
+const MAX_SEGMENT_BYTES: usize = 255;
+
+/// How often a path can be encoded before nobody decodes it any more.
+const MAX_LAYERS: usize = 6;

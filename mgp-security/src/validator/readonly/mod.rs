@@ -1,1 +1,44 @@
-//! What only reads: annotations, verbs, SQL and HTTP methods.
+//! What only reads: the validator `readonly` (MGP §4.5).
+//!
+//! Each check knows one language and lets through what it knows to read; what it does not know, it refuses.
+//!
+//! | item | decides on |
+//! |---|---|
+//! | [`check_sql`] | statements of SQL |
+//! | [`check_http_method`] | the method of a request |
+//! | [`check_tool_name`] | a tool, by its name and what its server says of it |
+//! | [`check_command_reads`] | a command, by its program and options |
+
+mod command;
+mod function;
+mod git;
+mod options;
+mod programs;
+mod sed;
+mod sql;
+mod tool;
+
+#[cfg(test)]
+mod sql_tests;
+#[cfg(test)]
+mod tests;
+
+use crate::Finding;
+
+pub use command::check_command_reads;
+pub use sql::check_sql;
+pub use tool::check_tool_name;
+
+/// Decides on the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
+pub fn check_http_method(method: &str) -> Result<(), Finding> {
+    if ["GET", "HEAD", "OPTIONS"].iter().any(|own| own.eq_ignore_ascii_case(method)) {
+        Ok(())
+    } else {
+        Err(writes("requests may only read here: use GET or HEAD"))
+    }
+}
+
+/// What every check of this module finds.
+fn writes(message: impl Into<std::borrow::Cow<'static, str>>) -> Finding {
+    Finding::new("writes", message)
+}

@@ -1,0 +1,195 @@
+use mgp_types::Principal;
+use mgp_types::mgp::{
+    AccessGrant, AccessPermission, AccessRevoke, AccessSource, AccessState, AgentId, EntryType, ServerId,
+    Timestamp, ToolName,
+};
+use serde::{Serialize, Serializer};
+
+use super::AccessError;
+
+/// What one agent may do with one server or one of its tools, and who said so.
+///
+/// Whether it is about a server or a tool is one fact, `tool_name`, so that the two can never disagree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccessEntry {
+    /// Who.
+    pub agent_id: AgentId,
+    /// Where.
+    pub server_id: ServerId,
+    /// What; `None` for a whole server.
+    pub tool_name: Option<ToolName>,
+    /// Whether the agent may.
+    pub permission: AccessPermission,
+    /// The operator that said so: who had authenticated, not who was claimed.
+    pub granted_by: String,
+    /// Who was claimed to have said so.
+    pub label: Option<String>,
+    /// Why.
+    pub justification: Option<String>,
+    /// Since when.
+    pub granted_at: Timestamp,
+    /// Until when, that moment not included; `None` for ever.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// An entry as a store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredEntry {
+    /// Its number, which no other entry of the store ever has.
+    pub id: u64,
+    /// What it says.
+    pub entry: AccessEntry,
+}
+
+impl AccessEntry {
+    /// The entry that `grant` asks for, in the name of the operator `by`.
+    ///
+    /// # Errors
+    /// A tool is named for a whole server or missing for a tool, or a name is empty or too long.
+    pub(super) fn new(by: &Principal, grant: AccessGrant, now: Timestamp) -> Result<Self, AccessError> {
+        let tool_name = scope(grant.entry_type, grant.tool_name)?;
+        let entry = Self {
+            agent_id: grant.agent_id,
+            server_id: grant.server_id,
+            tool_name,
+            permission: grant.permission,
+            granted_by: by.as_str().to_owned(),
+            label: grant.granted_by,
+            justification: grant.justification,
+            granted_at: now,
+            expires_at: grant.expires_at,
+        };
+        check_name(entry.agent_id.as_str(), "`agent_id` has to have 1 to 512 bytes")?;
+        check_name(entry.server_id.as_str(), "`server_id` has to have 1 to 512 bytes")?;
+        check_text(entry.label.as_deref(), "`granted_by` has at most 4096 bytes")?;
+        check_text(entry.justification.as_deref(), "`justification` has at most 4096 bytes")?;
+        Ok(entry)
+    }
+
+    /// How far it reaches.
+    pub const fn entry_type(&self) -> EntryType {
+        match self.tool_name {
+            Some(_) => EntryType::ToolGrant,
+            None => EntryType::ServerGrant,
+        }
+    }
+
+    pub(super) fn key(&self) -> EntryKey {
+        EntryKey {
+            agent_id: self.agent_id.clone(),
+            server_id: self.server_id.clone(),
+            tool_name: self.tool_name.clone(),
+        }
+    }
+
+    pub(super) fn is_of(&self, key: &EntryKey) -> bool {
+        self.agent_id == key.agent_id && self.server_id == key.server_id && self.tool_name == key.tool_name
+    }
+
+    pub(super) const fn source(&self) -> AccessSource {
+        match self.tool_name {
+            Some(_) => AccessSource::ToolGrant,
+            None => AccessSource::ServerGrant,
+        }
+    }
+
+    pub(super) fn state(&self) -> AccessState {
+        AccessState::new(self.permission, self.source())
+            .with_grant(&*self.granted_by, self.granted_at)
+            .with_expires_at(self.expires_at)
+    }
+}
+
+impl StoredEntry {
+    /// What a store kept under the number `id`.
+    pub const fn new(id: u64, entry: AccessEntry) -> Self {
+        Self { id, entry }
+    }
+}
+
+impl Serialize for StoredEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entry = &self.entry;
+        Wire {
+            id: self.id,
+            entry_type: entry.entry_type(),
+            agent_id: &entry.agent_id,
+            server_id: &entry.server_id,
+            tool_name: entry.tool_name.as_ref(),
+            permission: entry.permission,
+            granted_by: &entry.granted_by,
+            granted_by_label: entry.label.as_deref(),
+            justification: entry.justification.as_deref(),
+            granted_at: entry.granted_at,
+            expires_at: entry.expires_at,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// Whom and what an entry is about; no two entries have the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EntryKey {
+    pub(super) agent_id: AgentId,
+    pub(super) server_id: ServerId,
+    pub(super) tool_name: Option<ToolName>,
+}
+
+impl TryFrom<AccessRevoke> for EntryKey {
+    type Error = AccessError;
+
+    fn try_from(revoke: AccessRevoke) -> Result<Self, AccessError> {
+        let tool_name = scope(revoke.entry_type, revoke.tool_name)?;
+        Ok(Self { agent_id: revoke.agent_id, server_id: revoke.server_id, tool_name })
+    }
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    id: u64,
+    entry_type: EntryType,
+    agent_id: &'a AgentId,
+    server_id: &'a ServerId,
+    tool_name: Option<&'a ToolName>,
+    permission: AccessPermission,
+    granted_by: &'a str,
+    granted_by_label: Option<&'a str>,
+    justification: Option<&'a str>,
+    granted_at: Timestamp,
+    expires_at: Option<Timestamp>,
+}
+
+fn scope(entry_type: EntryType, tool: Option<ToolName>) -> Result<Option<ToolName>, AccessError> {
+    match (entry_type, tool) {
+        (EntryType::ServerGrant, None) => Ok(None),
+        (EntryType::ServerGrant, Some(_)) => {
+            Err(AccessError::Malformed("`tool_name` has to be null for a server_grant"))
+        }
+        (EntryType::ToolGrant, None) => {
+            Err(AccessError::Malformed("`tool_name` is missing for a tool_grant"))
+        }
+        (EntryType::ToolGrant, Some(tool)) => {
+            check_name(tool.as_str(), "`tool_name` has to have 1 to 512 bytes")?;
+            Ok(Some(tool))
+        }
+    }
+}
+
+fn check_name(name: &str, complaint: &'static str) -> Result<(), AccessError> {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES {
+        return Err(AccessError::Malformed(complaint));
+    }
+    Ok(())
+}
+
+fn check_text(text: Option<&str>, complaint: &'static str) -> Result<(), AccessError> {
+    if text.is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
+        return Err(AccessError::Malformed(complaint));
+    }
+    Ok(())
+}
+
+const MAX_NAME_BYTES: usize = 512;
+const MAX_TEXT_BYTES: usize = 4096;

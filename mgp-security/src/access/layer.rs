@@ -1,0 +1,229 @@
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
+use mgp_types::{Error, Request, Response, RpcService, code};
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::error::refusal;
+use super::list::Listed;
+use super::scope::Need;
+use super::{AccessPolicy, Verdict};
+
+/// Lets through only what the policy allows the caller (§5). Makes [`Access`] services.
+#[derive(Debug, Clone)]
+pub struct AccessLayer(Arc<Settings>);
+
+#[derive(Debug, Clone)]
+struct Settings {
+    policy: AccessPolicy,
+    server: Option<ServerId>,
+    agent: Option<AgentId>,
+}
+
+impl AccessLayer {
+    /// A layer that asks `policy`.
+    pub fn new(policy: AccessPolicy) -> Self {
+        Self(Arc::new(Settings { policy, server: None, agent: None }))
+    }
+
+    /// Takes requests to be for `server` where nobody resolved them: the layer stands in front of one server.
+    #[must_use]
+    pub fn for_server(mut self, server: ServerId) -> Self {
+        Arc::make_mut(&mut self.0).server = Some(server);
+        self
+    }
+
+    /// Takes all requests to come from `agent`, whoever they say they come from: the layer stands in a client.
+    #[must_use]
+    pub fn for_agent(mut self, agent: AgentId) -> Self {
+        Arc::make_mut(&mut self.0).agent = Some(agent);
+        self
+    }
+}
+
+impl<S> Layer<S> for AccessLayer {
+    type Service = Access<S>;
+
+    fn layer(&self, inner: S) -> Access<S> {
+        Access { inner, settings: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`AccessLayer`].
+///
+/// Sits behind whatever authenticates, records and resolves tools, and around everything that reaches a server.
+/// Reads `context.principal`, without which it refuses with 1002, and `context.tool`; fills `context.trail`.
+///
+/// * `tools/call` needs the tool, as the catalog resolved it, or else as the body names it.
+/// * `tools/list` passes, and its result loses the tools that may not be called; the others keep their bytes. From
+///   then on it is the caller's alone, so a result that calls itself public is made private.
+/// * What is about a running call, like `tasks/get`, needs anything on the server.
+/// * What keeps the session alive passes: `initialize`, `ping`, `server/discover` and the like.
+/// * Everything else needs the server, methods that nobody here knows included. Where the layer is not in front of
+///   one server, a method of MGP is for this process and passes: who serves it decides. Anything else that nobody
+///   resolved is refused.
+///
+/// A refusal is 1001 and the same whether there is such a tool or not. What is let through costs no allocation,
+/// except that the name of a tool nobody resolved is copied where there is a trail to note it on.
+#[derive(Debug, Clone)]
+pub struct Access<S> {
+    inner: S,
+    settings: Arc<Settings>,
+}
+
+impl<S: RpcService> Service<Request> for Access<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = AccessFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match self.settings.admit(&request) {
+            Ok(Admitted::Whole) => AccessFuture::Passed { future: self.inner.call(request) },
+            Ok(Admitted::Listing(listed)) => {
+                AccessFuture::Listing { future: self.inner.call(request), listed }
+            }
+            Err(error) => AccessFuture::Refused { error: Some(error) },
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`Access`].
+    #[project = Projected]
+    #[derive(Debug)]
+    pub enum AccessFuture<F> {
+        /// The caller may not.
+        #[doc(hidden)]
+        Refused { error: Option<Error> },
+        /// The service behind the layer answers.
+        #[doc(hidden)]
+        Passed { #[pin] future: F },
+        /// The service behind the layer lists tools.
+        #[doc(hidden)]
+        Listing { #[pin] future: F, listed: Listed },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for AccessFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Refused { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Passed { future } => future.poll(cx),
+            Projected::Listing { future, listed } => {
+                let outcome = ready!(future.poll(cx));
+                Poll::Ready(outcome.and_then(|response| listed.keep_allowed(response)))
+            }
+        }
+    }
+}
+
+enum Admitted {
+    Whole,
+    Listing(Listed),
+}
+
+impl Settings {
+    fn admit(&self, request: &Request) -> Result<Admitted, Error> {
+        let need = Need::of(&request.method);
+        if need == Need::Nothing {
+            return Ok(Admitted::Whole);
+        }
+        let agent = match (&self.agent, &request.context.principal) {
+            (Some(agent), _) => agent.as_str(),
+            (None, Some(principal)) => principal.as_str(),
+            (None, None) => return Err(unauthenticated(request)),
+        };
+        let resolved = request.context.tool.as_deref();
+        let Some(server) = resolved.map(|tool| &tool.server).or(self.server.as_ref()) else {
+            return without_server(request);
+        };
+        match need {
+            Need::Nothing => Ok(Admitted::Whole),
+            Need::ListedTools => {
+                let (policy, agent, server) = (self.policy.clone(), AgentId::new(agent), server.clone());
+                Ok(Admitted::Listing(Listed { policy, agent, server }))
+            }
+            Need::Tool => {
+                let named;
+                let tool = match resolved {
+                    Some(resolved) => resolved.name.as_str(),
+                    None => {
+                        named = named_tool(request)?;
+                        &*named
+                    }
+                };
+                if let Some(trail) = &request.context.trail {
+                    match resolved {
+                        Some(resolved) => trail.note_target(server, Some(&resolved.name)),
+                        None => trail.note_target(server, Some(&ToolName::new(tool))),
+                    }
+                }
+                decided(request, self.policy.decide(agent, server.as_str(), Some(tool)))
+            }
+            Need::Something | Need::Server => {
+                if let Some(trail) = &request.context.trail {
+                    trail.note_target(server, None);
+                }
+                if need == Need::Something && self.policy.reaches(agent, server.as_str()) {
+                    return Ok(Admitted::Whole);
+                }
+                decided(request, self.policy.decide(agent, server.as_str(), None))
+            }
+        }
+    }
+}
+
+/// The tool that the body names, for the body is what the server will read.
+fn named_tool(request: &Request) -> Result<Cow<'_, str>, Error> {
+    let name = request.params.text("name").filter(|name| !name.is_empty());
+    name.ok_or_else(|| Error::invalid_params("`name` is missing"))
+}
+
+fn decided(request: &Request, verdict: Verdict) -> Result<Admitted, Error> {
+    if verdict.allows() {
+        return Ok(Admitted::Whole);
+    }
+    let rule = match verdict.source {
+        AccessSource::DefaultPolicy => "not-granted",
+        AccessSource::ToolGrant | AccessSource::ServerGrant => "denied",
+    };
+    note(request, rule);
+    Err(refusal(code::ACCESS_DENIED, DENIED))
+}
+
+fn without_server(request: &Request) -> Result<Admitted, Error> {
+    if request.method.is_mgp() {
+        return Ok(Admitted::Whole);
+    }
+    note(request, "unresolved");
+    // The same answer as to a tool that may not be called: whether a name could be resolved tells what exists.
+    Err(refusal(code::ACCESS_DENIED, DENIED))
+}
+
+fn unauthenticated(request: &Request) -> Error {
+    note(request, "unauthenticated");
+    refusal(code::AUTH_REQUIRED, "authenticate first")
+}
+
+fn note(request: &Request, rule: &'static str) {
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(Refusal::new("access", rule));
+    }
+    tracing::warn!(method = %request.method, rule, "access refused");
+}
+
+const DENIED: &str = "no access to this tool; ask an operator for a grant";

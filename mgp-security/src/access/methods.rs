@@ -1,0 +1,267 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mgp_types::mcp::ContentBlock;
+use mgp_types::mgp::{AccessGrant, AccessQuery, AccessRevoke, Extension, Refusal, TraceId};
+use mgp_types::{
+    BoxFuture, Error, Kind, Method, Object, Principal, RawJson, Request, Response, RpcService, code,
+};
+use pin_project_lite::pin_project;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::policy::operator;
+use super::{AccessError, AccessPolicy, StoredEntry};
+
+/// Serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4). Makes [`AccessMethods`] services.
+#[derive(Debug, Clone)]
+pub struct AccessMethodsLayer {
+    policy: AccessPolicy,
+}
+
+impl AccessMethodsLayer {
+    /// A layer that asks and changes `policy`.
+    pub const fn new(policy: AccessPolicy) -> Self {
+        Self { policy }
+    }
+}
+
+impl<S> Layer<S> for AccessMethodsLayer {
+    type Service = AccessMethods<S>;
+
+    fn layer(&self, inner: S) -> AccessMethods<S> {
+        AccessMethods { inner, policy: self.policy.clone() }
+    }
+}
+
+/// The service of [`AccessMethodsLayer`].
+///
+/// Sits behind whatever authenticates and records, and around [`Access`](super::Access): what it serves it guards
+/// itself. The same three are served as tools under the names `mgp.access.query`, `mgp/access/query` and
+/// `mgp_access_query`, and so on; those names are reserved, no server's tool is ever called by them. As methods they
+/// exist only for a peer with which `access_control` was negotiated. Everything else passes untouched.
+///
+/// Reads `context.session`, `context.principal`, `context.trace`. Only an operator may grant and revoke (1000), an
+/// agent may ask about itself only (1001), and without a principal all is refused (1002).
+#[derive(Debug, Clone)]
+pub struct AccessMethods<S> {
+    inner: S,
+    policy: AccessPolicy,
+}
+
+impl<S: RpcService> Service<Request> for AccessMethods<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = AccessMethodsFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match asked(&request) {
+            None => AccessMethodsFuture::Passed { future: self.inner.call(request) },
+            Some(asked) => {
+                let policy = self.policy.clone();
+                AccessMethodsFuture::Served { future: Box::pin(asked.answer(policy, request)) }
+            }
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`AccessMethods`].
+    #[project = Projected]
+    pub enum AccessMethodsFuture<F> {
+        /// The service behind the layer answers.
+        #[doc(hidden)]
+        Passed { #[pin] future: F },
+        /// The layer answers.
+        #[doc(hidden)]
+        Served { future: BoxFuture<'static, Result<Response, Error>> },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for AccessMethodsFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Passed { future } => future.poll(cx),
+            Projected::Served { future } => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl<F> std::fmt::Debug for AccessMethodsFuture<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AccessMethodsFuture")
+    }
+}
+
+/// Which of the three is asked for, and how.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    operation: Operation,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Query,
+    Grant,
+    Revoke,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Method,
+    Tool,
+}
+
+fn asked(request: &Request) -> Option<Asked> {
+    if request.method == Method::TOOLS_CALL {
+        let name = request.params.text("name")?;
+        return Some(Asked { operation: Operation::of_tool(&name)?, form: Form::Tool });
+    }
+    let rest = request.method.as_str().strip_prefix("mgp/access/")?;
+    Some(Asked { operation: Operation::named(rest)?, form: Form::Method })
+}
+
+impl Operation {
+    fn of_tool(name: &str) -> Option<Self> {
+        ["mgp.access.", "mgp/access/", "mgp_access_"]
+            .into_iter()
+            .find_map(|prefix| Self::named(name.strip_prefix(prefix)?))
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "query" => Some(Self::Query),
+            "grant" => Some(Self::Grant),
+            "revoke" => Some(Self::Revoke),
+            _ => None,
+        }
+    }
+}
+
+impl Asked {
+    async fn answer(self, policy: AccessPolicy, request: Request) -> Result<Response, Error> {
+        if self.form == Form::Method && !negotiated(&request) {
+            return Err(Error::method_not_found(&request.method));
+        }
+        if request.kind == Kind::Notify {
+            return Err(Error::invalid_request("access is changed and told by calls, not by notifications"));
+        }
+        let outcome = self.result(&policy, &request).await;
+        if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
+            && matches!(error.code(), code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED)
+        {
+            trail.note_refusal(Refusal::new("access", self.rule()));
+        }
+        let result = outcome?;
+        match self.form {
+            Form::Method => Ok(Response::plain(result)),
+            Form::Tool => tool_result(&result),
+        }
+    }
+
+    async fn result(self, policy: &AccessPolicy, request: &Request) -> Result<RawJson, Error> {
+        let by = request.context.principal.as_ref().ok_or(AccessError::Unauthenticated)?;
+        if !matches!(self.operation, Operation::Query) {
+            operator(by)?; // Before the parameters are looked at: what is wrong with them is not an agent's business.
+        }
+        let trace = request.context.trace;
+        let params = match self.form {
+            Form::Method => request.params.clone(),
+            Form::Tool => arguments(&request.params)?,
+        };
+        match self.operation {
+            Operation::Query => written(&policy.query(by, &read::<AccessQuery>(&params)?)?),
+            Operation::Grant => grant(policy, by, trace, read(&params)?).await,
+            Operation::Revoke => revoke(policy, by, trace, read(&params)?).await,
+        }
+    }
+
+    const fn rule(self) -> &'static str {
+        match self.operation {
+            Operation::Query => "access-query",
+            Operation::Grant => "access-grant",
+            Operation::Revoke => "access-revoke",
+        }
+    }
+}
+
+async fn grant(
+    policy: &AccessPolicy,
+    by: &Principal,
+    trace: Option<TraceId>,
+    grant: AccessGrant,
+) -> Result<RawJson, Error> {
+    let entry = policy.grant(by, trace, grant).await?;
+    written(&Granted { status: "granted", flat: &entry, entry: &entry })
+}
+
+async fn revoke(
+    policy: &AccessPolicy,
+    by: &Principal,
+    trace: Option<TraceId>,
+    revoke: AccessRevoke,
+) -> Result<RawJson, Error> {
+    let revoked = policy.revoke(by, trace, revoke.clone()).await?;
+    let entry = revoked.entries.last().map(|entry| &**entry);
+    let deleted_count = revoked.entries.len();
+    written(&Taken { status: "revoked", deleted_count, revoke: &revoke, entry })
+}
+
+/// The members of the entry stand beside the status and once more together, for drafts and readers differ.
+#[derive(Serialize)]
+struct Granted<'a> {
+    status: &'static str,
+    #[serde(flatten)]
+    flat: &'a StoredEntry,
+    entry: &'a StoredEntry,
+}
+
+#[derive(Serialize)]
+struct Taken<'a> {
+    status: &'static str,
+    deleted_count: usize,
+    #[serde(flatten)]
+    revoke: &'a AccessRevoke,
+    entry: Option<&'a StoredEntry>,
+}
+
+fn negotiated(request: &Request) -> bool {
+    let session = request.context.session.as_ref();
+    session.and_then(|session| session.mgp.as_ref()).is_some_and(|mgp| mgp.has(&Extension::AccessControl))
+}
+
+fn arguments(params: &Object) -> Result<Object, Error> {
+    let arguments = params.get("arguments").filter(|arguments| !arguments.is_null());
+    let Some(arguments) = arguments else { return Ok(Object::new()) };
+    Object::from_raw(&arguments).map_err(|_| Error::invalid_params("`arguments` is not an object"))
+}
+
+fn read<T: DeserializeOwned>(params: &Object) -> Result<T, Error> {
+    params.to().map_err(|error| Error::invalid_params(error.to_string()))
+}
+
+fn written<T: Serialize>(value: &T) -> Result<RawJson, Error> {
+    RawJson::from_value(value).map_err(|error| Error::internal("the result is not JSON").with_source(error))
+}
+
+fn tool_result(result: &RawJson) -> Result<Response, Error> {
+    let text = String::from_utf8_lossy(result.as_bytes()).into_owned();
+    Response::with_body(&ToolResult { content: [ContentBlock::text(text)], structured_content: result })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult<'a> {
+    content: [ContentBlock; 1],
+    structured_content: &'a RawJson,
+}

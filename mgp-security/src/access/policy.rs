@@ -1,0 +1,292 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use arc_swap::ArcSwap;
+use mgp_types::mgp::{
+    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditPort,
+    DefaultPolicy, Outcome, ServerId, Timestamp, ToolName, TraceId,
+};
+use mgp_types::{Principal, Role};
+use tokio::sync::OwnedMutexGuard;
+
+use super::entry::EntryKey;
+use super::record::Change;
+use super::table::{Moment, Table};
+use super::{AccessEntry, AccessError, AccessStore, MemoryAccessStore, StoredEntry};
+use crate::{Clock, StoreError};
+
+/// Decides which agent may use which server and tool (§5), and lets operators change that while it runs.
+///
+/// A handle: clones share everything. Deciding takes no lock and allocates nothing. A change is first recorded, then
+/// stored, and then holds for the next decision; one that cannot be recorded or stored is not made.
+#[derive(Clone)]
+pub struct AccessPolicy(Arc<Inner>);
+
+struct Inner {
+    table: ArcSwap<Table>,
+    defaults: Defaults,
+    store: Arc<dyn AccessStore>,
+    audit: Option<Arc<dyn AuditPort>>,
+    clock: Clock,
+    /// The latest time the clock ever told, in milliseconds.
+    latest: AtomicI64,
+    /// One change at a time: the table must change in the order in which the store does.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// What holds where no entry does, for each server.
+#[derive(Debug, Clone, Default)]
+struct Defaults {
+    of_servers: HashMap<ServerId, DefaultPolicy, foldhash::quality::RandomState>,
+    otherwise: DefaultPolicy,
+}
+
+/// A decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// Whether the agent may.
+    pub permission: AccessPermission,
+    /// What decided.
+    pub source: AccessSource,
+}
+
+/// What a revocation took back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Revoked {
+    /// The entries that are no more; none if there was nothing to revoke.
+    pub entries: Vec<Arc<StoredEntry>>,
+}
+
+/// Sets up an [`AccessPolicy`].
+#[derive(Debug, Default)]
+#[must_use]
+pub struct AccessPolicyBuilder {
+    defaults: Defaults,
+    store: Option<Arc<dyn AccessStore>>,
+    audit: Option<Arc<dyn AuditPort>>,
+    clock: Clock,
+}
+
+impl AccessPolicy {
+    /// A policy that keeps its entries in memory, records nothing and denies what was not granted, until it is told
+    /// otherwise.
+    pub fn builder() -> AccessPolicyBuilder {
+        AccessPolicyBuilder::default()
+    }
+
+    /// Whether `agent` may use `tool` of `server`, or, without a tool, the server as a whole.
+    //= mgp §5.2
+    //# tool_grant, then server_grant, then default_policy
+    pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> Verdict {
+        match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
+            Some(stored) => Verdict { permission: stored.entry.permission, source: stored.entry.source() },
+            None => self.by_default(server),
+        }
+    }
+
+    /// Whether `agent` may use anything on `server`: the server as a whole, or one of its tools.
+    pub fn reaches(&self, agent: &str, server: &str) -> bool {
+        let (table, moment) = (self.0.table.load(), self.0.moment());
+        let whole = table.deciding(agent, server, None, moment);
+        let whole =
+            whole.map_or_else(|| self.by_default(server).permission, |stored| stored.entry.permission);
+        whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
+    }
+
+    /// Answers `mgp/access/query` for `by`: an operator may ask about everybody, an agent about itself.
+    ///
+    /// # Errors
+    /// An agent asks about another.
+    pub fn query(&self, by: &Principal, query: &AccessQuery) -> Result<AccessState, AccessError> {
+        if by.role() != Role::Operator && by.as_str() != query.agent_id.as_str() {
+            return Err(AccessError::NotAboutItself);
+        }
+        let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());
+        let tool = query.tool_name.as_ref().map(ToolName::as_str);
+        Ok(match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
+            Some(stored) => stored.entry.state(),
+            None => AccessState::by_default(self.0.defaults.of(server)),
+        })
+    }
+
+    /// Makes an entry in the name of `by`, in place of one for the same agent, server and tool. It needs a tokio
+    /// runtime.
+    ///
+    /// # Errors
+    /// `by` is no operator, the grant contradicts itself, or it could not be recorded or stored; then nothing changed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future makes the change either whole or not at all; it may have been recorded and not made.
+    pub async fn grant(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        grant: AccessGrant,
+    ) -> Result<Arc<StoredEntry>, AccessError> {
+        operator(by)?;
+        let entry = AccessEntry::new(by, grant, self.0.clock.now())?;
+        let change = Change::granted(by, trace, &entry)?;
+        let turn = Arc::clone(&self.0.turn).lock_owned().await;
+        self.make(change, turn, move |inner| {
+            let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
+            inner.table.rcu(|table| table.with(Arc::clone(&stored)));
+            Ok(stored)
+        })
+        .await
+    }
+
+    /// Takes the entry for an agent, a server and a tool back in the name of `by`. It needs a tokio runtime.
+    ///
+    /// # Errors
+    /// As with [`grant`](Self::grant).
+    ///
+    /// # Cancel safety
+    /// As with [`grant`](Self::grant).
+    pub async fn revoke(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        revoke: AccessRevoke,
+    ) -> Result<Revoked, AccessError> {
+        operator(by)?;
+        let key = EntryKey::try_from(revoke)?;
+        let turn = Arc::clone(&self.0.turn).lock_owned().await;
+        let entries = self.0.table.load().entries_of(&key);
+        if entries.is_empty() {
+            return Ok(Revoked { entries }); // Nothing happens, so there is nothing to record.
+        }
+        let change = Change::revoked(by, trace, &key, entries.len())?;
+        self.make(change, turn, move |inner| {
+            inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
+            inner.table.rcu(|table| table.without(&key));
+            Ok(Revoked { entries })
+        })
+        .await
+    }
+
+    /// Records `change`, then makes it on a thread that may block.
+    ///
+    /// The record comes first, for a change without one must not outlive a crash between the two. Storing and
+    /// putting into effect is one step that nobody can interrupt: what was revoked on disk must not hold in memory.
+    async fn make<T: Send + 'static>(
+        &self,
+        change: Change,
+        turn: OwnedMutexGuard<()>,
+        apply: impl FnOnce(&Inner) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, AccessError> {
+        if let Some(audit) = &self.0.audit {
+            let event = change.event(self.0.clock.now(), Outcome::Success);
+            audit.record(event).await.map_err(AccessError::Unrecorded)?;
+        }
+        let inner = Arc::clone(&self.0);
+        let applied = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            apply(&inner)
+        });
+        let outcome = applied.await.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))));
+        if let (Err(error), Some(audit)) = (&outcome, &self.0.audit) {
+            tracing::error!(%error, "a change of access was recorded and could not be stored");
+            // The caller learns of the failure either way; without this record only the log does not.
+            let _ = audit.record(change.event(self.0.clock.now(), Outcome::Failure)).await;
+        }
+        Ok(outcome?)
+    }
+
+    fn by_default(&self, server: &str) -> Verdict {
+        let permission = self.0.defaults.of(server).permission();
+        Verdict { permission, source: AccessSource::DefaultPolicy }
+    }
+}
+
+impl AccessPolicyBuilder {
+    /// Keeps the entries in `store`.
+    pub fn store(mut self, store: impl AccessStore) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Records each change with `audit`.
+    pub fn audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Takes the time from `clock`.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Does this on servers that have no default of their own; opt-in unless told.
+    pub fn default_policy(mut self, policy: DefaultPolicy) -> Self {
+        self.defaults.otherwise = policy;
+        self
+    }
+
+    /// Does this on `server` where no entry decides.
+    pub fn server_default(mut self, server: ServerId, policy: DefaultPolicy) -> Self {
+        self.defaults.of_servers.insert(server, policy);
+        self
+    }
+
+    /// Reads the store. It may block.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn build(self) -> Result<AccessPolicy, StoreError> {
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryAccessStore::new()));
+        let table = ArcSwap::from_pointee(Table::new(store.load()?));
+        Ok(AccessPolicy(Arc::new(Inner {
+            table,
+            defaults: self.defaults,
+            store,
+            audit: self.audit,
+            clock: self.clock,
+            latest: AtomicI64::new(i64::MIN),
+            turn: Arc::default(),
+        })))
+    }
+}
+
+impl Inner {
+    fn moment(&self) -> Moment {
+        let now = self.clock.now();
+        let mut latest = self.latest.load(Ordering::Relaxed);
+        if now.as_millis() > latest {
+            // Written once a millisecond at most; all else only reads.
+            latest = self.latest.fetch_max(now.as_millis(), Ordering::Relaxed).max(now.as_millis());
+        }
+        Moment { now, latest: Timestamp::from_millis(latest).unwrap_or(now) }
+    }
+}
+
+impl Defaults {
+    fn of(&self, server: &str) -> DefaultPolicy {
+        self.of_servers.get(server).copied().unwrap_or(self.otherwise)
+    }
+}
+
+impl Verdict {
+    /// Whether the agent may.
+    pub fn allows(self) -> bool {
+        self.permission == AccessPermission::Allow
+    }
+}
+
+impl fmt::Debug for AccessPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessPolicy")
+            .field("defaults", &self.0.defaults)
+            .field("store", &self.0.store)
+            .field("audit", &self.0.audit)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) fn operator(by: &Principal) -> Result<(), AccessError> {
+    if by.role() == Role::Operator { Ok(()) } else { Err(AccessError::NotOperator) }
+}

@@ -1,0 +1,121 @@
+use mgp_types::mgp::{AccessPermission, AgentId, ServerId, Timestamp, ToolName};
+use rusqlite::{Row, params};
+
+use super::{AccessEntry, AccessStore, StoredEntry};
+use crate::StoreError;
+use crate::sqlite::Database;
+
+/// Entries in SQLite.
+#[derive(Debug, Clone)]
+pub struct SqliteAccessStore(Database);
+
+impl SqliteAccessStore {
+    /// The entries in `database`, whose tables are brought up to date.
+    ///
+    /// # Errors
+    /// A newer version wrote them, or SQLite refuses.
+    pub fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("access", MIGRATIONS)?;
+        Ok(Self(database))
+    }
+}
+
+impl AccessStore for SqliteAccessStore {
+    fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
+        let connection = self.0.connection();
+        let mut query = connection.prepare(
+            "SELECT id, agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at
+             FROM access_entries",
+        )?;
+        let mut rows = query.query([])?;
+        let mut entries = Vec::new();
+        while let Some(row) = rows.next()? {
+            entries.push(read(row)?);
+        }
+        Ok(entries)
+    }
+
+    fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
+        let connection = self.0.connection();
+        // The row is replaced and not updated: another entry has another number.
+        connection.execute(
+            "INSERT OR REPLACE INTO access_entries
+             (agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                entry.agent_id.as_str(),
+                entry.server_id.as_str(),
+                tool_column(entry.tool_name.as_ref()),
+                permission_word(entry.permission),
+                entry.granted_by,
+                entry.label,
+                entry.justification,
+                entry.granted_at.as_millis(),
+                entry.expires_at.map(Timestamp::as_millis),
+            ],
+        )?;
+        u64::try_from(connection.last_insert_rowid()).map_err(|_| damaged("a number below zero"))
+    }
+
+    fn remove(&self, agent: &AgentId, server: &ServerId, tool: Option<&ToolName>) -> Result<(), StoreError> {
+        self.0.connection().execute(
+            "DELETE FROM access_entries WHERE agent = ?1 AND server = ?2 AND tool = ?3",
+            params![agent.as_str(), server.as_str(), tool_column(tool)],
+        )?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<StoredEntry, StoreError> {
+    let text = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+    let time = |millis| Timestamp::from_millis(millis).ok_or_else(|| damaged("a time out of range"));
+    let tool = text(3)?;
+    let permission = match text(4)? {
+        "allow" => AccessPermission::Allow,
+        "deny" => AccessPermission::Deny,
+        _ => return Err(damaged("a permission that is none")),
+    };
+    let entry = AccessEntry {
+        agent_id: text(1)?.into(),
+        server_id: text(2)?.into(),
+        tool_name: (!tool.is_empty()).then(|| tool.into()),
+        permission,
+        granted_by: row.get(5)?,
+        label: row.get(6)?,
+        justification: row.get(7)?,
+        granted_at: time(row.get(8)?)?,
+        expires_at: row.get::<_, Option<i64>>(9)?.map(time).transpose()?,
+    };
+    let id = u64::try_from(row.get::<_, i64>(0)?).map_err(|_| damaged("a number below zero"))?;
+    Ok(StoredEntry::new(id, entry))
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(format!("an access entry has {what}"))
+}
+
+/// A whole server is the empty name, for `UNIQUE` takes no two `NULL`s for the same; no tool has that name.
+fn tool_column(tool: Option<&ToolName>) -> &str {
+    tool.map_or("", ToolName::as_str)
+}
+
+fn permission_word(permission: AccessPermission) -> &'static str {
+    match permission {
+        AccessPermission::Allow => "allow",
+        AccessPermission::Deny => "deny",
+    }
+}
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE access_entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    agent TEXT NOT NULL CHECK (agent <> ''),
+    server TEXT NOT NULL CHECK (server <> ''),
+    tool TEXT NOT NULL,
+    permission TEXT NOT NULL CHECK (permission IN ('allow', 'deny')),
+    granted_by TEXT NOT NULL,
+    label TEXT,
+    justification TEXT,
+    granted_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    UNIQUE (agent, server, tool)
+) STRICT"];

@@ -1,0 +1,224 @@
+use mgp_types::mgp::AccessPermission::{Allow, Deny};
+use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel, Trail};
+use mgp_types::{CacheHint, CacheScope, Method, Object, RawJson, code};
+use tower_layer::Layer;
+
+use super::*;
+use crate::access::AccessLayer;
+
+async fn sample() -> AccessPolicy {
+    let policy = policy();
+    policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
+    policy.grant(&admin(), None, grant("whole", "s", None, Allow)).await.unwrap();
+    policy.grant(&admin(), None, grant("whole", "s", Some("bad"), Deny)).await.unwrap();
+    policy
+}
+
+fn from(agent: &str, method: &str, params: &str) -> Request {
+    let mut request = Request::call(method, Object::parse(params.to_owned()).unwrap());
+    request.context.principal = Some(Principal::new(agent));
+    request
+}
+
+fn call(agent: &str, tool: &str) -> Request {
+    from(agent, "tools/call", &format!(r#"{{"name":"{tool}","arguments":{{}}}}"#))
+}
+
+async fn ask(layer: &AccessLayer, request: Request) -> Result<Response, Error> {
+    layer.layer(Echo::default()).call(request).await
+}
+
+// covers: MGP-5.1-01, MGP-5.3-01, MGP-5.3-02
+#[tokio::test]
+async fn a_call_reaches_the_server_only_if_the_agent_may() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    for (agent, tool, may) in [
+        ("a", "t", true),
+        ("a", "u", false),
+        ("whole", "u", true),
+        ("whole", "bad", false),
+        ("nobody", "t", false),
+        ("a", "T", false),
+        ("a", r"\u0074", true),
+    ] {
+        let echo = Echo::default();
+        let outcome = layer.layer(echo.clone()).call(call(agent, tool)).await;
+        assert_eq!(outcome.is_ok(), may, "{agent} {tool}");
+        assert_eq!(echo.asked.lock().len(), usize::from(may), "{agent} {tool}");
+    }
+}
+
+// covers: MGP-5.4-10, MGP-5.4-20
+#[tokio::test]
+async fn a_change_holds_for_the_next_call() {
+    let policy = policy();
+    let layer = AccessLayer::new(policy.clone()).for_server("s".into());
+    assert!(ask(&layer, call("a", "t")).await.is_err());
+    policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
+    assert!(ask(&layer, call("a", "t")).await.is_ok());
+    policy.revoke(&admin(), None, revoke("a", "s", Some("t"))).await.unwrap();
+    assert!(ask(&layer, call("a", "t")).await.is_err());
+}
+
+#[tokio::test]
+async fn a_refusal_does_not_tell_whether_there_is_such_a_tool() {
+    let resolved = AccessLayer::new(sample().await);
+    let mut existing = call("a", "u");
+    existing.context.tool = Some(ResolvedTool::new(
+        "s".into(),
+        "u".into(),
+        Object::new(),
+        EffectiveSecurity::new(RiskLevel::Safe),
+    ));
+    let existing = ask(&resolved, existing).await.unwrap_err();
+    let missing = ask(&resolved, call("a", "no such tool")).await.unwrap_err();
+    let told = |error: &Error| (error.code(), error.message().to_owned(), error.wire_data());
+    assert_eq!(told(&existing), told(&missing));
+    assert_eq!(existing.code(), code::ACCESS_DENIED);
+    assert_eq!(existing.recovery().unwrap().retryable, Some(false));
+}
+
+#[tokio::test]
+async fn without_a_principal_nothing_passes_but_the_session() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    for (method, passes) in [
+        ("initialize", true),
+        ("ping", true),
+        ("server/discover", true),
+        ("notifications/cancelled", true),
+        ("tools/list", false),
+        ("tools/call", false),
+        ("resources/read", false),
+        ("vendor/thing", false),
+        ("mgp/events/subscribe", false),
+    ] {
+        let outcome = ask(&layer, Request::call(method, Object::new())).await;
+        assert_eq!(outcome.is_ok(), passes, "{method}");
+        assert!(outcome.err().is_none_or(|error| error.code() == code::AUTH_REQUIRED), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_call_of_a_tool_needs_the_server() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    for method in [
+        "resources/read",
+        "resources/list",
+        "prompts/get",
+        "completion/complete",
+        "vendor/x",
+        "mgp/lifecycle/shutdown",
+    ] {
+        assert!(ask(&layer, from("whole", method, "{}")).await.is_ok(), "{method}");
+        assert!(ask(&layer, from("a", method, "{}")).await.is_err(), "{method}");
+    }
+    for method in ["tasks/get", "subscriptions/listen", "mgp/stream/cancel"] {
+        assert!(ask(&layer, from("a", method, "{}")).await.is_ok(), "{method}");
+        assert!(ask(&layer, from("nobody", method, "{}")).await.is_err(), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_notification_is_held_to_the_same() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let mut request = Request::notify("tools/call", Object::parse(r#"{"name":"u"}"#).unwrap());
+    request.context.principal = Some(Principal::new("a"));
+    assert_eq!(ask(&layer, request).await.unwrap_err().code(), code::ACCESS_DENIED);
+}
+
+#[tokio::test]
+async fn what_nobody_resolved_is_refused_and_what_is_for_this_process_passes() {
+    let layer = AccessLayer::new(sample().await);
+    for method in ["tools/call", "tools/list", "resources/list", "vendor/x"] {
+        let error = ask(&layer, from("whole", method, r#"{"name":"t"}"#)).await.unwrap_err();
+        assert_eq!(error.code(), code::ACCESS_DENIED, "{method}");
+    }
+    assert!(ask(&layer, from("a", "mgp/tools/discover", "{}")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_call_without_a_name_is_refused() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    for params in ["{}", r#"{"name":""}"#, r#"{"name":null}"#, r#"{"name":["t"]}"#] {
+        let error = ask(&layer, from("whole", "tools/call", params)).await.unwrap_err();
+        assert_eq!(error.code(), code::INVALID_PARAMS, "{params}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_resolved_decides_and_not_the_name_in_the_body() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let mut request = call("a", "t");
+    request.context.tool = Some(ResolvedTool::new(
+        "s".into(),
+        "u".into(),
+        Object::new(),
+        EffectiveSecurity::new(RiskLevel::Safe),
+    ));
+    assert!(ask(&layer, request).await.is_err());
+}
+
+#[tokio::test]
+async fn a_client_has_one_agent() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into()).for_agent("a".into());
+    assert!(ask(&layer, call("nobody", "t")).await.is_ok());
+    assert!(ask(&layer, call("whole", "u")).await.is_err());
+}
+
+#[tokio::test]
+async fn the_trail_learns_the_target_and_the_reason() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    for (agent, tool, rule) in [("a", "u", "not-granted"), ("whole", "bad", "denied")] {
+        let mut request = call(agent, tool);
+        let trail = Arc::new(Trail::default());
+        request.context.trail = Some(Arc::clone(&trail));
+        ask(&layer, request).await.unwrap_err();
+        let (server, named) = trail.target().unwrap();
+        assert_eq!((server.as_str(), named.unwrap().as_str()), ("s", tool));
+        assert_eq!(trail.refusal().map(|refusal| (refusal.by, refusal.rule)), Some(("access", rule)));
+    }
+}
+
+async fn list(agent: &str, answer: Response) -> Result<Response, Error> {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let echo = Echo { answer: Some(answer), ..Echo::default() };
+    layer.layer(echo).call(from(agent, Method::TOOLS_LIST.as_str(), "{}")).await
+}
+
+fn answer(json: &str) -> Response {
+    Response::new(RawJson::parse(json.to_owned()).unwrap())
+}
+
+#[tokio::test]
+async fn a_list_holds_only_what_may_be_called_in_the_bytes_it_came_in() {
+    let json = r#"{"tools":[{"name":"t", "x": 1.0},{"name":"u"}, 7, {}, {"name":"bad"}],"nextCursor":"c"}"#;
+    let kept = |outcome: Response| String::from_utf8(outcome.to_raw().as_bytes().to_vec()).unwrap();
+    let of_a = kept(list("a", answer(json)).await.unwrap());
+    assert_eq!(of_a, r#"{"tools":[{"name":"t", "x": 1.0}],"nextCursor":"c"}"#);
+    let of_whole = kept(list("whole", answer(json)).await.unwrap());
+    assert_eq!(of_whole, r#"{"tools":[{"name":"t", "x": 1.0},{"name":"u"}],"nextCursor":"c"}"#);
+    assert_eq!(kept(list("nobody", answer(json)).await.unwrap()), r#"{"tools":[],"nextCursor":"c"}"#);
+    let all = r#"{ "tools" : [ {"name":"t"} ] }"#;
+    assert_eq!(kept(list("a", answer(all)).await.unwrap()), all);
+}
+
+#[tokio::test]
+async fn a_list_that_was_filtered_is_nobody_elses() {
+    let mut public = answer(r#"{"tools":[{"name":"t"}],"cacheScope":"public"}"#);
+    public.context.cache = Some(CacheHint { ttl_ms: 1, scope: CacheScope::Public });
+    let private = list("a", public.clone()).await.unwrap();
+    assert_eq!(private.result.as_bytes(), br#"{"tools":[{"name":"t"}],"cacheScope":"private"}"#);
+    assert_eq!(private.context.cache.unwrap().scope, CacheScope::Private);
+    let mut stamped = answer(r#"{"tools":[{"name":"t"},{"name":"u"}]}"#);
+    stamped.context.stamp = Some(bytes::Bytes::from_static(br#""cacheScope":"public""#));
+    let private = list("a", stamped).await.unwrap().to_raw();
+    assert_eq!(private.as_bytes(), br#"{"cacheScope":"private","tools":[{"name":"t"}]}"#);
+}
+
+#[tokio::test]
+async fn a_list_that_is_none_does_not_pass() {
+    for json in [r#"{"tools":{}}"#, r#"{"tools":"t"}"#, "[]"] {
+        assert!(list("a", answer(json)).await.is_err(), "{json}");
+    }
+    assert_eq!(list("a", answer(r#"{"other":1}"#)).await.unwrap().result.as_bytes(), br#"{"other":1}"#);
+}

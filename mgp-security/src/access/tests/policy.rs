@@ -1,0 +1,336 @@
+use std::future::Future;
+use std::task::Waker;
+
+use mgp_types::mgp::{
+    AccessPermission::{Allow, Deny},
+    AccessSource, AccessState, AgentId, DefaultPolicy, EventType, Outcome, ToolName,
+};
+use mgp_types::{Error, Principal, code};
+
+use super::*;
+use crate::StoreError;
+use crate::access::{AccessEntry, AccessStore, MemoryAccessStore, StoredEntry};
+
+fn says(policy: &AccessPolicy, tool: Option<&str>) -> (AccessPermission, AccessSource) {
+    let verdict = policy.decide("a", "s", tool);
+    (verdict.permission, verdict.source)
+}
+
+// covers: MGP-5.2-01..03, MGP-5.3-01, MGP-5.3-02, MGP-5.4-06
+#[tokio::test]
+async fn a_tool_grant_decides_before_a_server_grant_and_that_before_the_default() {
+    let policy = policy();
+    assert_eq!(says(&policy, Some("t")), (Deny, AccessSource::DefaultPolicy));
+    policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
+    assert_eq!(says(&policy, Some("t")), (Allow, AccessSource::ServerGrant));
+    assert_eq!(says(&policy, Some("other")), (Allow, AccessSource::ServerGrant));
+    policy.grant(&admin(), None, grant("a", "s", Some("t"), Deny)).await.unwrap();
+    assert_eq!(says(&policy, Some("t")), (Deny, AccessSource::ToolGrant));
+    assert_eq!(says(&policy, Some("other")), (Allow, AccessSource::ServerGrant));
+    assert_eq!(says(&policy, None), (Allow, AccessSource::ServerGrant));
+    policy.grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
+    policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
+    assert_eq!(says(&policy, Some("t")), (Allow, AccessSource::ToolGrant));
+    assert_eq!(says(&policy, Some("other")), (Deny, AccessSource::ServerGrant));
+}
+
+// covers: MGP-5.5-01, MGP-5.5-02
+#[test]
+fn each_server_has_its_default_and_those_without_one_deny() {
+    let policy = AccessPolicy::builder()
+        .server_default("open".into(), DefaultPolicy::OptOut)
+        .server_default("shut".into(), DefaultPolicy::OptIn)
+        .build()
+        .unwrap();
+    assert!(policy.decide("a", "open", Some("t")).allows());
+    assert!(!policy.decide("a", "shut", Some("t")).allows());
+    assert!(!policy.decide("a", "unheard of", Some("t")).allows());
+    let open = AccessPolicy::builder().default_policy(DefaultPolicy::OptOut).build().unwrap();
+    assert!(open.decide("a", "unheard of", None).allows());
+}
+
+#[tokio::test]
+async fn names_are_compared_whole_and_letter_by_letter() {
+    let policy = policy();
+    policy.grant(&admin(), None, grant("a", "s", Some("read"), Allow)).await.unwrap();
+    for (agent, server, tool) in [
+        ("A", "s", "read"),
+        ("a", "S", "read"),
+        ("a", "s", "Read"),
+        ("a", "s", "read "),
+        ("a", "s", "rea"),
+        ("as", "", "read"),
+        ("", "as", "read"),
+        ("a", "s", ""),
+        ("a", "s", "*"),
+    ] {
+        assert!(!policy.decide(agent, server, Some(tool)).allows(), "{agent:?} {server:?} {tool:?}");
+    }
+}
+
+// covers: MGP-5.4-18
+#[tokio::test]
+async fn an_entry_is_as_if_absent_from_its_end_on() {
+    let hands = Hands::default();
+    let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
+    let until = |grant: AccessGrant, end| grant.with_expires_at(Some(at(end)));
+    policy.grant(&admin(), None, until(grant("a", "s", Some("t"), Deny), 100)).await.unwrap();
+    policy.grant(&admin(), None, until(grant("a", "s", None, Allow), 200)).await.unwrap();
+    for (now, expected) in [
+        (99, (Deny, AccessSource::ToolGrant)),
+        (100, (Allow, AccessSource::ServerGrant)),
+        (199, (Allow, AccessSource::ServerGrant)),
+        (200, (Deny, AccessSource::DefaultPolicy)),
+    ] {
+        hands.put(now);
+        assert_eq!(says(&policy, Some("t")), expected, "at {now}");
+    }
+}
+
+// covers: MGP-5.4-09, MGP-5.4-18
+#[tokio::test]
+async fn the_end_is_a_time_and_not_a_text() {
+    let hands = Hands::default();
+    let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
+    let end: Timestamp = "2026-11-20T02:00:01+02:00".parse().unwrap();
+    let until = grant("a", "s", None, Allow).with_expires_at(Some(end));
+    policy.grant(&admin(), None, until).await.unwrap();
+    hands.put("2026-11-20T00:00:00.999Z".parse::<Timestamp>().unwrap().as_millis());
+    assert!(policy.decide("a", "s", None).allows());
+    hands.put("2026-11-20T00:00:01Z".parse::<Timestamp>().unwrap().as_millis());
+    assert!(!policy.decide("a", "s", None).allows());
+}
+
+#[tokio::test]
+async fn a_clock_set_back_revives_no_permission_and_shortens_no_prohibition() {
+    let hands = Hands::default();
+    let policy = AccessPolicy::builder()
+        .clock(hands.clock())
+        .default_policy(DefaultPolicy::OptOut)
+        .server_default("s".into(), DefaultPolicy::OptIn)
+        .build()
+        .unwrap();
+    let end = Some(at(100));
+    policy.grant(&admin(), None, grant("a", "s", None, Allow).with_expires_at(end)).await.unwrap();
+    policy.grant(&admin(), None, grant("a", "open", None, Deny).with_expires_at(end)).await.unwrap();
+    hands.put(100);
+    assert!(!policy.decide("a", "s", None).allows());
+    assert!(policy.decide("a", "open", None).allows());
+    hands.put(50);
+    assert!(!policy.decide("a", "s", None).allows());
+    assert!(!policy.decide("a", "open", None).allows());
+}
+
+// covers: MGP-5.1-01, MGP-5.4-10, MGP-5.4-20
+#[tokio::test]
+async fn a_change_holds_for_the_next_decision_and_is_recorded() {
+    let (builder, trail) = with_trail();
+    let policy = builder.build().unwrap();
+    let trace = "550e8400-e29b-41d4-a716-446655440000".parse().unwrap();
+    let wanted = grant("a", "s", Some("t"), Allow).with_justification("needed").with_granted_by("somebody");
+    let first = policy.grant(&admin(), Some(trace), wanted.clone()).await.unwrap();
+    assert!(policy.decide("a", "s", Some("t")).allows());
+    let second = policy.grant(&admin(), Some(trace), wanted).await.unwrap();
+    assert_ne!(first.id, second.id);
+    let revoked = policy.revoke(&admin(), None, revoke("a", "s", Some("t"))).await.unwrap();
+    assert_eq!(revoked.entries, [second]);
+    assert!(!policy.decide("a", "s", Some("t")).allows());
+    assert!(policy.revoke(&admin(), None, revoke("a", "s", Some("t"))).await.unwrap().entries.is_empty());
+
+    let events = trail.events.lock();
+    let kinds: Vec<_> = events.iter().map(|event| (event.event_type.clone(), event.result)).collect();
+    let granted = (EventType::AccessGranted, Outcome::Success);
+    assert_eq!(kinds, [granted.clone(), granted, (EventType::AccessRevoked, Outcome::Success)]);
+    assert_eq!((events[0].trace_id, events[0].actor.id.as_str()), (trace, "admin"));
+    assert_eq!(events[0].target.tool_name.as_ref().unwrap().as_str(), "t");
+    assert_eq!(events[0].details.text("agent_id").as_deref(), Some("a"));
+    assert_eq!(events[0].details.text("granted_by_label").as_deref(), Some("somebody"));
+    assert_ne!(events[1].trace_id, events[2].trace_id);
+}
+
+// covers: MGP-5.4-07, MGP-5.4-08, MGP-5.4-16
+#[tokio::test]
+async fn who_granted_is_who_authenticated_and_not_who_was_claimed() {
+    let hands = Hands::default();
+    hands.put(7);
+    let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
+    let claimed = grant("a", "s", None, Allow).with_granted_by("root").with_expires_at(Some(at(9)));
+    let stored = policy.grant(&admin(), None, claimed).await.unwrap();
+    assert_eq!((&*stored.entry.granted_by, stored.entry.label.as_deref()), ("admin", Some("root")));
+    let state = policy.query(&admin(), &query("a", "s", Some("t"))).unwrap();
+    let expected = AccessState::new(Allow, AccessSource::ServerGrant)
+        .with_grant("admin", at(7))
+        .with_expires_at(Some(at(9)));
+    assert_eq!(state, expected);
+}
+
+// covers: MGP-5.4-01, MGP-5.4-04, MGP-5.4-05
+#[tokio::test]
+async fn a_query_without_a_tool_is_about_the_server() {
+    let policy = policy();
+    policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
+    let state = |tool| policy.query(&admin(), &query("a", "s", tool)).unwrap();
+    assert_eq!(state(Some("t")).source, AccessSource::ToolGrant);
+    assert_eq!(state(None), AccessState::by_default(DefaultPolicy::OptIn));
+}
+
+#[tokio::test]
+async fn agents_change_nothing_and_ask_about_nobody_else() {
+    let policy = policy();
+    let agent = Principal::new("a");
+    let granted = policy.grant(&agent, None, grant("a", "s", None, Allow)).await.unwrap_err();
+    let revoked = policy.revoke(&agent, None, revoke("a", "s", None)).await.unwrap_err();
+    assert_eq!(Error::from(granted).code(), code::PERMISSION_DENIED);
+    assert_eq!(Error::from(revoked).code(), code::PERMISSION_DENIED);
+    assert!(!policy.decide("a", "s", None).allows());
+    assert!(policy.query(&agent, &query("a", "s", None)).is_ok());
+    let nosy = Error::from(policy.query(&agent, &query("b", "s", None)).unwrap_err());
+    let same = Error::from(policy.query(&agent, &query("nobody", "nowhere", None)).unwrap_err());
+    assert_eq!((nosy.code(), nosy.message()), (code::ACCESS_DENIED, same.message()));
+}
+
+// covers: MGP-5.4-14, MGP-5.4-23
+#[tokio::test]
+async fn a_tool_is_named_for_a_tool_and_only_for_a_tool() {
+    let policy = policy();
+    let mut without = grant("a", "s", Some("t"), Allow);
+    without.tool_name = None;
+    let mut with = grant("a", "s", None, Allow);
+    with.tool_name = Some("t".into());
+    for wrong in [without, with, grant("a", "s", Some(""), Allow), grant("", "s", None, Allow)] {
+        let error = policy.grant(&admin(), None, wrong).await.unwrap_err();
+        assert_eq!(Error::from(error).code(), code::INVALID_PARAMS);
+    }
+    let mut wrong = revoke("a", "s", Some("t"));
+    wrong.tool_name = None;
+    let error = policy.revoke(&admin(), None, wrong).await.unwrap_err();
+    assert_eq!(Error::from(error).code(), code::INVALID_PARAMS);
+}
+
+#[tokio::test]
+async fn texts_without_end_are_refused() {
+    let policy = policy();
+    let long = "x".repeat(100_000);
+    for wrong in [
+        grant(&long, "s", None, Allow),
+        grant("a", &long, None, Allow),
+        grant("a", "s", Some(&long), Allow),
+        grant("a", "s", None, Allow).with_justification(&*long),
+        grant("a", "s", None, Allow).with_granted_by(&*long),
+    ] {
+        let error = policy.grant(&admin(), None, wrong).await.unwrap_err();
+        assert_eq!(Error::from(error).code(), code::INVALID_PARAMS);
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_recorded_is_not_made() {
+    let (builder, trail) = with_trail();
+    let policy = builder.build().unwrap();
+    policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
+    *trail.broken.lock() = true;
+    assert!(policy.grant(&admin(), None, grant("b", "s", None, Allow)).await.is_err());
+    assert!(policy.revoke(&admin(), None, revoke("a", "s", None)).await.is_err());
+    assert!(!policy.decide("b", "s", None).allows());
+    assert!(policy.decide("a", "s", None).allows());
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_stored_is_not_made_and_recorded_as_failed() {
+    let (builder, trail) = with_trail();
+    let policy = builder.store(Full).build().unwrap();
+    let error = policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap_err();
+    assert_eq!(Error::from(error).code(), code::RESOURCE_EXHAUSTED);
+    assert!(!policy.decide("a", "s", None).allows());
+    let outcomes: Vec<_> = trail.events.lock().iter().map(|event| event.result).collect();
+    assert_eq!(outcomes, [Outcome::Success, Outcome::Failure]);
+}
+
+#[test]
+fn of_two_entries_for_the_same_the_one_that_denies_decides() {
+    for permissions in [[Allow, Deny], [Deny, Allow]] {
+        let policy = AccessPolicy::builder().store(Twice(permissions)).build().unwrap();
+        assert_eq!(says(&policy, Some("t")), (Deny, AccessSource::ToolGrant));
+        assert_eq!(says(&policy, None), (Deny, AccessSource::ServerGrant));
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_change_is_made_whole_or_not_at_all() {
+    let store = MemoryAccessStore::new();
+    let policy = AccessPolicy::builder().store(store.clone()).build().unwrap();
+    let mut changes: Vec<_> = (0..20)
+        .map(|n| {
+            let policy = policy.clone();
+            Box::pin(async move {
+                let agent = format!("a{n}");
+                policy.grant(&admin(), None, grant(&agent, "s", None, Allow)).await
+            })
+        })
+        .collect();
+    // Each is polled once and dropped; what began goes on by itself, and the turn is free again.
+    for change in &mut changes {
+        let _ = change.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    }
+    drop(changes);
+    policy.grant(&admin(), None, grant("last", "s", None, Allow)).await.unwrap();
+    assert!(policy.decide("last", "s", None).allows());
+    let reopened = store.load().unwrap();
+    for n in 0..20 {
+        let agent = format!("a{n}");
+        let stored = reopened.iter().any(|stored| stored.entry.agent_id.as_str() == agent);
+        assert_eq!(policy.decide(&agent, "s", None).allows(), stored, "{agent}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_reached_through_one_tool_or_as_a_whole() {
+    let policy = policy();
+    assert!(!policy.reaches("a", "s"));
+    policy.grant(&admin(), None, grant("a", "s", Some("t"), Deny)).await.unwrap();
+    assert!(!policy.reaches("a", "s"));
+    policy.grant(&admin(), None, grant("a", "s", Some("u"), Allow)).await.unwrap();
+    assert!(policy.reaches("a", "s") && !policy.reaches("b", "s") && !policy.reaches("a", "other"));
+}
+
+#[derive(Debug)]
+struct Full;
+
+impl AccessStore for Full {
+    fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn put(&self, _: &AccessEntry) -> Result<u64, StoreError> {
+        Err(StoreError::Full)
+    }
+
+    fn remove(&self, _: &AgentId, _: &ServerId, _: Option<&ToolName>) -> Result<(), StoreError> {
+        Err(StoreError::Full)
+    }
+}
+
+/// A store of somebody else that returns two entries for the same.
+#[derive(Debug)]
+struct Twice([AccessPermission; 2]);
+
+impl AccessStore for Twice {
+    fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
+        let mut entries = Vec::new();
+        for permission in self.0 {
+            for tool in [None, Some("t")] {
+                let entry = AccessEntry::new(&admin(), grant("a", "s", tool, permission), at(0)).unwrap();
+                entries.push(StoredEntry::new(entries.len() as u64, entry));
+            }
+        }
+        Ok(entries)
+    }
+
+    fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
+        MemoryAccessStore::new().put(entry)
+    }
+
+    fn remove(&self, _: &AgentId, _: &ServerId, _: Option<&ToolName>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+use std::collections::HashSet;
+use std::fmt;
+
+use mgp_types::mgp::{CodeLocation, SafetyLevel};
+
+/// What is wrong with code.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Violation {
+    Import(Box<str>),
+    Pattern(Box<str>),
+    /// A sentence about the code as a whole.
+    Whole(Box<str>),
+}
+
+/// Collects violations of one piece of code, each once and with its first place.
+///
+/// Rules say from which level on they hold, so that no rule has to ask for the level itself.
+pub(super) struct Findings {
+    level: SafetyLevel,
+    seen: HashSet<Violation>,
+    found: Vec<(Violation, Option<usize>)>,
+}
+
+impl Findings {
+    pub(super) fn new(level: SafetyLevel) -> Self {
+        Self { level, seen: HashSet::new(), found: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    pub(super) fn level(&self) -> SafetyLevel {
+        self.level
+    }
+
+    /// Records an import at the byte `at`.
+    pub(super) fn import(&mut self, module: &str, at: usize) {
+        self.add(Violation::Import(shorten(module)), Some(at));
+    }
+
+    /// Records a pattern at the byte `at`, if the level is at least `from`.
+    pub(super) fn pattern(&mut self, from: SafetyLevel, pattern: &str, at: usize) {
+        if self.level >= from {
+            self.add(Violation::Pattern(shorten(pattern)), Some(at));
+        }
+    }
+
+    /// Records what concerns the code as a whole.
+    pub(super) fn whole(&mut self, sentence: impl Into<Box<str>>) {
+        self.add(Violation::Whole(sentence.into()), None);
+    }
+
+    pub(super) fn violations(&self) -> Vec<Box<str>> {
+        self.found.iter().map(|(violation, _)| violation.to_string().into()).collect()
+    }
+
+    /// Where in `code` the violations are, which came first in it first.
+    pub(super) fn locations(&self, code: &str) -> Vec<CodeLocation> {
+        let mut places: Vec<_> =
+            self.found.iter().filter_map(|(what, at)| Some((at.as_ref()?, what))).collect();
+        places.sort_by_key(|(at, _)| **at);
+        places
+            .into_iter()
+            .map(|(at, what)| {
+                let before = &code[..floor(code, *at)];
+                let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+                CodeLocation {
+                    line: before.matches('\n').count() + 1,
+                    column: before[line_start..].chars().count() + 1,
+                    violation: what.to_string().into(),
+                }
+            })
+            .collect()
+    }
+
+    fn add(&mut self, violation: Violation, at: Option<usize>) {
+        if self.found.len() < MAX_VIOLATIONS && self.seen.insert(violation.clone()) {
+            self.found.push((violation, at));
+        }
+    }
+}
+
+//= mgp §7.4
+//# "Blocked import: 'subprocess'", "Blocked pattern: 'eval('"
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Import(module) => write!(f, "Blocked import: '{module}'"),
+            Self::Pattern(pattern) => write!(f, "Blocked pattern: '{pattern}'"),
+            Self::Whole(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+/// A rejection repeats pieces of the code, which may be of any length.
+fn shorten(text: &str) -> Box<str> {
+    match text.char_indices().nth(MAX_CHARS) {
+        None => text.into(),
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+    }
+}
+
+fn floor(code: &str, at: usize) -> usize {
+    (0..=at.min(code.len())).rev().find(|index| code.is_char_boundary(*index)).unwrap_or(0)
+}
+
+/// An agent that has that many to mend will send the code again anyway.
+const MAX_VIOLATIONS: usize = 50;
+const MAX_CHARS: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_is_reported_once_with_its_first_place() {
+        let mut findings = Findings::new(SafetyLevel::Strict);
+        findings.import("os", 4);
+        findings.import("os", 0);
+        findings.pattern(SafetyLevel::Readonly, "open(", 0);
+        assert_eq!(findings.violations(), ["Blocked import: 'os'".into()]);
+        assert_eq!(
+            findings.locations("é\nimport os"),
+            [CodeLocation { line: 2, column: 2, violation: "Blocked import: 'os'".into() }]
+        );
+    }
+
+    #[test]
+    fn a_long_piece_of_code_is_shortened() {
+        let mut findings = Findings::new(SafetyLevel::Standard);
+        findings.pattern(SafetyLevel::Standard, &"é".repeat(500), 0);
+        assert!(findings.violations()[0].len() < 250);
+    }
+}

@@ -1,0 +1,70 @@
+//! Calls whose danger is in their arguments, and symbols where texts belong.
+
+use mgp_types::mgp::SafetyLevel::{Standard, Strict};
+
+use super::Check;
+use super::constant::number;
+use super::dangerous::BUILTIN_CLASSES;
+use crate::code_safety::identifier::plain;
+use crate::code_safety::syntax::Node;
+
+impl<'t> Check<'_, 't> {
+    pub(super) fn call(&mut self, node: Node<'t>) {
+        let Some(function) = node.field("function").or_else(|| node.field("constructor")) else { return };
+        let name = match function.kind() {
+            "member_expression" => {
+                function.field("property").map(|name| plain(name.text())).unwrap_or_default()
+            }
+            _ => plain(function.text()),
+        };
+        let first = arguments(node).next();
+        match &*name {
+            "import" => self.dynamic_import("import", node),
+            "require" if !self.scopes.is_declared("require", node) => self.dynamic_import("require", node),
+            "setTimeout" | "setInterval" | "setImmediate" if first.is_some_and(is_text) => {
+                self.findings.pattern(Standard, &format!("{name}("), node.at());
+            }
+            "defineProperty" | "defineProperties" | "assign" | "create" | "freeze" => {
+                let is_builtin = first.is_some_and(|of| {
+                    let root = of.field("object").unwrap_or(of);
+                    let name = plain(root.text());
+                    BUILTIN_CLASSES.contains(&&*name) && !self.scopes.is_declared(&name, of)
+                });
+                if is_builtin && function.text().starts_with("Object.") {
+                    self.findings.pattern(Strict, &format!("Object.{name}"), node.at());
+                }
+            }
+            "repeat" | "Array" | "padStart" | "padEnd" | "ArrayBuffer" | "alloc"
+                if first.and_then(number).is_some_and(|count| count > MAX_ELEMENTS) =>
+            {
+                self.findings.pattern(Strict, &format!("{name}("), node.at());
+            }
+            _ => {}
+        }
+    }
+
+    /// A symbol as the name of an error, or thrown, makes the runtime itself fail where nobody catches it.
+    pub(super) fn symbol(&mut self, node: Node<'t>) {
+        let value = node.field("right").or_else(|| node.named_children().next());
+        let is_symbol = value
+            .is_some_and(|value| value.kind() == "call_expression" && value.text().starts_with("Symbol"));
+        let is_text = node.kind() == "throw_statement"
+            || node.field("left").and_then(|left| left.field("property")).is_some_and(|property| {
+                matches!(&*plain(property.text()), "name" | "message" | "stack" | "code" | "toString")
+            });
+        if is_symbol && is_text {
+            self.findings.pattern(Strict, "Symbol(", node.at());
+        }
+    }
+}
+
+pub(super) fn arguments(call: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let arguments = call.field("arguments").filter(|arguments| arguments.kind() == "arguments");
+    arguments.into_iter().flat_map(Node::named_children)
+}
+
+fn is_text(node: Node<'_>) -> bool {
+    matches!(node.kind(), "string" | "template_string" | "binary_expression")
+}
+
+const MAX_ELEMENTS: f64 = 1e8;

@@ -1,0 +1,157 @@
+//! Members of objects, by dot, by key, and by taking apart.
+
+use mgp_types::mgp::SafetyLevel::{Standard, Strict};
+
+use super::Check;
+use super::dangerous::{
+    BUILTIN_CLASSES, DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, GLOBAL_OBJECTS, STRICT_GLOBALS, STRICT_MEMBERS,
+};
+use crate::code_safety::identifier::plain;
+use crate::code_safety::syntax::Node;
+
+impl<'t> Check<'_, 't> {
+    pub(super) fn member(&mut self, node: Node<'t>) {
+        let Some(object) = node.field("object") else { return };
+        let key = match node.field("property") {
+            Some(property) => Some(plain(property.text()).into_owned()),
+            None => node.field("index").and_then(|index| self.scopes.text(index)),
+        };
+        let of = if object.kind() == "identifier" { plain(object.text()) } else { "".into() };
+        let is_global = |names: &[&str]| names.contains(&&*of) && !self.scopes.is_declared(&of, object);
+        // A page keeps its own names in `window`; the others are asked by key only for what must not be named.
+        let is_keyed = node.kind() == "subscript_expression" && matches!(&*of, "globalThis" | "global");
+        if is_global(GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
+            self.findings.pattern(Strict, &format!("{of}["), node.at());
+        }
+        let Some(key) = key else { return };
+        if is_global(GLOBAL_OBJECTS) {
+            let is_inner = STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require");
+            let level =
+                if DANGEROUS_GLOBALS.contains(&&*key) { Some(Standard) } else { is_inner.then_some(Strict) };
+            if let Some(level) = level {
+                self.findings.pattern(level, &key, node.at());
+            }
+        }
+        let of_process =
+            of == "process" || object.field("property").is_some_and(|property| property.text() == "process");
+        if key == "binding" && of_process {
+            self.findings.pattern(Standard, "process.binding", node.at());
+        }
+        if is_global(BUILTIN_CLASSES) {
+            self.builtin(&of, &key, node);
+        }
+        if key == "constructor" {
+            self.constructor(object, node);
+        } else {
+            self.key_name(&key, node);
+        }
+    }
+
+    /// Keys of object literals, classes and patterns.
+    pub(super) fn key(&mut self, node: Node<'t>) {
+        let key = match node.kind() {
+            "shorthand_property_identifier_pattern" => Some(node),
+            "computed_property_name" => node.named_children().next(),
+            "method_definition" => node.field("name"),
+            _ => node.field("key"),
+        };
+        let Some(key) = key else { return };
+        let name = match key.kind() {
+            "property_identifier" | "shorthand_property_identifier_pattern" => plain(key.text()).into_owned(),
+            _ => self.scopes.text(key).unwrap_or_default(),
+        };
+        let is_taken = matches!(node.kind(), "pair_pattern" | "shorthand_property_identifier_pattern");
+        let is_built = node.kind() == "computed_property_name";
+        if name == "constructor" && (is_taken || is_built) {
+            self.findings.pattern(Standard, "constructor", key.at());
+        } else if is_taken || is_built || matches!(&*name, "__proto__" | "showProxy") {
+            self.key_name(&name, key);
+        }
+    }
+
+    fn key_name(&mut self, key: &str, node: Node<'t>) {
+        if DANGEROUS_MEMBERS.contains(&key) {
+            self.findings.pattern(Standard, key, node.at());
+        } else if STRICT_MEMBERS.contains(&key) {
+            self.findings.pattern(Strict, key, node.at());
+        }
+    }
+
+    /// What is taken of the classes that are given: their functions are fine to call and not to pass around.
+    fn builtin(&mut self, of: &str, key: &str, node: Node<'t>) {
+        let Some(parent) = node.parent() else { return };
+        let operator = parent.field("operator").map(Node::text);
+        let is_compared =
+            parent.kind() == "binary_expression" && matches!(operator, Some("===" | "!==" | "==" | "!="));
+        let at = node.at();
+        match key {
+            "prototype" if is_compared => {}
+            "prototype" => {
+                let method = parent.field("property").filter(|_| node.field_name() == Some("object"));
+                let is_set = parent.field_name() == Some("left") || parent.kind() == "assignment_expression";
+                let is_plain = PLAIN_CLASSES.contains(&of)
+                    && method.is_some_and(|method| method.text() != "constructor");
+                if is_set || !is_plain {
+                    self.findings.pattern(Strict, &format!("{of}.prototype"), at);
+                }
+            }
+            "apply" | "call" | "bind" if !matches!(of, "Math" | "JSON" | "Array" | "Date" | "Error") => {
+                self.findings.pattern(Strict, &format!("{of}.{key}"), at);
+            }
+            "getPrototypeOf" => {
+                let call = parent
+                    .parent()
+                    .filter(|call| parent.kind() == "call_expression" && call.kind() == "binary_expression");
+                let is_compared = call
+                    .and_then(|call| call.field("operator"))
+                    .is_some_and(|sign| sign.text().ends_with("=="));
+                if !is_compared {
+                    self.findings.pattern(Strict, "Object.getPrototypeOf", at);
+                }
+            }
+            _ if parent.kind() == "assignment_expression" && node.field_name() == Some("left") => {
+                self.findings.pattern(Strict, &format!("{of}.{key} ="), at);
+            }
+            _ => {}
+        }
+    }
+
+    /// The constructor of a function makes functions from texts, and every object leads to a function.
+    fn constructor(&mut self, object: Node<'t>, node: Node<'t>) {
+        let Some(parent) = node.parent() else { return };
+        let of_constructor =
+            object.field("property").is_some_and(|property| plain(property.text()) == "constructor");
+        let is_made = !matches!(
+            object.kind(),
+            "identifier" | "this" | "super" | "member_expression" | "subscript_expression"
+        );
+        let is_called = parent.kind() == "call_expression"
+            && node.field_name() == Some("function")
+            && object.kind() != "super";
+        let in_pair = node.kind() == "subscript_expression";
+        if of_constructor || is_made || is_called || in_pair {
+            return self.findings.pattern(Standard, "constructor", node.at());
+        }
+        let operator = parent.field("operator").map(Node::text);
+        let next = parent
+            .field("property")
+            .filter(|_| node.field_name() == Some("object"))
+            .map(|next| plain(next.text()));
+        let is_plain = match parent.kind() {
+            "member_expression" => next.is_some_and(|next| next == "name" || object.kind() == "this"),
+            "binary_expression" => {
+                matches!(operator, Some("===" | "!==" | "==" | "!=")) && object.kind() == "identifier"
+            }
+            "new_expression" | "as_expression" | "parenthesized_expression" | "variable_declarator" => {
+                object.kind() == "this"
+            }
+            _ => false,
+        };
+        if !is_plain {
+            self.findings.pattern(Strict, "constructor", node.at());
+        }
+    }
+}
+
+/// Whose methods are commonly borrowed: `Object.prototype.hasOwnProperty.call(x, y)`.
+const PLAIN_CLASSES: &[&str] = &["Object", "Array", "String", "Number", "Date", "RegExp"];

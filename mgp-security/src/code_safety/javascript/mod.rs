@@ -1,0 +1,92 @@
+//! JavaScript and TypeScript: every name, member, call and text of the tree, each with its own rules.
+
+mod call;
+mod constant;
+mod dangerous;
+mod effort;
+mod import;
+mod member;
+mod modules;
+mod name;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod text;
+mod write;
+
+use mgp_types::mgp::SafetyLevel;
+
+use self::scope::Scopes;
+use super::finding::Findings;
+use super::policy::CodePolicy;
+use super::scan::Reading;
+use super::syntax::{Grammar, Node, Tree};
+
+pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES};
+
+/// As a program, as the method of a class, and as the body of a function or a member of an object.
+pub(super) const JAVASCRIPT: &[Reading] = &[
+    (Grammar::JavaScript, "", ""),
+    (Grammar::JavaScript, "class F {", "\n}"),
+    (Grammar::JavaScript, "({", "\n})"),
+    (Grammar::JavaScript, "(", "\n)"),
+];
+/// The same, without and with JSX.
+pub(super) const TYPESCRIPT: &[Reading] = &[
+    (Grammar::TypeScript, "", ""),
+    (Grammar::Tsx, "", ""),
+    (Grammar::TypeScript, "class F {", "\n}"),
+    (Grammar::TypeScript, "({", "\n})"),
+];
+
+/// Records what the code must not do.
+pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
+    let mut check = Check { scopes: Scopes::new(tree), policy, findings };
+    for node in tree.nodes() {
+        check.node(node);
+    }
+    if check.scopes.is_exhausted() {
+        check.findings.whole("Code too intricate to be checked: use fewer indirections");
+    }
+}
+
+/// One check of one piece of code.
+struct Check<'c, 't> {
+    scopes: Scopes<'t>,
+    policy: &'c CodePolicy,
+    findings: &'c mut Findings,
+}
+
+impl<'t> Check<'_, 't> {
+    fn node(&mut self, node: Node<'t>) {
+        match node.kind() {
+            "identifier" | "shorthand_property_identifier" => self.name(node),
+            "member_expression" | "subscript_expression" => self.member(node),
+            "pair_pattern"
+            | "shorthand_property_identifier_pattern"
+            | "pair"
+            | "computed_property_name"
+            | "method_definition" => {
+                self.key(node);
+            }
+            "call_expression" | "new_expression" => {
+                self.call(node);
+                self.text(node);
+                if self.findings.level() >= SafetyLevel::Readonly {
+                    self.writing_call(node);
+                }
+            }
+            "import_statement" | "export_statement" => self.import(node),
+            "string" | "template_string" | "binary_expression" => self.text(node),
+            "assignment_expression" | "throw_statement" => self.symbol(node),
+            "with_statement" | "using_declaration" => {
+                let keyword = node.text().split_whitespace().next().unwrap_or_default();
+                self.findings.pattern(SafetyLevel::Strict, keyword, node.at());
+            }
+            // A comment to scripts only: a module runs what is behind it.
+            "html_comment" => self.findings.pattern(SafetyLevel::Standard, "<!--", node.at()),
+            "while_statement" | "do_statement" | "for_statement" => self.endless_loop(node),
+            _ => {}
+        }
+    }
+}

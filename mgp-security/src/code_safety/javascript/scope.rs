@@ -1,0 +1,166 @@
+//! Which names a piece of JavaScript declares, and where.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use crate::code_safety::identifier::plain;
+use crate::code_safety::syntax::{Node, Tree};
+
+/// The declarations of a whole tree by scope, and what they declare names as.
+pub(super) struct Scopes<'t> {
+    declared: HashMap<(usize, Cow<'t, str>), Vec<Option<Node<'t>>>>,
+    effort: Cell<usize>,
+}
+
+impl<'t> Scopes<'t> {
+    pub(super) fn new(tree: &'t Tree) -> Self {
+        let mut scopes =
+            Self { declared: HashMap::new(), effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE) };
+        for node in tree.nodes() {
+            scopes.declare(node);
+        }
+        scopes
+    }
+
+    /// Takes one step; what is nested into itself could take any number of them.
+    pub(super) fn spend(&self) -> bool {
+        self.effort.set(self.effort.get().saturating_sub(1));
+        self.effort.get() > 0
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.effort.get() == 0
+    }
+
+    /// Whether the code declares the name that `node` uses, so that it is not the global one.
+    pub(super) fn is_declared(&self, name: &str, node: Node<'_>) -> bool {
+        self.declarations(name, node).is_some()
+    }
+
+    /// What a name is declared as, if that happens once.
+    pub(super) fn value(&self, name: &str, node: Node<'_>) -> Option<Node<'t>> {
+        match self.declarations(name, node)? {
+            [value] => *value,
+            _ => None,
+        }
+    }
+
+    fn declarations<'s>(&'s self, name: &'s str, node: Node<'_>) -> Option<&'s [Option<Node<'t>>]> {
+        let around = node.ancestors().filter(|scope| is_scope(scope.kind()));
+        for scope in around {
+            if !self.spend() {
+                return None;
+            }
+            if let Some(found) = self.declared.get(&(scope.index(), Cow::Borrowed(name))) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn declare(&mut self, node: Node<'t>) {
+        match node.kind() {
+            "variable_declarator" => {
+                let (Some(name), Some(parent)) = (node.field("name"), node.parent()) else { return };
+                // At the top, `var` does not hide a global name; elsewhere it belongs to the function.
+                let scope = match parent.kind() {
+                    "variable_declaration" => node.ancestors().find(|scope| is_function(scope.kind())),
+                    _ => node.ancestors().find(|scope| is_scope(scope.kind())),
+                };
+                let value = node.field("value").filter(|_| name.kind() == "identifier");
+                if let Some(scope) = scope {
+                    self.bind(scope, name, value);
+                } else if let Some(value) = value {
+                    // The name is known, though it hides nothing.
+                    self.declared.entry((TOP, plain(name.text()))).or_default().push(Some(value));
+                }
+            }
+            "formal_parameters" | "catch_clause" => {
+                let scope = if node.kind() == "catch_clause" { Some(node) } else { node.parent() };
+                let parts = if node.kind() == "catch_clause" { node.field("parameter") } else { Some(node) };
+                if let (Some(scope), Some(parts)) = (scope, parts) {
+                    self.bind(scope, parts, None);
+                }
+            }
+            "arrow_function" => {
+                if let Some(parameter) = node.field("parameter") {
+                    self.bind(node, parameter, None);
+                }
+            }
+            "function_declaration" | "generator_function_declaration" | "class_declaration" => {
+                let scope = node.ancestors().find(|scope| is_scope(scope.kind()));
+                if let (Some(name), Some(scope)) = (node.field("name"), scope) {
+                    self.bind(scope, name, None);
+                }
+            }
+            "for_in_statement" => {
+                if let (Some(left), Some(_)) = (node.field("left"), node.field("kind")) {
+                    self.bind(node, left, None);
+                }
+            }
+            "import_clause" => {
+                let names = node.descendants().filter(|name| name.kind() == "identifier");
+                let scope = node.ancestors().last();
+                for name in names {
+                    let is_outer = name.field_name() == Some("name")
+                        && name.parent().is_some_and(|p| p.field("alias").is_some());
+                    if let Some(scope) = scope.filter(|_| !is_outer) {
+                        self.bind(scope, name, None);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Declares every name in a pattern; defaults within it are values, not names.
+    fn bind(&mut self, scope: Node<'t>, pattern: Node<'t>, value: Option<Node<'t>>) {
+        let mut open = vec![pattern];
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                "identifier" | "shorthand_property_identifier_pattern" | "type_identifier" => {
+                    self.declared.entry((scope.index(), plain(node.text()))).or_default().push(value);
+                }
+                "assignment_pattern" | "object_assignment_pattern" => open.extend(node.field("left")),
+                "pair_pattern" => open.extend(node.field("value")),
+                "required_parameter" | "optional_parameter" => open.extend(node.field("pattern")),
+                "formal_parameters" | "object_pattern" | "array_pattern" | "rest_pattern" => {
+                    open.extend(node.named_children());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn is_function(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_declaration"
+            | "function_expression"
+            | "arrow_function"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "method_definition"
+    )
+}
+
+fn is_scope(kind: &str) -> bool {
+    is_function(kind)
+        || matches!(
+            kind,
+            "program"
+                | "statement_block"
+                | "for_statement"
+                | "for_in_statement"
+                | "catch_clause"
+                | "switch_body"
+                | "class_static_block"
+        )
+}
+
+/// No node has this number: what is declared here is found by nobody who asks whether a name is declared.
+const TOP: usize = usize::MAX;
+const MIN_EFFORT: usize = 20_000;
+const EFFORT_PER_NODE: usize = 30;

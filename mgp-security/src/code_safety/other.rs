@@ -1,0 +1,328 @@
+//! Languages without a grammar here: names outside of comments and texts, in the forms that most languages share.
+
+use std::sync::LazyLock;
+
+use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
+use regex::Regex;
+
+use super::finding::Findings;
+use super::pattern::{Pattern, Token, find_declared, tokens_of};
+use super::policy::CodePolicy;
+
+/// Records what the code must not do, as far as that can be told without knowing the language.
+pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
+    let (bare, with_texts) = strip(code);
+    let tokens: Vec<Token<'_>> = tokens_of(&bare, 0).collect();
+    for (level, patterns) in [(Standard, &*DANGEROUS), (Strict, &*REFLECTION), (Readonly, &*WRITES)] {
+        for pattern in patterns {
+            if let Some(at) = pattern.find(&tokens, "") {
+                findings.pattern(level, pattern.text(), at);
+            }
+        }
+    }
+    find_declared(policy.patterns(), &tokens, &with_texts, findings);
+    for found in IMPORT.captures_iter(&with_texts) {
+        let Some(module) = found.get(1) else { continue };
+        let name = module.as_str().trim_end_matches(['.', ':', '/']).replace("::", ".");
+        if policy.refuses_import(&name) || BLOCKED_MODULES.contains(&&*name) {
+            findings.import(&name, module.start());
+        }
+    }
+}
+
+/// The code with comments blanked out, once without and once with its texts, byte for byte.
+///
+/// What starts like a comment in one language is code in another, so a comment is what no two languages disagree
+/// about: `#` and `--` at the start of a line, `//` and `/* */` anywhere.
+fn strip(code: &str) -> (String, String) {
+    let mut bare = String::with_capacity(code.len());
+    let mut with_texts = String::with_capacity(code.len());
+    let mut rest = code;
+    let mut at_line_start = true;
+    while let Some(first) = rest.chars().next() {
+        let (length, is_text) = match first {
+            '#' if at_line_start && !IMPORT_SIGNS.iter().any(|sign| rest.starts_with(sign)) => {
+                (line(rest), false)
+            }
+            '-' if at_line_start && rest.starts_with("--") => (line(rest), false),
+            '/' if rest.starts_with("//") => (line(rest), false),
+            '/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |end| end + 2), false),
+            '"' | '\'' | '`' => (text(rest, first), true),
+            _ => (0, false),
+        };
+        if length == 0 {
+            bare.push(first);
+            with_texts.push(first);
+            rest = &rest[first.len_utf8()..];
+        } else {
+            let (piece, after) = rest.split_at(length);
+            blank(piece, &mut bare);
+            if is_text {
+                with_texts.push_str(piece);
+            } else {
+                blank(piece, &mut with_texts);
+            }
+            rest = after;
+        }
+        at_line_start = first == '\n' || (at_line_start && first.is_whitespace()) || (length > 0 && !is_text);
+    }
+    (bare, with_texts)
+}
+
+fn blank(piece: &str, out: &mut String) {
+    out.extend(piece.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+}
+
+fn line(text: &str) -> usize {
+    text.find('\n').unwrap_or(text.len())
+}
+
+/// The length of a text, or 0 if the sign does not begin one: an apostrophe is many things in many languages.
+fn text(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '\n' if quote == '\'' => return 0,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    0
+}
+
+fn patterns(texts: &[&str]) -> Vec<Pattern> {
+    texts.iter().map(|text| Pattern::new(text)).collect()
+}
+
+/// Running code that is a text, starting processes, loading libraries.
+static DANGEROUS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    patterns(&[
+        "eval(",
+        "exec(",
+        "execve(",
+        "execl(",
+        "execlp(",
+        "execv(",
+        "execvp(",
+        "system(",
+        "popen(",
+        "shell_exec(",
+        "passthru(",
+        "proc_open(",
+        "pcntl_exec(",
+        "assert(",
+        "create_function(",
+        "fork(",
+        "vfork(",
+        "posix_spawn(",
+        "dlopen(",
+        "LoadLibrary(",
+        "CreateProcess",
+        "WinExec(",
+        "ShellExecute",
+        "Runtime.getRuntime",
+        "ProcessBuilder",
+        "Process.Start",
+        "Process.spawn",
+        "IO.popen",
+        "Kernel.system",
+        "Kernel.exec",
+        "Open3",
+        "instance_eval",
+        "class_eval",
+        "module_eval",
+        "std::process",
+        "Command::new",
+        "os/exec",
+        "exec.Command",
+        "syscall",
+        "libc::",
+        "asm!",
+        "loadstring(",
+        "load(",
+        "loadfile(",
+        "dofile(",
+        "os.execute",
+        "io.popen",
+        "package.loadlib",
+        "System.load",
+        "System.loadLibrary",
+        "ScriptEngineManager",
+        "DllImport",
+        "Marshal.GetDelegateForFunctionPointer",
+        "Assembly.Load",
+        "unserialize(",
+        "ObjectInputStream",
+        "BinaryFormatter",
+        "Marshal.load",
+        "__import__(",
+        "os.system",
+        "subprocess",
+        "child_process",
+        "NSTask",
+        "do shell script",
+        "xp_cmdshell",
+        "unsafe {",
+        "Unsafe.getUnsafe",
+        "backtick",
+        "ptrace(",
+        "setuid(",
+        "chroot(",
+    ])
+});
+/// Reflection and changes of the surroundings.
+static REFLECTION: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    patterns(&[
+        "eval",
+        "send(",
+        "public_send(",
+        "const_get(",
+        "Class.forName",
+        "getDeclaredMethod",
+        "setAccessible",
+        "Method.invoke",
+        "reflect.",
+        "Activator.CreateInstance",
+        "GetMethod(",
+        "mem::transmute",
+        "Unsafe",
+        "System.exit",
+        "getenv(",
+        "putenv(",
+        "ENV[",
+        "socket(",
+        "TcpStream",
+        "net.Dial",
+        "TCPSocket",
+        "fsockopen(",
+        "unlink(",
+        "rmdir(",
+        "call_user_func(",
+        "preg_replace_callback(",
+        "_G[",
+        "setfenv(",
+        "debug.getregistry",
+        "debug.sethook",
+    ])
+});
+static WRITES: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+    patterns(&[
+        "fwrite(",
+        "file_put_contents(",
+        "fputs(",
+        "File.write",
+        "File.delete",
+        "FileUtils",
+        "File::create",
+        "fs::write",
+        "fs::remove",
+        "OpenOptions",
+        "os.WriteFile",
+        "os.Create",
+        "os.Remove",
+        "ioutil.WriteFile",
+        "FileWriter",
+        "FileOutputStream",
+        "Files.write",
+        "Files.delete",
+        "File.WriteAllText",
+        "File.Delete",
+        "StreamWriter",
+        "ofstream",
+        "remove(",
+        "rename(",
+        "mkdir(",
+        "INSERT INTO",
+        "UPDATE",
+        "DELETE FROM",
+        "DROP",
+        "fopen(",
+        "move_uploaded_file(",
+        "chmod(",
+        "io.open",
+        "os.remove",
+        "os.rename",
+    ])
+});
+/// `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or statement.
+static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+    let expression = r#"(?m)(?:^|[;{(=])\s*(?:#\s*include|import(?:\s+static)?|from|use|using|require(?:_once|_relative)?|include(?:_once)?|open|load)\s*[(<"'\s]\s*["'<]?([\w@./:\\-]+)"#;
+    Regex::new(expression).expect("the expression is constant")
+});
+const IMPORT_SIGNS: [&str; 3] = ["#include", "# include", "#["];
+const BLOCKED_MODULES: &[&str] = &[
+    "os.exec",
+    "os/exec",
+    "syscall",
+    "unsafe",
+    "plugin",
+    "net",
+    "open3",
+    "socket",
+    "fiddle",
+    "pty",
+    "std.process",
+    "java.lang.reflect",
+    "java.lang.Runtime",
+    "System.Diagnostics",
+    "System.Reflection",
+    "System.Runtime.InteropServices",
+    "dlfcn.h",
+    "unistd.h",
+    "sys/socket.h",
+    "windows.h",
+    "spawn.h",
+    "sys/ptrace.h",
+    "subprocess",
+    "ctypes",
+    "child_process",
+    "shutil",
+    "pickle",
+    "vm",
+];
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::{CodeSafety, SafetyLevel};
+
+    use super::super::{CodePolicy, scan};
+
+    fn refused(level: SafetyLevel, language: &str, code: &str) -> bool {
+        scan(code, &CodePolicy::new(&CodeSafety::new(level).with_language(language))).is_err()
+    }
+
+    // covers: MGP-7.2-02
+    #[test]
+    fn dangerous_names_are_found_outside_of_comments_and_texts() {
+        for (language, code) in [
+            ("ruby", "system ('id')"),
+            ("php", "<?php shell_exec($x);"),
+            ("go", "import \"os/exec\"\nfunc main() { exec.Command(\"id\") }"),
+            ("rust", "use std::process::Command;"),
+            ("java", "Runtime . getRuntime().exec(x)"),
+            ("c", "#include <dlfcn.h>\nint main() { dlopen(x); }"),
+            ("lua", "os.execute('id')"),
+            ("", "import subprocess"),
+        ] {
+            assert!(refused(SafetyLevel::Standard, language, code), "{language}: {code}");
+        }
+        for (language, code) in [
+            ("ruby", "# system('id')\nputs 'system(1)'"),
+            ("go", "// exec.Command\nfmt.Println(\"os/exec\")"),
+            ("c", "/* system(x) */ int file_system(int x) { return x; }"),
+        ] {
+            assert!(!refused(SafetyLevel::Standard, language, code), "{language}: {code}");
+        }
+    }
+
+    // covers: MGP-7.2-03, MGP-7.2-04
+    #[test]
+    fn strict_wants_imports_declared_and_readonly_no_writes() {
+        assert!(refused(SafetyLevel::Strict, "go", "import \"fmt\""));
+        assert!(!refused(SafetyLevel::Standard, "go", "import \"fmt\""));
+        assert!(refused(SafetyLevel::Readonly, "php", "file_put_contents('a', 'b');"));
+        assert!(!refused(SafetyLevel::Strict, "php", "file_put_contents('a', 'b');"));
+    }
+}

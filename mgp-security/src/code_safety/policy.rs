@@ -1,0 +1,135 @@
+use mgp_types::mgp::{CodeHints, CodeSafety, SafetyLevel};
+
+use super::language::Language;
+use super::module_list::ModuleList;
+use super::pattern::Pattern;
+use super::{javascript, python};
+
+/// What code may do: a declaration (§7.3) together with what is dangerous in its language anyway.
+///
+/// Blocked imports and patterns add to those that are always blocked, and block wins over allow. A declared list of
+/// allowed imports replaces the one that is used without a declaration; it decides from strict on and is a hint
+/// below.
+#[derive(Debug, Clone)]
+pub struct CodePolicy {
+    level: SafetyLevel,
+    language: Language,
+    max_bytes: Option<u64>,
+    declared_blocked: ModuleList,
+    always_blocked: ModuleList,
+    allowed: ModuleList,
+    patterns: Box<[Pattern]>,
+    hints: CodeHints,
+}
+
+impl CodePolicy {
+    /// The policy that `declaration` asks for.
+    ///
+    /// Where the operator has configured one and the server declares another, use what
+    /// [`CodeSafety::confine`] makes of them.
+    pub fn new(declaration: &CodeSafety) -> Self {
+        let language =
+            declaration.language.as_deref().map_or_else(|| Language::Other("".into()), Language::read);
+        let (always_blocked, allowed_unless_declared) = match language {
+            Language::Python => (python::BLOCKED_MODULES, python::ALLOWED_MODULES),
+            Language::JavaScript | Language::TypeScript => {
+                (javascript::BLOCKED_MODULES, javascript::ALLOWED_MODULES)
+            }
+            Language::Bash | Language::Other(_) => ("", ""),
+        };
+        let level = declaration.level;
+        let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
+        let max_bytes = declaration.max_code_size_bytes.or(usual_max_bytes);
+        let declared_blocked = ModuleList::new(declaration.blocked_imports.iter().map(|name| &**name));
+        let always_blocked = ModuleList::of_words(always_blocked);
+        let allowed = match &declaration.allowed_imports {
+            Some(names) => ModuleList::new(names.iter().map(|name| &**name)),
+            None if level >= SafetyLevel::Strict => ModuleList::of_words(allowed_unless_declared),
+            None => ModuleList::default(),
+        };
+        let hints = CodeHints {
+            blocked_imports: declared_blocked.names().chain(always_blocked.names()).map(Into::into).collect(),
+            allowed_imports: allowed.names().map(Into::into).collect(),
+            max_code_size_bytes: max_bytes,
+        };
+        let patterns = declaration.blocked_patterns.iter().map(|text| Pattern::new(text)).collect();
+        Self { level, language, max_bytes, declared_blocked, always_blocked, allowed, patterns, hints }
+    }
+
+    /// How far code is restricted.
+    pub fn level(&self) -> SafetyLevel {
+        self.level
+    }
+
+    /// The language that code is read as.
+    pub fn language(&self) -> &Language {
+        &self.language
+    }
+
+    /// How many bytes of code are accepted; `None` without a limit.
+    pub fn max_code_size_bytes(&self) -> Option<u64> {
+        (self.level > SafetyLevel::Unrestricted).then_some(self.max_bytes).flatten()
+    }
+
+    /// What a rejection hints at.
+    pub fn hints(&self) -> &CodeHints {
+        &self.hints
+    }
+
+    /// Whether the module must not be imported.
+    pub(super) fn refuses_import(&self, module: &str) -> bool {
+        self.blocks_import(module) || (self.level >= SafetyLevel::Strict && !self.allowed.has(module))
+    }
+
+    /// Whether the module is blocked by name, at any level.
+    pub(super) fn blocks_import(&self, module: &str) -> bool {
+        self.declared_blocked.has(module)
+            || (self.always_blocked.has(module)
+                && !python::EXEMPT_MODULES.iter().any(|exempt| is_within(module, exempt)))
+    }
+
+    pub(super) fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+}
+
+fn is_within(module: &str, root: &str) -> bool {
+    module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The limit of strict and readonly for a declaration that names none.
+const DEFAULT_MAX_BYTES: u64 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(json: &str) -> CodePolicy {
+        CodePolicy::new(&serde_json::from_str(json).unwrap())
+    }
+
+    // covers: MGP-7.3-06, MGP-7.3-08
+    #[test]
+    fn block_wins_over_allow_and_allow_is_a_hint_below_strict() {
+        let strict = policy(
+            r#"{"level":"strict","language":"python","blocked_imports":["json"],"allowed_imports":["json","re","socket"]}"#,
+        );
+        assert!(strict.refuses_import("json") && strict.refuses_import("json.decoder"));
+        assert!(strict.refuses_import("socket"));
+        assert!(!strict.refuses_import("re") && strict.refuses_import("math"));
+        let standard = policy(r#"{"level":"standard","language":"python","allowed_imports":["re"]}"#);
+        assert!(!standard.refuses_import("math"));
+        assert_eq!(standard.hints().allowed_imports, ["re".into()]);
+    }
+
+    // covers: MGP-7.3-05
+    #[test]
+    fn a_limit_holds_when_declared_and_always_from_strict_on() {
+        let limit = |json| policy(json).max_code_size_bytes();
+        assert_eq!(limit(r#"{"level":"standard"}"#), None);
+        assert_eq!(limit(r#"{"level":"standard","max_code_size_bytes":5}"#), Some(5));
+        assert_eq!(limit(r#"{"level":"strict"}"#), Some(10_000));
+        assert_eq!(limit(r#"{"level":"readonly","max_code_size_bytes":50000}"#), Some(50_000));
+        assert_eq!(limit(r#"{"level":"unrestricted","max_code_size_bytes":5}"#), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! Calls whose danger is in their arguments.
+
+use mgp_types::mgp::SafetyLevel::{Standard, Strict};
+
+use super::Check;
+use super::dangerous::POWERFUL;
+use super::member::is_walk;
+use super::resolve::is_namespace;
+use crate::code_safety::identifier::plain;
+use crate::code_safety::path_text;
+use crate::code_safety::syntax::Node;
+
+impl<'t> Check<'_, 't> {
+    pub(super) fn call(&mut self, node: Node<'t>) {
+        let Some(function) = node.field("function") else { return };
+        let paths = self.code.paths(function);
+        for path in paths.iter() {
+            self.call_of(path, node);
+        }
+        for path in self.code.paths(node).iter().filter(|path| !path.ends_with("()")) {
+            self.path(path, node.at());
+        }
+        if function.kind() == "attribute" {
+            self.method(function, node);
+        }
+    }
+
+    fn call_of(&mut self, path: &str, node: Node<'t>) {
+        let at = node.at();
+        match path {
+            "builtins.getattr" | "builtins.setattr" | "builtins.delattr" | "builtins.hasattr" => {
+                self.access(path, node);
+            }
+            "operator.attrgetter" | "operator.methodcaller" => self.getter(path, node),
+            "builtins.type" | "builtins.type()" if positional(node).count() == 3 => {
+                self.findings.pattern(Strict, "type(", at);
+            }
+            "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
+            "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
+                self.findings.pattern(Standard, path, at);
+            }
+            "torch.load" if keyword(node, "weights_only").is_none_or(|value| value.text() != "True") => {
+                self.findings.pattern(Standard, path, at);
+            }
+            "numpy.load" if keyword(node, "allow_pickle").is_some_and(|value| value.text() != "False") => {
+                self.findings.pattern(Standard, path, at);
+            }
+            "os.chmod" | "os.fchmod" => self.mode(path, node),
+            "builtins.range" | "builtins.bytes" | "builtins.bytearray" => self.size(path, MAX_STEPS, node),
+            "sys.path.insert" | "sys.path.append" | "sys.path.extend" => {
+                let is_own = node.text().contains("__file__") || node.text().contains("getcwd");
+                if !is_own
+                    && positional(node).any(|argument| {
+                        self.code.text(argument).is_some_and(|text| path_text::is_of_system(&text))
+                    })
+                {
+                    self.findings.pattern(Strict, path, at);
+                }
+            }
+            _ => {}
+        }
+        let reads = READERS.contains(&path) || (path.starts_with("os.") && !path.starts_with("os.path."));
+        let of_system = positional(node)
+            .next()
+            .or_else(|| keyword(node, "file"))
+            .and_then(|argument| self.code.text(argument))
+            .is_some_and(|text| path_text::is_of_system(&text));
+        if reads && of_system && !path.starts_with("os.environ") && path != "os.getenv" {
+            let shown =
+                path.strip_prefix("builtins.").map_or_else(|| path.to_owned(), |name| format!("{name}("));
+            self.findings.pattern(Strict, &shown, at);
+        }
+    }
+
+    fn method(&mut self, function: Node<'t>, node: Node<'t>) {
+        let name = function.field("attribute").map(|name| plain(name.text())).unwrap_or_default();
+        match &*name {
+            "extractall"
+                if keyword(node, "filter").is_none_or(|filter| filter.text().contains("trusted")) =>
+            {
+                self.findings.pattern(Strict, "extractall(", node.at());
+            }
+            "chmod" => self.mode("chmod", node),
+            "ljust" | "rjust" | "center" | "zfill" => self.size(&name, MAX_WIDTH, node),
+            "__getattribute__" | "__getattr__" | "__setattr__" | "__delattr__" => {
+                for argument in positional(node) {
+                    if let Some(text) = self.code.text(argument).filter(|text| is_walk(text)) {
+                        self.findings.pattern(Standard, &text, node.at());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `getattr` and its like: the name decides, and where it is not known, what it is asked of.
+    fn access(&mut self, path: &str, node: Node<'t>) {
+        let mut arguments = positional(node);
+        let (Some(object), Some(name)) = (arguments.next(), arguments.next()) else { return };
+        if let Some(name) = self.code.text(name) {
+            let name = plain(&name);
+            let is_read_only = path == "builtins.hasattr";
+            if !is_read_only && is_walk(&name) && !READABLE.contains(&&*name) {
+                self.findings.pattern(Standard, &name, node.at());
+            }
+            return;
+        }
+        let is_asked =
+            name.field("function").is_some_and(|function| self.code.is(function, "builtins.input"));
+        let is_powerful = |path: &str| POWERFUL.contains(&path) || path.starts_with("builtins.__");
+        let is_bare = matches!(
+            object.kind(),
+            "tuple" | "list" | "dictionary" | "string" | "integer" | "none" | "lambda"
+        );
+        if is_bare || is_asked || self.code.paths(object).iter().any(|path| is_powerful(path)) {
+            let shown = path.strip_prefix("builtins.").unwrap_or(path);
+            self.findings.pattern(Strict, &format!("{shown}("), node.at());
+        }
+    }
+
+    fn getter(&mut self, path: &str, node: Node<'t>) {
+        for argument in positional(node).filter(|argument| argument.kind() != "list_splat") {
+            match self.code.text(argument) {
+                Some(text) => {
+                    if let Some(walk) = text.split('.').find(|part| is_walk(&plain(part))) {
+                        self.findings.pattern(Standard, walk, node.at());
+                    }
+                }
+                None if path == "operator.attrgetter" => self.findings.pattern(Strict, path, node.at()),
+                None => {}
+            }
+        }
+    }
+
+    /// The names of a module as a dictionary: fine with a key that is known, and for filling in texts.
+    fn namespace(&mut self, path: &str, node: Node<'t>) {
+        let name = path.strip_prefix("builtins.").unwrap_or(path);
+        let of = positional(node).next();
+        if let Some(of) = of {
+            if self.code.paths(of).iter().any(|path| POWERFUL.contains(&&**path)) {
+                self.findings.pattern(Standard, &format!("{name}("), node.at());
+            }
+            return;
+        }
+        let Some(parent) = node.parent() else { return };
+        let is_known = match parent.kind() {
+            "subscript" => parent.field("subscript").is_some_and(|key| self.code.text(key).is_some()),
+            "attribute" => {
+                let call = parent.parent().filter(|call| call.kind() == "call");
+                let key = call.and_then(|call| positional(call).next()).and_then(|key| self.code.text(key));
+                parent.field("attribute").is_some_and(|name| name.text() == "get") && key.is_some()
+            }
+            "comparison_operator" => true,
+            "binary_operator" | "dictionary_splat" | "argument_list" | "call" | "assignment" => {
+                name != "globals"
+            }
+            _ => false,
+        };
+        if !is_known || (parent.kind() == "subscript" && is_namespace(path)) {
+            self.findings.pattern(Strict, &format!("{name}("), node.at());
+        }
+    }
+
+    /// Texts and loops of a length that only uses up memory or time.
+    fn size(&mut self, path: &str, limit: f64, node: Node<'t>) {
+        if positional(node).filter_map(|argument| self.code.number(argument)).any(|number| number > limit) {
+            let name = path.strip_prefix("builtins.").unwrap_or(path);
+            self.findings.pattern(Strict, &format!("{name}("), node.at());
+        }
+    }
+
+    /// Rights for everyone, or the rights of the owner for whoever runs the file.
+    fn mode(&mut self, path: &str, node: Node<'t>) {
+        let modes = positional(node).chain(keyword(node, "mode")).filter_map(|mode| self.code.number(mode));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+        let is_open = |mode: f64| (0.0..65536.0).contains(&mode) && (mode as u32) & 0o6002 != 0;
+        if modes.into_iter().any(is_open) {
+            self.findings.pattern(Strict, path, node.at());
+        }
+    }
+
+    /// A decorator calls: `@print` above `@input` above a class asks for a line and prints it.
+    pub(super) fn decorator(&mut self, node: Node<'t>) {
+        let Some(name) = node.named_children().next() else { return };
+        for path in
+            self.code.paths(name).iter().filter(|path| path.starts_with("builtins.") && !path.contains('('))
+        {
+            self.findings.pattern(Strict, &format!("@{}", name.text()), name.at());
+            self.path(path, name.at());
+        }
+    }
+
+    /// Attributes that are set or deleted rather than read.
+    pub(super) fn assignment(&mut self, node: Node<'t>) {
+        let targets = node
+            .field("left")
+            .into_iter()
+            .chain(node.named_children().filter(|_| node.kind() == "delete_statement"));
+        for target in targets.filter(|target| target.kind() == "attribute") {
+            let paths = self.code.paths(target);
+            let is_shared =
+                |path: &str| !path.contains('(') && SET_NEVER.iter().any(|root| path.starts_with(root));
+            let hook = paths.iter().find(|path| is_shared(path));
+            if let Some(path) = hook {
+                self.findings.pattern(Strict, path, target.at());
+            }
+        }
+    }
+}
+
+/// The arguments of a call that have no name.
+pub(super) fn positional(call: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let arguments = call.field("arguments").filter(|arguments| arguments.kind() == "argument_list");
+    arguments
+        .into_iter()
+        .flat_map(Node::named_children)
+        .filter(|argument| argument.kind() != "keyword_argument")
+}
+
+/// The argument of a call with this name.
+pub(super) fn keyword<'t>(call: Node<'t>, name: &str) -> Option<Node<'t>> {
+    let arguments = call.field("arguments")?;
+    let named = arguments.named_children().filter(|argument| argument.kind() == "keyword_argument");
+    named
+        .into_iter()
+        .find(|argument| argument.field("name").is_some_and(|found| found.text() == name))?
+        .field("value")
+}
+
+/// What is looked up of types and functions without harm, though it is set by none.
+const READABLE: &[&str] = &[
+    "__mro__",
+    "__bases__",
+    "__code__",
+    "__self__",
+    "__spec__",
+    "__loader__",
+    "__closure__",
+    "__weakref__",
+    "__func__",
+];
+
+/// What reads the file that its first argument names.
+const READERS: &[&str] = &[
+    "builtins.open",
+    "builtins.file",
+    "io.open",
+    "io.FileIO",
+    "codecs.open",
+    "pathlib.Path",
+    "pathlib.PosixPath",
+    "glob.glob",
+    "glob.iglob",
+    "linecache.getline",
+    "linecache.getlines",
+    "fileinput.input",
+    "gzip.open",
+    "bz2.open",
+    "lzma.open",
+    "zipfile.ZipFile",
+    "tarfile.open",
+    "sqlite3.connect",
+    "aiofiles.open",
+    "tokenize.open",
+    "mailbox.mbox",
+    "netrc.netrc",
+    "pandas.read_csv",
+];
+
+const MAX_WIDTH: f64 = 1e8;
+const MAX_STEPS: f64 = 1e11;
+
+/// Names that belong to the interpreter or to everyone.
+const SET_NEVER: &[&str] =
+    &["builtins.", "sys.stdin", "sys.path_", "os.", "json.", "subprocess.", "socket.", "ssl."];

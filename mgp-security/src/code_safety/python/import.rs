@@ -1,0 +1,53 @@
+//! Imports in every form of the statement.
+
+use mgp_types::mgp::SafetyLevel::Standard;
+
+use super::Check;
+use super::dangerous::DANGEROUS;
+use super::scope::dotted;
+use crate::code_safety::syntax::Node;
+
+impl<'t> Check<'_, 't> {
+    pub(super) fn import(&mut self, node: Node<'t>) {
+        let names: Vec<(String, usize)> = node
+            .children()
+            .filter(|child| child.field_name() == Some("name"))
+            .map(|name| (dotted(name.field("name").unwrap_or(name).text()), name.at()))
+            .collect();
+        let Some(module) = node.field("module_name") else {
+            for (name, at) in names {
+                if self.policy.refuses_import(&name) {
+                    self.findings.import(&name, at);
+                }
+            }
+            return;
+        };
+        let written = dotted(module.text());
+        let from = written.trim_start_matches('.');
+        // What is imported from the own package cannot be one of the modules that are allowed or blocked by name,
+        // unless the package holds a copy or a reference of such a one.
+        let is_relative = from.len() < written.len();
+        if self.policy.blocks_import(from) || (!is_relative && self.refuses_all(from, &names)) {
+            self.findings.import(from, module.at());
+            return;
+        }
+        for (name, at) in &names {
+            let path = if from.is_empty() { name.clone() } else { format!("{from}.{name}") };
+            if self.policy.blocks_import(&path) || (is_relative && self.policy.blocks_import(name)) {
+                self.findings.import(&path, *at);
+            } else if !is_relative {
+                self.path(&path, *at);
+            }
+        }
+        let has_dangerous = || DANGEROUS.iter().any(|path| path.split('.').next() == Some(from));
+        if node.children().any(|child| child.kind() == "wildcard_import") && has_dangerous() {
+            self.findings.pattern(Standard, &format!("from {from} import *"), node.at());
+        }
+    }
+
+    /// `from urllib import parse` is `urllib.parse`, which may be allowed where `urllib` is not.
+    fn refuses_all(&self, from: &str, names: &[(String, usize)]) -> bool {
+        let refused = |name: &String| self.policy.refuses_import(&format!("{from}.{name}"));
+        self.policy.refuses_import(from) && (names.is_empty() || names.iter().any(|(name, _)| refused(name)))
+    }
+}

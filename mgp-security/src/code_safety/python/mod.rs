@@ -1,0 +1,81 @@
+//! Python: every name, attribute, call, text and import of the tree, each with its own rules.
+
+mod call;
+mod constant;
+mod dangerous;
+mod effort;
+mod import;
+mod member;
+mod modules;
+mod reference;
+mod resolve;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod text;
+mod write;
+
+use mgp_types::mgp::SafetyLevel;
+
+use self::resolve::Resolver;
+use super::finding::Findings;
+use super::policy::CodePolicy;
+use super::scan::Reading;
+use super::syntax::{Grammar, Node, Tree};
+
+pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES, EXEMPT_MODULES};
+
+/// As a program, as the indented part of one, and as the method of a class.
+pub(super) const READINGS: &[Reading] =
+    &[(Grammar::Python, "", ""), (Grammar::Python, "if 1:\n", "\n"), (Grammar::Python, "class F:\n", "\n")];
+
+/// Records what the code must not do.
+pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
+    let mut check = Check { code: Resolver::new(tree), policy, findings };
+    for node in tree.nodes() {
+        check.node(node);
+    }
+    if check.code.is_exhausted() {
+        check.findings.whole("Code too intricate to be checked: use fewer indirections");
+    }
+}
+
+/// One check of one piece of code.
+struct Check<'c, 't> {
+    code: Resolver<'t>,
+    policy: &'c CodePolicy,
+    findings: &'c mut Findings,
+}
+
+impl<'t> Check<'_, 't> {
+    fn node(&mut self, node: Node<'t>) {
+        match node.kind() {
+            "import_statement" | "import_from_statement" => self.import(node),
+            "identifier" => self.identifier(node),
+            "attribute" => self.attribute(node),
+            "subscript" => {
+                self.subscript(node);
+                self.assembled(node);
+            }
+            "call" => {
+                self.call(node);
+                self.assembled(node);
+                if self.findings.level() >= SafetyLevel::Readonly {
+                    self.writing_call(node);
+                }
+            }
+            "string" => self.string(node),
+            "concatenated_string" => self.assembled(node),
+            "binary_operator" => {
+                self.assembled(node);
+                self.growth(node);
+            }
+            "decorator" => self.decorator(node),
+            "while_statement" => self.endless_loop(node),
+            "exec_statement" => self.findings.pattern(SafetyLevel::Standard, "exec(", node.at()),
+            "comment" => self.encoding(node),
+            "delete_statement" | "assignment" | "augmented_assignment" => self.assignment(node),
+            _ => {}
+        }
+    }
+}

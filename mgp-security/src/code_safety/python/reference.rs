@@ -1,0 +1,249 @@
+//! Names and dotted names: what they lead to decides, not how they are spelled.
+
+use mgp_types::mgp::SafetyLevel::{Standard, Strict};
+
+use super::Check;
+use super::call::positional;
+use super::dangerous::{DANGEROUS, HIDDEN_MODULES, POWERFUL, STRICT};
+use crate::code_safety::identifier::plain;
+use crate::code_safety::syntax::Node;
+
+impl<'t> Check<'_, 't> {
+    pub(super) fn identifier(&mut self, node: Node<'t>) {
+        self.pattern_keyword(node);
+        if !is_use(node) {
+            return;
+        }
+        let paths = self.code.paths(node);
+        for path in paths.iter() {
+            if is_object(node) {
+                self.environment(path, node);
+                continue;
+            }
+            self.path(path, node.at());
+            self.environment(path, node);
+            let is_called = node.field_name() == Some("function");
+            if ACCESSORS.contains(&&**path) && !is_called && !self.is_followed(node) {
+                self.findings.pattern(Strict, &shown(path), node.at());
+            }
+            if POWERFUL.contains(&&**path) && !self.is_followed(node) {
+                self.findings.pattern(Strict, path, node.at());
+            }
+        }
+    }
+
+    pub(super) fn attribute(&mut self, node: Node<'t>) {
+        self.member(node);
+        let paths = self.code.paths(node);
+        for path in paths.iter() {
+            if !is_object(node) {
+                self.path(path, node.at());
+            }
+            self.environment(path, node);
+        }
+    }
+
+    /// `sys.modules['os']`, `vars(os)['system']`, and names of namespaces that are not known before the code runs.
+    pub(super) fn subscript(&mut self, node: Node<'t>) {
+        if is_object(node) {
+            return;
+        }
+        for path in self.code.paths(node).iter() {
+            self.path(path, node.at());
+        }
+    }
+
+    /// Records what is wrong with a path.
+    pub(super) fn path(&mut self, path: &str, at: usize) {
+        if let Some(entry) = DANGEROUS.iter().find(|entry| covers(entry, path)) {
+            return self.findings.pattern(Standard, &shown(entry), at);
+        }
+        if let Some(entry) = STRICT.iter().find(|entry| covers(entry, path)) {
+            self.findings.pattern(Strict, &shown(entry), at);
+        }
+        let declared = self.policy.patterns().iter().find(|pattern| {
+            let wanted = pattern.dotted();
+            covers(wanted, path) || path.strip_prefix("builtins.").is_some_and(|name| name == wanted)
+        });
+        if let Some(pattern) = declared {
+            self.findings.pattern(Standard, pattern.text(), at);
+        }
+        if path.starts_with("builtins.") {
+            return;
+        }
+        if self.policy.blocks_import(path) {
+            let root = path.split('.').next().unwrap_or(path);
+            return self.findings.import(if self.policy.blocks_import(root) { root } else { path }, at);
+        }
+        let own = path.split('.').take_while(|part| !part.ends_with([')', ']'])).skip(1);
+        for part in own {
+            let is_private = part.starts_with('_') && !part.starts_with("__");
+            if HIDDEN_MODULES.contains(&part) {
+                self.findings.pattern(Standard, path, at);
+            } else if is_private {
+                self.findings.pattern(Strict, path, at);
+            }
+        }
+    }
+
+    /// The environment holds secrets and steers other programs: single variables may be read.
+    fn environment(&mut self, path: &str, node: Node<'t>) {
+        let Some(parent) = node.parent() else { return };
+        if path == "sys.modules" && !self.is_known_module(parent) {
+            self.findings.pattern(Strict, "sys.modules", node.at());
+        }
+        if path != "os.environ" {
+            return;
+        }
+        let is_fine = match parent.kind() {
+            "attribute" => parent.field("attribute").is_some_and(|name| name.text() == "get"),
+            "subscript" => self.is_harmless_variable(parent),
+            "comparison_operator" | "import_from_statement" | "dotted_name" => true,
+            "assignment" => parent.field("left").is_some_and(|left| left.kind() == "identifier"),
+            _ => false,
+        };
+        if !is_fine {
+            self.findings.pattern(Strict, "os.environ", node.at());
+        }
+    }
+
+    /// Whether one module is asked for by a name that the rules know, or its own, or only whether it is there.
+    fn is_known_module(&self, parent: Node<'t>) -> bool {
+        let is_known = |key: Node<'t>| {
+            matches!(key.text(), "__name__" | "self.__module__") || self.code.text(key).is_some()
+        };
+        match parent.kind() {
+            "comparison_operator" | "dotted_name" | "import_from_statement" => true,
+            "subscript" => {
+                parent.field("subscript").is_some_and(is_known) && parent.field_name() != Some("left")
+            }
+            "attribute" => {
+                let is_get = parent.field("attribute").is_some_and(|name| name.text() == "get");
+                let call = parent.parent().filter(|call| call.kind() == "call");
+                is_get && call.and_then(|call| positional(call).next()).is_some_and(is_known)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether `os.environ[x]` reads a variable, or sets one that steers no program.
+    fn is_harmless_variable(&self, item: Node<'t>) -> bool {
+        let is_set = item.field_name() == Some("left")
+            || item.parent().is_some_and(|p| p.kind() == "delete_statement");
+        if !is_set {
+            return true;
+        }
+        let name =
+            item.field("subscript").and_then(|key| self.code.text(key)).map(|name| name.to_uppercase());
+        name.is_some_and(|name| !STEERING.iter().any(|start| name.starts_with(start)))
+    }
+
+    /// Whether a module is used in a way that the rules see through.
+    fn is_followed(&self, node: Node<'t>) -> bool {
+        let Some(parent) = node.parent() else { return false };
+        match parent.kind() {
+            "assignment" => parent.field("left").is_some_and(|left| left.kind() == "identifier"),
+            "named_expression"
+            | "default_parameter"
+            | "comparison_operator"
+            | "delete_statement"
+            | "not_operator" => true,
+            "argument_list" => {
+                let is_first = parent.named_children().next() == Some(node);
+                let function = parent.parent().and_then(|call| call.field("function"));
+                is_first
+                    && function.is_some_and(|function| {
+                        ["builtins.getattr", "builtins.hasattr", "builtins.vars"]
+                            .iter()
+                            .any(|path| self.code.is(function, path))
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// `case object(__class__=c)` reads an attribute without a dot.
+    fn pattern_keyword(&mut self, node: Node<'t>) {
+        let name = plain(node.text());
+        if node.parent().is_some_and(|parent| parent.kind() == "keyword_pattern") && name.starts_with("__") {
+            self.findings.pattern(Standard, &name, node.at());
+        }
+    }
+}
+
+/// Whether an attribute or item is taken of the node, so that the rules look at the longer expression.
+fn is_object(node: Node<'_>) -> bool {
+    node.parent().is_some_and(|parent| parent.kind() == "attribute" && node.field_name() == Some("object"))
+}
+
+/// Whether an identifier stands for a value, rather than giving something a name.
+fn is_use(node: Node<'_>) -> bool {
+    let Some(parent) = node.parent() else { return true };
+    match (parent.kind(), node.field_name()) {
+        ("attribute", Some("attribute"))
+        | (
+            "keyword_argument"
+            | "default_parameter"
+            | "typed_default_parameter"
+            | "function_definition"
+            | "class_definition"
+            | "named_expression",
+            Some("name"),
+        )
+        | ("assignment" | "for_statement" | "for_in_clause", Some("left")) => false,
+        (kind, _) => !matches!(
+            kind,
+            "dotted_name"
+                | "aliased_import"
+                | "parameters"
+                | "lambda_parameters"
+                | "typed_parameter"
+                | "global_statement"
+                | "nonlocal_statement"
+                | "pattern_list"
+                | "tuple_pattern"
+                | "list_pattern"
+                | "as_pattern_target"
+                | "keyword_pattern"
+        ),
+    }
+}
+
+fn covers(entry: &str, path: &str) -> bool {
+    path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(', '[']))
+}
+
+/// The path as people write it.
+fn shown(entry: &str) -> String {
+    entry.strip_prefix("builtins.").map_or_else(|| entry.to_owned(), |name| format!("{name}("))
+}
+
+/// Builtins whose arguments decide, so that they must be called where they are named.
+const ACCESSORS: [&str; 6] = [
+    "builtins.getattr",
+    "builtins.setattr",
+    "builtins.delattr",
+    "builtins.vars",
+    "builtins.globals",
+    "builtins.locals",
+];
+
+/// Beginnings of the names of variables by which other programs are made to load or run something.
+const STEERING: [&str; 16] = [
+    "LD_",
+    "DYLD_",
+    "PYTHON",
+    "PATH",
+    "BROWSER",
+    "BASH_",
+    "ENV",
+    "IFS",
+    "NODE_",
+    "GIT_",
+    "PERL",
+    "RUBY",
+    "JAVA_",
+    "PROMPT_COMMAND",
+    "EDITOR",
+    "PAGER",
+];

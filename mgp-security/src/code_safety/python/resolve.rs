@@ -1,0 +1,233 @@
+//! What an expression refers to, as a dotted path from a module or from the builtins.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::super::identifier::plain;
+use super::super::syntax::{Node, Tree};
+use super::dangerous::{BUILTINS, WELL_KNOWN};
+use super::scope::{Binding, Scopes};
+
+/// The paths that an expression may have: `os.system` for `o.system` after `import os as o`, and with `()` where
+/// something was called, as in `pathlib.Path().write_text`.
+pub(super) type Paths = Rc<[Rc<str>]>;
+
+/// Follows names, aliases and attributes.
+///
+/// The order of statements is not looked at: whatever a name is bound to anywhere in its scope, it may be. That finds
+/// too much rather than too little.
+pub(super) struct Resolver<'t> {
+    pub(super) scopes: Scopes<'t>,
+    known: RefCell<HashMap<Key, Paths>>,
+    open: RefCell<HashSet<Key>>,
+    /// Whether a name was met that is being resolved already, so that what comes out is not the whole truth.
+    is_partial: Cell<bool>,
+    effort: Cell<usize>,
+}
+
+/// A scope, a name in it, and whether the name is certainly not the builtin.
+type Key = (u32, Box<str>, bool);
+
+impl<'t> Resolver<'t> {
+    pub(super) fn new(tree: &'t Tree) -> Self {
+        Self {
+            scopes: Scopes::new(tree),
+            known: RefCell::default(),
+            open: RefCell::default(),
+            is_partial: Cell::new(false),
+            effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE),
+        }
+    }
+
+    /// Whether everything that was asked could be followed to its end.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.effort.get() == 0
+    }
+
+    /// What `node` may refer to; nothing if that cannot be told.
+    pub(super) fn paths(&self, node: Node<'t>) -> Paths {
+        self.resolve(node, MAX_DEPTH)
+    }
+
+    /// Whether `node` may be this path.
+    pub(super) fn is(&self, node: Node<'t>, path: &str) -> bool {
+        self.paths(node).iter().any(|found| **found == *path)
+    }
+
+    /// Takes one step; what is nested into itself could take any number of them.
+    pub(super) fn spend(&self) -> bool {
+        self.effort.set(self.effort.get().saturating_sub(1));
+        self.effort.get() > 0
+    }
+
+    fn resolve(&self, node: Node<'t>, depth: usize) -> Paths {
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.spend()) else {
+            self.effort.set(0);
+            return Paths::default();
+        };
+        let inner = |field: Option<Node<'t>>| field.map(|node| self.resolve(node, depth)).unwrap_or_default();
+        match node.kind() {
+            "identifier" => self.name(node, depth),
+            "attribute" => match node.field("attribute") {
+                Some(attribute) => {
+                    let name = plain(attribute.text());
+                    inner(node.field("object")).iter().map(|path| join(path, &name)).collect()
+                }
+                None => Paths::default(),
+            },
+            "subscript" => self.item(node, depth),
+            "call" => self.result(node, depth),
+            "parenthesized_expression" | "await" => inner(node.named_children().next()),
+            "named_expression" => inner(node.field("value")),
+            "conditional_expression" | "boolean_operator" => {
+                let branches: Vec<_> =
+                    node.named_children().map(|branch| self.resolve(branch, depth)).collect();
+                branches.iter().flat_map(|paths| paths.iter().cloned()).take(MAX_PATHS).collect()
+            }
+            _ => Paths::default(),
+        }
+    }
+
+    fn name(&self, node: Node<'t>, depth: usize) -> Paths {
+        let name = plain(node.text());
+        let is_certain = self.scopes.is_certain(&name, node);
+        let key: Key = (self.scopes.scope(node), (&*name).into(), is_certain);
+        if let Some(paths) = self.known.borrow().get(&key) {
+            return paths.clone();
+        }
+        if !self.open.borrow_mut().insert(key.clone()) {
+            self.is_partial.set(true);
+            return Paths::default();
+        }
+        let was_partial = self.is_partial.replace(false);
+        let bindings = self.scopes.bindings(&name, node);
+        let is_bound = !bindings.is_empty();
+        let mut paths: Vec<Rc<str>> = Vec::new();
+        for binding in bindings {
+            match binding {
+                Binding::Import(path) => paths.push((&**path).into()),
+                Binding::Value(value) => paths.extend(self.resolve(*value, depth).iter().cloned()),
+                Binding::Unknown => {}
+            }
+        }
+        if !is_certain && BUILTINS.contains(&&*name) {
+            paths.push(format!("builtins.{name}").into());
+        } else if !is_bound && WELL_KNOWN.contains(&&*name) {
+            paths.push((&*name).into());
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        if paths.len() > MAX_PATHS {
+            self.effort.set(0);
+        }
+        let paths: Paths = paths.into();
+        self.open.borrow_mut().remove(&key);
+        // What was found on the way round a circle depends on where the circle was entered.
+        if !self.is_partial.get() || self.open.borrow().is_empty() {
+            self.known.borrow_mut().insert(key, paths.clone());
+        }
+        self.is_partial.set(was_partial || (self.is_partial.get() && !self.open.borrow().is_empty()));
+        paths
+    }
+
+    /// `sys.modules['os']`, `os.__dict__['system']`, `globals()['eval']`.
+    fn item(&self, node: Node<'t>, depth: usize) -> Paths {
+        let (Some(value), Some(index)) = (node.field("value"), node.field("subscript")) else {
+            return Paths::default();
+        };
+        let of = self.resolve(value, depth);
+        if of.is_empty() {
+            return of;
+        }
+        self.members(&of, index)
+    }
+
+    fn members(&self, of: &Paths, index: Node<'t>) -> Paths {
+        let Some(key) = self.text(index) else { return Paths::default() };
+        of.iter().map(|path| member(path, &key)).collect()
+    }
+
+    fn result(&self, node: Node<'t>, depth: usize) -> Paths {
+        let (Some(function), Some(arguments)) = (node.field("function"), node.field("arguments")) else {
+            return Paths::default();
+        };
+        let functions = self.resolve(function, depth);
+        let mut positional =
+            arguments.named_children().filter(|argument| argument.kind() != "keyword_argument");
+        let (first, second) = (positional.next(), positional.next());
+        let mut found: Vec<Rc<str>> = Vec::new();
+        for path in functions.iter() {
+            match (&**path, first, second) {
+                ("builtins.getattr", Some(object), Some(name)) => {
+                    if let Some(name) = self.text(name) {
+                        found
+                            .extend(self.resolve(object, depth).iter().map(|path| join(path, &plain(&name))));
+                    }
+                }
+                ("builtins.vars", Some(object), _) => {
+                    found.extend(self.resolve(object, depth).iter().map(|path| join(path, "__dict__")));
+                }
+                (
+                    "builtins.__import__" | "importlib.import_module" | "importlib.__import__",
+                    Some(name),
+                    _,
+                ) => {
+                    found.extend(self.text(name).map(Rc::from));
+                }
+                _ => {
+                    // `mapping.get('x')` is `mapping['x']`.
+                    let of = path.strip_suffix(".get").or_else(|| path.strip_suffix(".__getitem__"));
+                    let key = first.and_then(|key| self.text(key));
+                    match (of, key) {
+                        (Some(of), Some(key)) if is_namespace(of) => found.push(member(of, &key)),
+                        _ => found.push(format!("{path}()").into()),
+                    }
+                }
+            }
+        }
+        found.truncate(MAX_PATHS);
+        found.into()
+    }
+}
+
+/// Whether the path is a dictionary of names.
+pub(super) fn is_namespace(path: &str) -> bool {
+    path.ends_with(".__dict__")
+        || matches!(
+            path,
+            "sys.modules"
+                | "builtins.globals()"
+                | "builtins.locals()"
+                | "builtins.vars()"
+                | "builtins.__builtins__"
+        )
+}
+
+fn join(path: &str, name: &str) -> Rc<str> {
+    // A builtin function belongs to the module of the builtins.
+    if name == "__self__" && path.starts_with("builtins.") && !path.contains('(') {
+        return "builtins".into();
+    }
+    format!("{path}.{name}").into()
+}
+
+fn member(path: &str, key: &str) -> Rc<str> {
+    match path {
+        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(&key) => {
+            join("builtins", key)
+        }
+        "sys.modules" | "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),
+        "builtins.__builtins__" => join("builtins", key),
+        _ => match path.strip_suffix(".__dict__") {
+            Some(object) => join(object, key),
+            None => format!("{path}[]").into(),
+        },
+    }
+}
+
+/// Deeper expressions, and names with more meanings, are not what people write.
+const MAX_DEPTH: usize = 100;
+const MAX_PATHS: usize = 64;
+const MIN_EFFORT: usize = 20_000;
+const EFFORT_PER_NODE: usize = 30;

@@ -1,0 +1,326 @@
+//! Which names a piece of Python binds, where, and to what.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::super::identifier::plain;
+use super::super::syntax::{Node, Tree};
+
+/// What a name is bound to somewhere.
+#[derive(Clone)]
+pub(super) enum Binding<'t> {
+    /// A module, or what was imported from one, by its dotted path.
+    Import(Box<str>),
+    Value(Node<'t>),
+    /// A function, a class, a parameter, or part of something that was taken apart.
+    Unknown,
+}
+
+/// The bindings of a whole tree by scope.
+pub(super) struct Scopes<'t> {
+    /// The scope of every node, by index.
+    of: Vec<u32>,
+    kinds: HashMap<u32, Kind>,
+    parents: HashMap<u32, u32>,
+    bound: HashMap<(u32, Cow<'t, str>), Bound<'t>>,
+    /// Names that a scope declares to be of another one.
+    foreign: HashSet<(u32, Cow<'t, str>)>,
+    deleted: HashSet<Cow<'t, str>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Module,
+    Class,
+    Function,
+    Comprehension,
+}
+
+/// What one name is bound to in one scope.
+#[derive(Default)]
+struct Bound<'t> {
+    bindings: Vec<Binding<'t>>,
+    /// From where on a definition that always runs has given the name its meaning.
+    defined_from: Option<usize>,
+}
+
+impl<'t> Scopes<'t> {
+    pub(super) fn new(tree: &'t Tree) -> Self {
+        let mut scopes = Self {
+            of: vec![0; tree.len()],
+            kinds: HashMap::from([(MODULE, Kind::Module)]),
+            parents: HashMap::new(),
+            bound: HashMap::new(),
+            foreign: HashSet::new(),
+            deleted: HashSet::new(),
+        };
+        for node in tree.nodes() {
+            let scope = scopes.place(node);
+            scopes.of[node.index()] = scope;
+            if let Some(kind) = kind_of(node) {
+                scopes.kinds.insert(id(node), kind);
+                scopes.parents.insert(id(node), scope);
+            }
+        }
+        for node in tree.nodes() {
+            scopes.bind_node(node);
+        }
+        scopes
+    }
+
+    /// The scope that a node is in.
+    pub(super) fn scope(&self, node: Node<'_>) -> u32 {
+        self.of[node.index()]
+    }
+
+    /// Whether `name` is certainly bound by the code itself at `node`, so that it cannot be the builtin of that name.
+    pub(super) fn is_certain(&self, name: &str, node: Node<'_>) -> bool {
+        self.visible(name, self.scope(node)).any(|(kind, bound)| self.ends_search(name, kind, bound, node))
+    }
+
+    /// What `name` may be bound to at `node`.
+    pub(super) fn bindings<'s>(&'s self, name: &'s str, node: Node<'_>) -> Vec<&'s Binding<'t>> {
+        let mut found = Vec::new();
+        for (kind, bound) in self.visible(name, self.scope(node)) {
+            found.extend(&bound.bindings);
+            if self.ends_search(name, kind, bound, node) {
+                break;
+            }
+        }
+        found
+    }
+
+    fn ends_search(&self, name: &str, kind: Kind, bound: &Bound<'_>, node: Node<'_>) -> bool {
+        let is_defined =
+            !self.deleted.contains(name) && bound.defined_from.is_some_and(|from| from <= node.at());
+        matches!(kind, Kind::Function | Kind::Comprehension) || (kind == Kind::Module && is_defined)
+    }
+
+    /// The scopes around `start` that bind `name`, from the inside out.
+    fn visible<'s>(&'s self, name: &'s str, start: u32) -> impl Iterator<Item = (Kind, &'s Bound<'t>)> {
+        let scopes = std::iter::successors(Some(start), |scope| self.parents.get(scope).copied());
+        scopes.filter_map(move |scope| {
+            let kind = self.kinds.get(&scope).copied().unwrap_or(Kind::Module);
+            let key = (scope, Cow::Borrowed(name));
+            let bound = self.bound.get(&key).filter(|_| !self.foreign.contains(&key))?;
+            // The names of a class are seen in its own body only.
+            (kind != Kind::Class || scope == start).then_some((kind, bound))
+        })
+    }
+
+    /// The scope in which a node is evaluated, given those of the nodes before it.
+    fn place(&self, node: Node<'_>) -> u32 {
+        let Some(parent) = node.parent() else { return MODULE };
+        let around = self.of[parent.index()];
+        let outside = |scope| self.parents.get(&scope).copied().unwrap_or(MODULE);
+        match (parent.kind(), node.field_name()) {
+            ("function_definition" | "lambda", Some("body" | "parameters"))
+            | ("class_definition", Some("body")) => id(parent),
+            // Defaults and annotations are evaluated where the function is defined.
+            ("default_parameter" | "typed_default_parameter", Some("value" | "type"))
+            | ("typed_parameter", Some("type")) => outside(around),
+            // So is what the first loop of a comprehension runs over.
+            ("for_in_clause", Some("right")) if is_first_clause(parent) => outside(around),
+            (kind, _) if is_comprehension(kind) => id(parent),
+            _ => around,
+        }
+    }
+
+    fn bind_node(&mut self, node: Node<'t>) {
+        let scope = self.scope(node);
+        match node.kind() {
+            "import_statement" | "import_from_statement" => self.bind_imports(node, scope),
+            "assignment" | "named_expression" => {
+                let name = node.field("left").or_else(|| node.field("name"));
+                let value = node.field("right").or_else(|| node.field("value"));
+                let scope =
+                    if node.kind() == "named_expression" { self.beyond_comprehensions(scope) } else { scope };
+                if let Some(name) = name {
+                    self.bind_target(name, value, scope);
+                }
+            }
+            "augmented_assignment" | "for_statement" | "for_in_clause" => {
+                if let Some(left) = node.field("left") {
+                    let value = node.field("right").filter(|_| node.kind() != "augmented_assignment");
+                    self.bind_loop(left, value, scope);
+                }
+            }
+            "function_definition" | "class_definition" => {
+                if let Some(name) = node.field("name") {
+                    let in_module = node.parent().is_some_and(|parent| parent.kind() == "module");
+                    let end = node.at() + node.text().len();
+                    let bound = self.bind(scope, name, Binding::Unknown);
+                    if in_module && bound.defined_from.is_none() {
+                        bound.defined_from = Some(end);
+                    }
+                }
+            }
+            "parameters" | "lambda_parameters" => self.bind_parameters(node, scope),
+            "as_pattern_target" => {
+                for name in node.descendants().filter(|name| name.kind() == "identifier") {
+                    let value = node.parent().and_then(|pattern| pattern.named_children().next());
+                    self.bind(scope, name, value.map_or(Binding::Unknown, Binding::Value));
+                }
+            }
+            "global_statement" | "nonlocal_statement" => {
+                for name in node.named_children() {
+                    self.foreign.insert((scope, plain(name.text())));
+                }
+            }
+            "delete_statement" => {
+                let names = node.descendants().filter(|name| name.kind() == "identifier");
+                self.deleted.extend(names.map(|name| plain(name.text())));
+            }
+            _ => {}
+        }
+    }
+
+    fn bind_imports(&mut self, node: Node<'t>, scope: u32) {
+        let from = node.field("module_name").map(|module| dotted(module.text()));
+        for name in node.children().filter(|child| child.field_name() == Some("name")) {
+            let (path, alias) = match (name.field("name"), name.field("alias")) {
+                (Some(path), Some(alias)) => (path, Some(alias)),
+                _ => (name, None),
+            };
+            let imported = dotted(path.text());
+            match (&from, alias) {
+                (Some(module), alias) => {
+                    let bound = Binding::Import(format!("{module}.{imported}").into());
+                    self.bind(scope, alias.unwrap_or(path), bound);
+                }
+                (None, Some(alias)) => {
+                    self.bind(scope, alias, Binding::Import(imported.into()));
+                }
+                (None, None) => {
+                    let root = imported.split('.').next().unwrap_or_default();
+                    let key = (scope, Cow::Owned(root.to_owned()));
+                    self.bound.entry(key).or_default().bindings.push(Binding::Import(root.into()));
+                }
+            }
+        }
+    }
+
+    fn bind_parameters(&mut self, node: Node<'t>, scope: u32) {
+        for parameter in node.named_children() {
+            let name = parameter.field("name").unwrap_or(parameter);
+            let value = parameter.field("value");
+            let first =
+                std::iter::once(name).chain(name.descendants()).find(|part| part.kind() == "identifier");
+            if let Some(name) = first {
+                self.bind(scope, name, value.map_or(Binding::Unknown, Binding::Value));
+            }
+        }
+    }
+
+    fn bind_target(&mut self, target: Node<'t>, value: Option<Node<'t>>, scope: u32) {
+        if target.kind() == "identifier" {
+            self.bind(scope, target, value.map_or(Binding::Unknown, Binding::Value));
+            return;
+        }
+        if !is_destructuring(target.kind()) {
+            return;
+        }
+        let parts: Vec<_> = target.named_children().collect();
+        let values: Vec<_> = match value {
+            Some(value) if matches!(value.kind(), "expression_list" | "tuple" | "list") => {
+                value.named_children().collect()
+            }
+            _ => Vec::new(),
+        };
+        for (index, part) in parts.iter().enumerate() {
+            let value = values.get(index).copied().filter(|_| values.len() == parts.len());
+            if part.kind() == "identifier" {
+                self.bind(scope, *part, value.map_or(Binding::Unknown, Binding::Value));
+            } else {
+                self.bind_loop(*part, None, scope);
+            }
+        }
+    }
+
+    /// Binds what a loop runs over: each of the elements if they are written down, else something unknown.
+    fn bind_loop(&mut self, left: Node<'t>, over: Option<Node<'t>>, scope: u32) {
+        let elements: Vec<_> = match over {
+            Some(over) if matches!(over.kind(), "list" | "tuple" | "set" | "expression_list") => {
+                over.named_children().collect()
+            }
+            _ => Vec::new(),
+        };
+        if left.kind() == "identifier" {
+            self.bind(scope, left, Binding::Unknown);
+            for element in elements {
+                self.bind(scope, left, Binding::Value(element));
+            }
+            return;
+        }
+        // Only patterns bind: the names within `a.b` or `a[b]` are used.
+        let mut open = vec![left];
+        while let Some(node) = open.pop() {
+            if node.kind() == "identifier" {
+                self.bind(scope, node, Binding::Unknown);
+            } else if is_destructuring(node.kind()) {
+                open.extend(node.named_children());
+            }
+        }
+    }
+
+    fn bind(&mut self, scope: u32, name: Node<'t>, binding: Binding<'t>) -> &mut Bound<'t> {
+        let bound = self.bound.entry((scope, plain(name.text()))).or_default();
+        bound.bindings.push(binding);
+        bound
+    }
+
+    fn beyond_comprehensions(&self, mut scope: u32) -> u32 {
+        while self.kinds.get(&scope) == Some(&Kind::Comprehension) {
+            scope = self.parents.get(&scope).copied().unwrap_or(MODULE);
+        }
+        scope
+    }
+}
+
+/// A dotted name without the space, line ends and odd letters that may be within.
+pub(super) fn dotted(text: &str) -> String {
+    let joined: String = text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect();
+    plain(&joined).into_owned()
+}
+
+fn kind_of(node: Node<'_>) -> Option<Kind> {
+    match node.kind() {
+        "class_definition" => Some(Kind::Class),
+        "function_definition" | "lambda" => Some(Kind::Function),
+        kind if is_comprehension(kind) => Some(Kind::Comprehension),
+        _ => None,
+    }
+}
+
+fn is_comprehension(kind: &str) -> bool {
+    matches!(
+        kind,
+        "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression"
+    )
+}
+
+fn is_first_clause(clause: Node<'_>) -> bool {
+    let first =
+        clause.parent().and_then(|around| around.children().find(|child| child.kind() == "for_in_clause"));
+    first == Some(clause)
+}
+
+fn is_destructuring(kind: &str) -> bool {
+    matches!(
+        kind,
+        "pattern_list"
+            | "tuple_pattern"
+            | "list_pattern"
+            | "list_splat_pattern"
+            | "parenthesized_expression"
+            | "tuple"
+            | "list"
+    )
+}
+
+fn id(node: Node<'_>) -> u32 {
+    u32::try_from(node.index()).unwrap_or(u32::MAX)
+}
+
+/// The root is the first node.
+const MODULE: u32 = 0;

@@ -1,0 +1,207 @@
+//! What readonly refuses beyond strict: everything that changes a file, a database, a service or the machine.
+
+use mgp_types::mgp::SafetyLevel::Readonly;
+
+use super::Check;
+use super::call::{keyword, positional};
+use crate::code_safety::identifier::plain;
+use crate::code_safety::syntax::Node;
+
+impl<'t> Check<'_, 't> {
+    pub(super) fn writing_call(&mut self, node: Node<'t>) {
+        let Some(function) = node.field("function") else { return };
+        let paths = self.code.paths(function);
+        let name = match function.kind() {
+            "attribute" => function.field("attribute").map(|name| plain(name.text())).unwrap_or_default(),
+            _ => plain(function.text()),
+        };
+        let by_path = paths.iter().find(|path| self.writes_by_path(path, node));
+        if let Some(path) = by_path {
+            let shown =
+                path.strip_prefix("builtins.").map_or_else(|| path.to_string(), |name| format!("{name}("));
+            return self.findings.pattern(Readonly, &shown, node.at());
+        }
+        if function.kind() == "attribute" && self.writes_by_method(&name, function, node) {
+            self.findings.pattern(Readonly, &format!("{name}("), node.at());
+        }
+    }
+
+    fn writes_by_path(&self, path: &str, node: Node<'t>) -> bool {
+        let opens = OPENERS.contains(&path);
+        if opens {
+            let mode = keyword(node, "mode").or_else(|| positional(node).nth(1));
+            return mode.is_some_and(|mode| {
+                self.code.text(mode).is_none_or(|mode| mode.contains(['w', 'a', 'x', '+']))
+            });
+        }
+        let (root, rest) = path.split_once('.').unwrap_or((path, ""));
+        match root {
+            "os" => OS_WRITES.contains(&rest),
+            "tempfile" => !matches!(rest, "gettempdir" | "gettempprefix" | "gettempdirb"),
+            "shutil" => !matches!(rest, "which" | "disk_usage" | "get_terminal_size"),
+            "requests" | "httpx" | "aiohttp" | "urllib3"
+                if rest.ends_with("request") || rest.ends_with("stream") =>
+            {
+                let verb = positional(node).next().or_else(|| keyword(node, "method"));
+                verb.and_then(|verb| self.code.text(verb)).is_none_or(|verb| !is_reading_verb(&verb))
+            }
+            "urllib" => {
+                rest == "request.urlopen" && (keyword(node, "data").is_some() || positional(node).count() > 1)
+            }
+            "logging" => {
+                matches!(rest, "FileHandler")
+                    || (rest == "basicConfig" && keyword(node, "filename").is_some())
+            }
+            "numpy" => matches!(rest, "save" | "savez" | "savez_compressed" | "savetxt" | "memmap"),
+            "builtins" => {
+                rest == "print" && keyword(node, "file").is_some_and(|file| !file.text().contains("std"))
+            }
+            _ => false,
+        }
+    }
+
+    fn writes_by_method(&self, name: &str, function: Node<'t>, node: Node<'t>) -> bool {
+        let object = function.field("object").map(|object| self.code.paths(object)).unwrap_or_default();
+        let is_of =
+            |roots: &[&str]| object.iter().any(|path| roots.iter().any(|root| path.starts_with(root)));
+        match name {
+            "open" => {
+                let mode = keyword(node, "mode").or_else(|| positional(node).next());
+                let text = mode.and_then(|mode| self.code.text(mode));
+                text.is_some_and(|mode| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']))
+            }
+            "write" | "writelines" => !is_of(IN_MEMORY),
+            "post" | "put" | "patch" | "delete" => true,
+            "request" | "stream" => positional(node)
+                .next()
+                .and_then(|verb| self.code.text(verb))
+                .is_some_and(|verb| !is_reading_verb(&verb)),
+            "execute" | "executemany" | "executescript" => positional(node)
+                .next()
+                .and_then(|statement| self.code.text(statement))
+                .is_none_or(|text| !is_query(&text)),
+            "rename" | "replace" => is_of(&["pathlib."]),
+            "dump" => is_of(&["json", "yaml", "pickle", "toml", "plistlib"]),
+            _ => WRITING_METHODS.contains(&name),
+        }
+    }
+}
+
+fn is_reading_verb(verb: &str) -> bool {
+    matches!(&*verb.to_uppercase(), "GET" | "HEAD" | "OPTIONS")
+}
+
+/// Whether a statement only reads; a `WITH` may lead up to a change, so it counts as one.
+fn is_query(statement: &str) -> bool {
+    let statement = statement.trim_start().to_uppercase();
+    let reads = statement.starts_with("SELECT") || statement.starts_with("EXPLAIN SELECT");
+    let rest = statement.trim_end().trim_end_matches(';');
+    reads && !rest.contains(';') && !statement.contains(" INTO ")
+}
+
+const OPENERS: &[&str] = &[
+    "builtins.open",
+    "builtins.file",
+    "io.open",
+    "codecs.open",
+    "os.fdopen",
+    "gzip.open",
+    "bz2.open",
+    "lzma.open",
+    "aiofiles.open",
+    "zipfile.ZipFile",
+    "tarfile.open",
+];
+
+const OS_WRITES: &[&str] = &[
+    "mkdir",
+    "makedirs",
+    "remove",
+    "unlink",
+    "rmdir",
+    "removedirs",
+    "rename",
+    "renames",
+    "replace",
+    "link",
+    "symlink",
+    "truncate",
+    "ftruncate",
+    "chmod",
+    "fchmod",
+    "lchmod",
+    "chown",
+    "utime",
+    "write",
+    "writev",
+    "pwrite",
+    "open",
+    "mkfifo",
+    "mknod",
+    "sendfile",
+    "copy_file_range",
+    "setxattr",
+    "removexattr",
+    "putenv",
+    "unsetenv",
+    "environ.update",
+    "environ.setdefault",
+    "environ.pop",
+    "environ.clear",
+    "chdir",
+];
+
+/// What stays within the code, or goes to where its output goes anyway.
+const IN_MEMORY: &[&str] =
+    &["io.StringIO()", "io.BytesIO()", "sys.stdout", "sys.stderr", "StringIO()", "BytesIO()"];
+
+const WRITING_METHODS: &[&str] = &[
+    "write_text",
+    "write_bytes",
+    "touch",
+    "mkdir",
+    "rmdir",
+    "unlink",
+    "symlink_to",
+    "hardlink_to",
+    "link_to",
+    "chmod",
+    "lchmod",
+    "writestr",
+    "to_csv",
+    "to_excel",
+    "to_sql",
+    "to_parquet",
+    "to_pickle",
+    "to_hdf",
+    "to_feather",
+    "to_stata",
+    "savefig",
+    "write_csv",
+    "write_parquet",
+    "writerow",
+    "writerows",
+    "writeheader",
+    "commit",
+    "truncate",
+    "sendall",
+    "sendto",
+    "send_message",
+    "sendmail",
+    "rmtree",
+    "makedirs",
+    "extractall",
+    "extract",
+    "backup",
+    "create_function",
+    "setex",
+    "insert_one",
+    "insert_many",
+    "update_one",
+    "update_many",
+    "delete_one",
+    "delete_many",
+    "drop",
+    "drop_table",
+    "bulk_write",
+];

@@ -1,0 +1,159 @@
+use mgp_types::mgp::{CodeRejection, SafetyLevel};
+
+use super::finding::Findings;
+use super::language::Language;
+use super::pattern::{find_declared, tree_tokens};
+use super::policy::CodePolicy;
+use super::syntax::{Grammar, Tree};
+use super::unfinished::{Marks, closing};
+use super::{bash, javascript, other, python};
+
+/// How code was checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// Not at all: the level is unrestricted.
+    Unchecked,
+    /// On its syntax tree.
+    SyntaxTree,
+    /// By patterns outside of comments and texts, for the language has no grammar here.
+    Patterns,
+}
+
+/// What a check of acceptable code was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Scan {
+    /// How the code was checked, for a caller that wants to say how much that is worth.
+    pub method: Method,
+}
+
+/// Checks `code` against `policy`.
+///
+/// Works on bytes in memory only, does not recurse with the depth of the code, and takes time in proportion to its
+/// length.
+///
+/// # Errors
+/// The code is refused; the rejection says what was found, where, and what would be accepted (§7.4).
+pub fn scan(code: &str, policy: &CodePolicy) -> Result<Scan, CodeRejection> {
+    if policy.level() == SafetyLevel::Unrestricted {
+        return Ok(Scan { method: Method::Unchecked });
+    }
+    let mut findings = Findings::new(policy.level());
+    let method = check(code, policy, &mut findings);
+    if findings.is_empty() {
+        return Ok(Scan { method });
+    }
+    Err(CodeRejection::new(findings.violations())
+        .with_hints(policy.hints().clone())
+        .with_locations(findings.locations(code)))
+}
+
+fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
+    let limit = policy.max_code_size_bytes().unwrap_or(MAX_READ_BYTES).min(MAX_READ_BYTES);
+    if code.len() as u64 > limit {
+        findings.whole(format!("Code too large: {} bytes, at most {limit} are accepted", code.len()));
+        return Method::Patterns;
+    }
+    if let Some((at, _)) = code.char_indices().find(|(_, c)| is_deceptive(*c)) {
+        findings.pattern(SafetyLevel::Standard, "invisible or reordering character", at);
+    }
+    if bracket_depth(code) > MAX_DEPTH {
+        findings.whole(format!("Code nested too deeply: at most {MAX_DEPTH} brackets within one another"));
+        return Method::Patterns;
+    }
+    let readings: &[Reading] = match policy.language() {
+        Language::Python => python::READINGS,
+        Language::JavaScript => javascript::JAVASCRIPT,
+        Language::TypeScript => javascript::TYPESCRIPT,
+        Language::Bash => bash::READINGS,
+        Language::Other(_) => {
+            other::check(code, policy, findings);
+            return Method::Patterns;
+        }
+    };
+    let mut broken = None;
+    for (grammar, prefix, suffix) in readings {
+        let Some(tree) = Tree::parse(*grammar, prefix, code, suffix) else { continue };
+        if !tree.has_errors() {
+            check_tree(&tree, code, policy, findings);
+            return Method::SyntaxTree;
+        }
+        broken.get_or_insert(tree);
+    }
+    if let Some(tree) = cut_off(code, policy.language(), readings) {
+        check_tree(&tree, code, policy, findings);
+        return Method::SyntaxTree;
+    }
+    // What a parser cannot read, an interpreter may: below strict the pieces are checked, from strict on it is refused.
+    match broken {
+        Some(tree) if policy.level() < SafetyLevel::Strict => {
+            check_tree(&tree, code, policy, findings);
+            other::check(code, policy, findings);
+        }
+        _ => findings.whole(format!("Code cannot be read as {}", policy.language())),
+    }
+    Method::SyntaxTree
+}
+
+/// The tree of a piece that is a whole program once what it leaves open is closed.
+fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree> {
+    let marks = match language {
+        Language::Python => Marks::Python,
+        Language::JavaScript | Language::TypeScript => Marks::JavaScript,
+        Language::Bash | Language::Other(_) => return None,
+    };
+    let (grammar, prefix, _) = readings.first()?;
+    let tree = Tree::parse(*grammar, prefix, code, &closing(code, marks)?)?;
+    (!tree.has_errors()).then_some(tree)
+}
+
+fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findings) {
+    match policy.language() {
+        Language::Python => python::check(tree, policy, findings),
+        Language::JavaScript | Language::TypeScript => javascript::check(tree, policy, findings),
+        Language::Bash => bash::check(tree, policy, findings),
+        Language::Other(_) => {}
+    }
+    if !policy.patterns().is_empty() {
+        find_declared(policy.patterns(), &tree_tokens(tree), &without_comments(tree, code), findings);
+    }
+}
+
+/// The code with every comment blanked out, byte for byte.
+fn without_comments(tree: &Tree, code: &str) -> String {
+    let mut bytes = code.as_bytes().to_vec();
+    for node in tree.nodes().filter(|node| node.kind() == "comment") {
+        let range = node.at()..(node.at() + node.text().len()).min(bytes.len());
+        if let Some(comment) = bytes.get_mut(range) {
+            comment.fill(b' ');
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The deepest nesting that brackets could have, texts and comments included: cheap to tell before parsing.
+fn bracket_depth(code: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in code.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+/// Characters that make code look different from what it does, and NUL, at which some readers stop.
+fn is_deceptive(c: char) -> bool {
+    matches!(c, '\0' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{2060}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A grammar, and what is put before and after the code so that a piece of a program becomes a whole one.
+pub(super) type Reading = (Grammar, &'static str, &'static str);
+
+/// More is not even read, whatever is declared: a parser's tree takes many times the space of the code.
+const MAX_READ_BYTES: u64 = 1024 * 1024;
+const MAX_DEPTH: usize = 200;

@@ -1,0 +1,270 @@
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use tree_sitter::{ParseOptions, Parser};
+
+/// The grammars that code can be read with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grammar {
+    Python,
+    JavaScript,
+    TypeScript,
+    Tsx,
+    Bash,
+}
+
+/// A syntax tree as a list of nodes, parents before their children.
+///
+/// The parser's own tree finds a parent by searching from the root, and is cheap to walk with a cursor only; here
+/// every step is one look at a table, so rules can go up and down as they like.
+pub(super) struct Tree {
+    source: String,
+    /// How many bytes of `source` stand before the code as it was submitted.
+    prefix: usize,
+    nodes: Vec<Record>,
+    names: Rc<Names>,
+    has_errors: bool,
+}
+
+/// What the numbers of a grammar stand for.
+struct Names {
+    kinds: Box<[Box<str>]>,
+    fields: Box<[Box<str>]>,
+}
+
+struct Record {
+    kind: u16,
+    /// The number of the field, 0 for none.
+    field: u16,
+    start: usize,
+    end: usize,
+    parent: u32,
+    /// One after the last node below this one.
+    after: u32,
+    named: bool,
+}
+
+/// One node of a [`Tree`].
+#[derive(Clone, Copy)]
+pub(super) struct Node<'t> {
+    tree: &'t Tree,
+    index: u32,
+}
+
+impl Tree {
+    /// Reads `prefix`, `code` and `suffix` as one text; `None` if that takes more effort than any real code does.
+    pub(super) fn parse(grammar: Grammar, prefix: &str, code: &str, suffix: &str) -> Option<Self> {
+        let source = [prefix, code, suffix].concat();
+        let (tree, names) = PARSERS.with_borrow_mut(|parsers| {
+            let (_, parser, names) = if let Some(index) = parsers.iter().position(|(of, ..)| *of == grammar) {
+                &mut parsers[index]
+            } else {
+                let (parser, names) = grammar.parser()?;
+                parsers.push((grammar, parser, names));
+                parsers.last_mut()?
+            };
+            let mut effort = MIN_EFFORT + source.len();
+            let mut progress = |_: &_| {
+                effort = effort.saturating_sub(1);
+                if effort == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let bytes = source.as_bytes();
+            let options = ParseOptions::new().progress_callback(&mut progress);
+            let tree = parser.parse_with_options(
+                &mut |at, _| bytes.get(at..).unwrap_or_default(),
+                None,
+                Some(options),
+            );
+            if tree.is_none() {
+                parser.reset();
+            }
+            Some((tree?, names.clone()))
+        })?;
+        let has_errors = tree.root_node().has_error();
+        let nodes = flatten(&tree);
+        Some(Self { source, prefix: prefix.len(), nodes, names, has_errors })
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.has_errors
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// All nodes, parents before their children.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+        (0..).take(self.nodes.len()).map(|index| Node { tree: self, index })
+    }
+}
+
+impl<'t> Node<'t> {
+    pub(super) fn kind(self) -> &'t str {
+        // The number of what could not be read is beyond all others.
+        self.tree.names.kinds.get(usize::from(self.record().kind)).map_or("ERROR", |name| name)
+    }
+
+    pub(super) fn text(self) -> &'t str {
+        let record = self.record();
+        self.tree.source.get(record.start..record.end).unwrap_or_default()
+    }
+
+    /// Where the node starts in the code as it was submitted.
+    pub(super) fn at(self) -> usize {
+        self.record().start.saturating_sub(self.tree.prefix)
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.index as usize
+    }
+
+    pub(super) fn is_named(self) -> bool {
+        self.record().named
+    }
+
+    pub(super) fn is_leaf(self) -> bool {
+        self.record().after == self.index + 1
+    }
+
+    /// The field of its parent that the node is in.
+    pub(super) fn field_name(self) -> Option<&'t str> {
+        match self.record().field {
+            0 => None,
+            id => self.tree.names.fields.get(usize::from(id)).map(|name| &**name),
+        }
+    }
+
+    pub(super) fn parent(self) -> Option<Self> {
+        (self.index != 0).then(|| Self { index: self.record().parent, ..self })
+    }
+
+    /// The parent, its parent, and so on.
+    pub(super) fn ancestors(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(self.parent(), |node| node.parent())
+    }
+
+    pub(super) fn children(self) -> impl Iterator<Item = Self> {
+        let end = self.record().after;
+        let mut next = self.index + 1;
+        std::iter::from_fn(move || {
+            let child = (next < end).then_some(Self { index: next, ..self })?;
+            next = child.record().after;
+            Some(child)
+        })
+    }
+
+    /// The children that are neither signs nor comments.
+    pub(super) fn named_children(self) -> impl Iterator<Item = Self> {
+        self.children().filter(|child| child.is_named() && child.kind() != "comment")
+    }
+
+    pub(super) fn field(self, name: &str) -> Option<Self> {
+        self.children().find(|child| child.field_name() == Some(name))
+    }
+
+    /// All nodes below this one, parents before their children.
+    pub(super) fn descendants(self) -> impl Iterator<Item = Self> {
+        (self.index + 1..self.record().after).map(move |index| Self { index, ..self })
+    }
+
+    fn record(self) -> &'t Record {
+        &self.tree.nodes[self.index as usize]
+    }
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.index == other.index
+    }
+}
+
+impl Grammar {
+    fn parser(self) -> Option<(Parser, Rc<Names>)> {
+        let language = match self {
+            Self::Python => tree_sitter_python::LANGUAGE,
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+            Self::Bash => tree_sitter_bash::LANGUAGE,
+        };
+        let mut parser = Parser::new();
+        let language: tree_sitter::Language = language.into();
+        parser.set_language(&language).ok()?;
+        let kinds =
+            (0..u16::try_from(language.node_kind_count()).ok()?).map(|id| language.node_kind_for_id(id));
+        let fields =
+            (0..=u16::try_from(language.field_count()).ok()?).map(|id| language.field_name_for_id(id));
+        let names = Names {
+            kinds: kinds.map(|name| name.unwrap_or_default().into()).collect(),
+            fields: fields.map(|name| name.unwrap_or_default().into()).collect(),
+        };
+        Some((parser, Rc::new(names)))
+    }
+}
+
+/// Walks without recursion, for the depth of a tree is up to who submits the code.
+fn flatten(tree: &tree_sitter::Tree) -> Vec<Record> {
+    let mut cursor = tree.walk();
+    let mut nodes: Vec<Record> = Vec::new();
+    let mut open: Vec<u32> = Vec::new();
+    loop {
+        let node = cursor.node();
+        let index = position(&nodes);
+        nodes.push(Record {
+            kind: node.kind_id(),
+            field: cursor.field_id().map_or(0, std::num::NonZero::get),
+            start: node.start_byte(),
+            end: node.end_byte(),
+            parent: open.last().copied().unwrap_or(0),
+            after: index + 1,
+            named: node.is_named(),
+        });
+        if cursor.goto_first_child() {
+            open.push(index);
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            let Some(parent) = open.pop() else { return nodes };
+            nodes[parent as usize].after = position(&nodes);
+            cursor.goto_parent();
+        }
+    }
+}
+
+/// The size of code is limited far below what would not fit.
+fn position(nodes: &[Record]) -> u32 {
+    u32::try_from(nodes.len()).unwrap_or(u32::MAX)
+}
+
+thread_local! {
+    /// A parser is costly to make and cannot be shared.
+    static PARSERS: RefCell<Vec<(Grammar, Parser, Rc<Names>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How often the parser may report progress beyond once for each byte; real code needs a fraction of that.
+const MIN_EFFORT: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_can_be_walked_up_and_down() {
+        let tree = Tree::parse(Grammar::Python, "", "f(a, b)", "").unwrap();
+        let call = tree.nodes().find(|node| node.kind() == "call").unwrap();
+        let arguments = call.field("arguments").unwrap();
+        let names: Vec<_> = arguments.named_children().map(Node::text).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(arguments.parent() == Some(call) && call.ancestors().last() == tree.nodes().next());
+        assert!(!tree.has_errors());
+    }
+
+    #[test]
+    fn places_are_those_of_the_submitted_code() {
+        let tree = Tree::parse(Grammar::JavaScript, "class F {", "m() { x() }", "}").unwrap();
+        let call = tree.nodes().find(|node| node.kind() == "call_expression").unwrap();
+        assert_eq!((call.at(), call.text()), (6, "x()"));
+    }
+}

@@ -1,0 +1,285 @@
+//! The levels and the rejection, whatever the language.
+
+use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
+use proptest::prelude::*;
+
+use super::{CodePolicy, Method, scan};
+
+fn policy(level: SafetyLevel, language: &str) -> CodePolicy {
+    CodePolicy::new(&CodeSafety::new(level).with_language(language))
+}
+
+fn declared(json: &str) -> CodePolicy {
+    CodePolicy::new(&serde_json::from_str(json).unwrap())
+}
+
+const DECLARATION: &str = r#"{"level":"standard","language":"python","max_code_size_bytes":10000,
+    "blocked_imports":["subprocess","shutil","socket","ctypes"],
+    "blocked_patterns":["eval(","exec(","__import__(","os.system"],
+    "allowed_imports":["asyncio","json","httpx","os","datetime","typing"]}"#;
+
+// covers: MGP-7.2-01
+#[test]
+fn unrestricted_checks_nothing() {
+    let code = "import subprocess; eval('1')".repeat(100_000);
+    assert_eq!(scan(&code, &policy(SafetyLevel::Unrestricted, "python")).unwrap().method, Method::Unchecked);
+}
+
+// covers: MGP-7.2-02, MGP-7.1-01
+#[test]
+fn standard_refuses_what_is_blocked_and_accepts_what_is_unknown() {
+    let standard = policy(SafetyLevel::Standard, "python");
+    assert!(scan("import subprocess", &standard).is_err());
+    assert!(scan("eval('1')", &standard).is_err());
+    assert!(scan("import some_package\nprint(some_package.run(1))", &standard).is_ok());
+    assert!(scan(&"x = 1\n".repeat(5000), &standard).is_ok());
+}
+
+// covers: MGP-7.2-03
+#[test]
+fn strict_accepts_allowed_imports_only_and_limits_the_size() {
+    let strict = policy(SafetyLevel::Strict, "python");
+    assert!(scan("import json", &strict).is_ok());
+    assert_eq!(
+        scan("import some_package", &strict).unwrap_err().violations,
+        ["Blocked import: 'some_package'".into()]
+    );
+    assert!(scan("eval('1')", &strict).is_err());
+    let rejection = scan(&"x = 1\n".repeat(5000), &strict).unwrap_err();
+    assert_eq!(rejection.violations, ["Code too large: 30000 bytes, at most 10000 are accepted".into()]);
+    assert!(scan("with open('out.txt', 'w') as f: f.write('x')", &strict).is_ok());
+}
+
+// covers: MGP-7.2-04
+#[test]
+fn readonly_is_strict_without_writing() {
+    let readonly = policy(SafetyLevel::Readonly, "python");
+    assert!(scan("import json\nprint(json.load(open('in.json')))", &readonly).is_ok());
+    assert!(scan("import some_package", &readonly).is_err());
+    assert!(scan(&"x = 1\n".repeat(5000), &readonly).is_err());
+    assert!(scan("import pathlib\npathlib.Path('x').write_text('y')", &readonly).is_err());
+    assert!(scan("with open('out.txt', 'w') as f: f.write('x')", &readonly).is_err());
+}
+
+// covers: MGP-7.3-03..08, MGP-7.4-01..06
+#[test]
+fn a_rejection_says_what_where_and_what_instead() {
+    let code = "import json\nfrom subprocess import run\nx = eval  ('1')\n";
+    let rejection = scan(code, &declared(DECLARATION)).unwrap_err();
+    let json: serde_json::Value = serde_json::to_value(&rejection).unwrap();
+    assert_eq!(json["status"], "rejected");
+    assert_eq!(json["reason"], "Code validation failed");
+    assert_eq!(
+        json["violations"],
+        serde_json::json!(["Blocked import: 'subprocess'", "Blocked pattern: 'eval('"])
+    );
+    assert_eq!(json["hints"]["max_code_size_bytes"], 10000);
+    assert!(json["hints"]["allowed_imports"].as_array().unwrap().contains(&"httpx".into()));
+    assert!(json["hints"]["blocked_imports"].as_array().unwrap().contains(&"shutil".into()));
+    let lines: Vec<_> = rejection.locations.iter().map(|place| place.line).collect();
+    assert_eq!(lines, [2, 3]);
+    let read: CodeRejection = serde_json::from_value(json).unwrap();
+    assert_eq!(read, rejection);
+}
+
+// covers: MGP-7.3-05
+#[test]
+fn a_declared_limit_holds_at_standard_too() {
+    let small = declared(r#"{"level":"standard","language":"python","max_code_size_bytes":10}"#);
+    assert!(scan("x = 1", &small).is_ok());
+    assert!(scan("x = 1 + 1 + 1", &small).is_err());
+}
+
+// covers: MGP-7.3-06, MGP-7.3-07
+#[test]
+fn declared_blocks_add_to_those_that_always_hold() {
+    let more = declared(
+        r#"{"level":"standard","language":"python","blocked_imports":["json"],"blocked_patterns":["open(","os.getcwd"]}"#,
+    );
+    assert!(scan("import json.decoder", &more).is_err());
+    assert!(scan("open ('x')", &more).is_err());
+    assert!(scan("from os import getcwd as g\ng()", &more).is_err());
+    assert!(scan("import subprocess", &more).is_err());
+    assert!(scan("import csv  # open( os.getcwd json", &more).is_ok());
+}
+
+// covers: MGP-7.3-08
+#[test]
+fn allowed_imports_replace_the_usual_ones_from_strict_on() {
+    let json = r#"{"level":"LEVEL","language":"python","allowed_imports":["numpy"]}"#;
+    let strict = declared(&json.replace("LEVEL", "strict"));
+    assert!(scan("import numpy.linalg", &strict).is_ok());
+    assert!(scan("import json", &strict).is_err());
+    assert!(scan("import json", &declared(&json.replace("LEVEL", "standard"))).is_ok());
+}
+
+#[test]
+fn code_that_cannot_be_read_is_refused_from_strict_on_and_searched_below() {
+    for language in ["python", "javascript", "typescript", "bash"] {
+        assert!(scan("if ) then (", &policy(SafetyLevel::Strict, language)).is_err(), "{language}");
+    }
+    let standard = policy(SafetyLevel::Standard, "python");
+    assert!(scan("this is prose", &standard).is_ok());
+    assert!(scan("this is ) eval('1')", &standard).is_err());
+}
+
+#[test]
+fn pieces_of_programs_are_read() {
+    for (language, code) in [
+        ("python", "    x = 1\n    return await y(x)\n"),
+        ("python", "        self.x = 1\n        return self\n"),
+        (
+            "python",
+            "    def f(self):\n        return 1\n\n    @property\n    def g(self):\n        return 2\n",
+        ),
+        ("javascript", "return await f(x);"),
+        ("javascript", "async run(a) { return a; }"),
+        ("javascript", "get: function () { return 1; }, b: 2"),
+        ("typescript", "private async run(a: string): Promise<string> { return a; }"),
+        ("tsx", "const a = <div>{b}</div>;"),
+    ] {
+        assert!(scan(code, &policy(SafetyLevel::Strict, language)).is_ok(), "{code}");
+    }
+    let rejection =
+        scan("        x = 1\n        eval(x)\n", &policy(SafetyLevel::Strict, "python")).unwrap_err();
+    assert_eq!((rejection.locations[0].line, rejection.locations[0].column), (2, 9));
+}
+
+#[test]
+fn characters_that_hide_code_are_refused() {
+    let standard = policy(SafetyLevel::Standard, "python");
+    for hidden in ["\u{202e}", "\u{2066}", "\u{200b}", "\0"] {
+        assert!(scan(&format!("x = 'a{hidden}b'"), &standard).is_err(), "{hidden:?}");
+    }
+}
+
+#[test]
+fn depth_and_length_are_refused_rather_than_followed() {
+    let mut deep = CodeSafety::new(SafetyLevel::Strict);
+    deep.max_code_size_bytes = Some(u64::MAX);
+    for language in ["python", "javascript", "typescript", "bash", "lua"] {
+        let policy = CodePolicy::new(&deep.clone().with_language(language));
+        assert!(scan(&"(".repeat(100_000), &policy).is_err(), "{language}");
+        assert!(scan(&"x".repeat(2 * 1024 * 1024), &policy).is_err(), "{language}");
+        let _ = scan(&"-".repeat(50_000), &policy);
+        let _ = scan(&format!("{}x", "a.".repeat(20_000)), &policy);
+        let _ = scan(&format!("{}x", "not ".repeat(20_000)), &policy);
+        let _ = scan(&format!("{}'b'", "'a'+".repeat(10_000)), &policy);
+        let _ = scan(&"x = x + x\n".repeat(3_000), &policy);
+    }
+}
+
+#[test]
+fn names_that_are_made_of_each_other_are_followed_to_an_end() {
+    let policy = policy(SafetyLevel::Standard, "python");
+    assert!(scan("import os\na = b\nb = a\nb = os\na.system('id')\nb.system('id')", &policy).is_err());
+    assert!(scan("import os\nb = os\nb = a\na = b\nb.popen\na.system('id')", &policy).is_err());
+}
+
+#[test]
+fn the_method_is_told() {
+    let method = |language| scan("x", &policy(SafetyLevel::Standard, language)).unwrap().method;
+    assert_eq!(method("python"), Method::SyntaxTree);
+    assert_eq!(method("ruby"), Method::Patterns);
+    assert_eq!(method(""), Method::Patterns);
+}
+
+#[test]
+fn static_property_a_policy_can_be_shared() {
+    fn shared<T: Send + Sync>(value: T) -> T {
+        value
+    }
+    assert_eq!(shared(policy(SafetyLevel::Strict, "python")).level(), SafetyLevel::Strict);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_text_is_checked_without_a_panic(code in "\\PC{0,200}", which in 0_usize..6) {
+        let language = ["python", "javascript", "typescript", "bash", "go", ""][which];
+        for level in [SafetyLevel::Standard, SafetyLevel::Readonly] {
+            let first = scan(&code, &policy(level, language));
+            prop_assert_eq!(first.is_ok(), scan(&code, &policy(level, language)).is_ok());
+        }
+    }
+
+    #[test]
+    fn any_mixture_of_code_is_checked_without_a_panic(
+        pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..40),
+        which in 0_usize..5,
+    ) {
+        let code = pieces.concat();
+        let language = ["python", "javascript", "typescript", "bash", "php"][which];
+        if let Err(rejection) = scan(&code, &policy(SafetyLevel::Readonly, language)) {
+            prop_assert!(!rejection.violations.is_empty());
+        }
+    }
+}
+
+const PIECES: &[&str] = &[
+    "import os",
+    "from ",
+    "x",
+    " = ",
+    "eval",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "'",
+    "\"",
+    "`",
+    "${",
+    "\n",
+    "    ",
+    ".",
+    "__class__",
+    "'a'",
+    "+",
+    "%s",
+    "%",
+    "[::-1]",
+    "[-1]",
+    "*",
+    "**",
+    "9",
+    "0x",
+    "getattr",
+    ",",
+    ":",
+    "def f",
+    "lambda",
+    "for y in ",
+    "class A",
+    "async ",
+    "await ",
+    "constructor",
+    "=>",
+    "function ",
+    "return ",
+    "\\",
+    "\\x5f",
+    "\\u0065",
+    "é",
+    "ｅ",
+    "#",
+    "//",
+    "/*",
+    "*/",
+    ";",
+    "|",
+    "&",
+    ">",
+    "<",
+    "$(",
+    "rm",
+    "-rf",
+    "chr(95)",
+    ".join(",
+    "bytes.fromhex('6f')",
+    "u'\\N{DASH}'",
+    "f'{x!r:{y}}'",
+];

@@ -1,0 +1,103 @@
+//! Code that was cut off at its end.
+
+/// How comments and texts are marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marks {
+    Python,
+    JavaScript,
+}
+
+/// What closes everything that `code` leaves open; `None` if nothing is, or if its brackets do not match.
+///
+/// A piece of a program may end in the middle of a function. Closing it adds nothing that runs, so the piece can be
+/// judged like a whole program.
+pub(super) fn closing(code: &str, marks: Marks) -> Option<String> {
+    let mut open: Vec<Open> = Vec::new();
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        let in_text = match open.last() {
+            Some(Open::Text(end)) => Some(*end),
+            _ => None,
+        };
+        let step = match in_text {
+            Some(end) if rest.starts_with(end) => {
+                open.pop();
+                end.len()
+            }
+            Some("`") if rest.starts_with("${") => {
+                open.push(Open::Bracket('}'));
+                2
+            }
+            Some(_) if first == '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            Some(_) => first.len_utf8(),
+            None => step_in_code(rest, first, marks, &mut open)?,
+        };
+        rest = rest.get(step..)?;
+    }
+    let closing: String = open.iter().rev().map(Open::end).collect();
+    (!closing.is_empty()).then(|| format!("\n{closing}\n"))
+}
+
+/// What is open, by what closes it.
+enum Open {
+    Bracket(char),
+    Text(&'static str),
+}
+
+impl Open {
+    fn end(&self) -> String {
+        match self {
+            Self::Bracket(sign) => sign.to_string(),
+            Self::Text(end) => (*end).to_owned(),
+        }
+    }
+}
+
+fn step_in_code(rest: &str, first: char, marks: Marks, open: &mut Vec<Open>) -> Option<usize> {
+    let is_comment = match marks {
+        Marks::Python => first == '#',
+        Marks::JavaScript => rest.starts_with("//"),
+    };
+    if is_comment {
+        return Some(rest.find('\n').unwrap_or(rest.len()));
+    }
+    if marks == Marks::JavaScript && rest.starts_with("/*") {
+        return Some(rest.find("*/").map_or(rest.len(), |end| end + 2));
+    }
+    let ends: &[&'static str] = match marks {
+        Marks::Python => &["\"\"\"", "'''", "\"", "'"],
+        Marks::JavaScript => &["`", "\"", "'"],
+    };
+    if let Some(end) = ends.iter().find(|end| rest.starts_with(**end)) {
+        open.push(Open::Text(end));
+        return Some(end.len());
+    }
+    match first {
+        '(' => open.push(Open::Bracket(')')),
+        '[' => open.push(Open::Bracket(']')),
+        '{' => open.push(Open::Bracket('}')),
+        ')' | ']' | '}' if !matches!(open.pop(), Some(Open::Bracket(end)) if end == first) => return None,
+        _ => {}
+    }
+    Some(first.len_utf8())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_is_closed_from_the_inside_out() {
+        assert_eq!(closing("f(() => { [1, `a${b", Marks::JavaScript).as_deref(), Some("\n}`]})\n"));
+        assert_eq!(closing("f('(', \"[\") // {", Marks::JavaScript), None);
+        assert_eq!(closing("x = ['a',  # (\n", Marks::Python).as_deref(), Some("\n]\n"));
+        assert_eq!(closing("x = '''it's", Marks::Python).as_deref(), Some("\n'''\n"));
+    }
+
+    #[test]
+    fn brackets_that_do_not_match_are_not_mended() {
+        assert_eq!(closing("f(]", Marks::JavaScript), None);
+        assert_eq!(closing("}", Marks::Python), None);
+        assert_eq!(closing("", Marks::Python), None);
+    }
+}

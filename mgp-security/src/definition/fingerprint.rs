@@ -1,0 +1,193 @@
+//! What is pinned of a definition.
+
+use mgp_types::{Object, RawJson};
+
+use super::ToolName;
+use crate::canonical::{CanonicalError, Digest, Tree};
+
+/// A definition as it is pinned: everything that a model reads or that decides about calls, in canonical form.
+///
+/// All members are in it, those that nobody knows yet included: a client may show a model the whole object. Only
+/// what can do nothing but please the eye or age a cache is left out, so that a new icon quarantines no tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    name: ToolName,
+    digest: Digest,
+    canonical: RawJson,
+}
+
+impl Definition {
+    /// What is pinned of `tool`.
+    ///
+    /// # Errors
+    /// The definition has no name, or no canonical form.
+    pub fn read(tool: &Object) -> Result<Self, DefinitionError> {
+        let Tree::Object(mut members) = Tree::read(&tool.to_raw())? else {
+            return Err(DefinitionError::NoName);
+        };
+        members.retain(|(member, _)| !is_unread(member));
+        for (member, value) in &mut members {
+            if member == "_meta"
+                && let Tree::Object(entries) = value
+            {
+                entries.retain(|(key, _)| !is_stamp(key));
+            }
+        }
+        // A server that adds an empty `_meta` has changed nothing.
+        members.retain(|(member, value)| member != "_meta" || *value != Tree::Object(Vec::new()));
+        Self::from_members(members)
+    }
+
+    /// A definition that was pinned before, as [`canonical`](Self::canonical) gave it.
+    ///
+    /// # Errors
+    /// The bytes are not those of a definition in canonical form.
+    pub fn restore(canonical: &RawJson) -> Result<Self, DefinitionError> {
+        match Tree::read(canonical)? {
+            Tree::Object(members) => Self::from_members(members),
+            _ => Err(DefinitionError::NoName),
+        }
+    }
+
+    /// The name of the tool.
+    pub fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    /// The digest of the canonical form.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The canonical form.
+    pub fn canonical(&self) -> &RawJson {
+        &self.canonical
+    }
+
+    fn from_members(members: Vec<(String, Tree)>) -> Result<Self, DefinitionError> {
+        let name = members.iter().find_map(|(member, value)| match value {
+            Tree::Text(name) if member == "name" => Some(ToolName::new(name.as_str())),
+            _ => None,
+        });
+        let bytes = Tree::Object(members).to_bytes();
+        let name = name.ok_or(DefinitionError::NoName)?;
+        Ok(Self { name, digest: Digest::of_canonical(&bytes), canonical: RawJson::from_written(bytes) })
+    }
+}
+
+/// The digest over everything in `tool` that a model reads or that decides about calls.
+///
+/// # Errors
+/// The definition has no name, or no canonical form.
+pub fn fingerprint(tool: &Object) -> Result<Digest, DefinitionError> {
+    Definition::read(tool).map(|definition| definition.digest())
+}
+
+/// Why something is not a definition that can be pinned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DefinitionError {
+    /// There is no member `name`, or it is not a text.
+    #[error("the definition has no name")]
+    NoName,
+    /// The definition has no canonical form.
+    #[error("the definition cannot be hashed")]
+    Canonical(#[from] CanonicalError),
+}
+
+/// Whether a member of a definition is neither read by a model nor decides anything.
+fn is_unread(member: &str) -> bool {
+    matches!(member, "icons" | "ttlMs" | "cacheScope")
+}
+
+/// Whether a key of `_meta` says when or on whose behalf the list was made, rather than something of the tool.
+fn is_stamp(key: &str) -> bool {
+    let last = key.rsplit(['/', '.']).next().unwrap_or(key);
+    let word: String =
+        last.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    STAMPS.contains(&word.as_str())
+}
+
+const STAMPS: &[&str] = &[
+    "baggage",
+    "cachedat",
+    "cachescope",
+    "etag",
+    "fetchedat",
+    "generatedat",
+    "icons",
+    "lastmodified",
+    "progresstoken",
+    "requestid",
+    "timestamp",
+    "traceparent",
+    "tracestate",
+    "ttl",
+    "ttlms",
+    "updatedat",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOOL: &str = r#"{"name":"read","title":"Read","description":"Reads.","inputSchema":{"type":"object"},
+        "outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"optional"},
+        "security":{"risk_level":"safe"},"_meta":{"_mgp":{"admin_only":true},"example.com/etag":"1"},"icons":[]}"#;
+
+    fn changed(member: &str, value: &str) -> Digest {
+        let mut tool = Object::parse(TOOL).unwrap();
+        tool.set(member, RawJson::parse(value.to_owned()).unwrap());
+        fingerprint(&tool).unwrap()
+    }
+
+    fn unchanged() -> Digest {
+        fingerprint(&Object::parse(TOOL).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_member_that_is_read_or_decides_counts() {
+        for (member, value) in [
+            ("name", r#""read2""#),
+            ("title", r#""Reed""#),
+            ("description", r#""Reads.\u200b""#),
+            ("inputSchema", r#"{"type":"object","properties":{"x":{}}}"#),
+            ("outputSchema", r#"{"type":"object","title":"x"}"#),
+            ("annotations", r#"{"readOnlyHint":true,"destructiveHint":true}"#),
+            ("execution", r#"{"taskSupport":"required"}"#),
+            ("security", r#"{"risk_level":"moderate"}"#),
+            ("_meta", r#"{"_mgp":{"admin_only":false}}"#),
+            ("not_known_yet", "1"),
+        ] {
+            assert_ne!(changed(member, value), unchanged(), "{member}");
+        }
+    }
+
+    #[test]
+    fn icons_stamps_and_spelling_do_not_count() {
+        for (member, value) in [
+            ("icons", r#"[{"src":"https://example.com/a.png"}]"#),
+            ("ttlMs", "5"),
+            (
+                "_meta",
+                r#"{"example.com/etag":"2","cached_at":5,"traceparent":"00-1-2-03","_mgp":{"admin_only":true}}"#,
+            ),
+            ("security", r#"{ "risk_level" : "s\u0061fe" }"#),
+        ] {
+            assert_eq!(changed(member, value), unchanged(), "{member}");
+        }
+    }
+
+    #[test]
+    fn a_definition_is_restored_from_its_canonical_form() {
+        let definition = Definition::read(&Object::parse(TOOL).unwrap()).unwrap();
+        assert_eq!(Definition::restore(definition.canonical()).unwrap(), definition);
+    }
+
+    #[test]
+    fn a_definition_without_a_name_is_none() {
+        for json in ["{}", r#"{"name":1}"#, r#"{"title":"name"}"#] {
+            assert_eq!(fingerprint(&Object::parse(json).unwrap()), Err(DefinitionError::NoName));
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! One spelling for texts that read alike.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::invisible::hiding;
+
+/// A text in lower case, without accents on Latin letters, invisible characters and doubled white space, in which
+/// it is known where lines and sentences start.
+#[derive(Debug, Default)]
+pub(super) struct Folded {
+    pub(super) text: String,
+    /// Where sentences start, in order.
+    sentences: Vec<usize>,
+}
+
+impl Folded {
+    pub(super) fn new(text: &str) -> Self {
+        let mut folded = Self::default();
+        folded.text.reserve(text.len());
+        let mut gap = Gap::default();
+        for character in spelled_out(text) {
+            if character.is_whitespace() {
+                gap.add(character);
+                continue;
+            }
+            folded.close(gap, character);
+            gap = Gap::default();
+            folded.text.push(character);
+        }
+        folded
+    }
+
+    /// The number of the sentence that the byte `at` is in.
+    pub(super) fn sentence(&self, at: usize) -> usize {
+        self.sentences.partition_point(|start| *start <= at)
+    }
+
+    /// Whether a sentence starts at the byte `at`, or the text does.
+    pub(super) fn starts_sentence(&self, at: usize) -> bool {
+        at == 0 || self.sentences.binary_search(&at).is_ok()
+    }
+
+    /// Writes the white space before `next` and notes a sentence that starts there.
+    fn close(&mut self, gap: Gap, next: char) {
+        let last = self.text.chars().next_back();
+        if gap.any {
+            self.text.push(' ');
+        }
+        let ended = match last {
+            Some('.' | ':') => gap.any,
+            Some('!' | '?' | ';') => true,
+            Some('。' | '।' | '؟') => true,
+            Some('"' | '\'' | ')') => {
+                gap.any && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
+            }
+            _ => false,
+        };
+        let listed = gap.lines == 1 && !next.is_alphabetic() && !matches!(next, '"' | '\'' | '`' | '(');
+        if ended || listed || gap.lines > 1 {
+            self.sentences.push(self.text.len());
+        }
+    }
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Gap {
+    any: bool,
+    lines: usize,
+}
+
+impl Gap {
+    fn add(&mut self, character: char) {
+        self.any = true;
+        self.lines += usize::from(matches!(character, '\n' | '\u{2028}' | '\u{2029}'));
+    }
+}
+
+/// `text` without what cannot be seen.
+pub(super) fn strip_invisible(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().filter(|it| hiding(*it).is_none())
+}
+
+/// The compatible characters of `text` in lower case, without accents on Latin letters.
+fn spelled_out(text: &str) -> impl Iterator<Item = char> + '_ {
+    let mut latin = false;
+    let without_accents = strip_invisible(text).nfkd().filter(move |character| {
+        let accent = is_combining_mark(*character);
+        if !accent {
+            latin = character.is_ascii_alphabetic();
+        }
+        !(accent && latin)
+    });
+    without_accents.nfc().flat_map(char::to_lowercase).map(|character| match character {
+        '‘' | '’' | '‛' | '′' | '´' => '\'',
+        '“' | '”' | '„' | '‟' | '«' | '»' | '″' => '"',
+        '‐' | '‑' | '‒' | '–' | '—' | '−' => '-',
+        other => other,
+    })
+}
+
+/// `text` as it reads if it disguises its words: letters of other scripts or digits in place of Latin letters, or
+/// letters set apart; `None` if nothing in it is disguised.
+pub(super) fn undisguised(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut changed = false;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let gap = rest.find(|it: char| !it.is_whitespace()).unwrap_or(rest.len());
+        out.push_str(&rest[..gap]);
+        rest = &rest[gap..];
+        if let Some((word, length)) = set_apart(rest) {
+            out.push_str(&word);
+            rest = &rest[length..];
+            changed = true;
+            continue;
+        }
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let word = &rest[..end];
+        match unmasked(word) {
+            Some(plain) => {
+                out.push_str(&plain);
+                changed = true;
+            }
+            None => out.push_str(word),
+        }
+        rest = &rest[end..];
+    }
+    changed.then_some(out)
+}
+
+/// The letters that `text` starts with, each set apart from the next by one separator, and their length.
+///
+/// Two blanks, or a separator beside a blank, end a word and go on with the next.
+fn set_apart(text: &str) -> Option<(String, usize)> {
+    let mut letters = String::new();
+    let (mut count, mut length) = (0, 0);
+    let mut rest = text;
+    loop {
+        let mut characters = rest.chars();
+        let Some(letter) = characters.next().filter(|it| it.is_alphanumeric()) else { break };
+        let behind = characters.as_str();
+        let gap = behind.find(|it: char| !is_separator(it)).unwrap_or(behind.len());
+        if gap == 0 && behind.starts_with(char::is_alphanumeric) {
+            break;
+        }
+        letters.push(letter);
+        count += 1;
+        length = text.len() - behind.len();
+        if gap == 0 || gap == behind.len() {
+            break;
+        }
+        if behind[..gap].chars().count() > 1 {
+            letters.push(' ');
+        }
+        rest = &behind[gap..];
+    }
+    (count >= MIN_SET_APART).then(|| (letters.trim_end().to_owned(), length))
+}
+
+fn is_separator(character: char) -> bool {
+    matches!(character, ' ' | '.' | '-' | '_' | '*' | '|' | '/' | '\u{a0}' | '·' | '•')
+}
+
+/// The word in Latin letters, if it has others that look like them.
+fn unmasked(word: &str) -> Option<String> {
+    if word.contains("://") || word.contains('/') {
+        return None;
+    }
+    let letters = word.chars().filter(char::is_ascii_alphabetic).count();
+    let foreign = word.chars().any(|it| look_alike(it) != it);
+    let leet = letters >= 2 && !word.contains('_') && is_leet(word);
+    if !foreign && !leet {
+        return None;
+    }
+    let inner = word.trim_end_matches(['!', '.', ',', '?', ':', ';', ')', '"', '\'']);
+    let plain = |character: char| {
+        let latin = look_alike(character);
+        if leet { of_leet(latin) } else { latin }
+    };
+    Some(inner.chars().map(plain).chain(word[inner.len()..].chars()).collect())
+}
+
+/// Whether digits or signs stand between or before letters where letters would.
+fn is_leet(word: &str) -> bool {
+    let stands_in = |it: char| of_leet(it) != it;
+    if word.contains('@') && word.contains('.') {
+        return false;
+    }
+    let mut pair = word.chars().zip(word.chars().skip(1));
+    pair.any(|(a, b)| {
+        stands_in(a) && b.is_ascii_alphabetic() || a.is_ascii_alphabetic() && stands_in(b) && b != '!'
+    })
+}
+
+fn of_leet(character: char) -> char {
+    match character {
+        '0' => 'o',
+        '1' | '!' | '|' => 'i',
+        '3' => 'e',
+        '4' | '@' => 'a',
+        '5' | '$' => 's',
+        '7' => 't',
+        other => other,
+    }
+}
+
+/// The Latin letter that `character` of another script looks like, or `character` itself.
+pub(super) fn look_alike(character: char) -> char {
+    match character {
+        'а' | 'α' | 'ɑ' | 'А' | 'Α' => 'a',
+        'ь' | 'Ь' | 'В' | 'Β' | 'ß' if character != 'ß' => 'b',
+        'с' | 'ϲ' | 'С' | 'ᴄ' => 'c',
+        'ԁ' | 'ɗ' => 'd',
+        'е' | 'є' | 'ε' | 'ҽ' | 'Е' | 'Ε' | 'ё' => 'e',
+        'ɡ' | 'ց' => 'g',
+        'һ' | 'н' | 'Н' | 'Η' | 'հ' => 'h',
+        'і' | 'ι' | 'ı' | 'І' | 'Ι' | 'ӏ' | 'ɩ' | 'ї' => 'i',
+        'ј' | 'Ј' => 'j',
+        'к' | 'κ' | 'К' | 'Κ' => 'k',
+        'ⅼ' | 'ʟ' => 'l',
+        'м' | 'М' | 'Μ' => 'm',
+        'η' | 'п' | 'ո' | 'Ν' => 'n',
+        'о' | 'ο' | 'σ' | 'О' | 'Ο' | 'օ' | 'ᴏ' => 'o',
+        'р' | 'ρ' | 'Р' | 'Ρ' => 'p',
+        'ԛ' => 'q',
+        'г' | 'ᴦ' => 'r',
+        'ѕ' | 'Ѕ' | 'ꜱ' => 's',
+        'т' | 'τ' | 'Т' | 'Τ' => 't',
+        'υ' | 'ս' | 'ᴜ' => 'u',
+        'ν' | 'ѵ' | 'ᴠ' => 'v',
+        'ԝ' | 'ω' | 'ѡ' => 'w',
+        'х' | 'χ' | 'Х' | 'Χ' => 'x',
+        'у' | 'γ' | 'У' | 'Υ' | 'ү' => 'y',
+        'ᴢ' | 'Ζ' => 'z',
+        other => other,
+    }
+}
+
+/// Fewer single letters are a list, like "a, b" or "x y z".
+const MIN_SET_APART: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_read_alike_are_folded_alike() {
+        for text in [
+            "Ignore  all\nprevious",
+            "ｉｇｎｏｒｅ all previous",
+            "𝐢𝐠𝐧𝐨𝐫𝐞 all previous",
+            "ig\u{200b}nore all pré\u{301}vious",
+        ] {
+            assert_eq!(Folded::new(text).text, "ignore all previous", "{text}");
+        }
+        assert_eq!(Folded::new("Erwähne “das” nicht").text, "erwahne \"das\" nicht");
+        assert_eq!(Folded::new("これまでの指示 がぎ й 이전").text, "これまでの指示 がぎ й 이전");
+    }
+
+    #[test]
+    fn sentences_start_behind_stops_lists_and_empty_lines() {
+        let folded = Folded::new("One two. Three v1.2 four\nfive!\n- six\n\nseven。八");
+        let starts: Vec<_> = folded.sentences.iter().map(|at| &folded.text[*at..]).collect();
+        let first: Vec<_> = starts.iter().map(|it| it.split(' ').next().unwrap()).collect();
+        assert_eq!(first, ["three", "-", "seven。八", "八"]);
+    }
+
+    #[test]
+    fn disguised_words_are_undone() {
+        for (text, expected) in [
+            ("1gn0r3 pr3v10us", Some("ignore previous")),
+            ("іgnоrе all", Some("ignore all")),
+            ("i g n o r e  a l l now", Some("ignore all now")),
+            ("i-g-n-o-r-e all", Some("ignore all")),
+            ("p r e v i o u s", Some("previous")),
+            ("plain words, x y z and a.b", None),
+            ("see https://example.com/a1b2", None),
+            ("mail bob2@example.com", None),
+        ] {
+            assert_eq!(undisguised(text).as_deref(), expected, "{text}");
+        }
+    }
+}

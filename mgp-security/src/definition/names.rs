@@ -1,0 +1,258 @@
+//! The names of tools: what may be in one, and whose it is.
+
+use std::borrow::Cow;
+
+use foldhash::HashMap;
+use unicode_normalization::UnicodeNormalization;
+
+use super::fold::{look_alike, strip_invisible};
+use super::invisible::visible;
+use super::{ServerId, ToolName};
+use crate::Finding;
+
+/// The names that tools have already, so that another server's tool cannot pass for one of them.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// By what is left of a name when everything that people and models overlook is taken away.
+    owners: HashMap<Box<str>, (ServerId, ToolName)>,
+}
+
+impl Names {
+    /// Notes that `server` has a tool called `tool`. Whoever had the name first keeps it.
+    pub fn insert(&mut self, server: &ServerId, tool: &ToolName) {
+        let owner = || (server.clone(), tool.clone());
+        self.owners.entry(skeleton(tool.as_str()).into()).or_insert_with(owner);
+    }
+
+    /// The tool of another server than `server` whose name is `tool` or is easily taken for it.
+    fn of_another(&self, server: &ServerId, tool: &str) -> Option<&(ServerId, ToolName)> {
+        self.owners.get(skeleton(tool).as_str()).filter(|(owner, _)| owner != server)
+    }
+}
+
+/// Whether `server` may have a tool called `tool`, given the names that others have.
+///
+/// # Errors
+/// The name is not one of MCP, is reserved for the kernel (MGP §1.6), or is that of another server's tool or
+/// easily taken for it.
+pub fn check_name(server: &ServerId, tool: &str, others: &Names) -> Result<(), Finding> {
+    if is_reserved(tool) {
+        return Err(Finding::new(
+            "reserved-name",
+            format!(
+                "the tool name \"{}\" is reserved for the kernel or the protocol; rename the tool",
+                shown(tool)
+            ),
+        ));
+    }
+    if let Some(character) = tool.chars().find(|it| !it.is_ascii_alphanumeric() && !"_-.".contains(*it)) {
+        return Err(Finding::new(
+            "malformed-name",
+            format!(
+                "the tool name \"{}\" contains \"{}\"; only ASCII letters, digits, \"_\", \"-\" and \".\" may be in one",
+                shown(tool),
+                visible(character.encode_utf8(&mut [0; 4]))
+            ),
+        ));
+    }
+    if tool.is_empty() || tool.len() > MAX_LENGTH || !tool.contains(|it: char| it.is_ascii_alphanumeric()) {
+        return Err(Finding::new(
+            "malformed-name",
+            format!("the tool name \"{}\" is empty or longer than {MAX_LENGTH} characters", shown(tool)),
+        ));
+    }
+    if tool.trim_matches('_').contains(SERVER_SEPARATOR) {
+        return Err(Finding::new(
+            "shadowed-name",
+            format!(
+                "the tool name \"{tool}\" contains \"{SERVER_SEPARATOR}\", with which clients set the name of a \
+                 server before that of a tool: it could stand for a tool of another server"
+            ),
+        ));
+    }
+    match others.of_another(server, tool) {
+        None => Ok(()),
+        Some((owner, name)) => Err(Finding::new(
+            "shadowed-name",
+            format!("the tool name \"{tool}\" is taken for \"{name}\" of the server \"{owner}\""),
+        )),
+    }
+}
+
+/// Whether the name is in the namespace of the kernel, however it is spelled, or is a method of the protocol.
+fn is_reserved(tool: &str) -> bool {
+    let folded = folded(tool);
+    let first_word = folded.split(['.', '/', '_', '-', ':', ' ']).find(|word| !word.is_empty()).unwrap_or("");
+    let joined = skeleton(&folded);
+    look_alikes_undone(first_word) == "mgp"
+        || KERNEL_TOOLS.iter().any(|kernel| skeleton(kernel) == joined)
+        || PROTOCOL_METHODS.contains(&folded.as_ref())
+        || PROTOCOL_SPACES.iter().any(|space| folded.starts_with(space))
+}
+
+/// The name in lower case and Latin letters, without what cannot be seen.
+fn folded(name: &str) -> String {
+    strip_invisible(name).nfkc().flat_map(char::to_lowercase).map(look_alike).collect()
+}
+
+/// What is left of a name without separators, case, and the difference between characters that look alike.
+fn skeleton(name: &str) -> String {
+    let joined: String = folded(name).chars().filter(|it| it.is_alphanumeric()).collect();
+    look_alikes_undone(&joined).into_owned()
+}
+
+/// The text with one character for each group of ASCII characters that look alike.
+fn look_alikes_undone(text: &str) -> Cow<'_, str> {
+    if !text.contains(['0', '1', 'i', 'n', 'v']) {
+        return Cow::Borrowed(text);
+    }
+    let single: String = text
+        .chars()
+        .map(|it| match it {
+            '0' => 'o',
+            '1' | 'i' => 'l',
+            other => other,
+        })
+        .collect();
+    Cow::Owned(single.replace("rn", "m").replace("vv", "w"))
+}
+
+/// The start of the name, safe to show.
+fn shown(name: &str) -> String {
+    visible(&name.chars().take(64).collect::<String>()).into_owned()
+}
+
+/// The longest name of MCP 2025-11-25.
+const MAX_LENGTH: usize = 128;
+
+const SERVER_SEPARATOR: &str = "__";
+
+const KERNEL_TOOLS: &[&str] = &[
+    "mgp.access.query",
+    "mgp.access.grant",
+    "mgp.access.revoke",
+    "mgp.audit.replay",
+    "mgp.health.ping",
+    "mgp.health.status",
+    "mgp.lifecycle.shutdown",
+    "mgp.stream.cancel",
+    "mgp.stream.pace",
+    "mgp.events.subscribe",
+    "mgp.events.unsubscribe",
+    "mgp.events.replay",
+    "mgp.events.pending_callbacks",
+    "mgp.callback.respond",
+    "mgp.discovery.list",
+    "mgp.discovery.register",
+    "mgp.discovery.deregister",
+    "mgp.tools.discover",
+    "mgp.tools.request",
+    "mgp.tools.session",
+    "mgp.tools.session.evict",
+    "mgp.agent.ask",
+];
+
+/// Methods that look like names of tools; `ping` is one, too, but too good a name for a tool.
+const PROTOCOL_METHODS: &[&str] = &["initialize", "initialized"];
+
+/// Where the methods of the protocol are, which no tool's name may spell.
+const PROTOCOL_SPACES: &[&str] = &[
+    "tools/",
+    "resources/",
+    "prompts/",
+    "notifications/",
+    "sampling/",
+    "roots/",
+    "logging/",
+    "completion/",
+    "elicitation/",
+    "tasks/",
+    "server/",
+    "subscriptions/",
+    "rpc.",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(tool: &str, others: &Names) -> Option<&'static str> {
+        check_name(&ServerId::new("mine"), tool, others).err().map(|finding| finding.rule)
+    }
+
+    #[test]
+    fn names_of_mcp_pass() {
+        let longest = "a".repeat(128);
+        for name in [
+            "read_file",
+            "API-get-user",
+            "repo.list",
+            "_private",
+            "x",
+            "getURL2",
+            "ping",
+            "mgprint",
+            &longest,
+        ] {
+            assert_eq!(rule(name, &Names::default()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_of_mcp_is_refused() {
+        let long = "a".repeat(129);
+        for name in
+            ["", "read file", "../read", "read\nsystem", "\u{202e}elif_daer", "rеad", "a/b", "....", &long]
+        {
+            assert_eq!(rule(name, &Names::default()), Some("malformed-name"), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_names_of_the_kernel_and_the_protocol_are_reserved() {
+        for name in [
+            "mgp.access.grant",
+            "mgp/access/grant",
+            "mgp_audit_replay",
+            "MGP-anything",
+            "mgp",
+            "mgpAccessGrant",
+            "mɡp.access.grant",
+            "mg\u{200b}p.x",
+            "ｍｇｐ.x",
+            "мgр.x",
+            "_mgp.x",
+            "initialize",
+            "tools/call",
+            "notifications/cancelled",
+        ] {
+            assert_eq!(rule(name, &Names::default()), Some("reserved-name"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_for_another_servers_is_refused() {
+        let mut others = Names::default();
+        others.insert(&ServerId::new("files"), &ToolName::new("list_files10"));
+        for name in ["list_files10", "listFiles10", "LIST-FILES.10", "1ist_filesl0", "iist_filesIO"] {
+            assert_eq!(rule(name, &others), Some("shadowed-name"), "{name}");
+        }
+        for name in ["list_files11", "list_file10"] {
+            assert_eq!(
+                rule(name, &others),
+                Some("shadowed-name").filter(|_| name == "list_files1o"),
+                "{name}"
+            );
+        }
+        assert_eq!(rule("files__list_files10", &Names::default()), Some("shadowed-name"));
+        assert!(check_name(&ServerId::new("files"), "list_files10", &others).is_ok(), "its own name");
+    }
+
+    #[test]
+    fn whoever_has_a_name_first_keeps_it() {
+        let mut others = Names::default();
+        others.insert(&ServerId::new("files"), &ToolName::new("read"));
+        others.insert(&ServerId::new("mine"), &ToolName::new("read"));
+        assert_eq!(rule("read", &others), Some("shadowed-name"));
+    }
+}

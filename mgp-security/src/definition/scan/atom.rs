@@ -1,0 +1,161 @@
+//! What words stand for, whatever the language.
+
+/// What a word or phrase stands for. Findings come from several of them close together, hardly ever from one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Atom {
+    /// To ignore, to forget.
+    Ignore,
+    /// To override, to skip: what honest texts do, too.
+    IgnoreWeak,
+    /// Previous, above.
+    Prior,
+    /// Your, existing, all.
+    PriorWeak,
+    /// Instructions, prompts, directives.
+    Orders,
+    /// Requests and rules, which are ignored in honest texts, too.
+    Rules,
+    /// Safety, filters, restrictions.
+    Safeguard,
+    /// Ignoring instructions, in one phrase.
+    Override,
+    /// New, real or hidden tasks for the reader.
+    NewOrders,
+    /// Phrases that lead away from a task, in honest texts, too.
+    Detour,
+    /// Another character or mode for the model.
+    Persona,
+    /// A mode or freedom that programs have, too.
+    PersonaWeak,
+    /// A file that holds secrets and that hardly any tool is about.
+    SecretFile,
+    /// A file that may hold secrets and that many tools read.
+    ConfigFile,
+    /// Either of these as it is spelled in a name, without its punctuation.
+    NamedFile,
+    /// Secrets that are nobody's business but their owner's.
+    Private,
+    /// Keys, tokens, passwords: what many tools ask for.
+    Credential,
+    /// The user's.
+    UsersOwn,
+    /// The conversation, the system prompt, what other tools returned.
+    Context,
+    /// The same in words that tools for conversations use, too.
+    ContextSoft,
+    /// The reader's own prompt.
+    YourPrompt,
+    /// To read, to collect.
+    Take,
+    /// To pass, to send.
+    Give,
+    /// To return, to save: what tools do.
+    GiveWeak,
+    /// To reveal, to repeat.
+    Reveal,
+    /// The content of something.
+    Contents,
+    /// All results, every message.
+    AllData,
+    /// Not to mention something.
+    Silence,
+    /// Quietly, secretly.
+    Stealth,
+    /// The user.
+    Person,
+    /// The assistant.
+    Model,
+    /// A text addressed to the model that reads it.
+    Addressee,
+    /// What the assistant must do.
+    AddresseeWeak,
+    /// Must, always, required.
+    Demand,
+    /// Before using, first, on every call, also.
+    Timing,
+    /// Into a parameter.
+    Parameter,
+    /// Other tools, other servers.
+    OtherTools,
+    /// Other tools are not to be trusted or used.
+    OnlyThis,
+    /// When a tool is used or available.
+    WhenTool,
+    /// To change recipients and amounts.
+    Tamper,
+    /// The user has agreed already.
+    Claim,
+    /// Transfers, deletions, grants: what nobody should do on a text's word.
+    Danger,
+    /// To run, to execute.
+    Run,
+    /// To decode.
+    Decode,
+    /// The shape of the answer.
+    AnswerShape,
+    /// Talk about attacks, detection and examples.
+    Discuss,
+    /// An address on the net or of mail.
+    Address,
+    /// An address that something is to go to.
+    Destination,
+    /// A mail address, or a copy to one.
+    Mail,
+    /// The identifier of a tool that is not the one at hand.
+    ToolRef,
+    /// Tokens of chat templates.
+    ChatToken,
+    /// A tag like `<IMPORTANT>`.
+    PseudoTag,
+    /// A label like `SYSTEM:`.
+    Label,
+    /// The assistant's turn, spoken by somebody else.
+    FakeTurn,
+    /// A comment that is not rendered.
+    Comment,
+    /// A picture whose address carries data.
+    LeakyImage,
+    /// A download piped into a shell.
+    PipedShell,
+    /// A run of letters that may be encoded text.
+    Blob,
+}
+
+/// Some atoms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Atoms(u64);
+
+impl Atoms {
+    pub(super) const fn of(atoms: &[Atom]) -> Self {
+        let mut bits = 0;
+        let mut index = 0;
+        while index < atoms.len() {
+            bits |= 1 << atoms[index] as u8;
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    pub(super) const fn contains(self, atom: Atom) -> bool {
+        self.0 & (1 << atom as u8) != 0
+    }
+
+    pub(super) const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) fn insert(&mut self, atom: Atom) {
+        self.0 |= 1 << atom as u8;
+    }
+}
+
+/// An atom in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub(super) atom: Atom,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The sentence it starts in.
+    pub(super) sentence: usize,
+}

@@ -1,0 +1,174 @@
+use mgp_types::mgp::{
+    EXTENSION_ID, EffectiveSecurity, RiskLevel, ServerId, ToolName, ToolSecurity, TrustLevel, ValidatorName,
+};
+use mgp_types::{Object, RawJson};
+
+use super::derive::derive;
+use super::nature::Natures;
+use super::rules::ToolRules;
+
+/// What a tool's security comes to: the strictest of what the server declares, the operator configures, and the trust
+/// level, the validators and the permissions imply.
+///
+/// A server can add checks and never remove any. What the definition lets one guess (§8.2) counts unless a trusted
+/// server has said better; a declaration that cannot be read counts as the worst.
+///
+/// ```
+/// use mgp_security::tool::{ToolRules, effective};
+/// use mgp_types::Object;
+/// use mgp_types::mgp::{RiskLevel, ValidatorName};
+///
+/// let plain = Object::parse(r#"{"name":"run","inputSchema":{"properties":{"command":{"type":"string"}}}}"#)?;
+/// let security = effective(&plain, &ToolRules::default());
+/// assert_eq!(security.risk, RiskLevel::Dangerous);
+/// assert_eq!(security.validators, [ValidatorName::Sandbox]);
+/// assert!(security.derived);
+/// # Ok::<(), mgp_types::JsonError>(())
+/// ```
+pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
+    let declared = Declared::read(definition);
+    let mut security = match &declared {
+        Declared::Nothing => EffectiveSecurity::new(RiskLevel::Safe),
+        Declared::Security(all) => merged(all),
+        Declared::Unreadable => {
+            let mut worst = EffectiveSecurity::new(RiskLevel::Dangerous);
+            worst.confirmation = true;
+            worst
+        }
+    };
+    security.derived = matches!(declared, Declared::Nothing);
+    if security.derived || rules.trust < TrustLevel::Trusted {
+        add_derived(&mut security, derive(definition, &Natures::of(definition)), rules);
+    }
+    add_rules(&mut security, rules);
+    settle(&mut security, rules);
+    security
+}
+
+/// The definition as a client that speaks MGP is shown it: with the server's own words untouched, and beside them what
+/// they come to here.
+pub fn describe(definition: &Object, security: &EffectiveSecurity) -> Object {
+    let mut shown = definition.clone();
+    let declared = definition.get(ToolSecurity::MEMBER).and_then(|raw| Object::from_raw(&raw).ok());
+    let mut members = declared.unwrap_or_default();
+    let mut set = |name: &str, value: Result<RawJson, serde_json::Error>| {
+        if let Ok(value) = value {
+            members.set(name, value);
+        }
+    };
+    if security.derived {
+        set("risk_level", RawJson::from_value(&security.risk));
+        set("permissions_required", RawJson::from_value(&security.permissions));
+        set("side_effects", RawJson::from_value(&security.side_effects));
+        set("derived", RawJson::from_value(&true));
+    }
+    set("effective_risk_level", RawJson::from_value(&security.risk));
+    set("confirmation_required", RawJson::from_value(&security.confirmation));
+    shown.set(ToolSecurity::MEMBER, members.to_raw());
+    shown
+}
+
+/// The security of a tool of which nothing is known but its name.
+pub(super) fn of_name(server: &ServerId, name: &ToolName, rules: &ToolRules) -> (Object, EffectiveSecurity) {
+    tracing::debug!(%server, tool = %name, "a tool is called that was never listed");
+    let mut definition = Object::new();
+    if let Ok(name) = RawJson::from_value(name) {
+        definition.set("name", name);
+    }
+    let mut security = effective(&definition, rules);
+    security.risk = RiskLevel::Dangerous;
+    (definition, security)
+}
+
+enum Declared {
+    Nothing,
+    Security(Vec<ToolSecurity>),
+    Unreadable,
+}
+
+impl Declared {
+    /// Reads both places: beside the name, and among the metadata.
+    fn read(definition: &Object) -> Self {
+        let mut found: Vec<RawJson> = definition.get(ToolSecurity::MEMBER).into_iter().collect();
+        let meta = definition.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()?.get(EXTENSION_ID));
+        if let Some(meta) = meta {
+            match Object::from_raw(&meta) {
+                Ok(members) => found.extend(members.get(ToolSecurity::MEMBER)),
+                Err(_) => return Self::Unreadable,
+            }
+        }
+        if found.is_empty() {
+            return Self::Nothing;
+        }
+        let read: Result<Vec<ToolSecurity>, _> = found.iter().map(RawJson::to).collect();
+        read.map_or(Self::Unreadable, Self::Security)
+    }
+}
+
+fn merged(all: &[ToolSecurity]) -> EffectiveSecurity {
+    let mut security = EffectiveSecurity::new(RiskLevel::Safe);
+    for declared in all {
+        security.risk = security.risk.max(declared.risk_level);
+        add_new(&mut security.permissions, declared.permissions_required.iter().cloned());
+        add_new(&mut security.side_effects, declared.side_effects.iter().cloned());
+        add_new(&mut security.validators, declared.validator.iter().cloned());
+        security.confirmation |= declared.confirmation_required == Some(true);
+        add_new(&mut security.code_safety, declared.code_safety.iter().cloned());
+        security.reversible = match (security.reversible, declared.reversible) {
+            (Some(a), Some(b)) => Some(a && b),
+            (a, b) => a.or(b),
+        };
+    }
+    security
+}
+
+fn add_derived(security: &mut EffectiveSecurity, derived: EffectiveSecurity, rules: &ToolRules) {
+    if security.derived {
+        security.risk = security.risk.max(derived.risk);
+        security.reversible = derived.reversible;
+        security.permissions = derived.permissions;
+        security.side_effects = derived.side_effects;
+    }
+    let wanted = derived.validators.into_iter().filter(|validator| !rules.waived.contains(validator));
+    add_new(&mut security.validators, wanted);
+}
+
+fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {
+    security.risk = security.risk.max(rules.risk_at_least.unwrap_or(RiskLevel::Safe));
+    security.confirmation |= rules.confirmation;
+    add_new(&mut security.permissions, rules.permissions.iter().cloned());
+    add_new(&mut security.validators, rules.validators.iter().cloned());
+    add_new(&mut security.code_safety, rules.code_safety.iter().cloned());
+}
+
+/// What follows from the rest: the risk of the permissions, the validators and the trust, and that `none` beside another
+/// validator means nothing.
+fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
+    if security.validators.iter().any(|validator| *validator != ValidatorName::None) {
+        security.validators.retain(|validator| *validator != ValidatorName::None);
+    }
+    let of_trust = match rules.trust {
+        TrustLevel::Sandboxed => RiskLevel::Moderate,
+        TrustLevel::Standard | TrustLevel::Trusted => RiskLevel::Safe,
+    };
+    let of_permissions = security.permissions.iter().map(|permission| rules.risk_of(permission));
+    let of_validators = security.validators.iter().map(risk_of_validator);
+    security.risk = of_permissions.chain(of_validators).fold(security.risk.max(of_trust), RiskLevel::max);
+}
+
+/// What it says of a tool that its arguments have to be checked so.
+fn risk_of_validator(validator: &ValidatorName) -> RiskLevel {
+    match validator {
+        ValidatorName::Sandbox | ValidatorName::CodeSafety => RiskLevel::Dangerous,
+        ValidatorName::NetworkRestricted => RiskLevel::Moderate,
+        _ => RiskLevel::Safe,
+    }
+}
+
+fn add_new<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+    for item in more {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}

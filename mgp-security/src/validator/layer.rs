@@ -1,0 +1,148 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
+use mgp_types::{Error, Method, RawJson, Request, Response, RpcService, code};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::call::Located;
+use super::prepared::{Cache, Wrong};
+use super::registry::Validators;
+use super::validate::Blocked;
+use crate::{Finding, GateFuture};
+
+/// Checks the arguments of calls before they are forwarded: against the tool's schema, then with the validators that the
+/// tool's security asks for (MGP §4.5).
+///
+/// Sits inside of whatever resolves the tool, and outside of permission and confirmation, so that a human is only asked
+/// about arguments that passed. Reads `context.tool`, and refuses a call without it; notes what was applied, and why it
+/// refused, in the trail. The bytes that were checked are the bytes that are forwarded. Never waits.
+#[derive(Debug, Clone)]
+pub struct ValidateLayer {
+    shared: Arc<Shared>,
+}
+
+/// The service of [`ValidateLayer`].
+#[derive(Debug, Clone)]
+pub struct Validate<S> {
+    inner: S,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    validators: Validators,
+    prepared: Cache,
+}
+
+impl ValidateLayer {
+    /// Checks with these.
+    pub fn new(validators: Validators) -> Self {
+        Self { shared: Arc::new(Shared { validators, prepared: Cache::default() }) }
+    }
+}
+
+impl<S> Layer<S> for ValidateLayer {
+    type Service = Validate<S>;
+
+    fn layer(&self, inner: S) -> Validate<S> {
+        Validate { inner, shared: self.shared.clone() }
+    }
+}
+
+impl Shared {
+    fn check(&self, request: &Request) -> Result<(), Error> {
+        if request.method != Method::TOOLS_CALL {
+            return Ok(());
+        }
+        let tool = request.context.tool.as_ref();
+        let tool =
+            tool.ok_or_else(|| Error::internal("a call is to be checked, and nobody says of which tool"))?;
+        let prepared = self.prepared.prepared(tool, &self.validators);
+        let checked = prepared.check(request.params.get("arguments").as_ref());
+        if let Some(trail) = &request.context.trail {
+            trail.note_validators(&tool.security.validators);
+            if let Err(wrong) = &checked {
+                trail.note_refusal(refusal(wrong));
+            }
+        }
+        checked.map_err(told)
+    }
+}
+
+impl<S: RpcService> Service<Request> for Validate<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match self.shared.check(&request) {
+            Ok(()) => GateFuture::passed(self.inner.call(request)),
+            Err(error) => GateFuture::refused(error),
+        }
+    }
+}
+
+fn refusal(wrong: &Wrong) -> Refusal {
+    match wrong {
+        Wrong::Schema(_) => Refusal::new("validate", "schema").with_event(EventType::ValidationFailed),
+        Wrong::Blocked(Blocked::Argument(located)) => {
+            Refusal::new("validate", located.finding.rule).with_event(EventType::ValidationFailed)
+        }
+        Wrong::Blocked(Blocked::Code(_)) => {
+            Refusal::new("code-safety", "code-rejected").with_event(EventType::CodeRejected)
+        }
+    }
+}
+
+/// What the caller is told: the argument, and what to do instead.
+fn told(wrong: Wrong) -> Error {
+    match wrong {
+        Wrong::Schema(violation) => {
+            with_recovery(Error::new(code::INVALID_TOOL_ARGS, violation.to_string()), None)
+        }
+        Wrong::Blocked(Blocked::Argument(Located { finding, pointer })) => {
+            let Finding { rule, message, .. } = &finding;
+            let text = match pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
+                Some(pointer) => format!("argument `{pointer}` is blocked ({rule}): {message}"),
+                None => format!("the call is blocked ({rule}): {message}"),
+            };
+            let details = serde_json::json!({ "rule": rule, "argument": pointer, "advice": message });
+            with_recovery(Error::new(code::VALIDATION_BLOCKED, text), RawJson::from_value(&details).ok())
+        }
+        Wrong::Blocked(Blocked::Code(rejection)) => {
+            let text = summary(&rejection);
+            with_recovery(
+                Error::new(code::CODE_SAFETY_VIOLATION, text),
+                RawJson::from_value(&*rejection).ok(),
+            )
+        }
+    }
+}
+
+fn summary(rejection: &CodeRejection) -> String {
+    let mut text = rejection.reason.to_string();
+    for (index, violation) in rejection.violations.iter().take(MAX_NAMED).enumerate() {
+        text.push_str(if index == 0 { ": " } else { "; " });
+        text.push_str(violation);
+    }
+    text
+}
+
+fn with_recovery(error: Error, details: Option<RawJson>) -> Error {
+    match Recovery::for_code(error.code()) {
+        Some(mut recovery) => {
+            recovery.details = details;
+            error.with_recovery(recovery)
+        }
+        None => error,
+    }
+}
+
+/// How many violations the message names; the details have all.
+const MAX_NAMED: usize = 4;

@@ -1,0 +1,145 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::Finding;
+
+/// Why an address is none of the public network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Barrier {
+    Loopback,
+    Metadata,
+    Unspecified,
+    Private,
+    LinkLocal,
+    Multicast,
+    Reserved,
+}
+
+impl Barrier {
+    /// What stands before `ip`; `None` for an address of the public network.
+    ///
+    /// IPv6 is decided by what is known to be public, IPv4 by what is known not to be: there, everything else is.
+    pub(super) fn of(ip: IpAddr) -> Option<Self> {
+        match ip {
+            IpAddr::V4(ip) => Self::of_v4(ip),
+            IpAddr::V6(ip) => Self::of_v6(ip),
+        }
+    }
+
+    fn of_v4(ip: Ipv4Addr) -> Option<Self> {
+        if METADATA_V4.contains(&ip) {
+            return Some(Self::Metadata);
+        }
+        Some(match ip.octets() {
+            [0, 0, 0, 0] => Self::Unspecified,
+            [127, ..] => Self::Loopback,
+            [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Self::Private,
+            [169, 254, ..] => Self::LinkLocal,
+            [224..=239, ..] => Self::Multicast,
+            // This network, protocol assignments, documentation, the retired 6to4 relay, benchmarks, the future.
+            [0 | 240..=255, ..]
+            | [192, 0, 0 | 2, _]
+            | [192, 88, 99, _]
+            | [198, 18..=19, ..]
+            | [198, 51, 100, _]
+            | [203, 0, 113, _] => Self::Reserved,
+            _ => return None,
+        })
+    }
+
+    fn of_v6(ip: Ipv6Addr) -> Option<Self> {
+        if METADATA_V6.contains(&ip) {
+            return Some(Self::Metadata);
+        }
+        if let Some(inner) = embedded(ip)
+            && let Some(barrier) = Self::of_v4(inner)
+            && !matches!((barrier, ip), (_, Ipv6Addr::LOCALHOST | Ipv6Addr::UNSPECIFIED))
+        {
+            return Some(barrier);
+        }
+        Some(match ip.segments() {
+            [0, 0, 0, 0, 0, 0, 0, 0] => Self::Unspecified,
+            [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
+            [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] | [0x64, 0xff9b, 1, ..] => Self::Private,
+            [0xfe80..=0xfebf, ..] => Self::LinkLocal,
+            [0xff00..=0xffff, ..] => Self::Multicast,
+            // Inside the unicast space: protocol assignments with Teredo, and documentation.
+            [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Self::Reserved,
+            // The unicast space, and public IPv4 addresses behind one of the two prefixes that lead there.
+            [0x2000..=0x3fff, ..] | [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
+                return None;
+            }
+            _ => Self::Reserved,
+        })
+    }
+
+    pub(super) fn finding(self) -> Finding {
+        let (rule, message) = match self {
+            Self::Loopback => {
+                ("loopback", "the address is this machine's own: name a host of the public network")
+            }
+            Self::Metadata => {
+                ("metadata-endpoint", "the address is that of a cloud's metadata: it is not for calls")
+            }
+            Self::Unspecified => {
+                ("unspecified-address", "the address stands for this machine: name a public host")
+            }
+            Self::Private => {
+                ("private-address", "the address is a private network's: name a host of the public one")
+            }
+            Self::LinkLocal => {
+                ("link-local", "the address is that of a neighbour: name a host of the public network")
+            }
+            Self::Multicast => {
+                ("multicast", "the address is that of many hosts: name one of the public network")
+            }
+            Self::Reserved => {
+                ("reserved-address", "the address is reserved: name a host of the public network")
+            }
+        };
+        Finding::new(rule, message)
+    }
+}
+
+/// The address that a packet for `ip` ends up at, as far as the address itself tells: the IPv4 address inside
+/// an IPv6 one, where it leads there.
+pub(super) fn reached(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V6(v6) if !v6.is_loopback() && !v6.is_unspecified() => embedded(v6).map_or(ip, IpAddr::V4),
+        _ => ip,
+    }
+}
+
+/// The IPv4 address inside an IPv6 one: mapped, compatible, translated, NAT64, 6to4 and ISATAP.
+///
+/// A Teredo address holds one as well, but is refused whatever it is.
+fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    let joined = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match ip.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..]
+        | [_, _, _, _, 0 | 0x200, 0x5efe, high, low] => Some(joined(high, low)),
+        _ => None,
+    }
+}
+
+/// Where clouds answer questions about the machine: the address that most share, containers' credentials of
+/// ECS and EKS, Tencent, Alibaba, Oracle, and Azure, whose wire server has an address that looks public.
+const METADATA_V4: [Ipv4Addr; 7] = [
+    Ipv4Addr::new(169, 254, 169, 254),
+    Ipv4Addr::new(169, 254, 170, 2),
+    Ipv4Addr::new(169, 254, 170, 23),
+    Ipv4Addr::new(169, 254, 0, 23),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+    Ipv4Addr::new(168, 63, 129, 16),
+];
+
+/// The same over IPv6: AWS, EKS, Google, Scaleway.
+const METADATA_V6: [Ipv6Addr; 4] = [
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
+];

@@ -1,0 +1,278 @@
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use tokio::net::{TcpStream, lookup_host};
+use url::Host;
+
+use crate::Finding;
+
+use super::{NetworkPolicy, target};
+
+/// Makes connections to the addresses that a policy lets through, and to no others.
+///
+/// The name is resolved once. All its addresses are judged, and one that is forbidden refuses them all: a name
+/// that leads inward and outward at once is no accident. The connection goes to the addresses that were judged,
+/// so a name that answers differently the next time gains nothing.
+///
+/// It fits wherever a dialer can be given. For an HTTP client of this workspace that is `dial_with`, which takes
+/// a closure from the URL to a stream:
+///
+/// ```text
+/// let guard = Arc::new(GuardedConnector::new(policy));
+/// builder.dial_with(move |url| {
+///     let guard = Arc::clone(&guard);
+///     async move {
+///         let host = url.host().ok_or(io::ErrorKind::InvalidInput)?;
+///         Ok(guard.connect(host, url.port_u16().unwrap_or(80)).await?)
+///     }
+/// })
+/// ```
+///
+/// A proxy would resolve the name anew, so a guarded client must not use one.
+///
+/// Dropping the future of [`connect`](Self::connect) ends the attempt. It waits as long as the system does: a
+/// limit is the caller's.
+#[derive(Debug, Clone)]
+pub struct GuardedConnector<R = SystemResolver> {
+    policy: NetworkPolicy,
+    resolver: R,
+}
+
+impl GuardedConnector {
+    /// A connector that asks the system for addresses.
+    pub fn new(policy: NetworkPolicy) -> Self {
+        Self::with_resolver(policy, SystemResolver::new())
+    }
+}
+
+impl<R: Resolve> GuardedConnector<R> {
+    /// A connector that asks `resolver` for addresses.
+    pub fn with_resolver(policy: NetworkPolicy, resolver: R) -> Self {
+        Self { policy, resolver }
+    }
+
+    /// Connects to `host`, a name or an address as a URL has it, IPv6 in brackets.
+    pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
+        let addresses = self.addresses(host, port).await?;
+        TcpStream::connect(&*addresses).await.map_err(ConnectError::Unreachable)
+    }
+
+    /// The addresses of `host`, all of which may be reached. There is at least one.
+    pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
+        let host = target::parse_host(host, &self.policy)?;
+        let name = match &host {
+            // An address is not resolved: a resolver might read it in another way.
+            Host::Ipv4(ip) => return Ok(vec![SocketAddr::new(IpAddr::V4(*ip), port)]),
+            Host::Ipv6(ip) => return Ok(vec![SocketAddr::new(IpAddr::V6(*ip), port)]),
+            Host::Domain(name) => name,
+        };
+        let addresses = self.resolver.resolve(name, port).await.map_err(ConnectError::Unreachable)?;
+        if addresses.is_empty() {
+            return Err(ConnectError::Unreachable(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the host has no address",
+            )));
+        }
+        for address in &addresses {
+            self.policy.judge_resolved(&host, address.ip())?;
+        }
+        Ok(addresses)
+    }
+}
+
+/// Knows the addresses of hosts.
+pub trait Resolve: Send + Sync {
+    /// The addresses of `host`, with `port`.
+    fn resolve(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
+}
+
+/// Asks the system, as every other program on it does.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct SystemResolver;
+
+impl SystemResolver {
+    /// The system's resolver.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl Resolve for SystemResolver {
+    async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        Ok(lookup_host((host, port)).await?.collect())
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The policy refuses the host or one of its addresses.
+    Refused(Finding),
+    /// The host has no address, or does not answer.
+    Unreachable(io::Error),
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(finding) => finding.fmt(f),
+            Self::Unreachable(_) => f.write_str("the host cannot be reached"),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused(finding) => Some(finding),
+            Self::Unreachable(error) => Some(error),
+        }
+    }
+}
+
+impl From<Finding> for ConnectError {
+    fn from(finding: Finding) -> Self {
+        Self::Refused(finding)
+    }
+}
+
+impl From<ConnectError> for io::Error {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Refused(finding) => Self::new(io::ErrorKind::PermissionDenied, finding),
+            ConnectError::Unreachable(error) => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::validator::network::Redirects;
+
+    /// Answers each look-up with the next of the answers, and the last one from then on.
+    struct Answers {
+        answers: Vec<Vec<IpAddr>>,
+        asked: AtomicUsize,
+    }
+
+    impl Resolve for Answers {
+        async fn resolve(&self, _: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+            let turn = self.asked.fetch_add(1, Ordering::Relaxed).min(self.answers.len() - 1);
+            Ok(self.answers[turn].iter().map(|ip| SocketAddr::new(*ip, port)).collect())
+        }
+    }
+
+    fn guard(policy: NetworkPolicy, answers: &[&[&str]]) -> GuardedConnector<Answers> {
+        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
+        GuardedConnector::with_resolver(policy, Answers { answers, asked: AtomicUsize::new(0) })
+    }
+
+    async fn refusal(guard: &GuardedConnector<Answers>, host: &str) -> &'static str {
+        match guard.connect(host, 80).await {
+            Err(ConnectError::Refused(finding)) => finding.rule,
+            other => panic!("{host}: {other:?}"),
+        }
+    }
+
+    // covers: MGP-4.5-03
+    #[tokio::test]
+    async fn a_public_name_that_leads_inward_is_refused() {
+        for (answer, expected) in [
+            ("127.0.0.1", "loopback"),
+            ("10.0.0.1", "private-address"),
+            ("169.254.169.254", "metadata-endpoint"),
+            ("::1", "loopback"),
+            ("::ffff:192.168.0.1", "private-address"),
+            ("fd00::1", "private-address"),
+        ] {
+            let guard = guard(NetworkPolicy::default(), &[&[answer]]);
+            assert_eq!(refusal(&guard, "example.com").await, expected, "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_forbidden_address_refuses_them_all() {
+        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1", "10.0.0.1"]]);
+        assert_eq!(refusal(&guard, "example.com").await, "private-address");
+    }
+
+    #[tokio::test]
+    async fn a_name_is_resolved_once_so_that_rebinding_gains_nothing() {
+        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1"], &["127.0.0.1"]]);
+        let addresses = guard.addresses("example.com", 80).await.unwrap();
+        assert_eq!(addresses, ["1.1.1.1:80".parse().unwrap()]);
+        assert_eq!(guard.resolver.asked.load(Ordering::Relaxed), 1);
+        // The next connection is judged anew.
+        assert_eq!(refusal(&guard, "example.com").await, "loopback");
+    }
+
+    #[tokio::test]
+    async fn an_address_is_judged_without_asking_anyone() {
+        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1"]]);
+        assert_eq!(refusal(&guard, "127.0.0.1").await, "loopback");
+        assert_eq!(refusal(&guard, "[::1]").await, "loopback");
+        assert_eq!(refusal(&guard, "0x7f.1").await, "loopback");
+        assert_eq!(refusal(&guard, "localhost").await, "loopback");
+        assert_eq!(
+            guard.addresses("[2606:4700::1]", 443).await.unwrap(),
+            ["[2606:4700::1]:443".parse().unwrap()]
+        );
+        assert_eq!(guard.resolver.asked.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn an_allowed_name_may_lead_inward_but_not_to_metadata_or_what_is_denied() {
+        let policy = NetworkPolicy::default()
+            .allow_host("build.example.com".parse().unwrap())
+            .deny_host("10.0.0.9".parse().unwrap());
+        let guard =
+            guard(policy, &[&["10.0.0.1"], &["169.254.169.254"], &["::ffff:10.0.0.9"], &["10.0.0.1"]]);
+        assert!(guard.addresses("build.example.com", 80).await.is_ok());
+        assert_eq!(refusal(&guard, "build.example.com").await, "metadata-endpoint");
+        assert_eq!(refusal(&guard, "build.example.com").await, "denied-host");
+        assert_eq!(refusal(&guard, "other.example.com").await, "private-address");
+    }
+
+    #[tokio::test]
+    async fn the_connection_goes_to_the_address_that_was_judged() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let here = listener.local_addr().unwrap();
+        let policy = NetworkPolicy::default().allow_host("build.example.com".parse().unwrap());
+        let guard = guard(policy, &[&["127.0.0.1"]]);
+        let stream = guard.connect("build.example.com", here.port()).await.unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), here);
+    }
+
+    #[tokio::test]
+    async fn a_name_without_addresses_cannot_be_reached() {
+        let guard = guard(NetworkPolicy::default(), &[&[]]);
+        let error = guard.connect("example.com", 80).await.unwrap_err();
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::NotFound);
+    }
+
+    #[tokio::test]
+    async fn each_hop_of_a_redirect_is_judged_by_its_text_and_by_its_addresses() {
+        let policy = NetworkPolicy::default();
+        let guard = guard(policy.clone(), &[&["1.1.1.1"], &["10.0.0.1"]]);
+        let mut hops = Redirects::new("https://example.com/", &policy).unwrap();
+        guard.addresses("example.com", 443).await.unwrap();
+        hops.follow("https://inward.example.org/").unwrap();
+        assert_eq!(refusal(&guard, "inward.example.org").await, "private-address");
+    }
+
+    #[test]
+    fn a_refusal_is_an_error_of_input_and_output_that_keeps_its_reason() {
+        let error = io::Error::from(ConnectError::from(Finding::new("loopback", "no")));
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(error.to_string(), "no (loopback)");
+    }
+}

@@ -1,0 +1,129 @@
+use std::net::Ipv6Addr;
+
+use crate::Finding;
+
+use super::{NetworkPolicy, check_address, check_host, check_url};
+
+/// Decides on every URL and address in free text, like the arguments of a command.
+pub fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+    find_urls(text).try_for_each(|found| {
+        if found.contains("://") { check_url(found, policy) } else { check_bare(found, policy) }
+    })
+}
+
+fn check_bare(word: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+    match word.parse::<Ipv6Addr>() {
+        Ok(ip) => check_address(ip.into(), policy),
+        Err(_) => check_host(bare_host(word), policy),
+    }
+}
+
+/// The URLs in free text, and what is an address of its own: four numbers, an IPv6 address in brackets, and
+/// `localhost` or an address in another spelling where a port or path follows.
+///
+/// A word of prose is no address: `1.2.3` is a version and `localhost` alone is a word.
+pub fn find_urls(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_delimiter).flat_map(|word| Parts { rest: word.trim_end_matches(is_trailing) })
+}
+
+/// The URLs and addresses in one word, which may hold more than one: `--proxy=http://a/` and `10.0.0.1,10.0.0.2`.
+struct Parts<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        while !self.rest.is_empty() {
+            let part = self.take_part();
+            if let Some(colon) = part.find("://") {
+                return Some(&part[colon - scheme_length(&part[..colon])..]);
+            }
+            let value = part.rsplit(['=', '@']).next().unwrap_or(part).trim_start_matches('/');
+            if is_address(value) {
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// Takes the text up to a comma. Inside a URL a comma is a character like others, unless a URL follows.
+    fn take_part(&mut self) -> &'a str {
+        let text = self.rest;
+        let mut in_url = false;
+        let end = text.match_indices([',', ':']).find_map(|(at, mark)| {
+            let after = &text[at + 1..];
+            in_url |= mark == ":" && after.starts_with("//");
+            (mark == "," && (!in_url || begins_url(after))).then_some(at)
+        });
+        let (part, rest) = end.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
+        self.rest = rest;
+        part
+    }
+}
+
+fn begins_url(text: &str) -> bool {
+    let scheme = text.bytes().take_while(|byte| is_of_scheme(*byte)).count();
+    scheme > 0 && text[scheme..].starts_with("://")
+}
+
+/// How many bytes at the end of `text` can be a scheme.
+fn scheme_length(text: &str) -> usize {
+    text.bytes().rev().take_while(|byte| is_of_scheme(*byte)).count()
+}
+
+fn is_of_scheme(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+/// Whether a word without a scheme is an address.
+fn is_address(word: &str) -> bool {
+    if word.parse::<Ipv6Addr>().is_ok() {
+        // `a::b` is a path in the code of some languages.
+        return word.bytes().any(|byte| byte.is_ascii_digit());
+    }
+    let host = bare_host(word);
+    if let Some(inside) = host.strip_prefix('[') {
+        return inside.trim_end_matches(']').parse::<Ipv6Addr>().is_ok();
+    }
+    let followed = word[host.len()..].starts_with([':', '/']);
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let parts = host.split('.').count();
+    if host.split('.').all(is_number) {
+        // A single decimal number before a colon is a time or a line of a file, unless it is as large as addresses.
+        let large = host.starts_with("0x") || host.len() > 7;
+        return parts == 4 || (followed && (parts > 1 || large));
+    }
+    followed && (host == "localhost" || host.ends_with(".localhost"))
+}
+
+/// The host of a word without a scheme.
+fn bare_host(word: &str) -> &str {
+    if word.starts_with('[') {
+        return word.split_inclusive(']').next().unwrap_or(word);
+    }
+    word.split(['/', ':', '?', '#']).next().unwrap_or(word)
+}
+
+/// Whether a part of an address is a number: decimal, octal or hexadecimal.
+fn is_number(part: &str) -> bool {
+    let digits = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
+    match digits {
+        Some(hex) => !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
+/// What ends a URL in prose, code and command lines.
+fn is_delimiter(character: char) -> bool {
+    character.is_whitespace()
+        || matches!(character, '"' | '\'' | '`' | '<' | '>' | '|' | ';' | '(' | ')' | '{' | '}')
+}
+
+/// What stands behind a URL in a sentence.
+fn is_trailing(character: char) -> bool {
+    matches!(character, '.' | ',' | ':' | '!' | '?' | '&')
+}

@@ -1,0 +1,175 @@
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::Finding;
+
+use super::address::Barrier;
+
+/// Decides on a name, in lower-case ASCII as a URL's parser gives it, by what is known of it without asking.
+pub(super) fn check(name: &str) -> Result<(), Finding> {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if METADATA_NAMES.contains(&name) {
+        return Err(Barrier::Metadata.finding());
+    }
+    let Some((_, top)) = name.rsplit_once('.') else {
+        // A bare name is completed by the machine's own search list.
+        return Err(if name == "localhost" { Barrier::Loopback.finding() } else { inward() });
+    };
+    if top == "localhost" || LOOPBACK_NAMES.iter().any(|own| is_or_is_below(name, own)) {
+        return Err(Barrier::Loopback.finding());
+    }
+    if INWARD_TOPS.contains(&top) || is_or_is_below(name, "home.arpa") {
+        return Err(inward());
+    }
+    if REBINDING_NAMES.iter().any(|own| is_or_is_below(name, own)) {
+        return Err(Finding::new(
+            "rebinding-host",
+            "the name changes its address from one look-up to the next: name the host itself",
+        ));
+    }
+    if WILDCARD_NAMES.iter().any(|own| is_or_is_below(name, own)) {
+        return check_wildcard(name);
+    }
+    match dotted(name) {
+        Some(ip) => barred(ip),
+        None => Ok(()),
+    }
+}
+
+fn is_or_is_below(name: &str, own: &str) -> bool {
+    name.strip_suffix(own).is_some_and(|labels| labels.is_empty() || labels.ends_with('.'))
+}
+
+fn barred(ip: Ipv4Addr) -> Result<(), Finding> {
+    Barrier::of(IpAddr::V4(ip)).map_or(Ok(()), |barrier| Err(barrier.finding()))
+}
+
+/// A service that answers with the address written in the name: that address decides, and where none can be
+/// read, nothing speaks for it.
+fn check_wildcard(name: &str) -> Result<(), Finding> {
+    let mut found = false;
+    for ip in dotted(name).into_iter().chain(name.split('.').filter_map(label_address)) {
+        barred(ip)?;
+        found = true;
+    }
+    if found { Ok(()) } else { Err(inward()) }
+}
+
+/// The address in the first four labels in a row that are one. No ordinary name has four numbers in a row, but
+/// every service that answers with the address in a name knows them.
+fn dotted(name: &str) -> Option<Ipv4Addr> {
+    let mut octets = [0_u8; 4];
+    let mut run = 0;
+    let mut last = None;
+    for label in name.split('.') {
+        let number = label.parse::<u8>().ok().filter(|_| label.bytes().all(|byte| byte.is_ascii_digit()));
+        let Some(number) = number else {
+            run = 0;
+            continue;
+        };
+        octets.rotate_left(1);
+        octets[3] = number;
+        run += 1;
+        if run >= 4 {
+            let ip = Ipv4Addr::from(octets);
+            if Barrier::of(IpAddr::V4(ip)).is_some() {
+                return Some(ip);
+            }
+            last = Some(ip);
+        }
+    }
+    last
+}
+
+/// The address in one label: `127-0-0-1`, `app-127-0-0-1`, `7f000001`.
+fn label_address(label: &str) -> Option<Ipv4Addr> {
+    if label.len() == 8
+        && let Ok(number) = u32::from_str_radix(label, 16)
+    {
+        return Some(Ipv4Addr::from(number));
+    }
+    let mut parts = label.rsplit('-');
+    let mut octets = [0_u8; 4];
+    for octet in octets.iter_mut().rev() {
+        *octet = parts.next()?.parse().ok()?;
+    }
+    Some(Ipv4Addr::from(octets))
+}
+
+fn inward() -> Finding {
+    Finding::new(
+        "internal-host",
+        "the name is one of an internal network: name a host of the public one, in full",
+    )
+}
+
+/// Names under which clouds answer questions about the machine, besides those that are internal by their form.
+const METADATA_NAMES: [&str; 11] = [
+    "metadata",
+    "instance-data",
+    "rancher-metadata",
+    "metadata.google.internal",
+    "metadata.goog",
+    "metadata.azure.internal",
+    "instance-data.ec2.internal",
+    "metadata.tencentyun.com",
+    "metadata.packet.net",
+    "metadata.platformequinix.com",
+    "api.metadata.cloud.ibm.com",
+];
+
+/// Top labels that never lead to the public network: reserved ones, and those that networks use for themselves.
+const INWARD_TOPS: [&str; 17] = [
+    "local",
+    "internal",
+    "lan",
+    "home",
+    "corp",
+    "intranet",
+    "private",
+    "localdomain",
+    "localdomain4",
+    "localdomain6",
+    "test",
+    "svc",
+    "consul",
+    "docker",
+    "kubernetes",
+    "workgroup",
+    "mshome",
+];
+
+/// Public names whose only purpose is to resolve to this machine.
+const LOOPBACK_NAMES: [&str; 13] = [
+    "localtest.me",
+    "lvh.me",
+    "vcap.me",
+    "fuf.me",
+    "ulh.us",
+    "lacolhost.com",
+    "smackaho.st",
+    "local.gd",
+    "localhost.direct",
+    "lndo.site",
+    "ddev.site",
+    "127-0-0-1.org.uk",
+    "spoofed.burpcollaborator.net",
+];
+
+/// Services that answer with the address written in the name.
+const WILDCARD_NAMES: [&str; 11] = [
+    "nip.io",
+    "sslip.io",
+    "xip.io",
+    "xip.name",
+    "xip.lhjmmc.com",
+    "traefik.me",
+    "backname.io",
+    "ip.dev",
+    "nip.plus",
+    "local-ip.co",
+    "local-ip.sh",
+];
+
+/// Services whose names answer now with one address and now with another.
+const REBINDING_NAMES: [&str; 7] =
+    ["rbndr.us", "1u.ms", "rebind.network", "rebind.it", "rebindtest.com", "whonow.org", "dnsrebind.it"];

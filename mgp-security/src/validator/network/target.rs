@@ -1,0 +1,153 @@
+use url::{Host, Url};
+
+use crate::Finding;
+use crate::validator::text;
+
+use super::{NetworkPolicy, nested};
+
+/// Reads a URL in the one way that all readers share, and decides on it.
+pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
+    check_spelling(written)?;
+    let (scheme, rest) = split_scheme(written)?;
+    if !policy.has_scheme(scheme) {
+        return Err(Finding::new(
+            "scheme",
+            "URLs of this scheme may not be used: use https, or the tool that is made for it",
+        ));
+    }
+    let rest = rest
+        .strip_prefix("//")
+        .filter(|rest| !rest.starts_with(['/', '\\']))
+        .ok_or_else(|| ambiguous("write exactly two slashes between scheme and host"))?;
+    let authority = Authority::split(rest)?;
+    authority.check_user()?;
+    let url =
+        Url::parse(written).map_err(|_| ambiguous("it is no valid URL: check the host and the port"))?;
+    if !authority.host.is_empty() && url.host().is_none() {
+        return Err(ambiguous("it names no host"));
+    }
+    let host = parse_host(authority.host, policy)?;
+    // Both ways of reading must end at one host; schemes that the parser does not know keep the host as text.
+    if url.host_str().is_none_or(|read| Host::parse(read).ok().as_ref() != Some(&host)) {
+        return Err(ambiguous("its host can be read in more than one way"));
+    }
+    nested::check(authority.rest)?;
+    Ok(url)
+}
+
+/// Reads a host, and decides on it: first by what it means, then by how it is written.
+pub(super) fn parse_host(written: &str, policy: &NetworkPolicy) -> Result<Host<String>, Finding> {
+    text::check(written)?;
+    let host = Host::parse(written).map_err(|_| ambiguous("its host is neither a name nor an address"))?;
+    policy.judge_host(&host)?;
+    match &host {
+        Host::Ipv4(ip) => {
+            // Readers disagree on the base of `010.8.8.8`, so only the usual spelling means one address.
+            if written.strip_suffix('.').unwrap_or(written) != ip.to_string() {
+                return Err(ambiguous("write the address as four decimal numbers"));
+            }
+        }
+        Host::Ipv6(_) => {}
+        Host::Domain(name) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            if !name.split('.').all(|label| !label.is_empty() && label.len() < 64 && label.bytes().all(plain))
+            {
+                return Err(ambiguous("a host consists of letters, digits, hyphens and dots"));
+            }
+            if written.contains('%') {
+                return Err(ambiguous("write its host without percent signs"));
+            }
+            // Letters that only look unusual and mean ASCII have no other purpose than to look so.
+            if !written.is_ascii() && !name.split('.').any(|label| label.starts_with("xn--")) {
+                return Err(ambiguous("write its host in plain letters"));
+            }
+        }
+    }
+    Ok(host)
+}
+
+/// What no URL contains, wherever it stands.
+pub(super) fn check_spelling(written: &str) -> Result<(), Finding> {
+    if written.len() > MAX_BYTES {
+        return Err(Finding::new("ambiguous-url", "the URL is too long: send the data in the body"));
+    }
+    if written.contains(|character: char| character.is_whitespace() || character.is_control()) {
+        return Err(ambiguous("it contains white space or control characters: percent-encode them"));
+    }
+    text::check(written)
+}
+
+fn split_scheme(written: &str) -> Result<(&str, &str), Finding> {
+    let missing = || ambiguous("write the whole URL, beginning with https://");
+    let (scheme, rest) = written.split_once(':').ok_or_else(missing)?;
+    let starts = scheme.starts_with(|first: char| first.is_ascii_alphabetic());
+    let goes_on = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    if starts && scheme.bytes().all(goes_on) { Ok((scheme, rest)) } else { Err(missing()) }
+}
+
+/// What stands between the two slashes and the path.
+struct Authority<'a> {
+    user: Option<&'a str>,
+    host: &'a str,
+    /// Path, query and fragment.
+    rest: &'a str,
+}
+
+impl<'a> Authority<'a> {
+    fn split(text: &'a str) -> Result<Self, Finding> {
+        // Readers disagree on whether `?`, `#` and `\` end the authority; up to the first slash they must not
+        // hide an `@` that would begin another one.
+        let until_slash = &text[..text.find('/').unwrap_or(text.len())];
+        let end = until_slash.find(['?', '#']).unwrap_or(until_slash.len());
+        let (authority, behind) = until_slash.split_at(end);
+        let hidden =
+            behind.find('@').is_some_and(|at| !behind.starts_with('?') || !behind[..at].contains('='));
+        if hidden {
+            return Err(ambiguous("write a slash behind the host, and `@` as %40"));
+        }
+        let path_end = text.find(['?', '#']).unwrap_or(text.len());
+        if text[..path_end].contains('\\') || behind.contains('\\') {
+            return Err(ambiguous("write slashes, not backslashes"));
+        }
+        let rest = &text[end..];
+        let (user, address) =
+            authority.rsplit_once('@').map_or((None, authority), |(user, address)| (Some(user), address));
+        let host = if let Some(inside) = address.strip_prefix('[') {
+            let close = inside.find(']').ok_or_else(|| ambiguous("a bracket is not closed"))?;
+            check_port(&inside[close + 1..])?;
+            &address[..close + 2]
+        } else {
+            let (host, port) = address.find(':').map_or((address, ""), |colon| address.split_at(colon));
+            check_port(port)?;
+            host
+        };
+        Ok(Self { user, host, rest })
+    }
+
+    /// Credentials are let through where nobody could take them for the host.
+    fn check_user(&self) -> Result<(), Finding> {
+        let Some(user) = self.user else { return Ok(()) };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'+');
+        let (name, password) = user.split_once(':').unwrap_or((user, ""));
+        if !name.is_empty() && name.bytes().all(plain) && password.bytes().all(plain) {
+            Ok(())
+        } else {
+            Err(ambiguous("what stands before `@` could be taken for the host: send credentials in a header"))
+        }
+    }
+}
+
+fn check_port(text: &str) -> Result<(), Finding> {
+    let digits = text.strip_prefix(':').unwrap_or(text);
+    let valid = text.is_empty()
+        || (text.starts_with(':') && digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit()));
+    if valid { Ok(()) } else { Err(ambiguous("a port is a number up to 65535")) }
+}
+
+fn ambiguous(instead: &str) -> Finding {
+    Finding::new("ambiguous-url", format!("programs would read the URL differently: {instead}"))
+}
+
+/// Longer than any server takes, and short enough to look through.
+const MAX_BYTES: usize = 64 * 1024;

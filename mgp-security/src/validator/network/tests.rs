@@ -1,0 +1,378 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn rule(url: &str) -> Option<&'static str> {
+    check_url(url, &NetworkPolicy::default()).err().map(|finding| finding.rule)
+}
+
+#[test]
+fn public_urls_of_every_ordinary_kind_pass() {
+    for url in [
+        "https://example.com",
+        "https://example.com/",
+        "HTTPS://Example.COM/",
+        "https://example.com./",
+        "https://example.com:8443/a/b;c=d/e.html?q=1&r=a+b%20c#part-2",
+        "https://example.com?email=a@b.com",
+        "https://example.com/@user/post?x=a@b#@section",
+        "https://example.com/wiki/C%2B%2B_(language)",
+        "https://例え.テスト/",
+        "https://bücher.example/",
+        "https://xn--bcher-kva.example/",
+        "https://1.1.1.1/dns-query",
+        "https://169.253.1.1/",
+        "https://172.32.0.1/",
+        "https://[2606:4700:4700::1111]:443/",
+        "https://10.example.com/",
+        "https://192-168-1-1.example.com/",
+        "https://metadata.example.com/",
+        "https://sub.localhost.run/",
+        "https://my_bucket.s3.amazonaws.com/key",
+        "https://1.1.1.1.nip.io/",
+        "https://app-1-1-1-1.sslip.io/",
+        "https://example.com/?next=http://127.0.0.1/",
+        "https://example.com/oauth?redirect_uri=http%3A%2F%2Flocalhost%3A8080%2Fcallback",
+        "https://web.archive.org/web/2020/https://example.org/",
+        "https://example.com/search?q=169.254.169.254",
+        "https://token:x-oauth-basic@example.com/repository.git",
+        "wss://example.com/socket",
+        "https://example.com/日本語",
+    ] {
+        assert_eq!(check_url(url, &NetworkPolicy::default()), Ok(()), "{url}");
+    }
+    assert_eq!(rule(&format!("https://example.com/?q={}", "x".repeat(10_000))), None);
+}
+
+// covers: MGP-4.5-03
+#[test]
+fn local_private_and_metadata_urls_are_refused_by_their_class() {
+    for (url, expected) in [
+        ("http://localhost/", "loopback"),
+        ("http://LOCALHOST./", "loopback"),
+        ("http://a.b.localhost:3000/", "loopback"),
+        ("http://127.0.0.1/", "loopback"),
+        ("http://127.255.255.254/", "loopback"),
+        ("http://[::1]/", "loopback"),
+        ("http://[::ffff:7f00:1]/", "loopback"),
+        ("http://①②⑦.⓪.⓪.①/", "loopback"),
+        ("http://127。0。0。1/", "loopback"),
+        ("http://ｌｏｃａｌｈｏｓｔ/", "loopback"),
+        ("http://127%2e0%2e0%2e1/", "loopback"),
+        ("http://0/", "unspecified-address"),
+        ("http://[::]/", "unspecified-address"),
+        ("http://10.1.2.3/", "private-address"),
+        ("http://172.16.0.1/", "private-address"),
+        ("http://172.31.255.255/", "private-address"),
+        ("http://192.168.0.1/", "private-address"),
+        ("http://100.64.0.1/", "private-address"),
+        ("http://[fd00::1]/", "private-address"),
+        ("http://[fec0::1]/", "private-address"),
+        ("http://[64:ff9b:1::808:808]/", "private-address"),
+        ("http://169.254.1.1/", "link-local"),
+        ("http://[fe80::1]/", "link-local"),
+        ("http://169.254.169.254/latest/meta-data/", "metadata-endpoint"),
+        ("http://[fd00:ec2::254]/", "metadata-endpoint"),
+        ("http://[::ffff:a9fe:a9fe]/", "metadata-endpoint"),
+        ("http://[64:ff9b::a9fe:a9fe]/", "metadata-endpoint"),
+        ("http://[2002:a9fe:a9fe::]/", "metadata-endpoint"),
+        ("http://[2606:4700::5efe:a9fe:a9fe]/", "metadata-endpoint"),
+        ("http://100.100.100.200/", "metadata-endpoint"),
+        ("http://192.0.0.192/", "metadata-endpoint"),
+        ("http://168.63.129.16/", "metadata-endpoint"),
+        ("http://metadata.google.internal/", "metadata-endpoint"),
+        ("http://METADATA.google.internal./", "metadata-endpoint"),
+        ("http://instance-data/", "metadata-endpoint"),
+        ("http://224.0.0.1/", "multicast"),
+        ("http://[ff02::1]/", "multicast"),
+        ("http://255.255.255.255/", "reserved-address"),
+        ("http://0.1.2.3/", "reserved-address"),
+        ("http://198.19.0.1/", "reserved-address"),
+        ("http://203.0.113.1/", "reserved-address"),
+        ("http://[2001:db8::1]/", "reserved-address"),
+        ("http://[2001:0:7f00:1::]/", "reserved-address"),
+        ("http://[100::1]/", "reserved-address"),
+        ("http://[::8.8.8.8]/", "reserved-address"),
+        ("http://intranet/", "internal-host"),
+        ("http://printer.local/", "internal-host"),
+        ("http://db.corp.internal/", "internal-host"),
+        ("http://nas.home.arpa/", "internal-host"),
+        ("http://api.default.svc.cluster.local/", "internal-host"),
+        ("http://lvh.me/", "loopback"),
+        ("http://127.0.0.1.nip.io/", "loopback"),
+        ("http://app-10-0-0-1.sslip.io/", "private-address"),
+        ("http://a9fea9fe.nip.io/", "metadata-endpoint"),
+        ("http://1ynrnhl.xip.io/", "internal-host"),
+        ("http://www.127.0.0.1.wildcard.example/", "loopback"),
+        ("http://7f000001.c0a80001.rbndr.us/", "rebinding-host"),
+        ("https://example.com/proxy?url=http://169.254.169.254/latest", "metadata-endpoint"),
+        ("https://example.com/proxy?url=http%253A%252F%252F2852039166%252F", "metadata-endpoint"),
+        ("https://example.com/fetch/http://metadata.google.internal/x", "metadata-endpoint"),
+        ("https://example.com/?to=169.254.169.254/latest", "metadata-endpoint"),
+    ] {
+        assert_eq!(rule(url), Some(expected), "{url}");
+    }
+}
+
+#[test]
+fn urls_that_programs_read_differently_are_refused_wherever_they_lead() {
+    for url in [
+        "",
+        "example.com",
+        "//example.com/",
+        "http:/example.com/",
+        "http:example.com/",
+        "http:///example.com/",
+        "http:\\\\example.com\\",
+        "http://",
+        "http://:80/",
+        "http://@/",
+        " http://example.com/",
+        "http://example.com/ ",
+        "http://exa\tmple.com/",
+        "http://example.com/\r\nHost: x",
+        "http://1.1.1.1 &@2.2.2.2# @3.3.3.3/",
+        "http://1.1.1.1:80\\@2.2.2.2:80/",
+        "http://1.1.1.1:80\\@@2.2.2.2:80/",
+        "http://1.1.1.1:80:\\@@2.2.2.2:80/",
+        "http://1.1.1.1:80#\\@2.2.2.2:80/",
+        "http://example.com#@example.org/",
+        "http://example.com?@example.org/",
+        "http://example.com@example.org/",
+        "http://example.com:80@example.org/",
+        "http://a@b@example.org/",
+        "http://foo@example.com:80@example.org/",
+        "http://a%40example.com@example.org/",
+        "http://example.com%00.example.org/",
+        "http://example.com%2eorg/",
+        "http://example.com:+80/",
+        "http://example.com:80aaa/",
+        "http://example.com:000080/",
+        "http://example.com:99999/",
+        "http://evil$example.com/",
+        "http://a..example.com/",
+        "http://*.example.com/",
+        "http://[2606:4700::1/",
+        "http://[2606:4700::1]x/",
+        "http://[fe80::1%25eth0]/",
+        "http://0x01010101/",
+        "http://010.8.8.8/",
+        "http://1.1/",
+        "http://425.510.425.510/",
+        "http://99999999999/",
+        "http://①.①.①.①/",
+        "http://ⓔⓧⓐⓜⓟⓛⓔ.ⓒⓞⓜ/",
+        "0://example.com:22;example.org:80/",
+    ] {
+        assert_eq!(rule(url), Some("ambiguous-url"), "{url:?}");
+    }
+}
+
+#[test]
+fn unknown_schemes_are_refused_until_they_are_allowed() {
+    for url in [
+        "file:///etc/passwd",
+        "FILE://localhost/x",
+        "gopher://example.com/_x",
+        "dict://example.com:11211/",
+        "ftp://example.com/",
+        "ldap://example.com/",
+        "jar:http://example.com!/",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "php://filter/x",
+        "unix:///var/run/docker.sock",
+        "view-source:http://example.com/",
+    ] {
+        assert_eq!(rule(url), Some("scheme"), "{url}");
+    }
+    let policy = NetworkPolicy::default().allow_scheme("FTP").deny_scheme("http");
+    assert_eq!(check_url("ftp://example.com/x", &policy), Ok(()));
+    assert_eq!(check_url("ftp://127.0.0.1/x", &policy).unwrap_err().rule, "loopback");
+    assert_eq!(check_url("http://example.com/", &policy).unwrap_err().rule, "scheme");
+}
+
+#[test]
+fn a_scheme_the_parser_does_not_know_is_decided_by_its_host_as_well() {
+    let policy = NetworkPolicy::default().allow_scheme("redis").allow_scheme("file");
+    assert_eq!(check_url("redis://cache.example.com:6379/0", &policy), Ok(()));
+    for (url, expected) in [
+        ("redis://0x7f.1/", "loopback"),
+        ("redis://①②⑦.0.0.1/", "loopback"),
+        ("file:///etc/passwd", "ambiguous-url"),
+    ] {
+        assert_eq!(check_url(url, &policy).unwrap_err().rule, expected, "{url}");
+    }
+}
+
+#[test]
+fn lists_decide_denied_first() {
+    let pattern = |text: &str| text.parse::<HostPattern>().unwrap();
+    let policy = NetworkPolicy::default()
+        .allow_host(pattern("*.corp.internal"))
+        .allow_host(pattern("10.0.0.7"))
+        .allow_host(pattern("www.example.net"))
+        .deny_host(pattern("secret.corp.internal"))
+        .deny_host(pattern("*.example.net"))
+        .deny_host(pattern("8.8.8.8"));
+    for (host, expected) in [
+        ("build.corp.internal", None),
+        ("secret.corp.internal", Some("denied-host")),
+        ("SECRET.corp.internal.", Some("denied-host")),
+        ("corp.internal", Some("internal-host")),
+        ("evilcorp.internal", Some("internal-host")),
+        ("10.0.0.7", None),
+        ("10.0.0.8", Some("private-address")),
+        ("www.example.net", Some("denied-host")),
+        ("example.net", None),
+        ("8.8.8.8", Some("denied-host")),
+        ("[::ffff:8.8.8.8]", Some("denied-host")),
+        ("134744072", Some("denied-host")),
+    ] {
+        assert_eq!(check_host(host, &policy).err().map(|finding| finding.rule), expected, "{host}");
+    }
+    let only = policy.only_allowed_hosts();
+    assert_eq!(check_host("example.com", &only).unwrap_err().rule, "host-not-allowed");
+    assert_eq!(check_host("build.corp.internal", &only), Ok(()));
+    assert_eq!(check_address(IpAddr::from([1, 1, 1, 1]), &only).unwrap_err().rule, "host-not-allowed");
+}
+
+#[test]
+fn urls_and_addresses_are_found_in_other_text() {
+    let found = |text| find_urls(text).collect::<Vec<_>>();
+    assert_eq!(
+        found("curl -s http://127.0.0.1:80/x; echo 'https://a.example/?b=c'."),
+        ["http://127.0.0.1:80/x", "https://a.example/?b=c"]
+    );
+    assert_eq!(
+        found("--proxy=socks5://h:1,http://i/ ping 10.0.0.1 root@10.0.0.2:/x host=[::1]:80 ::1"),
+        ["socks5://h:1", "http://i/", "10.0.0.1", "10.0.0.2:/x", "[::1]:80", "::1"]
+    );
+    assert_eq!(
+        found("nc 0x7f000001:80 2130706433/ 127.1:80 localhost:3000/x 0251.0376.0251.0376"),
+        ["0x7f000001:80", "2130706433/", "127.1:80", "localhost:3000/x", "0251.0376.0251.0376"]
+    );
+    assert!(found("version 1.2.3, at 12:30, localhost is a word, a::b, 1/2, file.rs:10:5 x://").len() <= 1);
+    let policy = NetworkPolicy::default();
+    assert_eq!(check_text("see https://example.com/ and 1.1.1.1, v1.2.3 at 12:30", &policy), Ok(()));
+    for text in
+        ["curl http://127.0.0.1", "x=10.0.0.1", "wget -O- [::1]:80/x", "get ::1", "\"url\":\"http://[::]\""]
+    {
+        assert!(check_text(text, &policy).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_redirect_is_a_new_url() {
+    let policy = NetworkPolicy::default();
+    let from = "https://example.com/a/b";
+    for (location, to) in [
+        ("/c", "https://example.com/c"),
+        ("c?d=e", "https://example.com/a/c?d=e"),
+        ("//example.org/c", "https://example.org/c"),
+        ("https://example.org/", "https://example.org/"),
+    ] {
+        assert_eq!(check_redirect(from, location, &policy).as_deref(), Ok(to));
+    }
+    for (location, expected) in [
+        ("http://example.com/", "downgrade"),
+        ("http://127.0.0.1/", "loopback"),
+        ("//169.254.169.254/", "metadata-endpoint"),
+        ("file:///etc/passwd", "scheme"),
+        ("/\\127.0.0.1/", "ambiguous-url"),
+        ("\\\\127.0.0.1/", "ambiguous-url"),
+        ("https:/127.0.0.1/", "ambiguous-url"),
+        ("/a\r\nb", "ambiguous-url"),
+    ] {
+        assert_eq!(check_redirect(from, location, &policy).unwrap_err().rule, expected, "{location:?}");
+    }
+    assert!(check_redirect("http://example.com/", "https://example.com/", &policy).is_ok());
+}
+
+#[test]
+fn redirects_come_to_an_end() {
+    let policy = NetworkPolicy::default();
+    let mut redirects = Redirects::new("https://example.com/", &policy).unwrap();
+    for _ in 0..10 {
+        redirects.follow("/again").unwrap();
+    }
+    assert_eq!(redirects.follow("/again").unwrap_err().rule, "too-many-redirects");
+}
+
+/// One number in each base that parsers of addresses read.
+fn spelled(number: u32, base: u8, zeros: usize) -> String {
+    let zeros = "0".repeat(zeros);
+    match base % 4 {
+        0 => format!("{number}"),
+        1 => format!("0{zeros}{number:o}"),
+        2 => format!("0x{zeros}{number:x}"),
+        _ => format!("0X{zeros}{number:X}"),
+    }
+}
+
+prop_compose! {
+    fn blocked_address()(
+        (net, bits) in prop::sample::select(vec![
+            ([0, 0, 0, 0], 8), ([10, 0, 0, 0], 8), ([100, 64, 0, 0], 10), ([127, 0, 0, 0], 8), ([169, 254, 0, 0], 16),
+            ([172, 16, 0, 0], 12), ([192, 0, 0, 0], 24), ([192, 0, 2, 0], 24), ([192, 168, 0, 0], 16),
+            ([198, 18, 0, 0], 15), ([198, 51, 100, 0], 24), ([203, 0, 113, 0], 24), ([224, 0, 0, 0], 4),
+            ([240, 0, 0, 0], 4),
+        ]),
+        host in any::<u32>(),
+    ) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(Ipv4Addr::from(net)) | (host & (u32::MAX >> bits)))
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_spelling_of_every_forbidden_address_is_refused(
+        ip in blocked_address(), parts in 1_usize..=4, bases in any::<[u8; 4]>(), zeros in 0_usize..4,
+        dot in prop::sample::select(vec![".", "。", "．", "%2e"]), end in prop::sample::select(vec!["", "."]),
+        user in prop::sample::select(vec!["", "a:b@"]), port in prop::sample::select(vec!["", ":8080"]),
+    ) {
+        let octets = ip.octets();
+        let mut numbers: Vec<String> =
+            (0..parts - 1).map(|at| spelled(octets[at].into(), bases[at], zeros)).collect();
+        let last = u32::from(ip) & (u32::MAX.checked_shr(8 * (u32::try_from(parts).unwrap() - 1)).unwrap());
+        numbers.push(spelled(last, bases[3], zeros));
+        let host = numbers.join(dot);
+        let url = format!("http://{user}{host}{end}{port}/x");
+        let found = check_url(&url, &NetworkPolicy::default());
+        prop_assert!(found.is_err(), "{url}");
+        prop_assert!(check_host(&host, &NetworkPolicy::default()).is_err(), "{host}");
+    }
+
+    #[test]
+    fn every_address_that_leads_to_a_forbidden_one_is_refused(ip in blocked_address()) {
+        let policy = NetworkPolicy::default();
+        let [a, b, c, d] = ip.octets().map(u16::from);
+        let (high, low) = (a << 8 | b, c << 8 | d);
+        prop_assert!(check_address(IpAddr::V4(ip), &policy).is_err());
+        for v6 in [
+            ip.to_ipv6_mapped(),
+            ip.to_ipv6_compatible(),
+            Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, high, low),
+            Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
+            Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
+            Ipv6Addr::new(0x2606, 0x4700, 0, 0, 0, 0x5efe, high, low),
+        ] {
+            prop_assert!(check_address(IpAddr::V6(v6), &policy).is_err(), "{v6}");
+            let url = format!("http://[{v6}]/");
+            prop_assert!(check_url(&url, &policy).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn no_text_panics(any in ".*", like in "(https?://)?[a-z0-9@:/\\\\?#.%\\[\\]=, ]*") {
+        let policy = NetworkPolicy::default();
+        for text in [&any, &like] {
+            let _ = check_url(text, &policy);
+            let _ = check_host(text, &policy);
+            let _ = check_text(text, &policy);
+            let _ = check_redirect("https://example.com/", text, &policy);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+use crate::Finding;
+
+/// The path with one layer of encoding resolved: `%2e`, `%u002e`, and nothing else. `None` if there is none.
+///
+/// What programs decode in different ways is refused: overlong and other forms that are not UTF-8, escapes that
+/// are cut short or wrong in a way that lenient decoders repair, and character references.
+pub(super) fn decode(form: &str) -> Result<Option<String>, Finding> {
+    if form.contains("&#") {
+        return Err(refused());
+    }
+    if !form.contains('%') {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(form.len());
+    let mut rest = form.as_bytes();
+    let mut broken = 0;
+    let mut changed = false;
+    while let Some((&first, tail)) = rest.split_first() {
+        let (unit, length) = match (first, escape(tail)) {
+            (b'%', Escape::Byte(byte)) => (Unit::Byte(byte), 3),
+            (b'%', Escape::Character(character)) => (Unit::Character(character), 6),
+            (b'%', Escape::Broken) => {
+                broken += 1;
+                (Unit::Byte(first), 1)
+            }
+            _ => (Unit::Byte(first), 1),
+        };
+        changed |= length > 1;
+        match unit {
+            Unit::Byte(byte) => bytes.push(byte),
+            Unit::Character(character) => {
+                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        rest = &rest[length..];
+    }
+    if broken > 1 {
+        return Err(refused());
+    }
+    let decoded = String::from_utf8(bytes).map_err(|_| refused())?;
+    Ok(changed.then_some(decoded))
+}
+
+pub(super) fn refused() -> Finding {
+    Finding::new("encoding", "the path is encoded in a way that programs read differently: write it plainly")
+}
+
+enum Unit {
+    Byte(u8),
+    Character(char),
+}
+
+/// What stands behind a percent sign.
+enum Escape {
+    Byte(u8),
+    Character(char),
+    /// Nearly an escape. One may be chance, as in `50%off`.
+    Broken,
+    None,
+}
+
+fn escape(tail: &[u8]) -> Escape {
+    let hex = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    if matches!(tail.first(), Some(b'u' | b'U'))
+        && let (Some(a), Some(b), Some(c), Some(d)) = (hex(1), hex(2), hex(3), hex(4))
+    {
+        return char::from_u32(a << 12 | b << 8 | c << 4 | d).map_or(Escape::Broken, Escape::Character);
+    }
+    match (tail.first(), tail.get(1), hex(0), hex(1)) {
+        (_, _, Some(high), Some(low)) => u8::try_from(high << 4 | low).map_or(Escape::Broken, Escape::Byte),
+        (Some(a), Some(b), high, low)
+            if a.is_ascii_alphanumeric()
+                && b.is_ascii_alphanumeric()
+                && (high.is_some() || low.is_some()) =>
+        {
+            Escape::Broken
+        }
+        (_, None | Some(b'%'), Some(_), _) => Escape::Broken,
+        _ => Escape::None,
+    }
+}

@@ -1,0 +1,229 @@
+use crate::Finding;
+
+use super::Absolute;
+use super::segments::is_separator;
+
+/// Refuses what a shell, a runtime or Windows would put in the place of a part of the path.
+pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
+    let expands = path.contains(['`']) || path.contains("$(") || path.contains("${");
+    if expands || path.split(is_separator).any(is_variable) || has_percent_variable(path) {
+        return Err(Finding::new(
+            "expansion",
+            "the path names a variable or a command: write what it stands for",
+        ));
+    }
+    if let Some(rest) = path.strip_prefix('~') {
+        let user = rest.split(is_separator).next().unwrap_or_default();
+        let names_user = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+');
+        if user.bytes().all(names_user) {
+            return Err(Finding::new(
+                "expansion",
+                "the path begins at a home directory: write it from the open one",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses paths that do not begin in the directory they are resolved in, or do not end at a file of it.
+pub(super) fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
+    let begins_at_root = path.starts_with(is_separator) || has_drive(path);
+    if begins_at_root && absolute == Absolute::Refused {
+        return Err(Finding::new(
+            "absolute-path",
+            "the path begins at the root: write it from the open directory",
+        ));
+    }
+    // Windows writes separators so, and there `Roots` has made slashes of them.
+    if path.contains('\\') {
+        return Err(Finding::new("backslash", "the path contains a backslash: write slashes"));
+    }
+    if has_scheme(path) {
+        return Err(Finding::new(
+            "scheme",
+            "the path is a URL or is read by a wrapper: write the plain path",
+        ));
+    }
+    if path.contains(":$") {
+        return Err(Finding::new("alternate-stream", "the path names a stream of a file: name the file"));
+    }
+    if path.starts_with(['"', '\'', '|', '<', '>', '&', ' ']) || path.ends_with('|') {
+        return Err(Finding::new(
+            "ambiguous-path",
+            "the path has quotes, spaces or operators around it: write it alone",
+        ));
+    }
+    if !begins_at_root && is_system_file(path) {
+        return Err(Finding::new(
+            "system-file",
+            "the path is one of the system's: write one of the open directory",
+        ));
+    }
+    check_names(path)
+}
+
+fn check_names(path: &str) -> Result<(), Finding> {
+    if path.split('/').any(|name| !name.is_empty() && name.trim().is_empty()) {
+        return Err(Finding::new("ambiguous-path", "a name in the path consists of spaces: leave it out"));
+    }
+    let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
+    // Windows drops them, so that the name gets past a rule for another; the directory itself and Go's pattern for
+    // what is below it are no names.
+    if !matches!(name, "." | "...") && name.ends_with(['.', ' ']) {
+        return Err(Finding::new("ambiguous-path", "the path ends in a dot or space: leave it out"));
+    }
+    let device = name.strip_suffix(':').unwrap_or(name);
+    if DEVICES.iter().any(|own| own.eq_ignore_ascii_case(device)) || is_numbered_device(device) {
+        return Err(Finding::new("device-name", "the path names a device of Windows: choose another name"));
+    }
+    if controls_others(path, name) {
+        return Err(Finding::new(
+            "system-file",
+            "the file holds secrets or controls others: it is not for calls",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the path is that of a file that lets others in, in whichever directory it is: with secrets in it, or
+/// deciding what a server shows and what git starts.
+fn controls_others(path: &str, name: &str) -> bool {
+    let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".").peekable();
+    while let Some(directory) = names.next() {
+        let is = |own: &str| own.eq_ignore_ascii_case(directory);
+        let controls = |next: &&str| ["hooks", "config"].iter().any(|own| own.eq_ignore_ascii_case(next));
+        if is(".ssh") || is(".gnupg") || (is(".git") && names.peek().is_some_and(controls)) {
+            return true;
+        }
+    }
+    CONTROL_FILES.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// Whether the whole segment is a variable: `$HOME`, `$env:TEMP`. A dollar sign before small letters is a name,
+/// as routers of web frameworks use it.
+fn is_variable(segment: &str) -> bool {
+    let Some(name) = segment.strip_prefix('$') else { return false };
+    let upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    (name.len() > 1 && name.bytes().all(upper))
+        || name.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("env:"))
+}
+
+/// Whether there is a variable of Windows: `%APPDATA%`.
+fn has_percent_variable(path: &str) -> bool {
+    let mut parts = path.split('%');
+    parts.next();
+    let mut rest = parts.peekable();
+    while let Some(name) = rest.next() {
+        let named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'(' | b')');
+        if rest.peek().is_some() && name.len() > 2 && name.bytes().all(named) && !is_escape(name) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether what stands behind a percent sign is decoded: two hexadecimal digits, or `u` and four.
+fn is_escape(name: &str) -> bool {
+    let code = match name.strip_prefix(['u', 'U']) {
+        Some(code) => code.get(..4),
+        None => name.get(..2),
+    };
+    code.is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+fn has_scheme(path: &str) -> bool {
+    let Some((scheme, rest)) = path.split_once(':') else { return false };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    let named = scheme.len() > 1 && scheme.bytes().all(plain);
+    named && (rest.starts_with("//") || WRAPPERS.iter().any(|own| own.eq_ignore_ascii_case(scheme)))
+}
+
+/// Whether the path is that of a system file without the slash before it, which some program would put there.
+fn is_system_file(path: &str) -> bool {
+    let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
+    let (Some(first), second) = (names.next(), names.next()) else { return false };
+    // Parameters and queries may follow the name.
+    let bare = |name: &str| name.split(['?', ';', '#', '|']).next().unwrap_or_default().to_ascii_lowercase();
+    match (bare(first).as_str(), second.map(bare).as_deref()) {
+        ("boot.ini", _) => true,
+        ("etc", Some(file)) => SYSTEM_ETC.contains(&file),
+        ("windows" | "winnt", Some(file)) => SYSTEM_WINDOWS.contains(&file),
+        ("proc", Some(process)) => {
+            matches!(
+                process,
+                "self" | "thread-self" | "version" | "cmdline" | "environ" | "mounts" | "net" | "kcore"
+            ) || process.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        ("root", Some(file)) => matches!(file, ".ssh" | ".bash_history" | ".bashrc" | ".aws" | ".gnupg"),
+        _ => false,
+    }
+}
+
+fn is_numbered_device(name: &str) -> bool {
+    let (port, number) = name.split_at_checked(3).unwrap_or((name, ""));
+    (port.eq_ignore_ascii_case("com") || port.eq_ignore_ascii_case("lpt"))
+        && matches!(number, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
+}
+
+/// Devices that Windows finds in every directory. A name with an extension, like `aux.rs`, is a file of its own on
+/// every system but old versions of that one, and a common one.
+const DEVICES: [&str; 7] = ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"];
+
+/// Schemes that runtimes open instead of a file, also without slashes behind the colon.
+const WRAPPERS: [&str; 14] = [
+    "file",
+    "data",
+    "php",
+    "phar",
+    "zip",
+    "zlib",
+    "compress.zlib",
+    "compress.bzip2",
+    "glob",
+    "expect",
+    "jar",
+    "rar",
+    "ssh2.sftp",
+    "netdoc",
+];
+
+/// Files with such names only ever have such contents.
+const CONTROL_FILES: [&str; 8] = [
+    ".htaccess",
+    ".htpasswd",
+    ".netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".bash_history",
+    ".zsh_history",
+    ".mysql_history",
+];
+
+/// What is in `/etc` of systems and seldom in a repository's own directory of that name.
+const SYSTEM_ETC: [&str; 17] = [
+    "passwd",
+    "passwd-",
+    "shadow",
+    "shadow-",
+    "group",
+    "gshadow",
+    "sudoers",
+    "sudoers.d",
+    "issue",
+    "issue.net",
+    "motd",
+    "master.passwd",
+    "hosts",
+    "hostname",
+    "fstab",
+    "crontab",
+    "ssh",
+];
+
+/// The same for the directory of Windows.
+const SYSTEM_WINDOWS: [&str; 8] =
+    ["system32", "syswow64", "system", "win.ini", "system.ini", "repair", "php.ini", "my.ini"];

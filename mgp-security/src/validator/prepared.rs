@@ -1,0 +1,112 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use mgp_types::RawJson;
+use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
+
+use super::call::{Call, Located};
+use super::registry::Validators;
+use super::validate::{Blocked, Validator};
+use crate::tool::Natures;
+use crate::{Finding, Schema, SchemaViolation};
+
+/// A tool with everything made ready that its calls are checked with.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    tool: Arc<ResolvedTool>,
+    natures: Natures,
+    schema: Option<Schema>,
+    validators: Vec<Arc<dyn Validator>>,
+    /// Why no call of the tool can be checked, and so none is let through.
+    fault: Option<Finding>,
+}
+
+/// What is wrong with a call.
+#[derive(Debug)]
+pub(super) enum Wrong {
+    /// The arguments do not fit the tool's schema.
+    Schema(SchemaViolation),
+    /// A validator refuses.
+    Blocked(Blocked),
+}
+
+impl Prepared {
+    fn new(tool: Arc<ResolvedTool>, known: &Validators) -> Self {
+        let mut fault = None;
+        let mut validators = Vec::new();
+        for name in &tool.security.validators {
+            match known.get(name) {
+                Some(validator) => validators.push(validator.clone()),
+                None => fault = Some(unknown(name)),
+            }
+        }
+        let schema = match tool
+            .definition
+            .get("inputSchema")
+            .map(|schema| Schema::compile(&schema))
+            .transpose()
+        {
+            Ok(schema) => schema,
+            Err(error) => {
+                tracing::warn!(server = %tool.server, tool = %tool.name, %error, "the schema of a tool cannot be used");
+                fault = Some(Finding::new(
+                    "unusable-schema",
+                    "the tool's own schema is broken; tell the operator",
+                ));
+                None
+            }
+        };
+        Self { natures: Natures::of(&tool.definition), tool, schema, validators, fault }
+    }
+
+    /// Checks the arguments of a call: against the schema, then with each validator.
+    pub(super) fn check(&self, arguments: Option<&RawJson>) -> Result<(), Wrong> {
+        let blocked = |located: Located| Wrong::Blocked(located.into());
+        if let Some(fault) = &self.fault {
+            return Err(blocked(fault.clone().into()));
+        }
+        let none = RawJson::empty_object();
+        let arguments = arguments.unwrap_or(&none);
+        if let Some(schema) = &self.schema {
+            schema.check(arguments.as_bytes()).map_err(Wrong::Schema)?;
+        }
+        if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
+            return Ok(());
+        }
+        let call = Call::read(&self.tool, &self.natures, arguments).map_err(blocked)?;
+        self.validators.iter().try_for_each(|validator| validator.check(&call)).map_err(Wrong::Blocked)
+    }
+}
+
+fn unknown(name: &ValidatorName) -> Finding {
+    Finding::new(
+        "unknown-validator",
+        format!(
+            "the tool has to be checked with `{name}`, which is not known here; the operator has to add it"
+        ),
+    )
+}
+
+/// The tools that were called so far, each prepared once for as long as its definition stays the same.
+#[derive(Debug, Default)]
+pub(super) struct Cache(ArcSwap<HashMap<(ServerId, ToolName), Arc<Prepared>, foldhash::fast::RandomState>>);
+
+impl Cache {
+    pub(super) fn prepared(&self, tool: &Arc<ResolvedTool>, known: &Validators) -> Arc<Prepared> {
+        let key = (tool.server.clone(), tool.name.clone());
+        if let Some(found) = self.0.load().get(&key).filter(|found| Arc::ptr_eq(&found.tool, tool)) {
+            return found.clone();
+        }
+        let prepared = Arc::new(Prepared::new(tool.clone(), known));
+        // A tool that was never listed is another one with each call; keeping it would let callers fill the memory.
+        if tool.definition.contains("inputSchema") {
+            self.0.rcu(|cached| {
+                let mut cached = HashMap::clone(cached);
+                cached.insert(key.clone(), prepared.clone());
+                cached
+            });
+        }
+        prepared
+    }
+}

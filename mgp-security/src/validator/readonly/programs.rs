@@ -1,0 +1,296 @@
+//! The programs that are known to read, and what is known of their options.
+
+use super::options::{NONE, Options};
+
+/// How a program's arguments are decided on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Program {
+    /// It only reads, whatever it is told.
+    Reads,
+    /// It reads with these options.
+    With(&'static Options),
+    /// It reads without these options.
+    Without(&'static [&'static str]),
+    Find,
+    Date,
+    Curl,
+    Git,
+    Sed,
+}
+
+pub(super) fn find(name: &str) -> Option<Program> {
+    if READING.contains(&name) {
+        return Some(Program::Reads);
+    }
+    Some(match name {
+        "curl" => Program::Curl,
+        "date" => Program::Date,
+        "file" => Program::With(&FILE),
+        "find" => Program::Find,
+        "git" => Program::Git,
+        "hostname" => Program::With(&HOSTNAME),
+        "rg" => Program::Without(&["pre", "hostname-bin"]),
+        "sed" => Program::Sed,
+        "sort" => Program::With(&SORT),
+        "tree" => Program::With(&TREE),
+        "uniq" => Program::With(&UNIQ),
+        _ => return None,
+    })
+}
+
+/// Programs without any option that writes or starts another program.
+const READING: [&str; 57] = [
+    "arch",
+    "b2sum",
+    "base32",
+    "base64",
+    "basename",
+    "cat",
+    "cksum",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "expand",
+    "expr",
+    "false",
+    "fgrep",
+    "fmt",
+    "fold",
+    "free",
+    "getent",
+    "grep",
+    "groups",
+    "head",
+    "hexdump",
+    "id",
+    "join",
+    "jq",
+    "ls",
+    "lsblk",
+    "lscpu",
+    "md5sum",
+    "nl",
+    "nproc",
+    "od",
+    "paste",
+    "printenv",
+    "ps",
+    "pwd",
+    "readlink",
+    "realpath",
+    "rev",
+    "seq",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "test",
+    "tr",
+    "true",
+];
+
+/// The tests, operators and printing actions of find.
+pub(super) const FIND: [&str; 66] = [
+    "H",
+    "L",
+    "P",
+    "a",
+    "amin",
+    "and",
+    "anewer",
+    "atime",
+    "cmin",
+    "cnewer",
+    "ctime",
+    "daystart",
+    "depth",
+    "empty",
+    "executable",
+    "false",
+    "follow",
+    "fstype",
+    "gid",
+    "group",
+    "ignore_readdir_race",
+    "ilname",
+    "iname",
+    "inum",
+    "ipath",
+    "iregex",
+    "iwholename",
+    "links",
+    "lname",
+    "ls",
+    "maxdepth",
+    "mindepth",
+    "mmin",
+    "mount",
+    "mtime",
+    "name",
+    "newer",
+    "nogroup",
+    "noleaf",
+    "not",
+    "nouser",
+    "nowarn",
+    "o",
+    "or",
+    "path",
+    "perm",
+    "print",
+    "print0",
+    "printf",
+    "prune",
+    "quit",
+    "readable",
+    "regex",
+    "regextype",
+    "samefile",
+    "size",
+    "true",
+    "type",
+    "uid",
+    "used",
+    "user",
+    "warn",
+    "wholename",
+    "writable",
+    "xdev",
+    "xtype",
+];
+
+/// Without those that send data, write files, read a configuration, or go through another host.
+pub(super) const CURL: Options = Options {
+    flags: "012346GILNSfgijklnqsv#",
+    values: "ACHXbemoruwyYz",
+    long: &[
+        "basic",
+        "compressed",
+        "digest",
+        "fail",
+        "fail-with-body",
+        "get",
+        "globoff",
+        "head",
+        "http1.1",
+        "http2",
+        "include",
+        "insecure",
+        "ipv4",
+        "ipv6",
+        "location",
+        "no-buffer",
+        "no-progress-meter",
+        "path-as-is",
+        "progress-bar",
+        "retry-all-errors",
+        "show-error",
+        "show-headers",
+        "silent",
+        "ssl-reqd",
+        "tlsv1.2",
+        "tlsv1.3",
+        "verbose",
+    ],
+    long_values: &[
+        "cacert",
+        "connect-timeout",
+        "header",
+        "limit-rate",
+        "max-filesize",
+        "max-redirs",
+        "max-time",
+        "oauth2-bearer",
+        "output",
+        "range",
+        "referer",
+        "request",
+        "retry",
+        "retry-delay",
+        "retry-max-time",
+        "url",
+        "user",
+        "user-agent",
+        "write-out",
+    ],
+    ..NONE
+};
+
+/// Without the one that sets the clock.
+pub(super) const DATE: Options = Options {
+    flags: "uRI",
+    values: "dr",
+    long: &["utc", "universal", "rfc-email", "iso-8601"],
+    long_values: &["date", "reference", "rfc-3339"],
+    ..NONE
+};
+
+/// Without the one that compiles a table.
+const FILE: Options = Options {
+    flags: "bcdEhikLlNnprsSvz0",
+    values: "eFfmP",
+    long: &["brief", "mime", "mime-type", "mime-encoding", "dereference", "no-dereference", "extension"],
+    ..NONE
+};
+
+/// An operand would be the host's new name.
+const HOSTNAME: Options = Options {
+    flags: "adfiIsAy",
+    long: &["fqdn", "short", "domain", "ip-address", "long"],
+    most_operands: 0,
+    ..NONE
+};
+
+/// Without those that name an output, or a program to compress with.
+const SORT: Options = Options {
+    flags: "bCcdfghiMmnRrsuVz",
+    values: "ktS",
+    long: &[
+        "check",
+        "debug",
+        "dictionary-order",
+        "general-numeric-sort",
+        "human-numeric-sort",
+        "ignore-case",
+        "ignore-leading-blanks",
+        "merge",
+        "month-sort",
+        "numeric-sort",
+        "random-sort",
+        "reverse",
+        "stable",
+        "unique",
+        "version-sort",
+        "zero-terminated",
+    ],
+    long_values: &["buffer-size", "field-separator", "key", "parallel", "sort"],
+    ..NONE
+};
+
+/// Without the one that names an output.
+const TREE: Options = Options {
+    flags: "aACDdFfghiJlNnpqQrSstuUvXx",
+    values: "ILP",
+    long: &["dirsfirst", "du", "gitignore", "inodes", "matchdirs", "noreport", "prune"],
+    long_values: &["charset", "filelimit", "sort", "timefmt"],
+    ..NONE
+};
+
+/// A second operand is the output.
+const UNIQ: Options = Options {
+    flags: "cDdiuz",
+    values: "fsw",
+    long: &["count", "ignore-case", "repeated", "unique", "zero-terminated"],
+    long_values: &["check-chars", "skip-chars", "skip-fields"],
+    most_operands: 1,
+};

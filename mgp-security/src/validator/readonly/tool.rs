@@ -1,0 +1,296 @@
+use mgp_types::mcp::ToolAnnotations;
+
+use crate::Finding;
+use crate::validator::text;
+
+use super::writes;
+
+/// Decides on a tool by its name and by what its server says of it.
+///
+/// The first verb in the name decides, so `get_updates` reads and `update_get_token` writes; a second one counts
+/// where it is joined to it, as in `get_or_create`. A name without a verb that is known passes only if the server
+/// says that the tool reads. A server's word can refuse any tool, but it does not outweigh a verb of writing.
+///
+/// ```
+/// use mgp_security::validator::readonly::check_tool_name;
+///
+/// assert!(check_tool_name("listDeletedItems", None).is_ok());
+/// assert!(check_tool_name("delete-item", None).is_err());
+/// ```
+pub fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>) -> Result<(), Finding> {
+    let said = annotations.and_then(|annotations| annotations.read_only_hint);
+    let destroys = annotations.and_then(|annotations| annotations.destructive_hint) == Some(true);
+    if said == Some(false) || (destroys && said.is_none()) {
+        return Err(writes("the tool changes something, says its server: use one that reads"));
+    }
+    let folded = text::fold(name);
+    let words = words(&folded);
+    match effect(&words) {
+        Some(Effect::Reads) => Ok(()),
+        None if said == Some(true) => Ok(()),
+        Some(Effect::Writes) => Err(writes("the tool changes something, says its name: use one that reads")),
+        None => Err(writes("nothing says that the tool only reads: use one whose name does")),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Reads,
+    Writes,
+}
+
+fn effect(words: &[String]) -> Option<Effect> {
+    let mut first = None;
+    let mut joined = false;
+    for (at, word) in words.iter().enumerate() {
+        // A request to pull or merge is a thing.
+        let is_thing = words.get(at + 1).is_some_and(|next| next.starts_with("request"));
+        let found = match &**word {
+            "pull" | "merge" if is_thing => None,
+            "check" if words.get(at + 1).is_some_and(|next| matches!(&**next, "in" | "out")) => {
+                Some(Effect::Writes)
+            }
+            word if WRITING.contains(&word) => Some(Effect::Writes),
+            word if READING.contains(&word) => Some(Effect::Reads),
+            _ => None,
+        };
+        if first.is_none() || joined {
+            first = match found {
+                Some(Effect::Writes) => return Some(Effect::Writes),
+                Some(Effect::Reads) => Some(Effect::Reads),
+                None => first,
+            };
+        }
+        joined = matches!(&**word, "and" | "or" | "then");
+    }
+    first
+}
+
+/// The words of a name in small letters, however they are joined: `snake_case`, `kebab-case`, `camelCase`,
+/// `HTTPGet`, `dotted.name`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let characters: Vec<char> = name.chars().take(MAX_LENGTH).collect();
+    for (at, &character) in characters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| characters[before]);
+        let ends_capitals = before.is_some_and(char::is_uppercase)
+            && characters.get(at + 1).is_some_and(|next| next.is_lowercase());
+        let begins = character.is_uppercase()
+            && (before.is_some_and(|before| !before.is_uppercase()) || ends_capitals);
+        if begins || !character.is_alphabetic() {
+            words.push(String::new());
+        }
+        if character.is_alphabetic()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// No tool has a longer name.
+const MAX_LENGTH: usize = 256;
+
+const WRITING: [&str; 144] = [
+    "abort",
+    "accept",
+    "activate",
+    "add",
+    "alter",
+    "append",
+    "apply",
+    "approve",
+    "archive",
+    "assign",
+    "attach",
+    "authorize",
+    "ban",
+    "buy",
+    "call",
+    "cancel",
+    "change",
+    "checkout",
+    "cherrypick",
+    "chmod",
+    "chown",
+    "clean",
+    "clear",
+    "click",
+    "clone",
+    "close",
+    "commit",
+    "configure",
+    "confirm",
+    "copy",
+    "create",
+    "deactivate",
+    "decline",
+    "delete",
+    "deploy",
+    "destroy",
+    "detach",
+    "disable",
+    "dismiss",
+    "dispatch",
+    "drag",
+    "drop",
+    "duplicate",
+    "edit",
+    "emit",
+    "enable",
+    "enqueue",
+    "erase",
+    "eval",
+    "exec",
+    "execute",
+    "fill",
+    "fork",
+    "grant",
+    "import",
+    "insert",
+    "install",
+    "invite",
+    "invoke",
+    "join",
+    "kill",
+    "launch",
+    "leave",
+    "lock",
+    "make",
+    "mark",
+    "merge",
+    "migrate",
+    "mkdir",
+    "modify",
+    "move",
+    "mutate",
+    "mv",
+    "notify",
+    "overwrite",
+    "patch",
+    "pause",
+    "pay",
+    "pin",
+    "post",
+    "press",
+    "provision",
+    "publish",
+    "pull",
+    "purge",
+    "push",
+    "put",
+    "rebase",
+    "reboot",
+    "register",
+    "reject",
+    "remove",
+    "rename",
+    "replace",
+    "reply",
+    "reset",
+    "resize",
+    "restart",
+    "restore",
+    "revert",
+    "revoke",
+    "rm",
+    "rollback",
+    "run",
+    "save",
+    "schedule",
+    "send",
+    "set",
+    "shutdown",
+    "spawn",
+    "start",
+    "stop",
+    "store",
+    "submit",
+    "subscribe",
+    "swap",
+    "switch",
+    "sync",
+    "tag",
+    "terminate",
+    "toggle",
+    "touch",
+    "transfer",
+    "trash",
+    "trigger",
+    "truncate",
+    "unarchive",
+    "unassign",
+    "unblock",
+    "undo",
+    "uninstall",
+    "unlink",
+    "unlock",
+    "unmark",
+    "unpin",
+    "unsubscribe",
+    "update",
+    "upgrade",
+    "upload",
+    "upsert",
+    "upvote",
+    "wipe",
+    "withdraw",
+    "write",
+];
+
+const READING: [&str; 52] = [
+    "analyse",
+    "analyze",
+    "browse",
+    "calculate",
+    "can",
+    "check",
+    "compare",
+    "compute",
+    "convert",
+    "count",
+    "decode",
+    "describe",
+    "diff",
+    "discover",
+    "estimate",
+    "examine",
+    "exists",
+    "explain",
+    "extract",
+    "fetch",
+    "filter",
+    "find",
+    "forecast",
+    "get",
+    "grep",
+    "has",
+    "head",
+    "inspect",
+    "is",
+    "list",
+    "locate",
+    "look",
+    "lookup",
+    "measure",
+    "parse",
+    "peek",
+    "poll",
+    "preview",
+    "query",
+    "read",
+    "recall",
+    "resolve",
+    "retrieve",
+    "scan",
+    "search",
+    "show",
+    "stat",
+    "summarize",
+    "validate",
+    "verify",
+    "view",
+    "watch",
+];

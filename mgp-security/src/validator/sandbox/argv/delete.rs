@@ -1,0 +1,178 @@
+//! Deleting: whole trees in any spelling.
+
+use crate::Finding;
+
+use super::super::CommandPolicy;
+use super::super::finding::{
+    REFUSE_DEVICE, REFUSE_LOG, REFUSE_RECURSIVE_DELETE, REFUSE_SYSTEM_PATH, REFUSE_UNDECIDABLE, refuse,
+};
+use super::super::value::{HOLE, Marks};
+use super::Call;
+
+pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
+    match call.program {
+        "rm" | "unlink" | "srm" | "shred" | "wipe" | "rmdir" | "trash" | "gio" if deletes(call) => {
+            remove(call, policy)
+        }
+        "find" | "fd" | "fdfind" if call.has("-delete") && is_unfiltered(call) => {
+            Err(refuse(REFUSE_RECURSIVE_DELETE))
+        }
+        "rimraf" | "del-cli" => Err(refuse(REFUSE_RECURSIVE_DELETE)),
+        "truncate" | "cp"
+            if call.operands().next_back().is_some_and(|arg| arg.marks.has(Marks::EVERYTHING)) =>
+        {
+            Err(refuse(REFUSE_RECURSIVE_DELETE))
+        }
+        "rsync" | "rclone" => mirror(call),
+        "git" if call.verb() == "clean" => {
+            let outside = call.operands().skip(1).any(|arg| call.place(&arg.text).is_vast());
+            if outside { Err(refuse(REFUSE_RECURSIVE_DELETE)) } else { Ok(()) }
+        }
+        "mv" => {
+            let mut operands = call.operands();
+            let last = operands.next_back();
+            let vanishes = last.is_some_and(|arg| arg.text.starts_with("/dev/null"));
+            if vanishes || operands.any(|arg| arg.is_known() && call.place(&arg.text).is_vast()) {
+                return Err(refuse(REFUSE_RECURSIVE_DELETE));
+            }
+            Ok(())
+        }
+        "hdfs" | "hadoop" | "aws" | "gsutil" | "gcloud" if removes_bucket(call) => {
+            Err(refuse(REFUSE_RECURSIVE_DELETE))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a `find` names all files of a tree: no test chooses among them, or the tree is too large to choose by
+/// a weak one.
+pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
+    let roots: Vec<&str> = call
+        .args
+        .iter()
+        .map(|arg| arg.text.as_str())
+        .take_while(|text| !text.starts_with(['-', '(', '!']))
+        .collect();
+    let vast = roots.iter().any(|root| call.place(root).is_vast())
+        || (roots.is_empty() && call.place(".").is_vast());
+    let mut args = call.args.iter().map(|arg| arg.text.as_str()).peekable();
+    let mut negated = false;
+    while let Some(test) = args.next() {
+        if matches!(test, "!" | "-not") {
+            negated = true;
+            continue;
+        }
+        let value = args.peek().copied().unwrap_or("");
+        if matches!(test, "-exec" | "-execdir" | "-ok" | "-okdir") && !matches!(value, "test" | "[" | "grep")
+        {
+            break;
+        }
+        let narrow = match test {
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" | "-regex" | "-iregex" => {
+                !value.chars().all(|c| "*.?/+".contains(c))
+            }
+            "-exec" | "-inum" | "-samefile" | "-empty" | "-newer" | "-lname" | "-xtype" => true,
+            "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" | "-size" | "-user" | "-group"
+            | "-perm" | "-nouser" | "-nogroup" | "-newermt" | "-anewer" | "-cnewer" | "-uid" | "-gid"
+            | "-links" => !vast,
+            // Links are no more than names.
+            "-type" => value == "l",
+            "-maxdepth" => value == "0" || (value == "1" && !vast),
+            _ => false,
+        };
+        if narrow && !(negated && vast) {
+            return false;
+        }
+        negated = false;
+    }
+    // `fd pattern` chooses by its first operand.
+    !(matches!(call.program, "fd" | "fdfind") && call.operands().next().is_some_and(|arg| arg.text != "."))
+}
+
+/// Whether a `find` looks for keys, tokens or passwords by their names.
+pub(in super::super) fn looks_for_secrets(call: &Call<'_>) -> bool {
+    call.args.windows(2).any(|two| {
+        let name = two[1].text.as_str();
+        matches!(two[0].text.as_str(), "-name" | "-iname" | "-path" | "-wholename")
+            && (matches!(
+                name,
+                "*.pem"
+                    | "*.key"
+                    | "id_*"
+                    | "id_rsa*"
+                    | "*credentials*"
+                    | "shadow"
+                    | "*_rsa"
+                    | "*.kdbx"
+                    | ".env*"
+                    | "*.env"
+            ) || call.place(&format!("~/.ssh/{name}")).is_secret()
+                && name.starts_with("id_")
+                && !name.ends_with("pub")
+                || super::super::place::Place::new(name, "").is_secret())
+    })
+}
+
+fn deletes(call: &Call<'_>) -> bool {
+    match call.program {
+        "gio" => call.verb() == "trash",
+        "rmdir" => call.args.iter().any(|arg| call.place(&arg.text).is_system()),
+        "trash" => call.operands().any(|arg| call.place(&arg.text).is_vast()),
+        _ => true,
+    }
+}
+
+fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
+    if call.args.iter().any(|arg| matches!(arg.text.as_str(), "--help" | "--version")) {
+        return Ok(());
+    }
+    for arg in call.args {
+        let place = call.place(&arg.text);
+        if place.is_device() {
+            return Err(refuse(REFUSE_DEVICE));
+        }
+        if arg.is_option() && arg.text.contains(HOLE) {
+            return Err(refuse(REFUSE_UNDECIDABLE));
+        }
+        if place.is_log() {
+            return Err(refuse(REFUSE_LOG));
+        }
+        if arg.marks.has(Marks::EVERYTHING) || (place.is_vast() && !arg.is_option()) {
+            return Err(refuse(REFUSE_RECURSIVE_DELETE));
+        }
+        if place.is_system() {
+            return Err(refuse(REFUSE_SYSTEM_PATH));
+        }
+    }
+    let recursive =
+        call.flag('r', "recursive") || call.flag('R', "recursive") || call.flag('\0', "no-preserve-root");
+    let scratch =
+        || call.operands().all(|arg| arg.is_known() && policy.is_scratch(call.place(&arg.text).as_str()));
+    if recursive
+        && matches!(call.program, "rm" | "srm" | "wipe")
+        && !(call.operands().next().is_some() && scratch())
+    {
+        return Err(refuse(REFUSE_RECURSIVE_DELETE));
+    }
+    Ok(())
+}
+
+/// Mirroring deletes in the target what the source does not have.
+fn mirror(call: &Call<'_>) -> Result<(), Finding> {
+    let deleting =
+        call.args.iter().any(|arg| arg.text.starts_with("--del") || arg.text == "--remove-source-files")
+            || matches!(call.verb(), "purge" | "delete");
+    let target = call.operands().next_back();
+    if deleting && target.is_some_and(|arg| arg.is_known() && call.place(&arg.text).is_vast()) {
+        return Err(refuse(REFUSE_RECURSIVE_DELETE));
+    }
+    Ok(())
+}
+
+fn removes_bucket(call: &Call<'_>) -> bool {
+    let all: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
+    let removes = all.iter().any(|text| matches!(*text, "rm" | "-rm" | "-rmr" | "rb"));
+    removes
+        && all.iter().any(|text| matches!(*text, "-r" | "-R" | "--recursive" | "--force" | "-rmr"))
+        && all.iter().any(|text| matches!(*text, "/" | "/*"))
+}

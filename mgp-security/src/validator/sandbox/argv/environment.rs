@@ -1,0 +1,156 @@
+//! Variables and settings that make programs load or run something else.
+
+use crate::Finding;
+
+use super::super::finding::{REFUSE_ENVIRONMENT, REFUSE_LOG, REFUSE_OPTION, REFUSE_RUNS_LATER, refuse};
+use super::super::judge::Judge;
+use super::super::value::{Arg, Flow};
+use super::Call;
+
+/// Judges the assignment of `value` to `name`.
+pub(in super::super) fn check_assignment(
+    judge: &mut Judge<'_>,
+    name: &str,
+    value: &Arg,
+) -> Result<(), Finding> {
+    let text = value.text.as_str();
+    if text.trim_start().starts_with("() {") {
+        return Err(refuse(REFUSE_ENVIRONMENT));
+    }
+    if LOADING.contains(&name) && !text.is_empty() {
+        return Err(refuse(REFUSE_ENVIRONMENT));
+    }
+    if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
+        return Err(refuse(REFUSE_LOG));
+    }
+    if name == "PATH" && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| text.starts_with(directory))
+    {
+        return Err(refuse(REFUSE_ENVIRONMENT));
+    }
+    if name == "NODE_OPTIONS" && (text.contains("-r") || text.contains("import")) && !text.contains("max") {
+        return Err(refuse(REFUSE_ENVIRONMENT));
+    }
+    if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH") {
+        return ssh_only(text);
+    }
+    if RUNNING.contains(&name) {
+        judge.text(text, &Flow::default())?;
+        if text.contains([';', '|', '&']) && text.contains("sh") {
+            return Err(refuse(REFUSE_ENVIRONMENT));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
+    if matches!(call.program, "env" | "sudo" | "doas") {
+        for arg in call.args {
+            let Some((name, value)) = arg.text.split_once('=') else { continue };
+            if (LOADING.contains(&name) && !value.is_empty()) || value.trim_start().starts_with("() {") {
+                return Err(refuse(REFUSE_ENVIRONMENT));
+            }
+            if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH") {
+                ssh_only(value)?;
+            }
+        }
+    }
+    if call.program == "git" || call.program == "yadm" { git(call) } else { Ok(()) }
+}
+
+/// The settings of git that run programs.
+fn git(call: &Call<'_>) -> Result<(), Finding> {
+    let texts: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
+    if texts.iter().any(|text| {
+        text.starts_with("ext::") || text.starts_with("--upload-pack") || text.starts_with("--receive-pack")
+    }) {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    let mut settings: Vec<(String, &str)> = Vec::new();
+    for pair in texts.windows(2) {
+        if matches!(pair[0], "-c" | "--config" | "--config-env")
+            && let Some((key, value)) = pair[1].split_once('=')
+        {
+            settings.push((key.to_ascii_lowercase(), value));
+        }
+    }
+    if let Some(at) = texts.iter().position(|text| *text == "config") {
+        let mut words =
+            texts[at + 1..].iter().filter(|text| !text.starts_with('-') && !matches!(**text, "set" | "add"));
+        if let (Some(key), Some(value)) = (words.next(), words.next()) {
+            settings.push((key.to_ascii_lowercase(), value));
+        }
+    }
+    for (key, value) in settings {
+        if matches!(key.as_str(), "core.sshcommand" | "core.gitproxy") {
+            ssh_only(value)?;
+        }
+        let runs = key == "core.fsmonitor" && !matches!(value, "true" | "false")
+            || key == "protocol.ext.allow"
+            || (key.starts_with("filter.") && !value.starts_with("git-"))
+            || key == "diff.external"
+            || key.ends_with(".textconv") && value.contains([' ', ';', '|']) && value.contains("sh");
+        if runs {
+            return Err(refuse(REFUSE_OPTION));
+        }
+        if key == "core.hookspath" && (value.starts_with("/tmp") || value.starts_with("/dev")) {
+            return Err(refuse(REFUSE_RUNS_LATER));
+        }
+        if let Some(command) = value.strip_prefix('!')
+            && (command.contains("curl")
+                || command.contains("wget")
+                || !command.trim_start().starts_with("git"))
+            && (key.starts_with("credential") || command.contains([';', '|', '/']))
+        {
+            return Err(refuse(REFUSE_OPTION));
+        }
+        if matches!(key.as_str(), "core.editor" | "core.pager" | "sequence.editor" | "core.askpass")
+            && (value.contains([';', '|', '&', '`', '$', '>'])
+                || value.split([' ', '/']).any(|w| matches!(w, "sh" | "bash" | "curl" | "rm" | "nc")))
+        {
+            return Err(refuse(REFUSE_OPTION));
+        }
+    }
+    Ok(())
+}
+
+fn ssh_only(command: &str) -> Result<(), Finding> {
+    let program = command.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
+    let plain = !command.contains([';', '|', '&', '`', '>', '<', '\n']);
+    let proxied = command.to_ascii_lowercase().contains("proxycommand");
+    if plain && !proxied && matches!(program, "" | "ssh" | "plink" | "tortoiseplink") {
+        Ok(())
+    } else {
+        Err(refuse(REFUSE_OPTION))
+    }
+}
+
+/// Whatever they name is loaded into other programs.
+const LOADING: [&str; 14] = [
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "PYTHONSTARTUP",
+    "PERL5OPT",
+    "PERL5DB",
+    "RUBYOPT",
+    "PROMPT_COMMAND",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "JAVA_TOOL_OPTIONS",
+];
+
+/// Whatever they hold is run by other programs.
+const RUNNING: [&str; 9] = [
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "PAGER",
+    "EDITOR",
+    "VISUAL",
+    "MANPAGER",
+    "GIT_ASKPASS",
+    "BROWSER",
+];

@@ -1,0 +1,81 @@
+//! Judges one program with its arguments: a file for each family of danger.
+
+mod call;
+pub(super) mod delete;
+mod environment;
+mod network;
+mod power;
+mod privilege;
+mod secret;
+mod write;
+
+pub(super) use call::Call;
+pub(super) use environment::check_assignment;
+pub(super) use network::{address_of_metadata, is_network_device};
+pub(super) use secret::check_input;
+pub(super) use write::check_output;
+
+use crate::Finding;
+
+use super::CommandPolicy;
+use super::finding::{
+    REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL,
+    refuse,
+};
+use super::value::{Arg, Marks};
+
+/// Judges `call` by every family.
+pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
+    delete::check(call, policy)?;
+    write::check(call)?;
+    network::check(call)?;
+    secret::check(call)?;
+    privilege::check(call)?;
+    power::check(call)?;
+    environment::check(call)
+}
+
+/// Judges what no program should be given.
+pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
+    for arg in call.args {
+        if arg.marks.has(Marks::GLUED)
+            || (arg.marks.has(Marks::PIECES) && arg.text.contains('/') && !arg.text.contains("://"))
+            || (arg.marks.has(Marks::PATTERN) && hides_directory(&arg.text))
+        {
+            return Err(refuse(REFUSE_OBFUSCATION));
+        }
+        if is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep") {
+            return Err(refuse(REFUSE_REVERSE_SHELL));
+        }
+        if arg.marks.has(Marks::SENSITIVE)
+            && !arg.marks.has(Marks::NAMED)
+            && arg.text == "\0"
+            && !matches!(call.program, "echo" | "printf")
+        {
+            return Err(refuse(REFUSE_EXFILTRATION));
+        }
+        if arg.text.contains("() {")
+            && arg.text.contains('}')
+            && arg.text.contains(';')
+            && is_function_export(arg)
+        {
+            return Err(refuse(REFUSE_ENVIRONMENT));
+        }
+        if address_of_metadata(&arg.text, network::is_client(call.program)) {
+            return Err(refuse(REFUSE_METADATA));
+        }
+    }
+    Ok(())
+}
+
+/// `/???/p??s??`: characters hidden in the first directory of a path.
+fn hides_directory(text: &str) -> bool {
+    let first = text.strip_prefix('/').and_then(|rest| rest.split_once('/'));
+    first.is_some_and(|(directory, rest)| directory.contains(['?', '[']) && !rest.is_empty())
+}
+
+/// `() { :;}; command` as old shells run it when they find it in a variable.
+fn is_function_export(arg: &Arg) -> bool {
+    let value = arg.text.split_once('=').map_or(arg.text.as_str(), |(_, value)| value);
+    value.trim_start().starts_with("()")
+}

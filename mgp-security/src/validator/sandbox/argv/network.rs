@@ -1,0 +1,257 @@
+//! The network: shells joined to it, data carried out, and the metadata service of the cloud.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::Finding;
+
+use super::super::finding::{REFUSE_EXFILTRATION, REFUSE_REVERSE_SHELL, REFUSE_UNDECIDABLE, refuse};
+use super::super::value::{Arg, HOLE, Marks};
+use super::Call;
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
+    joins_shell(call)?;
+    if is_client(call.program) {
+        carries_out(call)?;
+    }
+    resolves_data(call)
+}
+
+/// Programs that talk to other machines.
+pub(super) fn is_client(program: &str) -> bool {
+    CLIENTS.contains(&program)
+}
+
+/// `/dev/tcp/host/port` and the addresses of awk.
+pub(in super::super) fn is_network_device(text: &str) -> bool {
+    ["/dev/tcp/", "/dev/udp/", "/inet/tcp/", "/inet/udp/", "/inet4/", "/inet6/", "zsh/net/"]
+        .iter()
+        .any(|device| text.contains(device))
+}
+
+/// Whether `text` names a metadata service; a bare host counts where a host is expected.
+pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
+    let lower = text.to_ascii_lowercase();
+    if lower.contains("169.254.169.254") && (bare || lower.contains("://")) {
+        return true;
+    }
+    let (scheme, rest) = lower.split_once("://").map_or((false, lower.as_str()), |(_, rest)| (true, rest));
+    if !scheme && !bare {
+        return false;
+    }
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or("");
+    let authority = authority.rsplit('@').next().unwrap_or("");
+    if let Some(end) = authority.strip_prefix('[').and_then(|inner| inner.find(']').map(|end| &inner[..end]))
+    {
+        return end.parse::<Ipv6Addr>().is_ok_and(|address| is_metadata(IpAddr::V6(address)));
+    }
+    let host = authority.split(':').next().unwrap_or("").trim_end_matches('.');
+    METADATA_NAMES.contains(&host)
+        || ["169-254-169-254", "a9fea9fe"].iter().any(|spelled| host.contains(spelled))
+        || legacy_address(host).is_some_and(|address| is_metadata(IpAddr::V4(address)))
+}
+
+fn is_metadata(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            matches!(v4.octets(), [169, 254, 169 | 170, _] | [100, 100, 100, 200] | [192, 0, 0, 192])
+        }
+        IpAddr::V6(v6) => {
+            v6.segments() == [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254]
+                || v6.to_ipv4().is_some_and(|v4| is_metadata(IpAddr::V4(v4)))
+        }
+    }
+}
+
+/// An IPv4 address as old resolvers read it: up to four numbers, each decimal, octal or hexadecimal.
+fn legacy_address(host: &str) -> Option<Ipv4Addr> {
+    let parts: Vec<&str> = host.split('.').collect();
+    if parts.len() > 4 || !host.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let number = |text: &str| -> Option<u32> {
+        if let Some(hex) = text.strip_prefix("0x") {
+            u32::from_str_radix(hex, 16).ok()
+        } else if text.len() > 1 && text.starts_with('0') {
+            u32::from_str_radix(text, 8).ok()
+        } else {
+            text.parse().ok()
+        }
+    };
+    let (last, first) = parts.split_last()?;
+    let mut address = number(last)?;
+    for (at, part) in first.iter().enumerate() {
+        address |= (number(part)? & 0xff) << (24 - 8 * u32::try_from(at).ok()?);
+    }
+    Some(Ipv4Addr::from(address))
+}
+
+fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
+    let joined = match call.program {
+        "nc" | "ncat" | "netcat" | "nc.traditional" | "nc.openbsd" | "pwncat" | "rcat" => {
+            call.args.iter().any(|arg| {
+                let text = arg.text.as_str();
+                let cluster = text.starts_with('-') && !text.starts_with("--");
+                matches!(text, "--exec" | "--sh-exec" | "--lua-exec" | "-e" | "-c")
+                    || (cluster && text.ends_with(['e', 'c']) && text.len() <= 6)
+                    || text.starts_with("--exec=")
+                    || text.starts_with("--sh-exec=")
+                    || is_shell_path(text)
+            })
+        }
+        "socat" => call.args.iter().any(|arg| {
+            let lower = arg.text.to_ascii_lowercase();
+            ["exec:", "system:", "shell:", "exec ", "pty"].iter().any(|kind| lower.starts_with(kind))
+                || (lower.starts_with("file:") && (lower.contains("tty") || lower.contains("raw,echo=0")))
+        }),
+        "telnet" => call.args.iter().any(|arg| is_shell_path(&arg.text)),
+        program if is_shell(program) => {
+            // A shell that is fed by the network, or by a process of which nothing is known.
+            call.input.marks.has(Marks::FETCHED) && call.flag('i', "interactive")
+        }
+        _ => false,
+    };
+    if joined { Err(refuse(REFUSE_REVERSE_SHELL)) } else { Ok(()) }
+}
+
+pub(super) fn is_shell(program: &str) -> bool {
+    matches!(
+        program,
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh"
+    )
+}
+
+fn is_shell_path(text: &str) -> bool {
+    text.strip_prefix('/').is_some_and(|rest| is_shell(rest.rsplit('/').next().unwrap_or("")))
+        || text.to_ascii_lowercase().ends_with("cmd.exe")
+        || text.to_ascii_lowercase().ends_with("powershell.exe")
+}
+
+fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
+    let secret = |arg: &Arg| arg.marks.has(Marks::SENSITIVE);
+    if call.input.marks.has(Marks::SENSITIVE) || call.args.iter().any(secret) {
+        return Err(refuse(REFUSE_EXFILTRATION));
+    }
+    for arg in call.args {
+        let text = arg.text.as_str();
+        let logs_in = matches!(call.program, "ssh" | "scp" | "sftp" | "rsync" | "ping" | "rclone");
+        if !logs_in
+            && arg.marks.has(Marks::TELLING)
+            && text.contains(HOLE)
+            && text.trim_matches(HOLE).contains(['/', '.', '='])
+        {
+            return Err(refuse(REFUSE_EXFILTRATION));
+        }
+        let file = text.split_once('@').filter(|(before, _)| {
+            before.is_empty() || before.ends_with('=') || matches!(*before, "-d" | "-F")
+        });
+        if let Some((_, file)) = file
+            && !matches!(call.program, "ssh" | "scp" | "rsync" | "sftp")
+            && (call.place(file).is_accounts() || call.place(file).is_system() || call.place(file).is_log())
+        {
+            return Err(refuse(REFUSE_EXFILTRATION));
+        }
+    }
+    let uploads = match call.program {
+        "curl" => call.value('T', "upload-file"),
+        "wget" => call.args.iter().find_map(|arg| {
+            arg.text.strip_prefix("--post-file=").or_else(|| arg.text.strip_prefix("--body-file="))
+        }),
+        "scp" | "rsync" | "rclone" => {
+            let remote = call
+                .operands()
+                .next_back()
+                .is_some_and(|arg| arg.text.contains(':') && !arg.text.starts_with('/'));
+            let whole = call
+                .operands()
+                .rev()
+                .skip(1)
+                .any(|arg| arg.is_known() && !arg.text.contains(':') && call.place(&arg.text).is_vast());
+            if remote && whole {
+                return Err(refuse(REFUSE_EXFILTRATION));
+            }
+            None
+        }
+        _ => None,
+    };
+    match uploads {
+        Some(file) if call.place(file).is_accounts() || call.place(file).is_system() => {
+            Err(refuse(REFUSE_EXFILTRATION))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Data in the names that are asked for.
+fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
+    let resolver = matches!(
+        call.program,
+        "host"
+            | "dig"
+            | "nslookup"
+            | "drill"
+            | "ping"
+            | "ping6"
+            | "getent"
+            | "resolvectl"
+            | "traceroute"
+            | "resolve-dnsname"
+    );
+    if !resolver {
+        return Ok(());
+    }
+    let label = |arg: &&Arg| {
+        arg.text.split_once(HOLE).is_some_and(|(_, rest)| {
+            rest.strip_prefix('.')
+                .is_some_and(|domain| domain.contains('.') && domain.contains(|c: char| c.is_alphabetic()))
+        })
+    };
+    if let Some(arg) = call.args.iter().find(label) {
+        let rule = if arg.marks.has(Marks::TELLING) { REFUSE_EXFILTRATION } else { REFUSE_UNDECIDABLE };
+        return Err(refuse(rule));
+    }
+    Ok(())
+}
+
+const CLIENTS: [&str; 32] = [
+    "curl",
+    "wget",
+    "http",
+    "https",
+    "xh",
+    "nc",
+    "ncat",
+    "netcat",
+    "socat",
+    "telnet",
+    "ssh",
+    "scp",
+    "sftp",
+    "rsync",
+    "rclone",
+    "ftp",
+    "lftp",
+    "tftp",
+    "aria2c",
+    "axel",
+    "lynx",
+    "links",
+    "w3m",
+    "openssl",
+    "mail",
+    "mailx",
+    "sendmail",
+    "mutt",
+    "ping",
+    "fetch",
+    "invoke-webrequest",
+    "iwr",
+];
+
+const METADATA_NAMES: [&str; 6] = [
+    "metadata.google.internal",
+    "metadata.goog",
+    "instance-data",
+    "instance-data.ec2.internal",
+    "metadata.tencentyun.com",
+    "metadata.azure.internal",
+];

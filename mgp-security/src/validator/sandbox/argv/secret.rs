@@ -1,0 +1,216 @@
+//! Reading: passwords, keys and tokens.
+
+use crate::Finding;
+
+use super::super::finding::{
+    REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
+};
+use super::super::place::Place;
+use super::super::read::syntax::Body;
+use super::super::value::{Arg, HOLE, Marks};
+use super::{Call, is_network_device};
+
+/// Judges a redirection from `target`.
+pub(in super::super) fn check_input(target: &Arg, directory: &str, body: &Body) -> Result<(), Finding> {
+    if is_network_device(&target.text) {
+        return Err(refuse(REFUSE_REVERSE_SHELL));
+    }
+    let place = Place::new(&target.text, directory);
+    if place.is_secret() {
+        return Err(refuse(REFUSE_SECRET));
+    }
+    // Who has nothing to hide writes `cat file`.
+    let only_cat =
+        matches!(body, Body::Simple(simple) if simple.words.len() == 1 && simple.source.starts_with("cat"));
+    if only_cat && place.as_str().starts_with("/etc/") {
+        return Err(refuse(REFUSE_OBFUSCATION));
+    }
+    Ok(())
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
+    let reader = READERS.contains(&call.program);
+    let copier = COPIERS.contains(&call.program);
+    if !reader && !copier {
+        return Ok(());
+    }
+    if call.program == "scp" && call.operands().count() < 2 {
+        return Ok(());
+    }
+    for arg in call.args {
+        let text = path_in(&arg.text);
+        if arg.marks.has(Marks::CRAFTED)
+            && (arg.text.contains(HOLE) || arg.text.starts_with('/'))
+            && SHOWERS.contains(&call.program)
+        {
+            return Err(refuse(REFUSE_UNDECIDABLE));
+        }
+        if arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE) {
+            return Err(refuse(REFUSE_SECRET));
+        }
+        if is_key_option(call, &arg.text) {
+            continue;
+        }
+        let place = call.place(text);
+        if place.is_secret() || may_be_secret(arg, &place) {
+            return Err(refuse(REFUSE_SECRET));
+        }
+    }
+    Ok(())
+}
+
+/// The path in `@file`, `file=@path`, `if=path` and `host:path`.
+fn path_in(text: &str) -> &str {
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    let text = text
+        .split_once('@')
+        .map_or(text, |(before, path)| if before.is_empty() || before.ends_with('=') { path } else { text });
+    ["if=", "-T", "--upload-file=", "--post-file=", "--body-file=", "-d@", "-F"]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix))
+        .unwrap_or(text)
+}
+
+/// `scp -i key` uses the key and does not copy it.
+fn is_key_option(call: &Call<'_>, text: &str) -> bool {
+    matches!(call.program, "scp" | "rsync" | "sftp" | "curl" | "openssl")
+        && ["i", "key", "cert", "E", "inkey", "netrc-file", "identity", "sign", "e", "rsh"].iter().any(
+            |name| {
+                let option = if name.len() == 1 { format!("-{name}") } else { format!("--{name}") };
+                call.args.windows(2).any(|two| {
+                    (two[0].text == option || two[0].text == format!("-{name}")) && two[1].text == text
+                })
+            },
+        )
+}
+
+/// A pattern that a secret file fits.
+fn may_be_secret(arg: &Arg, place: &Place) -> bool {
+    const SHOWN: [&str; 6] = [
+        "/etc/shadow",
+        "/etc/gshadow",
+        "~/.ssh/id_rsa",
+        "~/.ssh/id_ed25519",
+        "~/.aws/credentials",
+        "/etc/sudoers",
+    ];
+    if !arg.marks.has(Marks::PATTERN) {
+        return false;
+    }
+    let pattern = place.as_str();
+    let specific = pattern.starts_with("/etc/") || pattern.starts_with("~/.");
+    specific
+        && !matches!(pattern, "/etc/*" | "~/.*")
+        && SHOWN.iter().any(|file| fits(pattern.as_bytes(), file.as_bytes()))
+}
+
+/// Whether the file pattern `pattern` fits `text`; brackets stand for any character.
+fn fits(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut from) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while from < text.len() {
+        let here = pattern.get(at).copied();
+        let width = match here {
+            Some(b'[') => pattern[at..].iter().position(|&b| b == b']').map_or(1, |end| end + 1),
+            _ => 1,
+        };
+        match here {
+            Some(b'*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(b'?' | b'[') => {
+                at += width;
+                from += 1;
+            }
+            Some(byte) if byte == text[from] => {
+                at += 1;
+                from += 1;
+            }
+            _ => {
+                let Some((star_at, star_from)) = star else { return false };
+                star = Some((star_at, star_from + 1));
+                at = star_at + 1;
+                from = star_from + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|&byte| byte == b'*')
+}
+
+/// Programs that show what is in their files.
+const READERS: [&str; 62] = [
+    "cat",
+    "tac",
+    "nl",
+    "head",
+    "tail",
+    "less",
+    "more",
+    "most",
+    "bat",
+    "batcat",
+    "view",
+    "vi",
+    "vim",
+    "nvim",
+    "nano",
+    "emacs",
+    "ed",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "ag",
+    "awk",
+    "gawk",
+    "mawk",
+    "sed",
+    "cut",
+    "paste",
+    "sort",
+    "uniq",
+    "tr",
+    "rev",
+    "fold",
+    "fmt",
+    "pr",
+    "column",
+    "od",
+    "xxd",
+    "hexdump",
+    "strings",
+    "base64",
+    "base32",
+    "basenc",
+    "diff",
+    "cmp",
+    "comm",
+    "join",
+    "split",
+    "csplit",
+    "tee",
+    "dd",
+    "openssl",
+    "gpg",
+    "mapfile",
+    "readarray",
+    "type",
+    "jq",
+    "yq",
+    "get-content",
+    "gc",
+    "pg",
+    "sqlite3",
+];
+
+/// Readers whose operands are files and nothing else.
+const SHOWERS: [&str; 13] =
+    ["cat", "tac", "nl", "head", "tail", "less", "more", "strings", "base64", "xxd", "od", "hexdump", "bat"];
+
+/// Programs that take files elsewhere.
+const COPIERS: [&str; 30] = [
+    "cp", "mv", "ln", "install", "scp", "sftp", "rsync", "tar", "gtar", "bsdtar", "zip", "7z", "7za", "gzip",
+    "bzip2", "xz", "zstd", "cpio", "curl", "wget", "http", "nc", "ncat", "socat", "aws", "gsutil", "rclone",
+    "mail", "mutt", "ftp",
+];

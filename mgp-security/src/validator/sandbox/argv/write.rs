@@ -1,0 +1,162 @@
+//! Writing: to disks, to files of the system, and to files that run later.
+
+use crate::Finding;
+
+use super::super::finding::{
+    REFUSE_DEVICE, REFUSE_EXHAUSTION, REFUSE_LOG, REFUSE_REVERSE_SHELL, REFUSE_RUNS_LATER,
+    REFUSE_SYSTEM_PATH, refuse,
+};
+use super::super::value::{Arg, Marks, Text};
+use super::{Call, is_network_device};
+
+/// Judges a redirection into `target`.
+pub(in super::super) fn check_output(target: &Arg, directory: &str) -> Result<(), Finding> {
+    if is_network_device(&target.text) {
+        return Err(refuse(REFUSE_REVERSE_SHELL));
+    }
+    written(&target.text, directory)
+}
+
+pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
+    match call.program {
+        "dd" => return copy_blocks(call),
+        "wipefs" | "blkdiscard" | "hdparm" | "sgdisk" | "badblocks" if rewrites(call) => {
+            return Err(refuse(REFUSE_DEVICE));
+        }
+        "fdisk" | "sfdisk" | "parted" | "gdisk" | "cfdisk"
+            if call.input.is_fed() || call.has("mklabel") || call.has("-s") =>
+        {
+            return devices(call);
+        }
+        "crontab" => return schedule(call),
+        "fallocate" | "truncate" if too_large(call) => return Err(refuse(REFUSE_EXHAUSTION)),
+        "systemctl" if matches!(call.verb(), "link" | "edit") || enables_path(call) => {
+            return Err(refuse(REFUSE_RUNS_LATER));
+        }
+        program if program == "mkfs" || program.starts_with("mkfs.") || program == "mke2fs" => {
+            return devices(call);
+        }
+        _ => {}
+    }
+    for target in targets(call) {
+        if call.program == "tee" && call.input.marks.has(Marks::ENDLESS) && !target.starts_with("/dev/") {
+            return Err(refuse(REFUSE_EXHAUSTION));
+        }
+        written(target, call.directory)?;
+    }
+    Ok(())
+}
+
+fn written(path: &str, directory: &str) -> Result<(), Finding> {
+    let place = super::super::place::Place::new(path, directory);
+    if place.is_device() {
+        return Err(refuse(REFUSE_DEVICE));
+    }
+    if place.runs_later() {
+        return Err(refuse(REFUSE_RUNS_LATER));
+    }
+    if place.is_trail() {
+        return Err(refuse(REFUSE_LOG));
+    }
+    if place.is_system() {
+        return Err(refuse(REFUSE_SYSTEM_PATH));
+    }
+    Ok(())
+}
+
+/// The arguments into which `call` writes.
+fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
+    let all = || call.operands().map(|arg| arg.text.as_str()).collect::<Vec<_>>();
+    let last = || call.operands().skip(1).last().map(|arg| arg.text.as_str()).into_iter().collect::<Vec<_>>();
+    match call.program {
+        "tee" | "truncate" | "sponge" | "mv" | "mkswap" | "chattr" | "ed" | "ex" | "patch" => all(),
+        "touch" | "mkdir" => {
+            all().into_iter().filter(|path| path.contains("cron") || path.contains("/.ssh")).collect()
+        }
+        "cp" | "install" | "ln" | "rsync" | "scp" | "link" => {
+            call.value('t', "target-directory").map_or_else(last, |directory| vec![directory])
+        }
+        "find" => call
+            .args
+            .windows(2)
+            .filter(|two| matches!(two[0].text.as_str(), "-fprint" | "-fprintf" | "-fprint0" | "-fls"))
+            .map(|two| two[1].text.as_str())
+            .collect(),
+        "sed" | "perl" if call.flag('i', "in-place") => all(),
+        "curl" => call.value('o', "output").into_iter().collect(),
+        "wget" => call.value('O', "output-document").into_iter().collect(),
+        "chmod" | "chown" | "chgrp" | "setfacl" => permissions(call),
+        "tar" | "gtar" | "bsdtar" | "unzip" if call.flag('x', "extract") || call.program == "unzip" => {
+            call.value('C', "directory").filter(|path| call.place(path).is_vast()).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Recursive changes of vast places count as writing to them, single changes as long as the file is not ours.
+fn permissions<'a>(call: &Call<'a>) -> Vec<&'a str> {
+    let recursive = call.flag('R', "recursive");
+    let operands = call.operands().skip(1).map(|arg| arg.text.as_str());
+    operands
+        .filter(|path| {
+            let place = call.place(path);
+            if recursive {
+                place.is_vast() || place.is_system()
+            } else {
+                place.is_system() && !place.as_str().starts_with("/dev")
+            }
+        })
+        .map(|path| if recursive && call.place(path).is_vast() { "/" } else { path })
+        .collect()
+}
+
+fn copy_blocks(call: &Call<'_>) -> Result<(), Finding> {
+    let value = |key: &str| call.args.iter().find_map(|arg| arg.text.strip_prefix(key));
+    if let Some(target) = value("of=") {
+        written(target, call.directory)?;
+    }
+    let endless =
+        value("if=").is_some_and(|source| matches!(source, "/dev/zero" | "/dev/urandom" | "/dev/random"));
+    let stored = value("of=").is_some_and(|target| !target.starts_with("/dev/"));
+    if endless && stored && value("count=").is_none() {
+        return Err(refuse(REFUSE_EXHAUSTION));
+    }
+    Ok(())
+}
+
+fn rewrites(call: &Call<'_>) -> bool {
+    match call.program {
+        "wipefs" => call.flag('a', "all") || call.flag('o', "offset"),
+        "hdparm" => {
+            call.args.iter().any(|arg| arg.text.starts_with("--security") || arg.text.starts_with("--trim"))
+        }
+        "sgdisk" => call.flag('Z', "zap-all") || call.flag('z', "zap") || call.flag('o', "clear"),
+        "badblocks" => call.flag('w', ""),
+        _ => true,
+    }
+}
+
+fn devices(call: &Call<'_>) -> Result<(), Finding> {
+    let device = call.operands().any(|arg| call.place(&arg.text).is_device());
+    if device { Err(refuse(REFUSE_DEVICE)) } else { Ok(()) }
+}
+
+fn schedule(call: &Call<'_>) -> Result<(), Finding> {
+    let shows = call.flag('l', "") || call.has("--help") || call.has("-V");
+    let edits = call.flag('e', "") && !call.input.is_fed();
+    if shows || edits || (call.args.is_empty() && call.input.text == Text::Absent) {
+        Ok(())
+    } else {
+        Err(refuse(REFUSE_RUNS_LATER))
+    }
+}
+
+fn enables_path(call: &Call<'_>) -> bool {
+    matches!(call.verb(), "enable" | "start")
+        && call.operands().skip(1).any(|arg| arg.text.starts_with("/tmp"))
+}
+
+fn too_large(call: &Call<'_>) -> bool {
+    let size = call.value('l', "length").or_else(|| call.value('s', "size")).unwrap_or("");
+    size.ends_with(['T', 'P', 'E']) || size.strip_suffix('G').is_some_and(|n| n.len() > 2)
+}

@@ -1,0 +1,142 @@
+//! What the shell does itself: evaluation, sourcing, variables and the working directory.
+
+use crate::Finding;
+
+use super::argv::{self, Call};
+use super::finding::{REFUSE_DOWNLOAD, REFUSE_LOG, REFUSE_RUNS_LATER, REFUSE_UNDECIDABLE, refuse};
+use super::judge::{Judge, file_key};
+use super::place::Place;
+use super::value::{Arg, Flow, HOLE, Marks, Text};
+
+/// Runs `call` if the shell does it without a program.
+pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>, Finding> {
+    let flow = match call.program {
+        ":" | "true" | "false" | "[" | "[[" | "test" | "shift" | "return" | "break" | "continue" | "wait" => {
+            Flow::default()
+        }
+        "eval" => evaluate(judge, call)?,
+        "source" | "." => source(judge, call)?,
+        "alias" => {
+            for arg in call.args {
+                if let Some((_, command)) = arg.text.split_once('=') {
+                    judge.text(command, &Flow::default())?;
+                }
+            }
+            Flow::default()
+        }
+        "trap" => {
+            if let Some(action) = call.operands().next() {
+                judge.text(&action.text, &Flow::default())?;
+            }
+            Flow::default()
+        }
+        "export" | "declare" | "typeset" | "local" | "readonly" | "set" | "setenv"
+            if !call.args.is_empty() =>
+        {
+            for arg in call.args {
+                if let Some((name, value)) = arg.text.split_once('=') {
+                    argv::check_assignment(judge, name, &Arg { text: value.to_owned(), marks: arg.marks })?;
+                    judge.assign(name, Some(value.to_owned()), arg.marks);
+                }
+            }
+            if call.program == "set" && call.has("history") && call.has("+o") {
+                return Err(refuse(REFUSE_LOG));
+            }
+            Flow::default()
+        }
+        "unset" if call.has("HISTFILE") => return Err(refuse(REFUSE_LOG)),
+        "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
+            for arg in call.operands() {
+                judge.assign(&arg.text, None, call.input.marks.without(Marks::TELLING));
+            }
+            Flow::default()
+        }
+        "cd" | "pushd" | "chdir" => {
+            judge.directory = match call.operands().next() {
+                Some(arg) if arg.is_known() && arg.text != "-" => {
+                    Place::new(&arg.text, &judge.directory).as_str().to_owned()
+                }
+                None => "~".to_owned(),
+                Some(_) => HOLE.to_string(),
+            };
+            Flow::default()
+        }
+        "history"
+            if call.flag('c', "") || call.flag('d', "") || call.flag('w', "") && call.input.is_fed() =>
+        {
+            return Err(refuse(REFUSE_LOG));
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(flow))
+}
+
+fn evaluate(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
+    let marks = call.args.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
+    if marks.has(Marks::FETCHED) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    let text = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
+    if marks.has(Marks::SETUP) && !marks.has(Marks::CRAFTED) && text.trim() == "\0" {
+        return Ok(Flow::default());
+    }
+    judge.text(&text, call.input)
+}
+
+fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
+    let Some(file) = call.args.first() else { return Ok(Flow::default()) };
+    if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-") {
+        return feed(judge, call.input);
+    }
+    if file.marks.has(Marks::FETCHED) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    if file.marks.has(Marks::PROCESS) {
+        return if file.marks.has(Marks::SETUP) {
+            Ok(Flow::default())
+        } else {
+            Err(refuse(REFUSE_UNDECIDABLE))
+        };
+    }
+    run_file(judge, file)?;
+    Ok(Flow::default())
+}
+
+/// Judges what a shell that reads its commands from `input` would run.
+pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding> {
+    if input.marks.has(Marks::FETCHED) || input.marks.has(Marks::CRAFTED) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    match &input.text {
+        Text::Absent => Ok(Flow::default()),
+        Text::Known(text) => {
+            let text = text.clone();
+            judge.text(&text, &Flow::default())
+        }
+        // A script from a file is a script, whichever way it comes.
+        Text::Unknown if input.marks.has(Marks::FILE) => Ok(Flow::default()),
+        Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
+    }
+}
+
+/// Judges running `file` as a script: what came from elsewhere may not run, what was written here is read.
+pub(super) fn run_file(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
+    if file.marks.has(Marks::CRAFTED) && file.text.contains(HOLE) {
+        return Err(refuse(REFUSE_UNDECIDABLE));
+    }
+    if argv::is_network_device(&file.text) {
+        return Err(refuse(super::finding::REFUSE_REVERSE_SHELL));
+    }
+    if Place::new(&file.text, &judge.directory).runs_later() && file.text.contains("hooks") {
+        return Err(refuse(REFUSE_RUNS_LATER));
+    }
+    let Some(flow) = judge.files.get(&file_key(&file.text)).cloned() else { return Ok(()) };
+    if flow.marks.has(Marks::FETCHED) || flow.marks.has(Marks::CRAFTED) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    match flow.text {
+        Text::Known(text) => judge.text(&text, &Flow::default()).map(|_| ()),
+        Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
+        Text::Absent => Ok(()),
+    }
+}

@@ -1,0 +1,258 @@
+//! What comes out of a command: its text if it is known, and where it came from.
+
+use super::argv::{Call, delete};
+use super::judge::{Judge, file_key};
+use super::place::Place;
+use super::read::{decode_escapes, hides_letters};
+use super::value::{Arg, Flow, HOLE, Marks, Text};
+
+/// What `call` writes to its standard output.
+pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
+    let marks =
+        call.args.iter().fold(call.input.marks, |marks, arg| marks.and(arg.marks)).without(Marks::PATTERN);
+    copies(judge, call);
+    match call.program {
+        "echo" => echo(call, marks),
+        "printf" => printf(judge, call, marks),
+        "cat" | "tee" | "sort" | "head" | "tail" | "uniq" | "tac" | "nl" => pass(judge, call, marks),
+        "yes" => Flow::unknown(Marks::ENDLESS),
+        "curl" | "wget" | "fetch" | "aria2c" | "http" | "https" | "lynx" | "w3m" | "links" | "nc"
+        | "ncat" | "netcat" | "socat" | "telnet" | "ftp" | "tftp" | "axel" | "lwp-request" | "get"
+        | "scp" | "sftp" | "dig" | "nslookup" => {
+            downloads(judge, call);
+            Flow::unknown(marks.and(Marks::FETCHED))
+        }
+        "base64" | "base32" | "openssl" | "gpg" if decodes(call) => Flow::unknown(marks.and(Marks::CRAFTED)),
+        "xxd" if call.flag('r', "revert") => Flow::unknown(marks.and(Marks::CRAFTED)),
+        "uudecode" | "rev" | "gunzip" | "zcat" | "bzcat" | "xzcat" | "basenc" => {
+            Flow::unknown(marks.and(Marks::CRAFTED))
+        }
+        "tr" if shifts(call) => Flow::unknown(marks.and(Marks::CRAFTED)),
+        "which" | "command" | "type" | "whence" => match call.operands().next() {
+            Some(arg) if arg.is_known() => Flow::known(arg.text.clone()),
+            _ => Flow::unknown(marks),
+        },
+        "mkfifo" | "mknod" => {
+            for arg in call.operands() {
+                judge.files.insert(file_key(&arg.text), Flow::unknown(Marks::NONE));
+            }
+            Flow::default()
+        }
+        "env" | "printenv" | "set" | "export" | "declare" | "history" if call.operands().next().is_none() => {
+            Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
+        }
+        "find" if delete::looks_for_secrets(call) => Flow::unknown(marks.and(Marks::SENSITIVE)),
+        "find" if delete::is_unfiltered(call) => Flow::unknown(marks.and(Marks::EVERYTHING)),
+        "grep" | "egrep" | "fgrep" | "sed" | "awk" | "rg" | "xargs" => {
+            Flow::unknown(marks.without(Marks::EVERYTHING).without(Marks::ENDLESS))
+        }
+        "base64" | "xxd" | "od" | "hexdump" | "gzip" | "tar" | "zip" | "strings" | "openssl"
+            if call.operands().any(|arg| call.place(&arg.text).is_accounts()) =>
+        {
+            Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
+        }
+        program if TELLERS.contains(&program) => Flow::unknown(marks.and(Marks::TELLING)),
+        program if sets_up(program, call) => Flow::unknown(marks.and(Marks::SETUP)),
+        _ => Flow::unknown(marks),
+    }
+}
+
+/// The marks of what is read from the file `target`.
+pub(super) fn of_file(target: &Arg, directory: &str) -> Marks {
+    let place = Place::new(&target.text, directory);
+    let mut marks = target.marks.and(Marks::TELLING);
+    if place.is_accounts() || place.is_secret() {
+        marks.add(Marks::SENSITIVE);
+    }
+    if matches!(place.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random") {
+        marks.add(Marks::ENDLESS);
+    }
+    marks
+}
+
+fn echo(call: &Call<'_>, marks: Marks) -> Flow {
+    let is_switch = |arg: &&Arg| {
+        arg.text.strip_prefix('-').is_some_and(|s| !s.is_empty() && s.chars().all(|c| "neE".contains(c)))
+    };
+    let switches = call.args.iter().take_while(is_switch).count();
+    let escapes = call.args[..switches].iter().any(|arg| arg.text.contains('e'));
+    let words: Vec<&str> = call.args[switches..].iter().map(|arg| arg.text.as_str()).collect();
+    let text = words.join(" ");
+    if text.contains(HOLE) {
+        return Flow::unknown(marks);
+    }
+    let mut marks = marks;
+    if escapes && hides_letters(&text) {
+        marks.add(Marks::CRAFTED);
+    }
+    let text = if escapes { decode_escapes(&text) } else { text };
+    Flow { text: Text::Known(text + "\n"), marks }
+}
+
+fn printf(judge: &mut Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
+    if let [option, name, ..] = call.args
+        && option.text == "-v"
+    {
+        judge.assign(&name.text, None, marks);
+        return Flow::default();
+    }
+    let Some((format, values)) = call.args.split_first() else { return Flow::default() };
+    if call.args.iter().any(|arg| arg.text.contains(HOLE)) {
+        return Flow::unknown(marks);
+    }
+    if hides_letters(&format.text) {
+        marks.add(Marks::CRAFTED);
+    }
+    let mut text = String::new();
+    let mut values = values.iter();
+    let format = decode_escapes(&format.text);
+    let mut chars = format.chars();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            text.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('s' | 'q' | 'd' | 'i') => text.push_str(values.next().map_or("", |arg| &arg.text)),
+            Some('b') => {
+                let value = values.next().map_or_else(String::new, |arg| decode_escapes(&arg.text));
+                text.push_str(&value);
+            }
+            Some('%') => text.push('%'),
+            _ => return Flow::unknown(marks),
+        }
+    }
+    if values.next().is_some() { Flow::unknown(marks) } else { Flow { text: Text::Known(text), marks } }
+}
+
+/// Programs that hand on what they read.
+fn pass(judge: &Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
+    if matches!(call.program, "head" | "tail") {
+        marks = marks.without(Marks::ENDLESS).without(Marks::EVERYTHING);
+    }
+    let mut files = call.operands().filter(|arg| arg.text != "-").peekable();
+    if call.program == "tee" || files.peek().is_none() {
+        let text =
+            if matches!(call.program, "cat" | "tee") { call.input.text.clone() } else { Text::Unknown };
+        return Flow { text, marks };
+    }
+    let mut flow = Flow::default();
+    for file in files {
+        let next = judge.files.get(&file_key(&file.text)).cloned();
+        let mut next = next.unwrap_or_else(|| Flow::unknown(of_file(file, call.directory)));
+        if call.program != "cat" {
+            next.marks = next.marks.without(Marks::ENDLESS);
+            next.text = Text::Unknown;
+        }
+        flow.then(next);
+    }
+    flow.marks.add(marks);
+    flow
+}
+
+/// Notes which files hold what was written into others, or flows through `tee`.
+fn copies(judge: &mut Judge<'_>, call: &Call<'_>) {
+    match call.program {
+        "tee" => {
+            for file in call.operands() {
+                judge.files.insert(file_key(&file.text), call.input.clone());
+            }
+        }
+        "cp" | "mv" | "ln" | "install" => {
+            let operands: Vec<&Arg> = call.operands().collect();
+            if let [source, target] = operands.as_slice()
+                && let Some(flow) = judge.files.get(&file_key(&source.text)).cloned()
+            {
+                judge.files.insert(file_key(&target.text), flow);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Notes which files hold what came over the network.
+fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
+    let mut names: Vec<String> = Vec::new();
+    let chosen = match call.program {
+        "wget" => call.value('O', "output-document"),
+        _ => call.value('o', "output"),
+    };
+    if let Some(name) = chosen {
+        names.push(name.to_owned());
+    } else if call.program == "wget" || call.flag('O', "remote-name") {
+        let urls = call.operands().filter(|arg| arg.text.contains('/'));
+        names.extend(urls.filter_map(|arg| {
+            let path = arg.text.split(['?', '#']).next().unwrap_or("");
+            path.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
+        }));
+    }
+    if matches!(call.program, "scp" | "sftp")
+        && let Some(last) = call.operands().last()
+        && !last.text.contains(':')
+    {
+        names.push(last.text.clone());
+    }
+    if let Some(directory) = call.value('P', "directory-prefix").filter(|_| call.program == "wget") {
+        let inside: Vec<String> =
+            names.iter().map(|name| format!("{}/{name}", directory.trim_end_matches('/'))).collect();
+        names.extend(inside);
+    }
+    for name in names {
+        judge.files.insert(file_key(&name), Flow::unknown(Marks::FETCHED));
+    }
+}
+
+/// `tr` that maps characters onto others, and does not only change case or separators.
+fn shifts(call: &Call<'_>) -> bool {
+    let mut sets = call.operands().map(|arg| arg.text.as_str());
+    let (Some(from), Some(to)) = (sets.next(), sets.next()) else { return false };
+    let plain = |set: &str| {
+        set.contains("[:")
+            || ["a-z", "A-Z", "a-zA-Z", "A-Za-z", "[a-z]", "[A-Z]"].contains(&set)
+            || set.chars().count() <= 2
+    };
+    from.get(1..).is_some_and(|rest| rest.contains('-')) && !plain(to)
+}
+
+fn decodes(call: &Call<'_>) -> bool {
+    call.flag('d', "decode") || call.flag('D', "decrypt") || call.has("-d")
+}
+
+/// Programs that print code for the shell they are asked to set up.
+fn sets_up(program: &str, call: &Call<'_>) -> bool {
+    const PROGRAMS: [&str; 8] = [
+        "ssh-agent",
+        "gpg-agent",
+        "dircolors",
+        "lesspipe",
+        "keychain",
+        "resize",
+        "tset",
+        "register-python-argcomplete",
+    ];
+    const WORDS: [&str; 16] = [
+        "completion",
+        "completions",
+        "init",
+        "hook",
+        "env",
+        "shellenv",
+        "docker-env",
+        "podman-env",
+        "activate",
+        "--alias",
+        "integrate",
+        "-s",
+        "shell-init",
+        "virtualenv-init",
+        "shell",
+        "--init",
+    ];
+    PROGRAMS.contains(&program) || call.args.iter().any(|arg| WORDS.contains(&arg.text.as_str()))
+}
+
+/// Programs that print facts about the machine and who uses it.
+const TELLERS: [&str; 22] = [
+    "whoami", "id", "hostname", "ls", "ps", "w", "who", "last", "users", "groups", "ifconfig", "ip",
+    "netstat", "ss", "lsof", "getent", "dmesg", "crontab", "xxd", "base64", "od", "hexdump",
+];

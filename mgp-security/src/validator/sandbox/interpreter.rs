@@ -1,0 +1,408 @@
+//! Interpreters: the code they are given on the command line, through a pipe or in a file.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+
+use crate::Finding;
+
+use super::argv::{Call, address_of_metadata, is_network_device};
+use super::builtin::{feed, run_file};
+use super::finding::{
+    REFUSE_CODE, REFUSE_DOWNLOAD, REFUSE_METADATA, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE,
+    refuse,
+};
+use super::judge::Judge;
+use super::pattern::{pattern, patterns};
+use super::place::Place;
+use super::unwrap::{Inner, check_options};
+use super::value::{Arg, Flow, HOLE, Marks, Text};
+
+/// Judges the code `call` runs, if its program is an interpreter or a file.
+pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
+    if call.head.contains('/') {
+        run_file(judge, &Arg::new(call.head))?;
+    }
+    for inner in check_options(call)? {
+        if let Inner::Shell(text) = inner {
+            judge.text(&text, &Flow::unknown(Marks::NONE))?;
+        }
+    }
+    match call.program {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh" => {
+            shell(judge, call)
+        }
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
+        "sed" | "gsed" => sed(judge, call),
+        "go" | "java" | "cargo" | "make" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
+            let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
+            if call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
+        }
+        program => match LANGUAGES.iter().find(|language| language.names(program)) {
+            Some(language) => code(judge, language, call),
+            None => Ok(()),
+        },
+    }
+}
+
+fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
+    let mut args = call.args.iter();
+    while let Some(arg) = args.next() {
+        let text = arg.text.as_str();
+        if matches!(text, "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" | "--") {
+            if let Some(file) = args.as_slice().first().filter(|_| text.starts_with("--") && text.len() > 2) {
+                run_file(judge, file)?;
+            }
+            if text != "--" {
+                args.next();
+            }
+        } else if arg.is_option() && !text.starts_with("--") && text.contains('c') {
+            let Some(command) = args.find(|arg| !arg.is_option()) else { return Ok(()) };
+            not_from_elsewhere(command)?;
+            judge.text(&command.text, call.input)?;
+            return Ok(());
+        } else if text == "-s" || text == "-" {
+            break;
+        } else if !arg.is_option() && !text.starts_with('+') {
+            if matches!(text, "/dev/stdin" | "/dev/fd/0") {
+                break;
+            }
+            if arg.marks.has(Marks::FETCHED) {
+                return Err(refuse(REFUSE_DOWNLOAD));
+            }
+            if arg.marks.has(Marks::PROCESS) {
+                return Err(refuse(REFUSE_UNDECIDABLE));
+            }
+            return run_file(judge, arg);
+        }
+    }
+    feed(judge, call.input)?;
+    Ok(())
+}
+
+fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(), Finding> {
+    let mut found = false;
+    let mut args = call.args.iter();
+    while let Some(arg) = args.next() {
+        let text = arg.text.as_str();
+        let long = text
+            .strip_prefix("--")
+            .map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
+        let code = if let Some((name, value)) = long {
+            if !language.long.contains(&name) {
+                continue;
+            }
+            value.map(Arg::new).or_else(|| args.next().cloned())
+        } else if arg.is_option() {
+            let Some(at) = text.find(|c: char| language.short.contains(&c)) else {
+                if text.starts_with("-m") || text.starts_with("-S") {
+                    found = true;
+                }
+                continue;
+            };
+            let rest = &text[at + 1..];
+            if rest.is_empty() {
+                args.next().cloned()
+            } else {
+                Some(Arg { text: rest.to_owned(), marks: arg.marks })
+            }
+        } else if language.verbs.contains(&text) {
+            args.next().cloned()
+        } else if matches!(text, "-" | "/dev/stdin") {
+            break;
+        } else {
+            found = true;
+            // With code among the options this is the value of one, or an argument of the code.
+            if found_code(call, language) {
+                continue;
+            }
+            if arg.marks.has(Marks::FETCHED) {
+                return Err(refuse(REFUSE_DOWNLOAD));
+            }
+            run_file(judge, arg)?;
+            break;
+        };
+        if let Some(code) = code {
+            found = true;
+            not_from_elsewhere(&code)?;
+            scan(&code.text)?;
+        }
+    }
+    if found || !call.input.is_fed() || language.reads_data {
+        return Ok(());
+    }
+    match &call.input.text {
+        _ if call.input.marks.has(Marks::FETCHED) || call.input.marks.has(Marks::CRAFTED) => {
+            Err(refuse(REFUSE_DOWNLOAD))
+        }
+        Text::Known(text) => scan(text),
+        Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
+        Text::Absent => Ok(()),
+    }
+}
+
+fn found_code(call: &Call<'_>, language: &Language) -> bool {
+    call.args.iter().any(|arg| {
+        arg.is_option()
+            && !arg.text.starts_with("--")
+            && arg.text.contains(|c: char| language.short.contains(&c))
+    })
+}
+
+fn not_from_elsewhere(code: &Arg) -> Result<(), Finding> {
+    if code.marks.has(Marks::FETCHED) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    let only_hole = code.text.trim().chars().all(|c| c == HOLE);
+    if code.text.contains(HOLE) && (code.marks.has(Marks::CRAFTED) || only_hole) {
+        return Err(refuse(REFUSE_UNDECIDABLE));
+    }
+    Ok(())
+}
+
+/// Refuses code in any of the languages that runs programs, opens sockets, deletes or reads secrets.
+pub(super) fn scan(code: &str) -> Result<(), Finding> {
+    if NETWORK.is_match(code) || is_network_device(code) {
+        return Err(refuse(REFUSE_REVERSE_SHELL));
+    }
+    if REMOTE.is_match(code) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    if DANGEROUS.is_match(code) {
+        return Err(refuse(REFUSE_CODE));
+    }
+    for quoted in QUOTED.find_iter(code) {
+        let text = quoted.as_str().trim_matches(['"', '\'']);
+        if text.starts_with(['/', '~', '.']) && Place::new(text, "").is_secret() {
+            return Err(refuse(REFUSE_SECRET));
+        }
+        if address_of_metadata(text, false) {
+            return Err(refuse(REFUSE_METADATA));
+        }
+    }
+    if WRITES.captures_iter(code).any(|found| {
+        found.get(1).is_some_and(|path| {
+            let place = Place::new(path.as_str(), "");
+            place.is_system() || place.runs_later()
+        })
+    }) {
+        return Err(refuse(REFUSE_CODE));
+    }
+    Ok(())
+}
+
+/// In awk, texts that are run are common and harmless; they are judged as far as they are written out.
+fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
+    for arg in call.args {
+        let text = arg.text.as_str();
+        if NETWORK.is_match(text) || text.contains("/inet") {
+            return Err(refuse(REFUSE_REVERSE_SHELL));
+        }
+        if !text.contains(['{', '(', '|']) {
+            continue;
+        }
+        for run in AWK_RUNS.captures_iter(text) {
+            let expression =
+                run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
+            let command = joined(expression);
+            if command.trim_start().starts_with(HOLE) {
+                assigned(judge, text)?;
+            } else {
+                judge.text(&command, &Flow::default())?;
+            }
+        }
+        if AWK_RUNS_VARIABLE.is_match(text) {
+            assigned(judge, text)?;
+        }
+    }
+    Ok(())
+}
+
+/// A variable is run: what is assigned in the program is judged in its place.
+fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
+    let mut found = false;
+    for value in AWK_ASSIGNS.captures_iter(program) {
+        found = true;
+        let command = joined(value.get(1).map_or("", |m| m.as_str()));
+        match judge.text(&command, &Flow::default()) {
+            // Not every text that is assigned is the command.
+            Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => return Err(finding),
+            _ => {}
+        }
+    }
+    if found { Ok(()) } else { Err(refuse(REFUSE_UNDECIDABLE)) }
+}
+
+/// The text of an awk expression: its literals, with holes for the rest.
+fn joined(expression: &str) -> String {
+    let mut text = String::new();
+    let mut last = 0;
+    for literal in QUOTED.find_iter(expression) {
+        if !expression[last..literal.start()].trim().is_empty() {
+            text.push(HOLE);
+        }
+        let inner = literal.as_str();
+        text.push_str(&inner[1..inner.len() - 1].replace("\\\"", "\"").replace("\\\\", "\\"));
+        last = literal.end();
+    }
+    if !expression[last..].trim().is_empty() {
+        text.push(HOLE);
+    }
+    text
+}
+
+/// GNU sed runs what stands behind `e`, and what `s///e` makes.
+fn sed(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
+    let operand = call.operands().next().map(|arg| arg.text.as_str());
+    let script = call.value('e', "expression").or(operand);
+    let Some(script) = script else { return Ok(()) };
+    if let Some(run) = SED_RUNS.captures(script) {
+        let Some(command) = run.get(1) else { return Err(refuse(REFUSE_CODE)) };
+        judge.text(command.as_str(), &Flow::default())?;
+    }
+    Ok(())
+}
+
+struct Language {
+    /// The names of the program; a version may follow.
+    programs: &'static [&'static str],
+    /// Short options before code.
+    short: &'static [char],
+    /// Long options before code.
+    long: &'static [&'static str],
+    /// Subcommands before code.
+    verbs: &'static [&'static str],
+    /// Whether the standard input is data rather than code.
+    reads_data: bool,
+}
+
+impl Language {
+    fn names(&self, program: &str) -> bool {
+        self.programs.iter().any(|name| {
+            program
+                .strip_prefix(name)
+                .is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+        })
+    }
+}
+
+const fn language(programs: &'static [&'static str], short: &'static [char]) -> Language {
+    Language { programs, short, long: &[], verbs: &[], reads_data: false }
+}
+
+const LANGUAGES: [Language; 12] = [
+    language(&["python", "pypy", "ipython"], &['c']),
+    language(&["perl"], &['e', 'E']),
+    language(&["ruby", "jruby"], &['e']),
+    Language {
+        programs: &["node", "nodejs", "deno", "bun"],
+        short: &['e', 'p'],
+        long: &["eval", "print"],
+        verbs: &["eval"],
+        reads_data: false,
+    },
+    Language {
+        programs: &["php"],
+        short: &['r', 'B', 'R', 'E'],
+        long: &["run"],
+        verbs: &[],
+        reads_data: false,
+    },
+    language(&["lua", "luajit", "texlua"], &['e']),
+    language(&["tclsh", "expect", "wish"], &['c']),
+    Language {
+        programs: &["rscript", "r", "julia", "elixir"],
+        short: &['e'],
+        long: &["eval"],
+        verbs: &[],
+        reads_data: true,
+    },
+    Language {
+        programs: &["groovy", "scala", "jrunscript", "jshell"],
+        short: &['e'],
+        long: &[],
+        verbs: &[],
+        reads_data: true,
+    },
+    Language { programs: &["osascript"], short: &['e'], long: &[], verbs: &[], reads_data: true },
+    Language {
+        programs: &["psql", "mysql", "sqlite", "emacs"],
+        short: &['c', 'e'],
+        long: &["command", "execute", "eval"],
+        verbs: &[],
+        reads_data: true,
+    },
+    Language {
+        programs: &["gdb"],
+        short: &[],
+        long: &["eval-command", "ex"],
+        verbs: &["-ex"],
+        reads_data: true,
+    },
+];
+
+/// Code that joins a socket.
+static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)\.connect(_ex)?\s*\(|create_connection|dup2|\bpty\b|TCPSocket|UDPSocket|IO::Socket|use\s+Socket|fsockopen|",
+        r"stream_socket|createConnection|net\.(?:Socket|connect|createServer)|require\(?\s*['\x22]net['\x22]|socket\.tcp|",
+        r"require\(?['\x22]socket|\bsocket\s*\(\s*S|TCPServer|net\.Dial|-rsocket|open\s*\(?\s*STDIN|java\.net\.Socket",
+    ))
+});
+
+/// Code that runs what it fetches or decodes.
+static REMOTE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?is)\b(?:exec|eval|compile|instance_eval|loadstring|load|Function|include|require|assert|import_string)\b\s*\(?.*",
+        r"(?:urlopen|urllib|requests\.|https?://|open-uri|base64|b64decode|decode64|fromhex|unhexlify|atob|pack\s*\(|",
+        r"file_get_contents|codecs|marshal|zlib|LWP|fetch\s*\(|Net::HTTP|chr\s*\(|\[::-1\]|rot_?13)",
+    ))
+});
+
+/// Code that runs programs, deletes, or changes who it is.
+static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
+    patterns([
+        r"(?i)\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*|fork|kill|setuid|setgid|remove|unlink|rmdir|removedirs|chmod|chown)\b",
+        r"(?i)\b(?:subprocess|commands|shutil\s*\.\s*(?:rmtree|move)|rmtree|ctypes|posix_spawn|pexpect|multiprocessing)\b",
+        r"from\s+os\s+import|from\s+shutil\s+import|__import__|__builtins__|__subclasses__|getattr\s*\(\s*(?:os|__)|importlib",
+        r"(?i)\bchild_process|execSync|spawnSync|execFile|process\s*\.\s*(?:binding|kill|mainModule)|\bDeno\.(?:run|Command|remove)",
+        r"(?i)\b(?:unlinkSync|rmSync|rmdirSync|fs\s*\.\s*(?:rm|rmdir|unlink)|fs/promises|FileUtils\s*\.\s*(?:rm|remove)\w*)",
+        r"(?i)\b(?:shell_exec|passthru|proc_open|popen|pcntl_\w+|phpinfo)\b|\bsystem\s*[('\x22\s{]|\bKernel\s*\.|\bIO\s*\.\s*popen|%x[\[{(|!/]|\bqx\b",
+        r"(?i)\b(?:exec|spawn)\s*(?:\(\s*)?['\x22$@]|`[^`]+`|\bexec\s*\(|\bfork\b",
+        r"(?i)\bunlink\b|\bFile\s*\.\s*(?:delete|unlink)|\bDir\s*\.\s*(?:rmdir|delete|unlink)|\bos\s*\.\s*execute|\bio\s*\.\s*popen",
+        r"(?i)Runtime\s*\.\s*getRuntime|ProcessBuilder|do shell script|\bsetuid\b|\bsetreuid\b|\bPOSIX::|\$<\s*=|\$>\s*=\s*0",
+        r"(?i)\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUTFILE|DUMPFILE)\b|sys_exec|xp_cmdshell|load_extension|shell-command|call-process",
+        r"(?i)\.rmtree\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
+        r"(?i)^\s*(?:shell|!)|\bpython\s+import\s+os|\bspawn\s+(?:/bin/)?(?:sh|bash|ssh|su|sudo)\b",
+    ])
+});
+
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
+
+/// A file opened for writing.
+static WRITES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)(?:open|write_text|writeFileSync|writeFile|file_put_contents|File\.write)\s*\(?\s*["']>{0,2}\s*([^"']+)["']"#,
+    )
+});
+
+static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"\bsystem\s*\(((?:"(?:[^"\\]|\\.)*"|[^()"]|\([^()]*\))*)\)|"#,
+        r#"((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)\)?\s*\|&?\s*getline|"#,
+        r#"\bprintf?\b[^|;}]*\|&?\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#,
+    ))
+});
+
+static AWK_RUNS_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[{;(]\s*[A-Za-z_]\w*\s*\|&?\s*getline|\bprintf?\b[^|;}]*[^|]\|&?\s*[A-Za-z_]")
+});
+
+static AWK_ASSIGNS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"[^=!<>]=\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#));
+
+static SED_RUNS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:^|[;{\n])\s*(?:\d+|\$|/[^/]*/)?\s*e\s+(\S[^\n]*)$|(?:^|;)\s*\d*s([/|#,])[^/|#,]*[/|#,][^/|#,]*[/|#,][gpiI0-9]*e[gpiI]*\s*(?:$|;)",
+    )
+});

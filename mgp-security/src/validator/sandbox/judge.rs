@@ -1,0 +1,403 @@
+//! Walks over the syntax of a command line, keeps what is known on the way, and judges each command.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::Finding;
+
+use super::CommandPolicy;
+use super::argv::{self, Call};
+use super::finding::{
+    REFUSE_COMPLEX, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse,
+};
+use super::read::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
+use super::read::{Flaw, read};
+use super::unwrap::{Inner, inner_commands};
+use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{builtin, flow, interpreter, windows};
+
+/// What is known while a command line is judged.
+pub(super) struct Judge<'p> {
+    pub(super) policy: &'p CommandPolicy,
+    /// Variables that were assigned; no text if the value cannot be known.
+    variables: HashMap<String, (Option<String>, Marks)>,
+    functions: HashSet<String>,
+    /// What was written into files on the way.
+    pub(super) files: HashMap<String, Flow>,
+    pub(super) directory: String,
+    depth: u32,
+    steps: u32,
+    cells: usize,
+}
+
+impl<'p> Judge<'p> {
+    pub(super) fn new(policy: &'p CommandPolicy) -> Self {
+        Self {
+            policy,
+            variables: HashMap::new(),
+            functions: HashSet::new(),
+            files: HashMap::new(),
+            directory: String::new(),
+            depth: 0,
+            steps: 0,
+            cells: 0,
+        }
+    }
+
+    /// Judges `text` as a command line.
+    pub(super) fn text(&mut self, text: &str, input: &Flow) -> Result<Flow, Finding> {
+        self.step()?;
+        self.deeper(|judge| {
+            windows::check_line(text)?;
+            let reading = read(text);
+            let flow = judge.script(&reading.script, input)?;
+            if reading.flaw == Some(Flaw::Open) {
+                return Err(refuse(REFUSE_UNDECIDABLE));
+            }
+            Ok(flow)
+        })
+    }
+
+    pub(super) fn deeper<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, Finding>,
+    ) -> Result<T, Finding> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(refuse(REFUSE_COMPLEX));
+        }
+        let result = act(self);
+        self.depth -= 1;
+        result
+    }
+
+    pub(super) fn lookup(&self, name: &str) -> Option<String> {
+        if let Some(value) = self.variables.get(name) {
+            return value.0.clone();
+        }
+        let fixed = match name {
+            "HOME" => "~",
+            "PWD" if self.directory.is_empty() => ".",
+            "PWD" => return Some(self.directory.clone()),
+            "SHELL" | "BASH" => "/bin/sh",
+            "EDITOR" | "VISUAL" => "editor",
+            "PAGER" => "pager",
+            "BROWSER" => "browser",
+            "TMPDIR" => "/tmp",
+            _ => return None,
+        };
+        Some(fixed.to_owned())
+    }
+
+    pub(super) fn is_assigned(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// Where the value of a variable came from.
+    pub(super) fn origin(&self, name: &str) -> Marks {
+        self.variables.get(name).map_or(Marks::NONE, |(_, marks)| marks.and(Marks::NAMED))
+    }
+
+    pub(super) fn assign(&mut self, name: &str, value: Option<String>, marks: Marks) {
+        let value = value.filter(|v| !v.contains(HOLE) && v.len() <= MAX_VALUE);
+        let marks = marks.without(Marks::PATTERN).without(Marks::PIECES).without(Marks::PROCESS);
+        self.variables.insert(name.to_owned(), (value, marks));
+    }
+
+    fn step(&mut self) -> Result<(), Finding> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
+    }
+
+    /// Counts `cells` characters of expansion, of which there may be only so many.
+    pub(super) fn spend(&mut self, cells: usize) -> Result<(), Finding> {
+        self.cells = self.cells.saturating_add(cells);
+        if self.cells > MAX_CELLS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
+    }
+
+    pub(super) fn script(&mut self, script: &Script, input: &Flow) -> Result<Flow, Finding> {
+        let mut out = Flow::default();
+        for pipeline in &script.pipelines {
+            let flow = self.pipeline(pipeline, input)?;
+            out.then(flow);
+        }
+        Ok(out)
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, input: &Flow) -> Result<Flow, Finding> {
+        let mut flow = input.clone();
+        for (at, stage) in pipeline.stages.iter().enumerate() {
+            flow = self.stage(stage, &flow)?;
+            if at + 1 < pipeline.stages.len() && flow.text == Text::Absent {
+                flow.text = Text::Known(String::new());
+            }
+        }
+        Ok(flow)
+    }
+
+    fn stage(&mut self, stage: &Stage, input: &Flow) -> Result<Flow, Finding> {
+        let mut input = input.clone();
+        let mut written = Vec::new();
+        for redirect in &stage.redirects {
+            let target = self.expand_whole(&redirect.target)?;
+            match redirect.direction {
+                Direction::Duplicate => {}
+                Direction::Text => input = Flow { text: known(&target), marks: target.marks },
+                Direction::In => {
+                    argv::check_input(&target, &self.directory, &stage.body)?;
+                    let kept = self.files.get(&file_key(&target.text)).cloned();
+                    input = kept.unwrap_or_else(|| {
+                        Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE))
+                    });
+                }
+                Direction::Out => {
+                    argv::check_output(&target, &self.directory)?;
+                    written.push(target);
+                }
+            }
+        }
+        let out = self.body(&stage.body, &input)?;
+        if written.is_empty() {
+            return Ok(out);
+        }
+        for target in written {
+            if out.marks.has(Marks::ENDLESS) && !target.text.starts_with("/dev/") {
+                return Err(refuse(REFUSE_EXHAUSTION));
+            }
+            if !target.text.starts_with("/dev/") {
+                self.files.insert(file_key(&target.text), out.clone());
+            }
+        }
+        Ok(Flow::default())
+    }
+
+    fn body(&mut self, body: &Body, input: &Flow) -> Result<Flow, Finding> {
+        match body {
+            Body::Simple(simple) => self.simple(simple, input),
+            Body::Group(scripts) => self.deeper(|judge| {
+                let mut out = Flow::default();
+                for script in scripts {
+                    let flow = judge.script(script, input)?;
+                    out.then(flow);
+                }
+                Ok(out)
+            }),
+            Body::For { variable, values, body } => {
+                self.deeper(|judge| judge.for_loop(variable, values, body, input))
+            }
+            Body::Loop { condition, body } => self.deeper(|judge| {
+                if multiplies(condition, body) {
+                    return Err(refuse(REFUSE_FORK_BOMB));
+                }
+                judge.script(condition, input)?;
+                judge.script(body, input)
+            }),
+            Body::Function { name, body } => {
+                if body.pipelines.iter().any(|pipeline| calls_itself(pipeline, name)) {
+                    return Err(refuse(REFUSE_FORK_BOMB));
+                }
+                self.deeper(|judge| judge.script(body, &Flow::unknown(Marks::NONE)))?;
+                self.functions.insert(name.clone());
+                Ok(Flow::default())
+            }
+        }
+    }
+
+    fn for_loop(
+        &mut self,
+        variable: &str,
+        values: &[Word],
+        body: &Script,
+        input: &Flow,
+    ) -> Result<Flow, Finding> {
+        let mut known = Vec::new();
+        for value in values {
+            known.extend(self.expand(value)?);
+        }
+        let marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
+        if known.is_empty() || known.len() > MAX_ROUNDS || !known.iter().all(Arg::is_known) {
+            // One name of many tells little.
+            self.assign(variable, None, marks.without(Marks::TELLING));
+            let mut out = self.script(body, input)?;
+            out.marks.add(marks);
+            return Ok(out);
+        }
+        let mut out = Flow::default();
+        for value in known {
+            self.assign(variable, Some(value.text), value.marks.without(Marks::TELLING));
+            let flow = self.script(body, input)?;
+            out.then(flow);
+        }
+        Ok(out)
+    }
+
+    fn simple(&mut self, simple: &Simple, input: &Flow) -> Result<Flow, Finding> {
+        let mut marks = Marks::NONE;
+        for Assignment { name, value } in &simple.assignments {
+            let value = self.expand_whole(value)?;
+            marks.add(value.marks);
+            argv::check_assignment(self, name, &value)?;
+            self.assign(name, Some(value.text), value.marks);
+        }
+        if let Some(first) = simple.words.first() {
+            check_spelling(first)?;
+        }
+        let mut args = Vec::with_capacity(simple.words.len());
+        for word in &simple.words {
+            args.extend(self.expand(word)?);
+        }
+        if args.is_empty() {
+            return Ok(if simple.words.is_empty() { input.clone() } else { Flow::default() });
+        }
+        windows::check_simple(&simple.source)?;
+        self.command(&args, input)
+    }
+
+    /// Judges one program and its arguments.
+    pub(super) fn command(&mut self, args: &[Arg], input: &Flow) -> Result<Flow, Finding> {
+        self.step()?;
+        let Some((head, rest)) = args.split_first() else { return Ok(input.clone()) };
+        let program = program_name(head)?;
+        let directory = self.directory.clone();
+        let call = Call { program: &program, head: &head.text, args: rest, input, directory: &directory };
+        argv::check_arguments(&call)?;
+        if self.functions.contains(&program) {
+            return Ok(Flow::unknown(input.marks));
+        }
+        if let Some(flow) = builtin::run(self, &call)? {
+            return Ok(flow);
+        }
+        argv::check(&call, self.policy)?;
+        interpreter::check(self, &call)?;
+        let mut out = flow::output(self, &call);
+        for inner in inner_commands(&call)? {
+            let flow = self.deeper(|judge| match inner {
+                Inner::Command(args) => judge.command(&args, input),
+                Inner::Shell(text) => judge.text(&text, input),
+            })?;
+            out = flow;
+        }
+        if out.text == Text::Absent {
+            out.text = Text::Unknown;
+        }
+        Ok(out)
+    }
+}
+
+/// The key under which a written file is kept.
+pub(super) fn file_key(path: &str) -> String {
+    path.trim_start_matches("./").to_owned()
+}
+
+fn known(arg: &Arg) -> Text {
+    if arg.text.contains(HOLE) { Text::Unknown } else { Text::Known(arg.text.clone()) }
+}
+
+/// The name of the program `head` starts, in lower case and without directories.
+fn program_name(head: &Arg) -> Result<String, Finding> {
+    let text = head.text.trim_end_matches('/');
+    let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+    if name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE)) {
+        return Err(refuse(REFUSE_UNDECIDABLE));
+    }
+    if head.marks.has(Marks::PIECES) {
+        return Err(refuse(REFUSE_OBFUSCATION));
+    }
+    if head.marks.has(Marks::PATTERN) && name.len() > 1 && head.text.contains(char::is_alphanumeric)
+        || (head.marks.has(Marks::PATTERN) && head.text.contains('/'))
+    {
+        return Err(refuse(REFUSE_UNDECIDABLE));
+    }
+    // `=name` is a shell's way to say where `name` is.
+    let lower = name.trim_start_matches('=').to_ascii_lowercase();
+    Ok(lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower))
+}
+
+/// Refuses command names that are spelled to be overlooked.
+fn check_spelling(word: &Word) -> Result<(), Finding> {
+    let odd = word.parts.iter().enumerate().any(|(at, part)| match part {
+        Part::Ansi { .. } => true,
+        Part::Escaped(c) => at > 0 && (c.is_alphanumeric() || *c == '/'),
+        Part::Bare(text) => text.contains('{') && text.contains(',') && text.contains('}'),
+        Part::Command(script) => {
+            script.pipelines.is_empty()
+                || (word.parts.len() == 1 && !looks_up(script))
+                || match word.parts.get(at + 1) {
+                    Some(Part::Bare(next)) => !next.starts_with(['/', '.']),
+                    Some(_) => true,
+                    None => match at.checked_sub(1).and_then(|before| word.parts.get(before)) {
+                        Some(Part::Bare(before)) => !before.ends_with('/'),
+                        Some(_) => true,
+                        None => false,
+                    },
+                }
+        }
+        _ => false,
+    });
+    if odd { Err(refuse(REFUSE_OBFUSCATION)) } else { Ok(()) }
+}
+
+/// `$(which program)` and its like, which name a program by its name.
+fn looks_up(script: &Script) -> bool {
+    let [Pipeline { stages, .. }] = script.pipelines.as_slice() else { return false };
+    let [Stage { body: Body::Simple(simple), .. }] = stages.as_slice() else { return false };
+    matches!(
+        simple.words.first().map(|word| word.parts.as_slice()),
+        Some([Part::Bare(name)]) if matches!(name.as_str(), "which" | "command" | "type" | "whereis" | "whence")
+    )
+}
+
+/// A function that starts itself beside itself.
+fn calls_itself(pipeline: &Pipeline, name: &str) -> bool {
+    let calls = pipeline.stages.iter().filter(|stage| match &stage.body {
+        Body::Simple(simple) => {
+            simple.words.first().is_some_and(|word| word.parts == [Part::Bare(name.to_owned())])
+        }
+        Body::Group(scripts) => {
+            scripts.iter().flat_map(|s| &s.pipelines).any(|inner| calls_itself(inner, name))
+        }
+        Body::For { body, .. } | Body::Loop { body, .. } => {
+            body.pipelines.iter().any(|inner| calls_itself(inner, name))
+        }
+        Body::Function { .. } => false,
+    });
+    let calls = calls.count();
+    calls > 1
+        || (calls == 1 && (pipeline.background || pipeline.stages.len() > 1))
+        || (calls == 1 && pipeline.stages.iter().any(|stage| !matches!(stage.body, Body::Simple(_))))
+}
+
+/// `for ((;;))`.
+fn is_bare_loop(simple: &Simple) -> bool {
+    simple.words.get(1).is_some_and(|word| {
+        matches!(word.parts.as_slice(), [Part::Double(inner)]
+            if matches!(inner.as_slice(), [Part::Bare(text)] if text.split(';').nth(1).is_some_and(|test| test.trim().is_empty())))
+    })
+}
+
+/// A loop without end that starts a process in the background each time.
+fn multiplies(condition: &Script, body: &Script) -> bool {
+    let endless = condition.pipelines.iter().any(|pipeline| match pipeline.stages.as_slice() {
+        [Stage { body: Body::Simple(simple), .. }] => matches!(
+            simple.words.first().map(|word| word.parts.as_slice()),
+            Some([Part::Bare(name)]) if name == ":" && is_bare_loop(simple) || name == "true" || (name == ":" && simple.words.len() == 1)
+        ),
+        _ => false,
+    });
+    let waits = body.pipelines.iter().flat_map(|pipeline| &pipeline.stages).any(|stage| match &stage.body {
+        Body::Simple(simple) => matches!(
+            simple.words.first().map(|word| word.parts.as_slice()),
+            Some([Part::Bare(name)]) if matches!(name.as_str(), "sleep" | "wait" | "read" | "inotifywait" | "nc")
+        ),
+        _ => false,
+    });
+    endless && !waits && body.pipelines.iter().any(|pipeline| pipeline.background)
+}
+
+/// More values than these are not tried one by one.
+const MAX_ROUNDS: usize = 16;
+const MAX_STEPS: u32 = 2_000;
+/// Longer values are not followed.
+const MAX_VALUE: usize = 4096;
+/// The characters that all expansions together may make.
+const MAX_CELLS: usize = 1 << 20;
+const MAX_DEPTH: u32 = 24;

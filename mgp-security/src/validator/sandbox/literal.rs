@@ -1,0 +1,102 @@
+//! The commands of a line whose every word stands there, for checks that have to know all of them.
+
+use crate::Finding;
+
+use super::finding::{REFUSE_UNDECIDABLE, refuse};
+use super::read::read;
+use super::read::syntax::{Body, Direction, Part, Script, Word};
+
+/// The commands of `line`, each as the words that its program gets; patterns of paths stay as they are written.
+///
+/// # Errors
+/// `undecidable` if a word is computed, a command could run under a condition that hides it, or the line cannot be read;
+/// `writes` if something is written to a file.
+pub(crate) fn literal_commands(line: &str) -> Result<Vec<Vec<String>>, Finding> {
+    let reading = read(line);
+    if reading.flaw.is_some() {
+        return Err(refuse(REFUSE_UNDECIDABLE));
+    }
+    let mut commands = Vec::new();
+    of_script(&reading.script, &mut commands)?;
+    Ok(commands)
+}
+
+fn of_script(script: &Script, commands: &mut Vec<Vec<String>>) -> Result<(), Finding> {
+    for stage in script.pipelines.iter().flat_map(|pipeline| &pipeline.stages) {
+        for redirect in &stage.redirects {
+            let target = literal(&redirect.target);
+            if redirect.direction == Direction::Out && target.as_deref() != Some("/dev/null") {
+                return Err(Finding::new(
+                    "writes",
+                    "write nothing to a file here: leave out the redirection",
+                ));
+            }
+        }
+        match &stage.body {
+            Body::Simple(simple) if simple.assignments.is_empty() => {
+                let words: Option<Vec<String>> = simple.words.iter().map(literal).collect();
+                commands.push(words.ok_or_else(|| refuse(REFUSE_UNDECIDABLE))?);
+            }
+            Body::Group(scripts) => {
+                scripts.iter().try_for_each(|script| of_script(script, commands))?;
+            }
+            _ => return Err(refuse(REFUSE_UNDECIDABLE)),
+        }
+    }
+    Ok(())
+}
+
+fn literal(word: &Word) -> Option<String> {
+    let mut text = String::new();
+    word.parts.iter().try_for_each(|part| of_part(part, &mut text))?;
+    Some(text)
+}
+
+fn of_part(part: &Part, text: &mut String) -> Option<()> {
+    match part {
+        Part::Bare(bare) if !bare.contains('{') => text.push_str(bare),
+        Part::Single(plain) => text.push_str(plain),
+        Part::Escaped(character) => text.push(*character),
+        Part::Continuation => {}
+        Part::Double(parts) => parts.iter().try_for_each(|part| of_part(part, text))?,
+        _ => return None,
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_a_line_are_found_with_their_words() {
+        let commands =
+            literal_commands(r#"git log --grep "a b" | head -n 3; (ls 'x y' && wc -l) 2> /dev/null"#)
+                .unwrap();
+        assert_eq!(
+            commands,
+            [
+                vec!["git", "log", "--grep", "a b"],
+                vec!["head", "-n", "3"],
+                vec!["ls", "x y"],
+                vec!["wc", "-l"]
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_computed_or_written_is_refused() {
+        for line in [
+            "$CMD x",
+            "ls $(cat x)",
+            "A=1 ls",
+            "cat {a,b}",
+            "for f in *; do cat $f; done",
+            "cat <(ls)",
+            "ls 'x",
+        ] {
+            assert!(literal_commands(line).is_err(), "{line}");
+        }
+        assert_eq!(literal_commands("cat a > b").unwrap_err().rule, "writes");
+    }
+}

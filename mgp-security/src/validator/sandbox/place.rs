@@ -1,0 +1,333 @@
+//! What a path leads to: the system, a device, a secret, a file that runs at the next login.
+
+use super::value::HOLE;
+
+/// An absolute or relative path, without empty, `.` and `..` components, with `~` for the home.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place(String);
+
+impl Place {
+    /// The place `path` names, seen from the directory `from`.
+    pub(super) fn new(path: &str, from: &str) -> Self {
+        let path = path.strip_prefix("file://").unwrap_or(path).replace('\\', "/");
+        let joined = match path.as_bytes().first() {
+            Some(b'/' | b'~' | 0) => path,
+            _ if from.is_empty() => path,
+            _ => format!("{from}/{path}"),
+        };
+        let mut parts: Vec<&str> = Vec::new();
+        let mut climbed = false;
+        for part in joined.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => climbed |= parts.pop().is_none_or(|last| last.contains(HOLE)),
+                other => parts.push(other),
+            }
+        }
+        let absolute =
+            joined.starts_with('/') || (climbed && parts.first().is_some_and(|first| TOP.contains(first)));
+        let mut place = parts.join("/");
+        if absolute {
+            place.insert(0, '/');
+        }
+        // Root's home and the homes of users are homes like ours.
+        for prefix in ["/root", "/home/", "/Users/", "/export/home/"] {
+            if let Some(rest) = place.strip_prefix(prefix) {
+                let rest = if prefix == "/root" { Some(rest) } else { rest.find('/').map(|at| &rest[at..]) };
+                if let Some(inner) = rest.filter(|rest| rest.starts_with('/')) {
+                    return Self(format!("~{inner}"));
+                }
+            }
+        }
+        Self(place)
+    }
+
+    fn inside(&self, directory: &str) -> bool {
+        self.0.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// The root, a directory right below it, or a whole home: too much for one command.
+    pub(super) fn is_vast(&self) -> bool {
+        let trimmed = self.0.strip_suffix("/*").unwrap_or(&self.0);
+        let top = trimmed.strip_prefix('/').is_some_and(|rest| rest.is_empty() || TOP.contains(&rest));
+        let drive = trimmed.len() <= 3 && trimmed.as_bytes().get(1) == Some(&b':');
+        let home = trimmed.strip_prefix('~').is_some_and(|rest| !rest.contains('/'))
+            || ["/home/", "/Users/"]
+                .iter()
+                .any(|d| trimmed.strip_prefix(d).is_some_and(|r| !r.contains('/')));
+        top || drive || home || matches!(trimmed, "/var/lib" | "/var/log" | "/usr/bin" | "/usr/lib")
+    }
+
+    /// A file that belongs to the system and that only administrators change.
+    pub(super) fn is_system(&self) -> bool {
+        if self.is_device()
+            || self.0 == "/*"
+            || (self.0.starts_with('/') && self.is_vast() && self.0 != "/tmp")
+        {
+            return self.0 != "/tmp" && self.0 != "/mnt" && self.0 != "/home";
+        }
+        if self.inside("/dev") {
+            let name = self.0.strip_prefix("/dev/").unwrap_or("");
+            return !HARMLESS_DEVICES.iter().any(|device| name.starts_with(device));
+        }
+        if self.inside("/usr/local") || self.inside("/proc/self/fd") {
+            return false;
+        }
+        let lower = self.0.to_ascii_lowercase();
+        SYSTEM.iter().any(|directory| self.inside(directory))
+            || lower.starts_with("c:/windows")
+            || lower.starts_with("c:/boot")
+    }
+
+    /// A disk, a partition or the memory itself.
+    pub(super) fn is_device(&self) -> bool {
+        let Some(name) = self.0.strip_prefix("/dev/") else { return false };
+        DEVICES.iter().any(|device| name.starts_with(device))
+    }
+
+    /// A file that some program reads and runs later, without being asked.
+    pub(super) fn runs_later(&self) -> bool {
+        if let Some(rest) = self.0.strip_prefix("~/") {
+            return STARTUP.iter().any(|file| below(rest, file));
+        }
+        ["/var/spool/cron", "/var/spool/at", "/Library/LaunchDaemons", "/Library/LaunchAgents"]
+            .iter()
+            .any(|directory| self.inside(directory))
+            || self.0.contains(".git/hooks/")
+    }
+
+    /// A record of what was done.
+    pub(super) fn is_log(&self) -> bool {
+        self.inside("/var/log") || self.inside("/var/run/utmp") || self.is_history()
+    }
+
+    /// A log of who came and what they did.
+    pub(super) fn is_trail(&self) -> bool {
+        const TRAILS: [&str; 9] = [
+            "auth.log",
+            "syslog",
+            "messages",
+            "secure",
+            "wtmp",
+            "btmp",
+            "lastlog",
+            "audit/audit.log",
+            "kern.log",
+        ];
+        self.is_history() || self.0.strip_prefix("/var/log/").is_some_and(|name| TRAILS.contains(&name))
+    }
+
+    fn is_history(&self) -> bool {
+        let name = self.name();
+        self.0.starts_with("~/") && name.starts_with('.') && name.ends_with("_history")
+    }
+
+    fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or("")
+    }
+
+    /// A file whose contents give access to something.
+    pub(super) fn is_secret(&self) -> bool {
+        let name = self.name();
+        let lower = self.0.to_ascii_lowercase();
+        if self.is_history() || SECRET_FILES.iter().any(|file| self.0 == *file) {
+            return true;
+        }
+        if let Some(rest) = self.0.strip_prefix("/proc/")
+            && (rest.ends_with("/environ") || rest.ends_with("/mem") || rest == "kcore")
+        {
+            return true;
+        }
+        if let Some(rest) = self.0.strip_prefix("~/")
+            && SECRET_HOME.iter().any(|file| below(rest, file))
+        {
+            return name.strip_suffix(".pub").is_none() && !matches!(name, "known_hosts" | "config");
+        }
+        let key =
+            name.strip_prefix("id_").is_some_and(|kind| matches!(kind, "rsa" | "dsa" | "ecdsa" | "ed25519"));
+        let dotenv =
+            name == ".env" || (name.starts_with(".env.") && !ENV_SAMPLES.iter().any(|s| name.ends_with(s)));
+        key || dotenv
+            || matches!(name, ".netrc" | ".pgpass" | ".git-credentials" | ".htpasswd" | "shadow.bak")
+            || lower.ends_with("config/sam")
+            || lower.ends_with("repair/sam")
+            || lower.ends_with("ntds.dit")
+            || (self.inside("/etc/ssh") && name.starts_with("ssh_host_") && name.ends_with("_key"))
+            || self.inside("/etc/ssl/private")
+            || self.inside("/run/secrets")
+            || self.inside("/var/run/secrets")
+    }
+
+    /// The list of accounts: no secret, yet what an intruder shows first.
+    pub(super) fn is_accounts(&self) -> bool {
+        matches!(self.0.as_str(), "/etc/passwd" | "/etc/group" | "/private/etc/passwd")
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether `path` is `entry`, or lies in it if it is a directory.
+fn below(path: &str, entry: &str) -> bool {
+    match entry.strip_suffix('/') {
+        Some(directory) => {
+            path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        }
+        None => path == entry,
+    }
+}
+
+const TOP: [&str; 24] = [
+    "etc",
+    "usr",
+    "bin",
+    "sbin",
+    "lib",
+    "lib32",
+    "lib64",
+    "boot",
+    "dev",
+    "proc",
+    "sys",
+    "var",
+    "root",
+    "home",
+    "opt",
+    "run",
+    "srv",
+    "mnt",
+    "media",
+    "System",
+    "Library",
+    "Applications",
+    "Users",
+    "private",
+];
+
+const SYSTEM: [&str; 16] = [
+    "/etc",
+    "/boot",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/sys",
+    "/proc",
+    "/System",
+    "/private/etc",
+    "/Library/LaunchDaemons",
+    "/Library/LaunchAgents",
+    "/var/spool/cron",
+    "/var/lib/dpkg",
+];
+
+const HARMLESS_DEVICES: [&str; 14] = [
+    "null",
+    "zero",
+    "stdin",
+    "stdout",
+    "stderr",
+    "tty",
+    "fd/",
+    "shm",
+    "pts",
+    "ttyS",
+    "ttyUSB",
+    "dsp",
+    "clipboard",
+    "full",
+];
+
+const DEVICES: [&str; 20] = [
+    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem",
+    "kmem", "port", "block/", "nbd", "ram", "sr", "mtd",
+];
+
+/// Below the home; a slash at the end means everything in it.
+const STARTUP: [&str; 31] = [
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".xinitrc",
+    ".xsession",
+    ".xprofile",
+    ".inputrc",
+    ".pam_environment",
+    ".ssh/authorized_keys",
+    ".ssh/authorized_keys2",
+    ".ssh/config",
+    ".ssh/rc",
+    ".ssh/environment",
+    ".config/autostart/",
+    ".config/systemd/",
+    ".config/fish/config.fish",
+    ".local/bin/sudo",
+    ".gitconfig",
+    "Library/LaunchAgents/",
+    ".forward",
+];
+
+const SECRET_FILES: [&str; 16] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/master.passwd",
+    "/etc/security/passwd",
+    "/etc/security/opasswd",
+    "/etc/krb5.keytab",
+    "/etc/ipsec.secrets",
+    "/etc/ppp/chap-secrets",
+    "/etc/kubernetes/admin.conf",
+    "/etc/mysql/debian.cnf",
+    "/var/lib/sss/secrets",
+    "/private/etc/master.passwd",
+    "/dev/mem",
+];
+
+/// Below the home; a slash at the end means everything in it.
+const SECRET_HOME: [&str; 26] = [
+    ".ssh/",
+    ".gnupg/",
+    ".aws/credentials",
+    ".aws/",
+    ".azure/",
+    ".config/gcloud/",
+    ".kube/",
+    ".kube/config",
+    ".docker/config.json",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/gh/hosts.yml",
+    ".config/hub",
+    ".vault-token",
+    ".terraform.d/credentials.tfrc.json",
+    ".password-store/",
+    ".mozilla/firefox/",
+    ".config/google-chrome/",
+    "Library/Keychains/",
+    ".local/share/keyrings/",
+];
+
+const ENV_SAMPLES: [&str; 4] = ["example", "sample", "template", "dist"];

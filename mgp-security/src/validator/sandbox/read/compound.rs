@@ -1,0 +1,239 @@
+//! Compound commands: groups, branches, loops, functions and tests.
+
+use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
+use super::syntax::{Body, Part, Pipeline, Script, Simple, Stage, Word};
+
+impl Parser<'_> {
+    /// Reads the compound command that begins here, if one does.
+    pub(super) fn compound(&mut self) -> Option<Body> {
+        let rest = self.rest();
+        if rest.starts_with("((")
+            && let Some(length) = arithmetic_length(&rest[2..])
+        {
+            self.at += length + 4;
+            return Some(self.evaluated(&rest[2..length + 2]));
+        }
+        if self.take("(") {
+            let inner = self.list(&Until::PAREN);
+            self.expect(")");
+            return Some(Body::Group(vec![inner]));
+        }
+        let word = self.reserved();
+        let reader = match word {
+            "{" => Self::group,
+            "if" => Self::branches,
+            "for" | "select" => Self::for_loop,
+            "while" | "until" => Self::while_loop,
+            "case" => Self::case,
+            "[[" => Self::test,
+            "function" => Self::function,
+            _ => return None,
+        };
+        self.at += word.len();
+        Some(reader(self))
+    }
+
+    /// Reads the body of a function whose name has just been read.
+    pub(super) fn function_body(&mut self) -> Script {
+        self.lines();
+        self.depth += 1;
+        let body = if self.depth > MAX_DEPTH { None } else { self.compound() };
+        self.depth -= 1;
+        let body = body.unwrap_or_else(|| {
+            self.flawed(Flaw::Grammar);
+            Body::Group(Vec::new())
+        });
+        one(body)
+    }
+
+    fn expect(&mut self, closer: &str) {
+        if !self.take(closer) {
+            self.flawed(Flaw::Grammar);
+        }
+    }
+
+    fn group(&mut self) -> Body {
+        let inner = self.list(&Until::words(&["}"]));
+        self.expect("}");
+        Body::Group(vec![inner])
+    }
+
+    fn branches(&mut self) -> Body {
+        let mut scripts = Vec::new();
+        loop {
+            scripts.push(self.list(&Until::words(&["then", "elif", "else", "fi"])));
+            let word = self.reserved();
+            if !matches!(word, "then" | "elif" | "else" | "fi") {
+                self.flawed(Flaw::Grammar);
+                return Body::Group(scripts);
+            }
+            self.at += word.len();
+            if word == "fi" {
+                return Body::Group(scripts);
+            }
+        }
+    }
+
+    fn for_loop(&mut self) -> Body {
+        self.blanks();
+        if self.rest().starts_with("((")
+            && let Some(length) = arithmetic_length(&self.rest()[2..])
+        {
+            let head = &self.rest()[2..length + 2];
+            self.at += length + 4;
+            let condition = one(self.evaluated(head));
+            self.lines();
+            self.take(";");
+            return Body::Loop { condition, body: self.loop_body() };
+        }
+        let variable = self.reserved().to_owned();
+        self.at += variable.len();
+        self.lines();
+        let mut values = Vec::new();
+        if self.reserved() == "in" {
+            self.at += 2;
+            loop {
+                self.blanks();
+                let before = self.at;
+                let word = self.word();
+                if self.at == before {
+                    break;
+                }
+                values.push(word);
+            }
+        }
+        self.lines();
+        self.take(";");
+        Body::For { variable, values, body: self.loop_body() }
+    }
+
+    fn while_loop(&mut self) -> Body {
+        let condition = self.list(&Until::words(&["do"]));
+        Body::Loop { condition, body: self.loop_body() }
+    }
+
+    fn loop_body(&mut self) -> Script {
+        self.lines();
+        if self.reserved() == "{" {
+            self.at += 1;
+            return one(self.group());
+        }
+        if self.reserved() == "do" {
+            self.at += 2;
+        } else {
+            self.flawed(Flaw::Grammar);
+        }
+        let body = self.list(&Until::words(&["done"]));
+        self.expect("done");
+        body
+    }
+
+    fn case(&mut self) -> Body {
+        self.blanks();
+        let subject = self.word();
+        self.lines();
+        if self.reserved() == "in" {
+            self.at += 2;
+        } else {
+            self.flawed(Flaw::Grammar);
+        }
+        let simple = Simple {
+            words: vec![Word { parts: vec![Part::Bare(":".into())] }, subject],
+            ..Simple::default()
+        };
+        let mut scripts = vec![one(Body::Simple(simple))];
+        loop {
+            self.lines();
+            if self.reserved() == "esac" {
+                self.at += 4;
+                return Body::Group(scripts);
+            }
+            if self.peek().is_none() {
+                self.flawed(Flaw::Grammar);
+                return Body::Group(scripts);
+            }
+            self.take("(");
+            loop {
+                self.blanks();
+                let before = self.at;
+                self.word();
+                self.blanks();
+                if !self.take("|") && self.at == before {
+                    break;
+                }
+            }
+            self.expect(")");
+            let before = self.at;
+            scripts.push(self.list(&Until::words(&["esac"])));
+            if !(self.take(";;&") || self.take(";;") || self.take(";&"))
+                && self.at == before
+                && self.reserved() != "esac"
+            {
+                self.flawed(Flaw::Open);
+                self.at += self.rest().chars().next().map_or(0, char::len_utf8);
+            }
+        }
+    }
+
+    fn function(&mut self) -> Body {
+        self.blanks();
+        let name = self.reserved().to_owned();
+        self.at += name.len();
+        self.blanks();
+        if self.take("(") {
+            self.blanks();
+            self.expect(")");
+        }
+        Body::Function { name, body: self.function_body() }
+    }
+
+    /// `[[ .. ]]`, in which signs compare and do not redirect.
+    fn test(&mut self) -> Body {
+        let mut simple =
+            Simple { words: vec![Word { parts: vec![Part::Bare("[[".into())] }], ..Simple::default() };
+        loop {
+            self.lines();
+            if self.take("]]") {
+                return Body::Simple(simple);
+            }
+            let before = self.at;
+            let word = self.word();
+            if self.at > before {
+                simple.words.push(word);
+            } else if let Some(c) = self.rest().chars().next() {
+                self.at += c.len_utf8();
+            } else {
+                self.flawed(Flaw::Grammar);
+                return Body::Simple(simple);
+            }
+        }
+    }
+
+    /// `(( .. ))`: nothing runs but what is substituted in it.
+    fn evaluated(&mut self, expression: &str) -> Body {
+        let parts = self.substituted(expression);
+        let words =
+            vec![Word { parts: vec![Part::Bare(":".into())] }, Word { parts: vec![Part::Double(parts)] }];
+        Body::Simple(Simple { words, ..Simple::default() })
+    }
+}
+
+/// The length of the arithmetic expression at the beginning of `text`, which ends before `))`.
+pub(super) fn arithmetic_length(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    let mut bytes = text.bytes().enumerate().peekable();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'(' => open += 1,
+            b')' if open > 0 => open -= 1,
+            b')' => return (bytes.peek().map(|&(_, next)| next) == Some(b')')).then_some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn one(body: Body) -> Script {
+    let stage = Stage { body, redirects: Vec::new() };
+    Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
+}

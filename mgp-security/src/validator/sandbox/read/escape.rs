@@ -1,0 +1,85 @@
+//! Backslash escapes as `$'..'`, `echo -e` and `printf` decode them.
+
+/// Decodes the escapes in `text`; what is none stays as it is.
+pub(crate) fn decode_escapes(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        rest = &rest[at + 1..];
+        let Some(kind) = rest.chars().next() else {
+            bytes.push(b'\\');
+            break;
+        };
+        let after = &rest[kind.len_utf8()..];
+        let (radix, most, digits) = match kind {
+            'x' => (16, 2, after),
+            'u' => (16, 4, after),
+            'U' => (16, 8, after),
+            '0' => (8, 3, after),
+            '1'..='7' => (8, 3, rest),
+            _ => {
+                if let Some(byte) = simple(kind) {
+                    bytes.push(byte);
+                } else {
+                    bytes.push(b'\\');
+                    bytes.extend_from_slice(&rest.as_bytes()[..kind.len_utf8()]);
+                }
+                rest = after;
+                continue;
+            }
+        };
+        let length = digits.bytes().take(most).take_while(|&b| (b as char).is_digit(radix)).count();
+        match u32::from_str_radix(&digits[..length], radix) {
+            Ok(code) if matches!(kind, 'u' | 'U') => {
+                let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            Ok(code) => bytes.push(u8::try_from(code & 0xff).unwrap_or(b'?')),
+            Err(_) if kind == '0' => bytes.push(b'?'),
+            Err(_) => bytes.extend_from_slice(&[b'\\', kind as u8]),
+        }
+        rest = &digits[length..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).replace('\0', "?")
+}
+
+/// Whether plain visible characters are written as numbers in `text`, which nobody does but to hide them.
+pub(crate) fn hides_letters(text: &str) -> bool {
+    text.match_indices('\\').any(|(at, _)| {
+        let rest = &text[at + 1..];
+        let Some(kind) = rest.bytes().next().filter(|kind| b"xuU01234567".contains(kind)) else {
+            return false;
+        };
+        let length = 1 + rest[1..].bytes().take(8).take_while(u8::is_ascii_hexdigit).count();
+        let length = length.min(match kind {
+            b'u' => 5,
+            b'U' => 9,
+            b'0' => 4,
+            _ => 3,
+        });
+        decode_escapes(&text[at..=at + length])
+            .chars()
+            .next()
+            .is_some_and(|c| (c.is_ascii_graphic() || c == ' ') && c != '\\' && c != '?')
+    })
+}
+
+const fn simple(kind: char) -> Option<u8> {
+    Some(match kind {
+        'n' => b'\n',
+        't' => b'\t',
+        'r' => b'\r',
+        'a' => 7,
+        'b' => 8,
+        'e' | 'E' => 27,
+        'f' => 12,
+        'v' => 11,
+        '\\' => b'\\',
+        '\'' => b'\'',
+        '"' => b'"',
+        '?' => b'?',
+        _ => return None,
+    })
+}

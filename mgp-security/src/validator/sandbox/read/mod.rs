@@ -1,0 +1,13 @@
+//! Reads command lines: from text to [`syntax`].
+//!
+//! The reader is our own and total: every text has a reading, and what a shell would call a syntax error is
+//! marked, not guessed at. All parts of a marked reading are still there to be judged.
+
+mod compound;
+mod escape;
+mod parser;
+pub(crate) mod syntax;
+mod word;
+
+pub(crate) use escape::{decode_escapes, hides_letters};
+pub(crate) use parser::{Flaw, read};

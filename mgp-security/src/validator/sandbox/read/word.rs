@@ -1,0 +1,343 @@
+//! Words: quotes, escapes and substitutions.
+
+use super::compound::arithmetic_length;
+use super::escape::{decode_escapes, hides_letters};
+use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
+use super::syntax::{Part, Word};
+
+impl Parser<'_> {
+    /// Reads the word that begins here; it is empty if none does.
+    pub(super) fn word(&mut self) -> Word {
+        let mut word = Word::default();
+        let mut bare = String::new();
+        while let Some(byte) = self.peek() {
+            let glued = bare.chars().last();
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b')' => break,
+                b'<' | b'>' => {
+                    if self.rest()[1..].starts_with('(') && bare.is_empty() {
+                        self.at += 2;
+                        let script = self.nested();
+                        word.parts.push(Part::Process(script));
+                        continue;
+                    }
+                    break;
+                }
+                b'(' => match glued {
+                    Some('=') if word.parts.is_empty() => {
+                        flush(&mut bare, &mut word.parts);
+                        self.at += 1;
+                        word.parts.push(Part::Array(self.array()));
+                    }
+                    Some('@' | '?' | '*' | '+' | '!') => self.pattern_group(&mut bare),
+                    _ => break,
+                },
+                b'\\' => {
+                    flush(&mut bare, &mut word.parts);
+                    self.at += 1;
+                    let Some(c) = self.rest().chars().next() else {
+                        // A lone backslash at the end waits for a line that may be anything.
+                        self.flawed(Flaw::Open);
+                        word.parts.push(Part::Continuation);
+                        break;
+                    };
+                    self.at += c.len_utf8();
+                    word.parts.push(if c == '\n' { Part::Continuation } else { Part::Escaped(c) });
+                }
+                b'\'' => {
+                    flush(&mut bare, &mut word.parts);
+                    self.at += 1;
+                    let text = self.until_quote(false);
+                    word.parts.push(Part::Single(text));
+                }
+                b'"' => {
+                    flush(&mut bare, &mut word.parts);
+                    self.at += 1;
+                    let parts = self.quoted(Some(b'"'));
+                    word.parts.push(Part::Double(parts));
+                }
+                b'`' | b'$' => {
+                    flush(&mut bare, &mut word.parts);
+                    let part = self.substitution(false);
+                    word.parts.push(part);
+                }
+                _ => {
+                    let rest = self.rest();
+                    let end = rest.find(SPECIAL).unwrap_or(rest.len()).max(1);
+                    bare.push_str(&rest[..end]);
+                    self.at += end;
+                }
+            }
+        }
+        flush(&mut bare, &mut word.parts);
+        word
+    }
+
+    /// Reads `text` as if it stood in double quotes that nothing ends.
+    pub(super) fn substituted(&mut self, text: &str) -> Vec<Part> {
+        if self.depth >= MAX_DEPTH {
+            self.flawed(Flaw::Open);
+            return Vec::new();
+        }
+        let mut parser = Parser::new(text, self.depth + 1);
+        let parts = parser.quoted(None);
+        self.flaw = self.flaw.max(parser.flaw);
+        parts
+    }
+
+    fn array(&mut self) -> Vec<Word> {
+        let mut words = Vec::new();
+        if self.depth >= MAX_DEPTH {
+            self.flawed(Flaw::Open);
+            return words;
+        }
+        self.depth += 1;
+        loop {
+            self.lines();
+            let before = self.at;
+            let word = self.word();
+            if self.at == before {
+                break;
+            }
+            words.push(word);
+        }
+        self.depth -= 1;
+        if !self.take(")") {
+            self.flawed(Flaw::Open);
+        }
+        words
+    }
+
+    /// `@(a|b)` and its like: a pattern, of which only the sign matters here.
+    fn pattern_group(&mut self, bare: &mut String) {
+        let rest = self.rest();
+        if let Some(end) = rest.find(')')
+            && !rest[..end].contains(['$', '`', '\n', ';'])
+            && ['"', '\''].iter().all(|quote| rest[..end].matches(*quote).count() % 2 == 0)
+        {
+            bare.push_str(&rest[..=end]);
+            self.at += end + 1;
+        } else {
+            self.flawed(Flaw::Open);
+            self.at += 1;
+        }
+    }
+
+    fn until_quote(&mut self, escapes: bool) -> String {
+        let rest = self.rest();
+        let bytes = rest.as_bytes();
+        let mut end = 0;
+        while end < bytes.len() && bytes[end] != b'\'' {
+            end += if escapes && bytes[end] == b'\\' { 2 } else { 1 };
+        }
+        if end >= bytes.len() {
+            self.flawed(Flaw::Open);
+            self.at = self.text.len();
+            return rest.to_owned();
+        }
+        self.at += end + 1;
+        rest[..end].to_owned()
+    }
+
+    /// What stands in double quotes; `None` reads to the end of the text.
+    fn quoted(&mut self, close: Option<u8>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut bare = String::new();
+        loop {
+            let Some(byte) = self.peek() else {
+                if close.is_some() {
+                    self.flawed(Flaw::Open);
+                }
+                break;
+            };
+            if Some(byte) == close {
+                self.at += 1;
+                break;
+            }
+            match byte {
+                b'\\' => {
+                    let next = self.rest()[1..].chars().next();
+                    match next {
+                        Some('\n') => {}
+                        Some(c @ ('$' | '`' | '"' | '\\')) => bare.push(c),
+                        Some(c) => bare.extend(['\\', c]),
+                        None => bare.push('\\'),
+                    }
+                    self.at += 1 + next.map_or(0, char::len_utf8);
+                }
+                b'$' | b'`' => {
+                    flush(&mut bare, &mut parts);
+                    parts.push(self.substitution(true));
+                }
+                _ => {
+                    let rest = self.rest();
+                    let end = rest.find(['\\', '$', '`', '"', '}']).unwrap_or(rest.len()).max(1);
+                    bare.push_str(&rest[..end]);
+                    self.at += end;
+                }
+            }
+        }
+        flush(&mut bare, &mut parts);
+        parts
+    }
+
+    /// What begins with `$` or a backtick.
+    fn substitution(&mut self, in_quotes: bool) -> Part {
+        if self.take("`") {
+            return self.backticks();
+        }
+        let rest = &self.rest()[1..];
+        if rest.starts_with("((")
+            && let Some(length) = arithmetic_length(&rest[2..])
+        {
+            self.at += length + 5;
+            return Part::Arithmetic(self.substituted(&rest[2..length + 2]));
+        }
+        match rest.as_bytes().first() {
+            Some(b'(') => {
+                self.at += 2;
+                Part::Command(self.nested())
+            }
+            Some(b'{') => {
+                self.at += 2;
+                self.parameter()
+            }
+            Some(b'\'') if !in_quotes => {
+                self.at += 2;
+                let text = self.until_quote(true);
+                Part::Ansi { hidden: hides_letters(&text), text: decode_escapes(&text) }
+            }
+            Some(b'"') if !in_quotes => {
+                self.at += 2;
+                Part::Double(self.quoted(Some(b'"')))
+            }
+            Some(b) if b.is_ascii_alphabetic() || *b == b'_' => {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+                self.at += end + 1;
+                Part::Variable { name: rest[..end].to_owned(), operator: None }
+            }
+            Some(b) if b.is_ascii_digit() || b"@*#?$!-".contains(b) => {
+                self.at += 2;
+                Part::Variable { name: rest[..1].to_owned(), operator: None }
+            }
+            _ => {
+                self.at += 1;
+                Part::Bare("$".to_owned())
+            }
+        }
+    }
+
+    /// The list behind `$(`, `<(` or `>(`.
+    fn nested(&mut self) -> super::syntax::Script {
+        let script = self.list(&Until::PAREN);
+        if !self.take(")") {
+            self.flawed(Flaw::Open);
+        }
+        script
+    }
+
+    fn backticks(&mut self) -> Part {
+        let rest = self.rest();
+        let mut inner = String::new();
+        let mut chars = rest.char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '`' => {
+                    self.at += at + 1;
+                    let mut parser = Parser::new(&inner, self.depth + 1);
+                    let script = parser.list(&Until::END);
+                    self.flaw = self.flaw.max(parser.flaw);
+                    return Part::Command(script);
+                }
+                '\\' => match chars.next() {
+                    Some((_, c @ ('`' | '$' | '\\'))) => inner.push(c),
+                    Some((_, c)) => inner.extend(['\\', c]),
+                    None => {}
+                },
+                c => inner.push(c),
+            }
+        }
+        self.flawed(Flaw::Open);
+        self.at = self.text.len();
+        let mut parser = Parser::new(&inner, self.depth + 1);
+        Part::Command(parser.list(&Until::END))
+    }
+
+    /// What stands behind `${`.
+    fn parameter(&mut self) -> Part {
+        let rest = self.rest();
+        let sign = rest.len() - rest.trim_start_matches(['#', '!']).len();
+        let sign = if rest[sign..].starts_with('}') { 0 } else { sign };
+        let named = &rest[sign..];
+        let end = named.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(named.len());
+        let end = if end == 0 { named.chars().next().map_or(0, char::len_utf8) } else { end };
+        let name = named[..end].to_owned();
+        self.at += sign + end;
+        self.depth += 1;
+        let mut operator = if self.depth > MAX_DEPTH {
+            self.flawed(Flaw::Open);
+            self.at = self.text.len();
+            Vec::new()
+        } else {
+            self.quoted_in_braces()
+        };
+        self.depth -= 1;
+        if sign > 0 {
+            // Length and indirection are operators too.
+            operator.insert(0, Part::Bare(rest[..sign].to_owned()));
+        }
+        Part::Variable { name, operator: (!operator.is_empty()).then_some(operator) }
+    }
+
+    fn quoted_in_braces(&mut self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut bare = String::new();
+        loop {
+            match self.peek() {
+                None => {
+                    self.flawed(Flaw::Open);
+                    break;
+                }
+                Some(b'}') => {
+                    self.at += 1;
+                    break;
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    let c = self.rest().chars().next();
+                    bare.extend(c);
+                    self.at += c.map_or(0, char::len_utf8);
+                }
+                Some(b'\'') if self.rest()[1..].contains('\'') => {
+                    self.at += 1;
+                    bare.push_str(&self.until_quote(false));
+                }
+                Some(b'"') => {
+                    flush(&mut bare, &mut parts);
+                    self.at += 1;
+                    parts.push(Part::Double(self.quoted(Some(b'"'))));
+                }
+                Some(b'$' | b'`') => {
+                    flush(&mut bare, &mut parts);
+                    parts.push(self.substitution(false));
+                }
+                Some(_) => {
+                    let c = self.rest().chars().next();
+                    bare.extend(c);
+                    self.at += c.map_or(1, char::len_utf8);
+                }
+            }
+        }
+        flush(&mut bare, &mut parts);
+        parts
+    }
+}
+
+fn flush(bare: &mut String, parts: &mut Vec<Part>) {
+    if !bare.is_empty() {
+        parts.push(Part::Bare(std::mem::take(bare)));
+    }
+}
+
+const SPECIAL: [char; 16] =
+    [' ', '\t', '\r', '\n', ';', '&', '|', '(', ')', '<', '>', '\\', '\'', '"', '`', '$'];

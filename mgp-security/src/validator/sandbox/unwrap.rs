@@ -1,0 +1,429 @@
+//! Programs that run other programs: what they run is judged as if it stood there alone.
+
+use crate::Finding;
+
+use super::argv::Call;
+use super::finding::{REFUSE_OPTION, REFUSE_RECURSIVE_DELETE, refuse};
+use super::value::{Arg, HOLE, Marks, Text};
+
+/// What a program runs in turn.
+pub(super) enum Inner {
+    Command(Vec<Arg>),
+    /// A text that a shell reads.
+    Shell(String),
+}
+
+/// How a program takes the command it runs: behind its own options and a number of operands.
+struct Wrapper {
+    name: &'static str,
+    /// Short options whose value is the next argument.
+    short: &'static str,
+    /// Long options whose value is the next argument.
+    long: &'static [&'static str],
+    /// Operands before the command.
+    skip: usize,
+    /// Whether the command is handed to a shell as one text.
+    shell: bool,
+}
+
+/// The commands `call` runs in turn.
+pub(super) fn inner_commands(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
+    let mut inner = Vec::new();
+    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == call.program) {
+        if call.program == "command" && (call.flag('v', "") || call.flag('V', "")) {
+            return Ok(inner);
+        }
+        wrapped(wrapper, call, &mut inner);
+    }
+    match call.program {
+        "find" | "fd" | "fdfind" => found(call, &mut inner)?,
+        "ssh" | "autossh" | "mosh" => remote(call, &mut inner),
+        "su" | "runuser" | "script" | "sg" | "flock" => {
+            if let Some(command) = call.value('c', "command") {
+                inner.push(Inner::Shell(command.to_owned()));
+            }
+        }
+        "env" => {
+            if let Some(text) = call.value('S', "split-string") {
+                inner.push(Inner::Shell(text.to_owned()));
+            }
+        }
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "flatpak-spawn"
+        | "docker-compose" => {
+            in_container(call, &mut inner);
+        }
+        "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "gdb" | "lldb" | "sqlite3"
+        | "mysql" | "psql" | "ed" | "nmap" => {
+            for arg in call.args {
+                if let Some(command) = escaped_command(&arg.text) {
+                    inner.push(Inner::Shell(command.to_owned()));
+                }
+            }
+        }
+        "tmux" | "screen" => {
+            if let Some(last) = call.args.last().filter(|arg| arg.text.contains(' ')) {
+                inner.push(Inner::Shell(last.text.trim_end_matches("\\n").to_owned()));
+            }
+        }
+        "at" | "batch" => {
+            if let Text::Known(text) = &call.input.text {
+                inner.push(Inner::Shell(text.clone()));
+            }
+        }
+        _ => {}
+    }
+    Ok(inner)
+}
+
+fn wrapped(wrapper: &Wrapper, call: &Call<'_>, inner: &mut Vec<Inner>) {
+    let args = call.args;
+    let mut at = 0;
+    let mut skip = wrapper.skip;
+    let mut replaced: Option<String> = None;
+    while let Some(arg) = args.get(at) {
+        let text = arg.text.as_str();
+        if text == "--" {
+            at += 1;
+            if skip == 0 {
+                break;
+            }
+        } else if let Some(long) = text.strip_prefix("--") {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            if name == "replace" {
+                replaced = Some(value.unwrap_or("{}").to_owned());
+            }
+            at += if value.is_none() && wrapper.long.contains(&name) { 2 } else { 1 };
+        } else if arg.is_option() {
+            let takes = text.char_indices().skip(1).find(|&(_, c)| wrapper.short.contains(c));
+            let separate = takes.is_some_and(|(position, c)| position + c.len_utf8() == text.len());
+            if let Some((position, 'I' | 'J')) = takes {
+                let value = if separate {
+                    args.get(at + 1).map(|a| a.text.as_str())
+                } else {
+                    text.get(position + 1..)
+                };
+                replaced = value.map(str::to_owned);
+            } else if call.program == "xargs" && text.contains('i') {
+                replaced = Some("{}".to_owned());
+            }
+            at += if separate { 2 } else { 1 };
+        } else if is_assignment(text) && matches!(wrapper.name, "env" | "sudo" | "doas") {
+            at += 1;
+        } else if skip > 0 {
+            skip -= 1;
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    let mut command: Vec<Arg> = args.get(at..).unwrap_or(&[]).to_vec();
+    if command.is_empty() {
+        return;
+    }
+    if matches!(call.program, "xargs" | "parallel") {
+        fed(call, replaced.as_deref(), &mut command);
+    }
+    if wrapper.shell {
+        let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
+        inner.push(Inner::Shell(words.join(" ")));
+    } else {
+        inner.push(Inner::Command(command));
+    }
+}
+
+/// Adds the arguments that `xargs` and `parallel` read from their input.
+fn fed(call: &Call<'_>, replaced: Option<&str>, command: &mut Vec<Arg>) {
+    if let Some(at) = command.iter().position(|arg| arg.text.starts_with(":::")) {
+        let values = command.split_off(at);
+        command.extend(values.into_iter().skip(1));
+        return;
+    }
+    let replaced = replaced.or_else(|| (call.program == "parallel").then_some("{}"));
+    if let Some(sign) = replaced.filter(|sign| !sign.is_empty()) {
+        let mut found = false;
+        for arg in command.iter_mut().filter(|arg| arg.text.contains(sign)) {
+            arg.text = arg.text.replace(sign, "\0");
+            arg.marks.add(call.input.marks);
+            found = true;
+        }
+        if found || call.program == "xargs" {
+            return;
+        }
+    }
+    match &call.input.text {
+        Text::Known(text) => command.extend(text.split_whitespace().take(MAX_FED).map(Arg::new)),
+        _ => command.push(Arg { text: HOLE.to_string(), marks: call.input.marks }),
+    }
+}
+
+/// `find -exec .. ;` and its kin.
+fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
+    let unfiltered = super::argv::delete::is_unfiltered(call);
+    let secrets = super::argv::delete::looks_for_secrets(call);
+    let actions = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+    let mut rest = call.args;
+    while let Some(at) = rest.iter().position(|arg| actions.contains(&arg.text.as_str())) {
+        let command = &rest[at + 1..];
+        let end =
+            command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
+        let mut args: Vec<Arg> = command[..end].to_vec();
+        for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {
+            arg.text = arg.text.replace("{}", "\0");
+            if unfiltered {
+                arg.marks.add(Marks::EVERYTHING);
+            }
+            if secrets {
+                arg.marks.add(Marks::SENSITIVE);
+            }
+        }
+        let deletes = args.first().is_some_and(|arg| matches!(arg.text.as_str(), "shred" | "srm" | "wipe"));
+        if deletes && unfiltered {
+            return Err(refuse(REFUSE_RECURSIVE_DELETE));
+        }
+        inner.push(Inner::Command(args));
+        rest = command.get(end + 1..).unwrap_or(&[]);
+    }
+    Ok(())
+}
+
+fn remote(call: &Call<'_>, inner: &mut Vec<Inner>) {
+    let wrapper =
+        Wrapper { name: "ssh", short: "bcDEeFIiJLlmOopQRSWw", long: &["ssh", "port"], skip: 1, shell: true };
+    wrapped(&wrapper, call, inner);
+    if inner.is_empty()
+        && let Text::Known(text) = &call.input.text
+    {
+        inner.push(Inner::Shell(text.clone()));
+    }
+}
+
+fn in_container(call: &Call<'_>, inner: &mut Vec<Inner>) {
+    let Some(at) = call.args.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run" | "--host"))
+    else {
+        return;
+    };
+    let args = &call.args[at + 1..];
+    if let Some(dashes) = args.iter().position(|arg| arg.text == "--") {
+        inner.push(Inner::Command(args[dashes + 1..].to_vec()));
+        return;
+    }
+    // Which options take values differs from program to program; shells and deleters are found by their names.
+    let known = |arg: &Arg| matches!(arg.text.rsplit('/').next(), Some("sh" | "bash" | "ash" | "zsh" | "rm"));
+    if let Some(start) = args.iter().position(known) {
+        inner.push(Inner::Command(args[start..].to_vec()));
+    }
+}
+
+/// What stands behind `:!`, `\!` or `shell` in the command language of an editor, a pager or a client.
+fn escaped_command(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(['+', ':', ' ']);
+    let rest = text
+        .strip_prefix('!')
+        .or_else(|| text.strip_prefix("\\!"))
+        .or_else(|| text.strip_prefix("shell "))
+        .or_else(|| text.strip_prefix("system "))
+        .or_else(|| text.strip_prefix(".shell "))
+        .or_else(|| text.strip_prefix(".system "))
+        .or_else(|| text.split_once(":!").map(|(_, rest)| rest))
+        .or_else(|| text.split_once("platform shell ").map(|(_, rest)| rest))?;
+    Some(rest.trim_end_matches(['"', '\'', ')']))
+}
+
+/// Refuses the options by which common programs run a command of the caller's choice.
+pub(super) fn check_options(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
+    let mut inner = Vec::new();
+    for (at, arg) in call.args.iter().enumerate() {
+        let text = arg.text.as_str();
+        let lower = text.to_ascii_lowercase();
+        if RUNNING_OPTIONS.iter().any(|option| lower.starts_with(option)) {
+            return Err(refuse(REFUSE_OPTION));
+        }
+        let joined = SSH_COMMANDS.iter().find_map(|option| {
+            let at = lower.find(option)?;
+            let before = &lower[..at];
+            (before.is_empty() || before == "-o" || before == "-o ").then(|| text.get(at + option.len()..))?
+        });
+        if let Some(value) = joined
+            && matches!(
+                call.program,
+                "ssh" | "scp" | "sftp" | "sshfs" | "rsync" | "autossh" | "git" | "ssh-copy-id"
+            )
+        {
+            let command = value.trim_start_matches(['=', ' ', '"', '\'']);
+            let program = command.split(' ').next().unwrap_or("").rsplit('/').next().unwrap_or("");
+            if !matches!(
+                program,
+                "ssh" | "nc" | "ncat" | "connect" | "corkscrew" | "none" | "cloudflared" | "aws" | "gcloud"
+            ) {
+                return Err(refuse(REFUSE_OPTION));
+            }
+            if program != "none" && command.contains([';', '|', '&', '`', '$']) {
+                return Err(refuse(REFUSE_OPTION));
+            }
+        }
+        let next = call.args.get(at + 1).map_or("", |arg| arg.text.as_str());
+        let attached = |option: &str| -> Option<String> {
+            let value = text.strip_prefix(option)?;
+            Some(if value.is_empty() { next.to_owned() } else { value.trim_start_matches('=').to_owned() })
+        };
+        let command = match call.program {
+            "tar" | "gtar" | "bsdtar" => [
+                "--to-command",
+                "--use-compress-program",
+                "--info-script",
+                "--new-volume-script",
+                "--rsh-command",
+                "-I",
+            ]
+            .iter()
+            .find_map(|option| attached(option)),
+            "rsync" => ["--rsh", "-e", "--rsync-path"].iter().find_map(|option| attached(option)),
+            "psql" | "strace" | "ltrace"
+                if attached("-o").is_some_and(|value| value.starts_with(['|', '!'])) =>
+            {
+                return Err(refuse(REFUSE_OPTION));
+            }
+            "man" => ["--pager", "-P", "--html"].iter().find_map(|option| attached(option)),
+            "sort" => attached("--compress-program"),
+            "split" => attached("--filter"),
+            "zip" => ["--unzip-command", "-TT"].iter().find_map(|option| attached(option)),
+            "make" | "gmake" => attached("--eval"),
+            "tcpdump" => attached("-z"),
+            _ => None,
+        };
+        if let Some(command) = command {
+            inner.push(Inner::Shell(command));
+        }
+    }
+    Ok(inner)
+}
+
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
+}
+
+const MAX_FED: usize = 256;
+
+/// Options that run a program whatever they are given.
+const RUNNING_OPTIONS: [&str; 9] = [
+    "--checkpoint-action=exec",
+    "--gpu-launcher=",
+    "--renderer-cmd-prefix=",
+    "--utility-cmd-prefix=",
+    "--ppapi-plugin-launcher=",
+    "--browser-subprocess-path=",
+    "--use-askpass=",
+    "--upload-pack=",
+    "--receive-pack=",
+];
+
+const SSH_COMMANDS: [&str; 4] = ["proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand"];
+
+const fn plain(name: &'static str, short: &'static str, skip: usize) -> Wrapper {
+    Wrapper { name, short, long: &[], skip, shell: false }
+}
+
+const SUDO_LONG: &[&str] = &[
+    "user",
+    "group",
+    "prompt",
+    "chdir",
+    "host",
+    "role",
+    "type",
+    "close-from",
+    "other-user",
+    "command-timeout",
+    "chroot",
+];
+
+const WRAPPERS: [Wrapper; 53] = [
+    Wrapper { name: "sudo", short: "ugpChrtTDUR", long: SUDO_LONG, skip: 0, shell: false },
+    plain("doas", "uC", 0),
+    Wrapper { name: "env", short: "uSC", long: &["unset", "chdir", "split-string"], skip: 0, shell: false },
+    plain("nohup", "", 0),
+    plain("setsid", "", 0),
+    Wrapper { name: "nice", short: "n", long: &["adjustment"], skip: 0, shell: false },
+    Wrapper { name: "ionice", short: "cnpPu", long: &["class", "classdata", "pid"], skip: 0, shell: false },
+    Wrapper { name: "time", short: "fo", long: &["format", "output"], skip: 0, shell: false },
+    Wrapper { name: "timeout", short: "ks", long: &["kill-after", "signal"], skip: 1, shell: false },
+    plain("gtimeout", "ks", 1),
+    Wrapper { name: "stdbuf", short: "ioe", long: &["input", "output", "error"], skip: 0, shell: false },
+    plain("unbuffer", "", 0),
+    plain("chrt", "TPD", 1),
+    plain("taskset", "", 1),
+    plain("numactl", "NmCiplP", 0),
+    plain("exec", "a", 0),
+    plain("command", "", 0),
+    plain("builtin", "", 0),
+    plain("busybox", "", 0),
+    plain("toybox", "", 0),
+    plain("strace", "eopPsSuaEIbOX", 0),
+    plain("ltrace", "eopPsSuaElnx", 0),
+    plain("valgrind", "", 0),
+    Wrapper { name: "watch", short: "nq", long: &["interval", "equexit"], skip: 0, shell: true },
+    Wrapper {
+        name: "xargs",
+        short: "IJaEdLnPs",
+        long: &[
+            "arg-file",
+            "delimiter",
+            "max-lines",
+            "max-args",
+            "max-procs",
+            "max-chars",
+            "process-slot-var",
+        ],
+        skip: 0,
+        shell: false,
+    },
+    Wrapper {
+        name: "parallel",
+        short: "IjaCdNnLPsS",
+        long: &["jobs", "arg-file", "colsep", "delay", "joblog", "sshlogin", "timeout"],
+        skip: 0,
+        shell: true,
+    },
+    Wrapper { name: "chroot", short: "", long: &["userspec", "groups"], skip: 1, shell: false },
+    plain("unshare", "RwSG", 0),
+    Wrapper {
+        name: "nsenter",
+        short: "tSGrwW",
+        long: &["target", "setuid", "setgid"],
+        skip: 0,
+        shell: false,
+    },
+    plain("fakeroot", "lsib", 0),
+    plain("fakechroot", "", 0),
+    plain("proot", "rbRSwkq0", 0),
+    plain("firejail", "", 0),
+    plain("bwrap", "", 0),
+    plain("proxychains", "f", 0),
+    plain("proxychains4", "f", 0),
+    plain("torsocks", "", 0),
+    plain("systemd-run", "puHMEt", 0),
+    Wrapper {
+        name: "flock",
+        short: "wEc",
+        long: &["timeout", "conflict-exit-code", "command"],
+        skip: 1,
+        shell: false,
+    },
+    plain("entr", "", 0),
+    plain("dbus-run-session", "", 0),
+    plain("xvfb-run", "enfps", 0),
+    plain("caffeinate", "tw", 0),
+    plain("systemd-inhibit", "", 0),
+    Wrapper { name: "pkexec", short: "", long: &["user"], skip: 0, shell: false },
+    plain("runuser", "ugGsT", 0),
+    plain("npx", "p", 0),
+    plain("gosu", "", 1),
+    plain("su-exec", "", 1),
+    plain("setpriv", "", 0),
+    plain("sshpass", "pfde", 0),
+    plain("retry", "dt", 0),
+    plain("faketime", "f", 1),
+];

@@ -1,0 +1,123 @@
+//! What is known of an argument, and of what flows through a pipe.
+
+/// Stands in a text for what is only known when the command runs.
+pub(super) const HOLE: char = '\0';
+
+/// An argument after expansion.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Arg {
+    /// The text, with a [`HOLE`] for each part that cannot be known.
+    pub(super) text: String,
+    pub(super) marks: Marks,
+}
+
+impl Arg {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), marks: Marks::NONE }
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        !self.text.contains(HOLE) && !self.marks.has(Marks::PATTERN)
+    }
+
+    pub(super) fn is_option(&self) -> bool {
+        self.text.len() > 1 && self.text.starts_with('-')
+    }
+}
+
+/// Facts about a text besides what it says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Marks(u16);
+
+impl Marks {
+    pub(super) const NONE: Self = Self(0);
+    /// An unquoted pattern that file names replace.
+    pub(super) const PATTERN: Self = Self(1);
+    /// Put together by cutting, replacing or decoding.
+    pub(super) const CRAFTED: Self = Self(1 << 1);
+    /// A file that another process fills: `<( .. )`.
+    pub(super) const PROCESS: Self = Self(1 << 2);
+    /// Tells something about this machine, its user or its files.
+    pub(super) const TELLING: Self = Self(1 << 3);
+    /// Came over the network.
+    pub(super) const FETCHED: Self = Self(1 << 4);
+    /// Spelled in pieces that only a shell puts together.
+    pub(super) const PIECES: Self = Self(1 << 5);
+    /// The set-up code that a program prints for its own shell integration.
+    pub(super) const SETUP: Self = Self(1 << 6);
+    /// Never ends by itself.
+    pub(super) const ENDLESS: Self = Self(1 << 7);
+    /// Holds what nobody outside should see: the environment, the history, the list of accounts.
+    pub(super) const SENSITIVE: Self = Self(1 << 8);
+    /// Names all files of a tree, without a choice among them.
+    pub(super) const EVERYTHING: Self = Self(1 << 9);
+    /// The whole of a file that was there before.
+    pub(super) const FILE: Self = Self(1 << 11);
+    /// Came out of a variable.
+    pub(super) const NAMED: Self = Self(1 << 12);
+    /// Written with the field separator where others write a blank.
+    pub(super) const GLUED: Self = Self(1 << 10);
+
+    pub(super) const fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn without(self, mark: Self) -> Self {
+        Self(self.0 & !mark.0)
+    }
+
+    pub(super) fn add(&mut self, mark: Self) {
+        *self = self.and(mark);
+    }
+}
+
+/// What comes out of a command, or goes into one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub(super) text: Text,
+    pub(super) marks: Marks,
+}
+
+/// How far the text of a [`Flow`] is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Text {
+    /// Nothing flows: the input is whatever the caller has.
+    #[default]
+    Absent,
+    Known(String),
+    Unknown,
+}
+
+impl Flow {
+    pub(super) fn known(text: impl Into<String>) -> Self {
+        Self { text: Text::Known(text.into()), marks: Marks::NONE }
+    }
+
+    pub(super) const fn unknown(marks: Marks) -> Self {
+        Self { text: Text::Unknown, marks }
+    }
+
+    pub(super) fn is_fed(&self) -> bool {
+        self.text != Text::Absent
+    }
+
+    /// This flow, then `next`.
+    pub(super) fn then(&mut self, next: Self) {
+        self.marks.add(next.marks);
+        self.text = match (std::mem::take(&mut self.text), next.text) {
+            (Text::Absent, other) | (other, Text::Absent) => other,
+            (Text::Known(mut first), Text::Known(second)) if first.len() + second.len() <= MAX_TEXT => {
+                first.push_str(&second);
+                Text::Known(first)
+            }
+            _ => Text::Unknown,
+        };
+    }
+}
+
+/// Longer texts are not followed through pipes.
+const MAX_TEXT: usize = 1 << 16;

@@ -1,0 +1,228 @@
+//! Lines for cmd.exe and PowerShell, which quote and name things in other ways.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+
+use crate::Finding;
+
+use super::finding::{
+    Danger, REFUSE_DEVICE, REFUSE_DOWNLOAD, REFUSE_KILL, REFUSE_LOG, REFUSE_OBFUSCATION, REFUSE_POWER,
+    REFUSE_PRIVILEGE, REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SECURITY, refuse,
+};
+use super::pattern::{pattern, patterns};
+
+/// Judges a whole line, in which only what spans several commands or hides in quotes is looked for.
+pub(super) fn check_line(line: &str) -> Result<(), Finding> {
+    if line.contains('^') && CARETS.is_match(line) {
+        return Err(refuse(REFUSE_OBFUSCATION));
+    }
+    if line.bytes().any(|b| b == b'|' || b == b'(') && IN_MEMORY.is_match(line) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    Ok(())
+}
+
+/// Judges one command as it was written.
+pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
+    let Some(first) = source.split_whitespace().next() else { return Ok(()) };
+    let name = first.trim_start_matches('@').trim_matches(['"', '\'']).to_ascii_lowercase();
+    let name = name.rsplit(['\\', '/']).next().unwrap_or("");
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    if matches!(name, "cmd" | "start" | "forfiles" | "pcalua") {
+        return nested(source);
+    }
+    if matches!(name, "powershell" | "pwsh") {
+        powershell(source)?;
+        return nested(source);
+    }
+    // What `rm` means to a shell is judged elsewhere.
+    if name == "rm" || !NAMES.contains(&name) {
+        return Ok(());
+    }
+    let found = SIMPLE.matches(source).iter().next();
+    found.map_or(Ok(()), |at| Err(refuse(RULES[at].1)))
+}
+
+/// What an interpreter is given: every word may begin a command.
+fn nested(source: &str) -> Result<(), Finding> {
+    for (at, _) in source.match_indices([' ', '"', '\'', '&', '|', ';', '(', '{']).take(MAX_STARTS) {
+        let rest = source[at + 1..].trim_start();
+        let word = rest.split(|c: char| c.is_whitespace() || "\"'&|;()".contains(c)).next().unwrap_or("");
+        let lower = word.to_ascii_lowercase();
+        if NAMES.contains(&lower.strip_suffix(".exe").unwrap_or(&lower))
+            && let Some(found) = SIMPLE.matches(rest).iter().next()
+        {
+            return Err(refuse(RULES[found].1));
+        }
+    }
+    Ok(())
+}
+
+fn powershell(source: &str) -> Result<(), Finding> {
+    if ENCODED.is_match(source) {
+        return Err(refuse(REFUSE_OBFUSCATION));
+    }
+    if source.contains(['*', '?']) && source.contains('\\') && !source.contains(['-', '/']) {
+        return Err(refuse(REFUSE_OBFUSCATION));
+    }
+    if FETCHES.is_match(source) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    Ok(())
+}
+
+/// Programs and cmdlets that [`RULES`] speak of.
+const NAMES: [&str; 60] = [
+    "del",
+    "erase",
+    "rd",
+    "rmdir",
+    "format",
+    "certutil",
+    "bitsadmin",
+    "reg",
+    "net",
+    "net1",
+    "vssadmin",
+    "wmic",
+    "bcdedit",
+    "schtasks",
+    "sc",
+    "cipher",
+    "mshta",
+    "regsvr32",
+    "rundll32",
+    "cscript",
+    "wscript",
+    "msiexec",
+    "remove-item",
+    "ri",
+    "rm",
+    "format-volume",
+    "clear-disk",
+    "stop-computer",
+    "restart-computer",
+    "set-executionpolicy",
+    "set-mppreference",
+    "add-mppreference",
+    "diskpart",
+    "takeown",
+    "icacls",
+    "cacls",
+    "netsh",
+    "wevtutil",
+    "clear-eventlog",
+    "remove-itemproperty",
+    "shutdown",
+    "iex",
+    "invoke-expression",
+    "installutil",
+    "odbcconf",
+    "wbadmin",
+    "fsutil",
+    "taskkill",
+    "new-localuser",
+    "add-localgroupmember",
+    "register-scheduledtask",
+    "new-service",
+    "invoke-command",
+    "start-process",
+    "new-object",
+    "copy",
+    "type",
+    "esentutl",
+    "ntdsutil",
+    "procdump",
+];
+
+/// Patterns over one command, each with what it is.
+static RULES: [(&str, Danger); 32] = [
+    (
+        r"(?i)^\W*(?:del|erase)\b.*(?:/s\b|\s/q\b.*\*|[a-z]:\\(?:\*|windows|users|program))",
+        REFUSE_RECURSIVE_DELETE,
+    ),
+    (r"(?i)^\W*(?:rd|rmdir)\b.*/s\b", REFUSE_RECURSIVE_DELETE),
+    (
+        r"(?i)^\W*(?:remove-item|ri|rm|del|erase|rd|rmdir)\b.*\s-(?:r|re|rec|recu|recur|recurs|recurse)\b",
+        REFUSE_RECURSIVE_DELETE,
+    ),
+    (
+        r"(?i)^\W*remove-item\b.*(?:\s|\x22|')(?:[a-z]:\\\*?|\$env:\w+|~|HK(?:LM|CU):)[\\/]?(?:\s|\x22|'|$)",
+        REFUSE_RECURSIVE_DELETE,
+    ),
+    (r"(?i)^\W*format(?:\.com)?\s+(?:/\S+\s+)*[a-z]:", REFUSE_DEVICE),
+    (r"(?i)^\W*(?:format-volume|clear-disk|diskpart)\b", REFUSE_DEVICE),
+    (r"(?i)^\W*certutil(?:\.exe)?\b.*[-/](?:urlcache|verifyctl|decode|decodehex|ping)\b", REFUSE_DOWNLOAD),
+    (r"(?i)^\W*bitsadmin\b.*/(?:transfer|addfile|setnotifycmdline)", REFUSE_DOWNLOAD),
+    (
+        r"(?i)^\W*(?:mshta|regsvr32|rundll32|cscript|wscript|msiexec|installutil|odbcconf)\b.*(?:https?:|\\\\[\w.]+\\|javascript:|vbscript:|scrobj)",
+        REFUSE_DOWNLOAD,
+    ),
+    (r"(?i)^\W*(?:iex|invoke-expression)\b", REFUSE_DOWNLOAD),
+    (
+        r"(?i)^\W*reg\s+(?:add|delete|import|copy|save|load)\b.*(?:\\run\b|\\runonce|\\services\b|\\winlogon|\\policies|terminal server|hklm\\(?:sam|security|system)|image file execution|\\lsa\b|defender|safeboot)",
+        REFUSE_SECURITY,
+    ),
+    (r"(?i)^\W*reg\s+delete\b.*\bhk\w+\\\w+\b.*/f", REFUSE_SECURITY),
+    (r"(?i)^\W*net1?\s+(?:user|localgroup|group)\b.*/(?:add|active|delete)", REFUSE_PRIVILEGE),
+    (r"(?i)^\W*net1?\s+stop\b.*\b(?:windefend|mpssvc|wscsvc|eventlog|sense)\b", REFUSE_SECURITY),
+    (
+        r"(?i)^\W*(?:vssadmin\b.*delete|wmic\b.*(?:shadowcopy\b.*delete|process\b.*call\b.*create)|wbadmin\b.*delete)",
+        REFUSE_RECURSIVE_DELETE,
+    ),
+    (r"(?i)^\W*bcdedit\b.*/(?:set|delete)", REFUSE_SECURITY),
+    (r"(?i)^\W*schtasks\b.*/(?:create|change)", REFUSE_RUNS_LATER),
+    (r"(?i)^\W*(?:register-scheduledtask|new-service)\b", REFUSE_RUNS_LATER),
+    (r"(?i)^\W*sc(?:\.exe)?\s+(?:\\\\\S+\s+)?(?:create|config)\b.*binpath", REFUSE_RUNS_LATER),
+    (
+        r"(?i)^\W*sc(?:\.exe)?\s+(?:stop|delete|config)\b.*\b(?:windefend|mpssvc|sense|eventlog|wscsvc)",
+        REFUSE_SECURITY,
+    ),
+    (r"(?i)^\W*cipher\b.*/w", REFUSE_RECURSIVE_DELETE),
+    (r"(?i)^\W*(?:stop-computer|restart-computer)\b", REFUSE_POWER),
+    (r"(?i)^\W*set-executionpolicy\b.*\b(?:bypass|unrestricted)", REFUSE_SECURITY),
+    (r"(?i)^\W*(?:set|add)-mppreference\b.*-(?:disable|exclusion)", REFUSE_SECURITY),
+    (
+        r"(?i)^\W*(?:takeown\b.*/f\s+\x22?[a-z]:\\(?:windows|\s|$)|i?cacls\b.*(?:everyone|[a-z]:\\(?:windows|\s).*/grant))",
+        REFUSE_PRIVILEGE,
+    ),
+    (
+        r"(?i)^\W*netsh\b.*(?:firewall|advfirewall)\b.*(?:\boff\b|\bdisable\b|\breset\b|dir=in\s+action=allow)",
+        REFUSE_SECURITY,
+    ),
+    (r"(?i)^\W*(?:wevtutil\s+(?:cl|clear-log)|clear-eventlog)\b", REFUSE_LOG),
+    (r"(?i)^\W*fsutil\b.*\b(?:deletejournal|setzerodata)", REFUSE_LOG),
+    (r"(?i)^\W*(?:new-localuser|add-localgroupmember)\b", REFUSE_PRIVILEGE),
+    (
+        r"(?i)^\W*(?:type|copy|esentutl|ntdsutil|procdump)\b.*(?:\\repair\\(?:sam|system)|\\config\\(?:sam|system|security)|ntds\.dit|lsass|ac i ntds)",
+        REFUSE_SECRET,
+    ),
+    (r"(?i)^\W*shutdown\b\s+[/-][srhpf]", REFUSE_POWER),
+    (r"(?i)^\W*taskkill\b.*/im\s+(?:\*|lsass|csrss|winlogon)", REFUSE_KILL),
+];
+
+static SIMPLE: LazyLock<RegexSet> = LazyLock::new(|| patterns(RULES.iter().map(|(text, _)| *text)));
+
+/// Letters of a name kept apart by the escape character of cmd.exe.
+static CARETS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)(?:^|[&|;])\s*@?\^?[a-z]+\^[a-z]+\^[a-z]"));
+
+/// Code that is fetched and run without ever being a file.
+static IN_MEMORY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)(?:\biex\b|invoke-expression)\s*[\s(&]*.*(?:downloadstring|downloadfile|downloaddata|webclient|invoke-webrequest|iwr|irm|invoke-restmethod|frombase64string|curl|wget)|",
+        r"(?:downloadstring|invoke-webrequest|\biwr\b|\birm\b|invoke-restmethod|frombase64string)\b.*\|\s*(?:iex|invoke-expression)\b|",
+        r"net\.sockets\.tcpclient|reflection\.assembly\]?::load",
+    ))
+});
+
+static ENCODED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\s[-/](?:e|ec|en|enc|enco|encod|encode|encoded\w*)\s+[a-z0-9+/=]{8,}"));
+
+static FETCHES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)downloadstring|downloadfile|downloaddata|frombase64string|tcpclient|start-bitstransfer.*start-process",
+    )
+});
+
+const MAX_STARTS: usize = 64;

@@ -1,0 +1,63 @@
+use mgp_types::mgp::{CodeSafety, SafetyLevel, ValidatorName};
+
+use crate::Finding;
+use crate::code_safety::{CodePolicy, scan};
+use crate::tool::Nature;
+use crate::validator::call::{Argument, Call};
+use crate::validator::validate::{Blocked, Validator};
+
+/// `code_safety`: code among the arguments does nothing that the declared level forbids (§7).
+///
+/// What was declared by the server and by the operator is applied together, the stricter counting; where nobody declared
+/// a level it is `standard`. The language is the declared one, or what an argument `language` says.
+#[derive(Debug, Clone, Copy)]
+pub struct Code;
+
+impl Validator for Code {
+    fn name(&self) -> &ValidatorName {
+        &ValidatorName::CodeSafety
+    }
+
+    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+        let mut declared: Option<CodeSafety> = None;
+        for declaration in &call.tool.security.code_safety {
+            let declaration: CodeSafety = declaration.to().map_err(|_| {
+                Finding::new(
+                    "unreadable-declaration",
+                    "what code has to keep to is declared in no known form",
+                )
+            })?;
+            declared = Some(match declared {
+                Some(other) => other.confine(&declaration),
+                None => declaration,
+            });
+        }
+        let mut safety = declared.unwrap_or_else(|| CodeSafety::new(SafetyLevel::Standard));
+        if safety.language.is_none() {
+            safety.language = language(call).map(Into::into);
+        }
+        let policy = CodePolicy::new(&safety);
+        for argument in code(call) {
+            for reading in argument.readings() {
+                scan(reading, &policy).map_err(|rejection| Blocked::Code(Box::new(rejection)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The code arguments; where none is known as such, whatever may be one.
+fn code<'a>(call: &'a Call<'_>) -> impl Iterator<Item = &'a Argument> {
+    let known = call.of(Nature::Code).next().is_some();
+    call.arguments.iter().filter(move |argument| match argument.nature {
+        Nature::Code => true,
+        Nature::Unknown | Nature::Text => !known && !LANGUAGE.contains(&&*argument.name),
+        _ => false,
+    })
+}
+
+fn language<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.arguments.iter().find(|argument| LANGUAGE.contains(&&*argument.name)).map(|argument| &*argument.text)
+}
+
+const LANGUAGE: [&str; 4] = ["language", "lang", "runtime", "interpreter"];

@@ -1,0 +1,52 @@
+use mgp_types::mcp::ToolAnnotations;
+use mgp_types::mgp::ValidatorName;
+
+use crate::Finding;
+use crate::tool::Nature;
+use crate::validator::call::{Argument, Call};
+use crate::validator::readonly::{check_command_reads, check_http_method, check_sql, check_tool_name};
+use crate::validator::sandbox::literal_commands;
+use crate::validator::validate::{Blocked, Validator};
+
+/// `readonly`: the tool only reads, or, where its arguments tell it what to do, what they tell.
+#[derive(Debug, Clone, Copy)]
+pub struct Readonly;
+
+impl Validator for Readonly {
+    fn name(&self) -> &ValidatorName {
+        &ValidatorName::Readonly
+    }
+
+    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+        let annotations = call.definition().get("annotations");
+        let annotations: Option<ToolAnnotations> = match annotations.map(|raw| raw.to()).transpose() {
+            Ok(annotations) => annotations,
+            Err(_) => return Err(Finding::new("writes", "the tool's annotations cannot be read").into()),
+        };
+        let tells = |argument: &Argument| TELLING.contains(&argument.nature);
+        if !call.arguments.iter().any(tells) {
+            check_tool_name(call.tool.name.as_str(), annotations.as_ref())?;
+        }
+        for argument in &call.arguments {
+            argument.check(|text| match argument.nature {
+                Nature::Sql => check_sql(text),
+                Nature::HttpMethod => check_http_method(text),
+                Nature::Command => check_line(text),
+                _ => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A line only reads if each of its commands does.
+fn check_line(line: &str) -> Result<(), Finding> {
+    for command in literal_commands(line)? {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        check_command_reads(&words)?;
+    }
+    Ok(())
+}
+
+/// What says itself whether it reads or writes, so that the name of the tool need not.
+const TELLING: [Nature; 3] = [Nature::Sql, Nature::HttpMethod, Nature::Command];

@@ -1,0 +1,102 @@
+use mgp_types::mgp::ValidatorName;
+
+use crate::Finding;
+use crate::tool::Nature;
+use crate::validator::call::{Argument, Call, Located};
+use crate::validator::sandbox::{CommandPolicy, check_command, check_word};
+use crate::validator::validate::{Blocked, Validator};
+
+/// `sandbox`: no argument makes a shell do harm (§4.5).
+///
+/// A command is held to the policy as a whole, its separate arguments included; whatever else may end up in a command
+/// has to stay one word of it.
+#[derive(Debug, Clone, Default)]
+pub struct Sandbox {
+    policy: CommandPolicy,
+}
+
+impl Sandbox {
+    /// Holds calls to `policy`.
+    pub fn new(policy: CommandPolicy) -> Self {
+        Self { policy }
+    }
+
+    /// Checks the words of a command that come apart, with the program they are for.
+    fn check_vector(&self, call: &Call<'_>, vector: &[Argument]) -> Result<(), Located> {
+        let Some(first) = vector.first() else { return Ok(()) };
+        let program = program_beside(call, vector).map(|program| program.text.clone());
+        let words = program.into_iter().chain(vector.iter().map(|word| quoted(&word.text)));
+        let line = words.collect::<Vec<_>>().join(" ");
+        self.check_line(&line).map_err(|finding| first.locate(finding))
+    }
+
+    fn check_line(&self, line: &str) -> Result<(), Finding> {
+        check_command(line, &self.policy)
+    }
+}
+
+impl Validator for Sandbox {
+    fn name(&self) -> &ValidatorName {
+        &ValidatorName::Sandbox
+    }
+
+    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+        let mut read = 0;
+        while let Some(argument) = call.arguments.get(read) {
+            let vector = argument.array().filter(|_| is_of_command(argument)).map(|array| {
+                let rest = &call.arguments[read..];
+                let end = rest.iter().position(|next| next.array() != Some(array)).unwrap_or(rest.len());
+                &rest[..end]
+            });
+            if let Some(vector) = vector {
+                self.check_vector(call, vector)?;
+                read += vector.len();
+                continue;
+            }
+            argument.check(|text| match argument.nature {
+                Nature::Command => self.check_line(text),
+                Nature::Url => check_url_word(text),
+                Nature::Text | Nature::Code | Nature::Sql => Ok(()),
+                _ => check_word(text),
+            })?;
+            read += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an element of an array is a word of a command.
+fn is_of_command(argument: &Argument) -> bool {
+    const VECTORS: [&str; 6] = ["args", "arguments", "argv", "parameters", "options", "flags"];
+    argument.nature == Nature::Command || VECTORS.contains(&&*argument.name.to_lowercase())
+}
+
+/// The program that stands in the member beside an array of its arguments, as in `{"command": "rm", "args": ["-rf"]}`.
+fn program_beside<'a>(call: &'a Call<'_>, vector: &[Argument]) -> Option<&'a Argument> {
+    let parent = |pointer: &'a str| pointer.rsplit_once('/').map(|(parent, _)| parent);
+    let array = vector.first()?.array()?;
+    let object = array.rsplit_once('/')?.0;
+    call.of(Nature::Command)
+        .find(|program| program.array().is_none() && parent(&program.pointer) == Some(object))
+}
+
+/// A word as the shell's grammar keeps it one.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A URL has characters of its own that a word would not be let have; those that end a word it can always encode.
+fn check_url_word(url: &str) -> Result<(), Finding> {
+    let ends_word = |character: char| character.is_whitespace() || "'\"`|;<>\\(){}^".contains(character);
+    if url.contains(ends_word) || url.contains("$(") || url.starts_with('-') {
+        return Err(Finding::new(
+            "separator",
+            "percent-encode the characters of the URL that a shell would read",
+        ));
+    }
+    Ok(())
+}

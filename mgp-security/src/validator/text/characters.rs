@@ -1,0 +1,198 @@
+use crate::Finding;
+
+use super::script;
+
+/// Refuses characters that a person reading the text would not see, or would see in another order: controls,
+/// bidirectional controls, tags, joiners, selectors and spaces without width where they do nothing for the
+/// script around them, annotations, and code points that mean nothing outside one program.
+///
+/// What writing needs passes: joiners inside Arabic and Indic words and emoji, selectors behind the characters
+/// they are for, directional marks beside letters that run from right to left, the three regional flags, and a
+/// byte order mark at the very beginning.
+///
+/// Printable ASCII is decided in one pass over the bytes; nothing is ever allocated.
+pub fn check(text: &str) -> Result<(), Finding> {
+    let Some(first) = text.bytes().position(|byte| !plain(byte)) else {
+        return Ok(());
+    };
+    let mut before = text[..first].chars().next_back();
+    let mut rest = text[first..].chars();
+    let mut start = first == 0;
+    while let Some(here) = rest.next() {
+        let around = Around { before, after: rest.clone(), start };
+        if let Some(class) = Class::of(here)
+            && !class.has_use(here, &around)
+        {
+            return Err(class.finding(here));
+        }
+        if let Some(flag) = (here == BLACK_FLAG).then(|| flag_length(rest.as_str())).flatten() {
+            rest = rest.as_str()[flag..].chars();
+        }
+        before = Some(here);
+        start = false;
+    }
+    Ok(())
+}
+
+/// Whether the byte is ASCII that is printed, or one of the three controls that lay out text.
+fn plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
+}
+
+/// What stands beside a character.
+struct Around<'a> {
+    before: Option<char>,
+    after: std::str::Chars<'a>,
+    start: bool,
+}
+
+impl Around<'_> {
+    fn after(&self) -> Option<char> {
+        self.after.clone().next()
+    }
+
+    fn either(&self, is: fn(char) -> bool) -> bool {
+        self.before.is_some_and(is) || self.after().is_some_and(is)
+    }
+
+    fn both(&self, is: fn(char) -> bool) -> bool {
+        self.before.is_some_and(is) && self.after().is_some_and(is)
+    }
+}
+
+/// The characters that are refused unless their neighbours have a use for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Control,
+    DirectionalMark,
+    DirectionalFormat,
+    Tag,
+    Joiner,
+    NonJoiner,
+    WordBreak,
+    ByteOrderMark,
+    Selector,
+    IdeographSelector,
+    MongolianSelector,
+    BrailleBlank,
+    Invisible,
+    Separator,
+    Annotation,
+    Private,
+    Nothing,
+}
+
+impl Class {
+    fn of(character: char) -> Option<Self> {
+        Some(match character {
+            '\t' | '\n' | '\r' => return None,
+            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Self::Control,
+            '\u{200e}' | '\u{200f}' | '\u{61c}' => Self::DirectionalMark,
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Self::DirectionalFormat,
+            '\u{e0000}'..='\u{e007f}' => Self::Tag,
+            '\u{200d}' => Self::Joiner,
+            '\u{200c}' => Self::NonJoiner,
+            '\u{200b}' => Self::WordBreak,
+            '\u{feff}' => Self::ByteOrderMark,
+            '\u{fe00}'..='\u{fe0f}' => Self::Selector,
+            '\u{e0100}'..='\u{e01ef}' => Self::IdeographSelector,
+            '\u{180b}'..='\u{180d}' | '\u{180f}' => Self::MongolianSelector,
+            '\u{2800}' => Self::BrailleBlank,
+            // A soft hyphen is here as well: it parts a word for every program and for no reader.
+            '\u{ad}'
+            | '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180e}'
+            | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0080}'..='\u{e00ff}'
+            | '\u{e01f0}'..='\u{e0fff}' => Self::Invisible,
+            '\u{2028}' | '\u{2029}' => Self::Separator,
+            '\u{fff9}'..='\u{fffb}' => Self::Annotation,
+            '\u{e000}'..='\u{f8ff}' => Self::Private,
+            other if script::is_noncharacter(other) => Self::Nothing,
+            '\u{f0000}'.. => Self::Private,
+            _ => return None,
+        })
+    }
+
+    /// Whether the character does here what it was made for.
+    fn has_use(self, here: char, around: &Around<'_>) -> bool {
+        match self {
+            Self::DirectionalMark => around.either(script::is_right_to_left),
+            // A joiner may end a word behind a virama, to show a half form.
+            Self::Joiner => {
+                around.before.is_some_and(script::joins_letters)
+                    || (around.before.is_some_and(script::ends_emoji)
+                        && around.after().is_some_and(script::is_emoji))
+            }
+            Self::NonJoiner => around.both(script::joins_letters),
+            Self::WordBreak => around.both(script::is_written_without_spaces),
+            Self::ByteOrderMark => around.start,
+            Self::Selector => {
+                around.before.is_some_and(|base| script::takes_selector(base, here, around.after()))
+            }
+            Self::IdeographSelector => around.before.is_some_and(script::is_ideograph),
+            Self::MongolianSelector => around.before.is_some_and(script::is_mongolian),
+            Self::BrailleBlank => around.either(script::is_braille),
+            // Tags are stepped over behind the flag they belong to; one that is met here belongs to none.
+            Self::Tag
+            | Self::Control
+            | Self::DirectionalFormat
+            | Self::Invisible
+            | Self::Separator
+            | Self::Annotation
+            | Self::Private
+            | Self::Nothing => false,
+        }
+    }
+
+    fn finding(self, character: char) -> Finding {
+        let (rule, what, instead) = match self {
+            Self::Control => {
+                ("control-character", "a control character", "write it as text, or leave it out")
+            }
+            Self::DirectionalMark | Self::DirectionalFormat => {
+                ("bidirectional-control", "a character that changes the order of reading", "leave it out")
+            }
+            Self::Tag => ("tag-character", "a tag character, which nobody can see", "leave it out"),
+            Self::Selector | Self::IdeographSelector | Self::MongolianSelector => {
+                ("variation-selector", "a variation selector that selects nothing", "leave it out")
+            }
+            Self::Joiner
+            | Self::NonJoiner
+            | Self::WordBreak
+            | Self::ByteOrderMark
+            | Self::BrailleBlank
+            | Self::Invisible => ("invisible-character", "a character that cannot be seen", "leave it out"),
+            Self::Separator => ("line-separator", "a separator of lines or paragraphs", "use a line feed"),
+            Self::Annotation => ("annotation-character", "an annotation that is not shown", "leave it out"),
+            Self::Private => {
+                ("private-character", "a private-use character", "use one with a meaning of its own")
+            }
+            Self::Nothing => ("noncharacter", "a code point that is no character", "leave it out"),
+        };
+        Finding::new(rule, format!("the text contains U+{:04X}, {what}: {instead}", u32::from(character)))
+    }
+}
+
+/// How many bytes the tags behind a black flag take if they spell one of the three flags that exist. Any other
+/// sequence of tags is a text of its own that nobody sees.
+fn flag_length(rest: &str) -> Option<usize> {
+    FLAGS.iter().find(|flag| rest.starts_with(**flag)).map(|flag| flag.len())
+}
+
+const BLACK_FLAG: char = '\u{1f3f4}';
+
+/// England, Scotland and Wales in tags, ended by the cancelling tag.
+const FLAGS: [&str; 3] = [
+    "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
+];

@@ -1,0 +1,179 @@
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
+use mgp_types::RawJson;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use crate::Finding;
+
+/// Where in a JSON value a string stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place<'a> {
+    /// The JSON pointer of the string; of a member's name, that of the member.
+    pub pointer: &'a str,
+    /// The name of the innermost member that the string is or stands in; elements of an array have that of the
+    /// array.
+    pub member: Option<&'a str>,
+    /// Whether the string is a value or the name of a member.
+    pub part: Part,
+}
+
+/// What a string is within a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON has strings in no third place")]
+pub enum Part {
+    /// The name of a member.
+    Name,
+    /// A value.
+    Value,
+}
+
+/// Shows every string of `value`, at any depth, to `visit`, with its escapes resolved; names before their values.
+///
+/// The first finding ends the walk. No tree is built, and a string without escapes is not copied; what is
+/// allocated is one pointer that grows to the deepest place.
+///
+/// # Errors
+/// What `visit` found; or `unreadable-json` if the value nests deeper than the parser's bound or holds a number
+/// that does not fit any type, for what cannot be read cannot be judged.
+pub fn walk(
+    value: &RawJson,
+    visit: &mut dyn FnMut(Place<'_>, &str) -> Result<(), Finding>,
+) -> Result<(), Finding> {
+    let mut walker = Walker { visit, pointer: String::new(), finding: None };
+    let mut reader = serde_json::Deserializer::from_slice(value.as_bytes());
+    match (Step { walker: &mut walker, member: None }).deserialize(&mut reader) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(walker.finding.unwrap_or_else(|| {
+            Finding::new("unreadable-json", "the arguments nest too deeply or hold a number out of range")
+        })),
+    }
+}
+
+struct Walker<'v> {
+    visit: &'v mut dyn FnMut(Place<'_>, &str) -> Result<(), Finding>,
+    pointer: String,
+    /// What ended the walk; the parser's own error can carry text only.
+    finding: Option<Finding>,
+}
+
+impl Walker<'_> {
+    fn show<E: serde::de::Error>(&mut self, member: Option<&str>, part: Part, text: &str) -> Result<(), E> {
+        (self.visit)(Place { pointer: &self.pointer, member, part }, text).map_err(|finding| {
+            self.finding = Some(finding);
+            E::custom("found")
+        })
+    }
+
+    fn push_name(&mut self, name: &str) {
+        self.pointer.push('/');
+        for character in name.chars() {
+            match character {
+                '~' => self.pointer.push_str("~0"),
+                '/' => self.pointer.push_str("~1"),
+                other => self.pointer.push(other),
+            }
+        }
+    }
+}
+
+/// One value to walk, and the member it stands in.
+struct Step<'w, 'v> {
+    walker: &'w mut Walker<'v>,
+    member: Option<&'w str>,
+}
+
+impl<'de> DeserializeSeed<'de> for Step<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Step<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        self.walker.show(self.member, Part::Value, text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let length = self.walker.pointer.len();
+        for index in 0_usize.. {
+            write!(self.walker.pointer, "/{index}").map_err(A::Error::custom)?;
+            let step = Step { walker: &mut *self.walker, member: self.member };
+            let more = elements.next_element_seed(step)?.is_some();
+            self.walker.pointer.truncate(length);
+            if !more {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let length = self.walker.pointer.len();
+        while let Some(Name(name)) = members.next_key_seed(NameSeed)? {
+            self.walker.push_name(&name);
+            self.walker.show::<A::Error>(Some(&name), Part::Name, &name)?;
+            members.next_value_seed(Step { walker: &mut *self.walker, member: Some(&name) })?;
+            self.walker.pointer.truncate(length);
+        }
+        Ok(())
+    }
+}
+
+struct Name<'de>(Cow<'de, str>);
+
+/// Reads a name without copying it unless it has escapes; `Cow`'s own implementation always copies.
+struct NameSeed;
+
+impl<'de> DeserializeSeed<'de> for NameSeed {
+    type Value = Name<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name<'de>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NameSeed {
+    type Value = Name<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member's name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
+        Ok(Name(Cow::Borrowed(name)))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
+        Ok(Name(Cow::Owned(name.to_owned())))
+    }
+}

@@ -1,0 +1,96 @@
+//! What clients are told about the security of tools, and which of them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod peer;
+
+use std::sync::Arc;
+
+use mgp_server_sdk::types::mgp::{
+    CodeRejection, ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName,
+};
+use mgp_server_sdk::{Server, Tool, ToolError};
+use peer::{Era, Peer};
+use serde_json::{Value, json};
+
+fn server() -> Server {
+    let security = ToolSecurity::new(RiskLevel::Dangerous)
+        .with_permissions([Permission::ShellExecute])
+        .with_side_effects([SideEffect::Filesystem, SideEffect::Process])
+        .with_validator(ValidatorName::Sandbox)
+        .with_reversible(false)
+        .with_confirmation_required(true);
+    Server::new("test", "1")
+        .mgp(Offer::new(ExtensionSet::standard()))
+        .tool(Tool::new("execute_command", "Executes a command.").security(&security), async || "done")
+        .tool(Tool::new("add", "Adds."), async || "3")
+}
+
+async fn listed(era: Era, capabilities: Value) -> Value {
+    let mut peer = Peer::with(server(), era, capabilities, Arc::new(|_, _| Value::Null)).await;
+    peer.call("tools/list", json!({})).await.unwrap()
+}
+
+fn speaking_mgp(era: Era, extensions: &[&str]) -> Value {
+    let offer = json!({"version": "0.2.0", "extensions": extensions});
+    match era {
+        Era::Session => json!({ "mgp": offer }),
+        Era::Stateless => json!({"extensions": {"dev.cloto/mgp": offer}}),
+    }
+}
+
+// covers: MGP-4.1-01, MGP-4.2-01, MGP-4.3-01..11
+#[tokio::test]
+async fn a_client_that_negotiated_it_is_told_the_security_of_tools() {
+    let security = json!({
+        "risk_level": "dangerous",
+        "permissions_required": ["shell.execute"],
+        "side_effects": ["filesystem", "process"],
+        "validator": "sandbox",
+        "reversible": false,
+        "confirmation_required": true,
+    });
+    for era in Era::BOTH {
+        for extension in ["security", "tool_security"] {
+            let result = listed(era, speaking_mgp(era, &[extension])).await;
+            assert_eq!(result["tools"][0]["security"], security, "{era:?} {extension}");
+            assert_eq!(result["tools"][1].get("security"), None);
+            let mirror = result["tools"][0].pointer("/_meta/dev.cloto~1mgp/security");
+            assert_eq!(mirror, (era == Era::Stateless).then_some(&security));
+        }
+    }
+}
+
+// covers: MGP-4.2-02, MGP-1.3-02
+#[tokio::test]
+async fn a_client_that_did_not_sees_plain_tools() {
+    for era in Era::BOTH {
+        for capabilities in [json!({}), speaking_mgp(era, &["audit"])] {
+            let result = listed(era, capabilities).await;
+            assert_eq!(result["tools"][0]["name"], "execute_command");
+            assert!(!result["tools"].to_string().contains("risk_level"), "{era:?}: {result}");
+        }
+    }
+}
+
+// covers: MGP-7.4-01..06
+#[tokio::test]
+async fn a_tool_that_rejects_code_says_why_in_the_form_of_the_specification() {
+    let server = || {
+        Server::new("test", "1").tool(Tool::new("run", "Runs code."), async || {
+            let violations = vec!["Blocked import: 'subprocess'".into(), "Blocked pattern: 'eval('".into()];
+            Err::<&str, _>(ToolError::from(CodeRejection::new(violations)))
+        })
+    };
+    for era in Era::BOTH {
+        let mut peer = Peer::open(server(), era).await;
+        let result = peer.tool("run", json!({})).await.unwrap();
+        assert_eq!(result["isError"], true);
+        let rejection: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(rejection["status"], "rejected");
+        assert_eq!(rejection["reason"], "Code validation failed");
+        assert_eq!(rejection["violations"][0], "Blocked import: 'subprocess'");
+        assert_eq!(rejection["violations"][1], "Blocked pattern: 'eval('");
+        assert!(rejection["hints"].is_object());
+    }
+}

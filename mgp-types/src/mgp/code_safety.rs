@@ -1,0 +1,296 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// How far code that a tool accepts is restricted (§7.2), from the least to the most.
+///
+/// ```
+/// use mgp_types::mgp::SafetyLevel;
+///
+/// assert!(SafetyLevel::Standard < SafetyLevel::Strict);
+/// assert_eq!(SafetyLevel::read("paranoid"), SafetyLevel::Readonly);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SafetyLevel {
+    /// No check at all.
+    Unrestricted,
+    /// Known dangerous imports and patterns are refused.
+    Standard,
+    /// Only allowed imports, no dangerous pattern, and a limit of the size.
+    Strict,
+    /// All of strict, and nothing that writes; also the level of a declaration that names none.
+    #[default]
+    Readonly,
+}
+
+impl SafetyLevel {
+    /// Reads a level; a word that is not known is [`Readonly`](Self::Readonly), for a level that cannot be read
+    /// must not open what the known levels keep shut.
+    pub fn read(word: &str) -> Self {
+        match word {
+            "unrestricted" => Self::Unrestricted,
+            "standard" => Self::Standard,
+            "strict" => Self::Strict,
+            _ => Self::Readonly,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unrestricted => "unrestricted",
+            Self::Standard => "standard",
+            Self::Strict => "strict",
+            Self::Readonly => "readonly",
+        }
+    }
+}
+
+impl fmt::Display for SafetyLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for SafetyLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
+    }
+}
+
+/// What a tool that accepts code declares about it: `security.code_safety` (§7.3).
+///
+/// Members that are not known here are ignored. A member of the wrong type is an error: a list of blocked imports
+/// that cannot be read must not count as an empty one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CodeSafety {
+    /// How far the code is restricted.
+    #[serde(default)]
+    pub level: SafetyLevel,
+    /// The language of the code, like `python`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<Box<str>>,
+    /// How many bytes of code are accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_code_size_bytes: Option<u64>,
+    /// Imports that are refused, with all that lies below them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_imports: Vec<Box<str>>,
+    /// Pieces of code that are refused, like `eval(`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_patterns: Vec<Box<str>>,
+    /// The only imports that are accepted from strict on, and a hint below; `None` leaves the choice to the reader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_imports: Option<Vec<Box<str>>>,
+}
+
+impl CodeSafety {
+    /// A declaration of `level` alone.
+    pub fn new(level: SafetyLevel) -> Self {
+        Self { level, ..Self::default() }
+    }
+
+    /// The declaration for code in `language`.
+    pub fn with_language(mut self, language: impl Into<Box<str>>) -> Self {
+        self.language = Some(language.into());
+        self
+    }
+
+    /// What holds when `self` is configured and `declared` comes from the server: the stricter of both in
+    /// everything, so that a server adds restrictions and removes none.
+    ///
+    /// The language is the configured one if there is one, for a server that names another language must not
+    /// change how code is read.
+    pub fn confine(&self, declared: &Self) -> Self {
+        Self {
+            level: self.level.max(declared.level),
+            language: self.language.clone().or_else(|| declared.language.clone()),
+            max_code_size_bytes: match (self.max_code_size_bytes, declared.max_code_size_bytes) {
+                (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+                (ours, theirs) => ours.or(theirs),
+            },
+            blocked_imports: union(&self.blocked_imports, &declared.blocked_imports),
+            blocked_patterns: union(&self.blocked_patterns, &declared.blocked_patterns),
+            allowed_imports: match (&self.allowed_imports, &declared.allowed_imports) {
+                (Some(ours), Some(theirs)) => Some(intersection(ours, theirs)),
+                (ours, theirs) => ours.as_ref().or(theirs.as_ref()).cloned(),
+            },
+        }
+    }
+}
+
+/// Why code was refused, in the form that an agent can correct itself by (§7.4).
+///
+/// ```
+/// use mgp_types::mgp::CodeRejection;
+///
+/// let rejection = CodeRejection::new(vec!["Blocked import: 'socket'".into()]);
+/// let json = serde_json::to_string(&rejection)?;
+/// assert!(json.starts_with(r#"{"status":"rejected","reason":"Code validation failed""#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename = "rejected")]
+#[non_exhaustive]
+pub struct CodeRejection {
+    /// What happened, in words.
+    pub reason: Box<str>,
+    /// What was found, each once: `Blocked import: 'X'`, `Blocked pattern: 'X'`, or a sentence.
+    #[serde(default)]
+    pub violations: Vec<Box<str>>,
+    /// What would be accepted.
+    #[serde(default)]
+    pub hints: Box<CodeHints>,
+    /// Where the violations are. Not in the seed, and left out if nothing is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locations: Vec<CodeLocation>,
+}
+
+impl CodeRejection {
+    /// A rejection for `violations`, without hints.
+    pub fn new(violations: Vec<Box<str>>) -> Self {
+        Self { reason: REASON.into(), violations, ..Self::default() }
+    }
+
+    /// The rejection with `hints`.
+    pub fn with_hints(mut self, hints: CodeHints) -> Self {
+        self.hints = Box::new(hints);
+        self
+    }
+
+    /// The rejection with the places of what was found.
+    pub fn with_locations(mut self, locations: Vec<CodeLocation>) -> Self {
+        self.locations = locations;
+        self
+    }
+}
+
+impl fmt::Display for CodeRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.reason, self.violations.join(", "))
+    }
+}
+
+impl std::error::Error for CodeRejection {}
+
+/// What would be accepted instead of code that was refused (§7.4).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeHints {
+    /// Imports that are refused.
+    #[serde(default)]
+    pub blocked_imports: Vec<Box<str>>,
+    /// Imports that are accepted.
+    #[serde(default)]
+    pub allowed_imports: Vec<Box<str>>,
+    /// How many bytes of code are accepted, if there is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_code_size_bytes: Option<u64>,
+}
+
+/// Where in the code a violation is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeLocation {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column in characters, counted from 1.
+    pub column: usize,
+    /// The violation, as it stands among the violations.
+    pub violation: Box<str>,
+}
+
+fn union(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
+    let added = theirs.iter().filter(|name| !ours.contains(name));
+    ours.iter().chain(added).cloned().collect()
+}
+
+/// What both lists admit; an entry admits everything below it, so `os` and `os.path` have `os.path` in common.
+fn intersection(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
+    let in_both = ours.iter().filter(|name| theirs.iter().any(|other| admits(other, name)));
+    let narrower =
+        theirs.iter().filter(|name| ours.iter().any(|other| other != *name && admits(other, name)));
+    in_both.chain(narrower).cloned().collect()
+}
+
+fn admits(entry: &str, name: &str) -> bool {
+    name.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/']))
+}
+
+const REASON: &str = "Code validation failed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARATION: &str = r#"{"level":"standard","language":"python","max_code_size_bytes":10000,"blocked_imports":["subprocess","shutil","socket","ctypes"],"blocked_patterns":["eval(","exec(","__import__(","os.system"],"allowed_imports":["asyncio","json","httpx","os","datetime","typing"]}"#;
+
+    // covers: MGP-7.3-03..08
+    #[test]
+    fn the_declaration_of_the_specification_is_read_and_written_unchanged() {
+        let read: CodeSafety = serde_json::from_str(DECLARATION).unwrap();
+        assert_eq!(read.level, SafetyLevel::Standard);
+        assert_eq!(read.max_code_size_bytes, Some(10_000));
+        assert_eq!(read.blocked_patterns.len(), 4);
+        assert_eq!(serde_json::to_string(&read).unwrap(), DECLARATION);
+    }
+
+    #[test]
+    fn what_is_missing_is_read_as_the_strictest_and_what_is_unknown_is_passed_over() {
+        let read: CodeSafety = serde_json::from_str(r#"{"future":{"a":1}}"#).unwrap();
+        assert_eq!(read, CodeSafety::new(SafetyLevel::Readonly));
+        let read: CodeSafety = serde_json::from_str(r#"{"level":"Unrestricted"}"#).unwrap();
+        assert_eq!(read.level, SafetyLevel::Readonly);
+        assert!(serde_json::from_str::<CodeSafety>(r#"{"level":"strict","blocked_imports":"os"}"#).is_err());
+    }
+
+    // covers: MGP-7.2-01..04
+    #[test]
+    fn the_four_levels_are_read_as_they_are_written_and_ordered() {
+        use SafetyLevel::{Readonly, Standard, Strict, Unrestricted};
+        let levels = [Unrestricted, Standard, Strict, Readonly];
+        assert!(levels.is_sorted());
+        for level in levels {
+            assert_eq!(SafetyLevel::read(level.as_str()), level);
+            assert_eq!(serde_json::to_string(&level).unwrap(), format!("\"{level}\""));
+        }
+    }
+
+    #[test]
+    fn a_server_adds_restrictions_and_removes_none() {
+        let ours: CodeSafety = serde_json::from_str(
+            r#"{"level":"strict","max_code_size_bytes":500,"blocked_imports":["socket"],"allowed_imports":["os","json"]}"#,
+        )
+        .unwrap();
+        let theirs: CodeSafety = serde_json::from_str(
+            r#"{"level":"unrestricted","language":"python","max_code_size_bytes":9000,"blocked_imports":["ssl"],"blocked_patterns":["x("],"allowed_imports":["os.path","socket","json"]}"#,
+        )
+        .unwrap();
+        let both = ours.confine(&theirs);
+        assert_eq!(both.level, SafetyLevel::Strict);
+        assert_eq!(both.language.as_deref(), Some("python"));
+        assert_eq!(both.max_code_size_bytes, Some(500));
+        assert_eq!(both.blocked_imports, ["socket".into(), "ssl".into()]);
+        assert_eq!(both.blocked_patterns, ["x(".into()]);
+        assert_eq!(both.allowed_imports.unwrap(), ["json".into(), "os.path".into()]);
+    }
+
+    #[test]
+    fn lists_without_anything_in_common_allow_nothing() {
+        let allow = |name: &str| CodeSafety {
+            allowed_imports: Some(vec![name.into()]),
+            ..CodeSafety::new(SafetyLevel::Strict)
+        };
+        assert_eq!(allow("json").confine(&allow("jsonpickle")).allowed_imports, Some(Vec::new()));
+    }
+
+    // covers: MGP-7.4-02..05
+    #[test]
+    fn a_rejection_has_the_form_of_the_specification() {
+        let json = r#"{"status":"rejected","reason":"Code validation failed","violations":["Blocked import: 'subprocess'","Blocked pattern: 'eval('"],"hints":{"blocked_imports":["subprocess","shutil"],"allowed_imports":["asyncio","json","httpx"],"max_code_size_bytes":10000}}"#;
+        let read: CodeRejection = serde_json::from_str(json).unwrap();
+        assert_eq!(read.violations.len(), 2);
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    }
+}

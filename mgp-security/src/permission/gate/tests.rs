@@ -8,6 +8,7 @@ use crate::Clock;
 use crate::permission::testing::*;
 use crate::permission::{ApprovalAnswer, OnRefusal, PendingApprovals, Terms};
 
+mod inbound;
 mod wire;
 
 const SHELL: Permission = Permission::ShellExecute;

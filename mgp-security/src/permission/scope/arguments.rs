@@ -12,7 +12,7 @@ pub(super) struct Facts<'a> {
     pub(super) times_ms: Vec<u64>,
     /// Texts whose names say nothing, and the names of such members.
     pub(super) others: Vec<&'a str>,
-    /// Whether there is code.
+    /// Whether there is code, or something else that only the server can read.
     pub(super) code: bool,
 }
 
@@ -29,7 +29,11 @@ pub(super) enum Line<'a> {
 enum Kind {
     Path,
     Command,
-    /// The words of a command that stands beside them.
+    fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// The words of a command that stands beside them.
     Words,
     Host,
     Port,
@@ -52,6 +56,8 @@ impl<'a> Facts<'a> {
     fn walk(&mut self, value: &'a Value, kind: Kind, unit: u64) {
         match value {
             Value::Object(members) => {
+                // What lies within something stored or sent is looked at for itself: it may be a wrapper.
+                let kind = if kind == Kind::Content { Kind::Other } else { kind };
                 let own = |name: &str| match classify(name) {
                     (Kind::Other, _) => (kind, unit),
                     told => told,
@@ -59,16 +65,22 @@ impl<'a> Facts<'a> {
                 let words: Vec<&str> = members
                     .iter()
                     .filter(|(name, _)| own(name).0 == Kind::Words)
-                    .flat_map(|(_, value)| strings(value))
+                    .filter_map(|(_, value)| words_in(value))
+                    .flatten()
                     .collect();
                 let mut led = false;
                 for (name, value) in members {
+                    let outer = kind;
                     let (kind, unit) = own(name);
                     if kind == Kind::Other {
                         self.others.push(name);
                     }
                     match (kind, value) {
-                        (Kind::Words, _) => {}
+                        (Kind::Words, _) if words_in(value).is_some() => {}
+                        // `arguments` may hold those of another call, whose names say what they are.
+                        (Kind::Words, _) => {
+                            self.walk(value, if outer == Kind::Words { Kind::Other } else { outer }, unit)
+                        }
                         (Kind::Command, Value::String(text)) => {
                             led = true;
                             self.commands.push(Line::Text(text, words.clone()));
@@ -101,22 +113,28 @@ impl<'a> Facts<'a> {
             Kind::Words => self.commands.push(Line::Words(vec![text])),
             Kind::Host => self.hosts.push(text),
             Kind::Port => self.ports.push(text.trim().parse().ok()),
-            Kind::Language => self.languages.push(text),
+            Kind::Language => {
+                self.languages.push(text);
+                self.others.push(text);
+            }
             Kind::Time => self.times_ms.push(millis(text.trim().parse().ok(), unit)),
             Kind::Code => self.code = true,
             Kind::Content => {}
-            Kind::Other => self.others.push(text),
+            Kind::Other => {
+                // Arguments within a text are read by somebody, in a way that is not seen here.
+                self.code |= is_json(text);
+                self.others.push(text);
+            }
         }
     }
 }
 
-/// All texts within `value`.
-fn strings(value: &Value) -> Vec<&str> {
+/// The words of a command that `value` is; `None` if it is something else.
+fn words_in(value: &Value) -> Option<Vec<&str>> {
     match value {
-        Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(strings).collect(),
-        // What is not a list of words is no words.
-        _ => Vec::new(),
+        Value::String(text) => Some(vec![text]),
+        Value::Array(items) => items.iter().map(Value::as_str).collect(),
+        _ => None,
     }
 }
 

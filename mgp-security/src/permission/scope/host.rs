@@ -41,7 +41,8 @@ impl Hosts {
             ));
         }
         let mut seen = false;
-        for text in facts.hosts.iter().chain(facts.others.iter().filter(|text| looks_like_place(text))) {
+        let unnamed = facts.others.iter().chain(&facts.paths).filter(|text| looks_like_place(text));
+        for text in facts.hosts.iter().chain(unnamed) {
             seen = true;
             self.check_place(text, facts)?;
         }

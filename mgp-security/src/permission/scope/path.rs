@@ -34,8 +34,9 @@ impl Paths {
             ));
         }
         let mut seen = false;
-        // A `file:` address is a path by another name.
-        let addresses = facts.hosts.iter().filter(|text| scheme_is_file(text));
+        // A `file:` address is a path by another name, and some take a path where they take an address.
+        let is_path = |text: &&&str| scheme_is_file(text) || (looks_like_path(text) && !text.contains("://"));
+        let addresses = facts.hosts.iter().filter(is_path);
         let paths = facts
             .paths
             .iter()

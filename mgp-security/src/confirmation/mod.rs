@@ -1,1 +1,22 @@
 //! Confirmation: a human's yes to one call, with these arguments, once.
+//!
+//! A permission says what a server may do; a confirmation says that it may do so now. The yes is bound to the caller,
+//! the server, the tool as it is defined, the arguments and a time, and is used up by the call it was given for. It
+//! comes from an operator: while the call waits, through the same [`Approver`](crate::permission::Approver) that asks
+//! for permissions, or ahead, as one of the [`Tickets`].
+
+mod binding;
+mod future;
+mod service;
+mod settings;
+mod shown;
+mod tickets;
+
+pub use self::binding::Binding;
+pub use self::future::ConfirmationFuture;
+pub use self::service::{Confirmation, ConfirmationLayer};
+pub use self::settings::ConfirmationSettings;
+pub use self::tickets::{TicketId, Tickets};
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,64 @@
 //! Permissions (MGP §3): what a server may do on the host, asked for, decided, held and taken back.
+//!
+//! On the client's side a [`PermissionGate`] stands before each server. It settles what the server needs to operate
+//! when it is connected, holds every call to what was granted, and asks an operator through an [`Approver`] where the
+//! policy says so. Decisions of operators are kept in a [`GrantBook`]. On the server's side [`HeldPermissions`] takes
+//! what clients grant.
+//!
+//! ```
+//! use mgp_security::permission::{PermissionSettings, Terms};
+//! use mgp_types::mgp::{ApprovalPolicy, Permission};
+//!
+//! let settings = PermissionSettings::new(ApprovalPolicy::ConfigOnly)
+//!     .with_grant(Permission::FilesystemRead, Terms::default())?;
+//! assert_eq!(settings.policy(), ApprovalPolicy::ConfigOnly);
+//! # Ok::<(), mgp_security::permission::ScopeError>(())
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`PermissionGate`], [`PermissionLayer`] | the way to one server |
+//! | [`PermissionSettings`] | policy and configuration |
+//! | [`GrantBook`], [`GrantStore`] | what operators decided |
+//! | [`Approver`], [`PendingApprovals`], [`ElicitApprover`] | how operators are asked |
+//! | [`ScopeCheck`] | how far a grant reaches |
+//! | [`HeldPermissionsLayer`] | the server's side |
+//! | [`AnswersPermissionsLayer`] | what a server asks in the middle of a call |
+
+mod approval;
+mod book;
+mod gate;
+mod held;
+pub(crate) mod random;
+mod record;
+mod scope;
+mod settings;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod store;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub(crate) use self::approval::plain;
+pub use self::approval::{
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, Approver, AskedOperator, ElicitApprover, PendingApproval,
+    PendingApprovals, Subject,
+};
+pub use self::book::GrantBook;
+pub(crate) use self::book::{check_operator, new_trace};
+pub use self::gate::{
+    AnswersPermissions, AnswersPermissionsLayer, PermissionFuture, PermissionGate, PermissionLayer,
+    Permitted, Settlement,
+};
+pub use self::held::{
+    HandleKey, HeldPermissions, HeldPermissionsFuture, HeldPermissionsLayer, NeededPermissions,
+};
+pub use self::record::{GrantRecord, Terms, Verdict};
+pub use self::scope::{ScopeCheck, ScopeError};
+pub use self::settings::{OnRefusal, PermissionSettings};
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteGrants;
+pub use self::store::{GrantStore, MemoryGrants};
+
+/// The member of an elicitation's `_meta` in which a server says which permissions it asks for.
+const QUESTION_META: &str = "dev.cloto/mgp/permissions";

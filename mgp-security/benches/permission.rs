@@ -1,0 +1,154 @@
+//! What the permission gate and the confirmation layer cost a call that they let through.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use divan::{AllocProfiler, Bencher};
+use futures_util::FutureExt;
+use mgp_security::Clock;
+use mgp_security::confirmation::{ConfirmationLayer, ConfirmationSettings, Tickets};
+use mgp_security::permission::{
+    GrantBook, MemoryGrants, PendingApprovals, PermissionGate, PermissionLayer, PermissionSettings, Terms,
+};
+use mgp_types::mgp::{
+    AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Permission, ResolvedTool,
+    RiskLevel, Scope,
+};
+use mgp_types::{BoxFuture, Error, Object, Principal, RawJson, Request, Response, Revision, Session};
+use tower_layer::Layer;
+use tower_service::Service;
+
+#[global_allocator]
+static ALLOC: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    divan::main();
+}
+
+#[derive(Debug)]
+struct Forgetful;
+
+impl AuditPort for Forgetful {
+    fn record(&self, _: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[derive(Clone)]
+struct Echo(Response);
+
+impl Service<Request> for Echo {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        black_box(&request);
+        std::future::ready(Ok(self.0.clone()))
+    }
+}
+
+fn now<F: Future>(future: F) -> F::Output {
+    let mut context = Context::from_waker(Waker::noop());
+    match std::pin::pin!(future).poll(&mut context) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the benchmark waits for nobody"),
+    }
+}
+
+fn request(meta: bool) -> Request {
+    let mut request = Request::with_body(
+        "tools/call",
+        &serde_json::json!({ "name": "t", "arguments": { "path": "/work/src/main.rs", "text": "hello" } }),
+    )
+    .expect("this is an object");
+    let mut security = EffectiveSecurity::new(RiskLevel::Safe);
+    security.permissions = vec![Permission::FilesystemRead, Permission::NetworkOutbound];
+    request.context.tool = Some(ResolvedTool::new("s".into(), "t".into(), Object::new(), security));
+    request.context.principal = Some(Principal::new("agent"));
+    if meta {
+        let meta =
+            RawJson::parse(r#"{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#);
+        request.params.set("_meta", meta.expect("this is JSON"));
+        request.params = Object::from_raw(&request.params.to_raw()).expect("this is an object");
+    }
+    request
+}
+
+/// A gate to a server that needs two permissions, which an operator granted among those of a hundred servers.
+fn gate(revision: Revision, terms: &Terms) -> PermissionGate {
+    let book = now(GrantBook::open(MemoryGrants::default(), Arc::new(Forgetful), Clock::system()))
+        .expect("memory does not fail");
+    let ada = Principal::operator("ada");
+    for server in (0..100).map(|number| format!("server-{number}")).chain(["s".to_owned()]) {
+        for permission in [Permission::FilesystemRead, Permission::NetworkOutbound] {
+            let scoped = permission == Permission::FilesystemRead;
+            let terms = if scoped { terms.clone() } else { Terms::default() };
+            now(book.grant(&ada, &server.as_str().into(), &permission, terms)).expect("an operator may");
+        }
+    }
+    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book);
+    let offer = Offer::new(ExtensionSet::from_names(["security"]));
+    let theirs = offer.clone().with_permissions_required(["filesystem.read", "network"]);
+    let mut session = Session::new(revision);
+    session.mgp = Negotiated::agree(&offer, &theirs);
+    let settled = gate.negotiate(&mut Echo(Response::empty()), &Arc::new(session)).now_or_never();
+    settled.expect("nobody has to be asked").expect("everything is granted");
+    gate
+}
+
+fn measure<S>(bencher: Bencher<'_, '_>, mut service: S, meta: bool)
+where
+    S: Service<Request, Response = Response, Error = Error> + Send,
+    S::Future: Send,
+{
+    let request = request(meta);
+    let service = parking_lot::Mutex::new(&mut service);
+    bencher
+        .with_inputs(|| request.clone())
+        .bench_local_values(|request| now(service.lock().call(request)).expect("the call is let through"));
+}
+
+#[divan::bench]
+fn nothing(bencher: Bencher<'_, '_>) {
+    measure(bencher, Echo(Response::empty()), false);
+}
+
+#[divan::bench]
+fn permission_granted(bencher: Bencher<'_, '_>) {
+    let gate = gate(Revision::V2025_11_25, &Terms::default());
+    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), false);
+}
+
+#[divan::bench]
+fn permission_granted_with_metadata(bencher: Bencher<'_, '_>) {
+    let gate = gate(Revision::V2025_11_25, &Terms::default());
+    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), true);
+}
+
+#[divan::bench]
+fn permission_granted_within_a_scope(bencher: Bencher<'_, '_>) {
+    let scope: Scope =
+        serde_json::from_str(r#"{"paths":["/work/**"],"deny_paths":[".env"]}"#).expect("this is a scope");
+    let gate = gate(Revision::V2025_11_25, &Terms::default().within(scope));
+    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), false);
+}
+
+#[divan::bench]
+fn permission_granted_and_attached(bencher: Bencher<'_, '_>) {
+    let gate = gate(Revision::V2026_07_28, &Terms::default());
+    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), false);
+}
+
+#[divan::bench]
+fn confirmation_not_needed(bencher: Bencher<'_, '_>) {
+    let tickets = Tickets::new(Arc::new(Forgetful), Clock::system());
+    let approver = Arc::new(PendingApprovals::new(Clock::system()));
+    let layer = ConfirmationLayer::new(ConfirmationSettings::new(), approver, tickets);
+    measure(bencher, layer.layer(Echo(Response::empty())), false);
+}

@@ -1,0 +1,116 @@
+use std::fmt;
+
+use mgp_types::mgp::ResolvedTool;
+use mgp_types::{Error, Principal, RawJson, Role};
+use sha2::{Digest as _, Sha256};
+
+use crate::digest;
+
+/// What a yes is for: this caller, this server, this tool as it is defined now, these arguments. Of anything else it
+/// is no yes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Binding([u8; 32]);
+
+impl Binding {
+    /// The call of `tool` by `principal` with `arguments`.
+    ///
+    /// Arguments that mean the same are the same, however they are spelled; none are as good as an empty object. A
+    /// tool whose definition or risk has changed is another tool.
+    ///
+    /// # Errors
+    /// The arguments cannot be brought into one spelling.
+    pub fn new(
+        principal: &Principal,
+        tool: &ResolvedTool,
+        arguments: Option<&RawJson>,
+    ) -> Result<Self, Error> {
+        let canonical = |value: &RawJson| {
+            digest(value).map_err(|error| {
+                Error::invalid_params("the arguments cannot be tied to a confirmation").with_source(error)
+            })
+        };
+        let arguments = canonical(arguments.unwrap_or(&RawJson::empty_object()))?;
+        let definition = canonical(&tool.definition.to_raw())?;
+        let role: &[u8] = match principal.role() {
+            Role::Operator => b"operator",
+            _ => b"agent",
+        };
+        let mut hash = Sha256::new();
+        for part in [
+            PURPOSE,
+            role,
+            principal.as_str().as_bytes(),
+            tool.server.as_str().as_bytes(),
+            tool.name.as_str().as_bytes(),
+            tool.security.risk.as_str().as_bytes(),
+            definition.as_bytes(),
+            arguments.as_bytes(),
+        ] {
+            // The lengths keep parts from running into one another.
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        Ok(Self(hash.finalize().into()))
+    }
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Binding({self})")
+    }
+}
+
+const PURPOSE: &[u8] = b"mgp confirmation 1";
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+    use mgp_types::mgp::{EffectiveSecurity, RiskLevel};
+
+    use super::*;
+
+    fn of(
+        who: &Principal,
+        server: &str,
+        tool: &str,
+        definition: &'static str,
+        arguments: &'static str,
+    ) -> Binding {
+        let definition = Object::parse(definition).unwrap();
+        let tool = ResolvedTool::new(
+            server.into(),
+            tool.into(),
+            definition,
+            EffectiveSecurity::new(RiskLevel::Safe),
+        );
+        Binding::new(who, &tool, Some(&RawJson::parse(arguments).unwrap())).unwrap()
+    }
+
+    #[test]
+    fn every_part_of_a_call_counts_and_its_spelling_does_not() {
+        let ada = Principal::new("ada");
+        let one = of(&ada, "s", "t", "{}", r#"{"a":1,"b":"x"}"#);
+        assert_eq!(one, of(&ada, "s", "t", "{}", r#"{ "b":"\u0078", "a":1.0 }"#));
+        for other in [
+            of(&Principal::new("bob"), "s", "t", "{}", r#"{"a":1,"b":"x"}"#),
+            of(&Principal::operator("ada"), "s", "t", "{}", r#"{"a":1,"b":"x"}"#),
+            of(&ada, "s2", "t", "{}", r#"{"a":1,"b":"x"}"#),
+            of(&ada, "s", "t2", "{}", r#"{"a":1,"b":"x"}"#),
+            of(&ada, "st", "", "{}", r#"{"a":1,"b":"x"}"#),
+            of(&ada, "s", "t", r#"{"description":"new"}"#, r#"{"a":1,"b":"x"}"#),
+            of(&ada, "s", "t", "{}", r#"{"a":2,"b":"x"}"#),
+            of(&ada, "s", "t", "{}", r#"{"a":"1","b":"x"}"#),
+            of(&ada, "s", "t", "{}", "{}"),
+        ] {
+            assert_ne!(one, other);
+        }
+        let number = |json| of(&ada, "s", "t", "{}", json);
+        assert_ne!(number(r#"{"a":9007199254740993}"#), number(r#"{"a":9007199254740992}"#));
+    }
+}

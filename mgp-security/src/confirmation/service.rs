@@ -1,0 +1,193 @@
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::future::{Either, select};
+use mgp_types::mgp::{Decision, EventType, Recovery, Refusal, ResolvedTool, code};
+use mgp_types::{Error, Method, Object, Origin, Principal, RawJson, Request, Response, RpcService};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::shown::shown;
+use super::{Binding, ConfirmationFuture, ConfirmationSettings, Tickets};
+use crate::permission::{ApprovalQuestion, Approver, Subject, check_operator};
+
+/// Makes [`Confirmation`] services.
+#[derive(Debug, Clone)]
+pub struct ConfirmationLayer(Arc<Shared>);
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    settings: ConfirmationSettings,
+    approver: Arc<dyn Approver>,
+    tickets: Tickets,
+}
+
+impl ConfirmationLayer {
+    /// Has calls confirmed as `settings` says: by a ticket, or else through `approver`.
+    pub fn new(settings: ConfirmationSettings, approver: Arc<dyn Approver>, tickets: Tickets) -> Self {
+        Self(Arc::new(Shared { settings, approver, tickets }))
+    }
+}
+
+impl<S> Layer<S> for ConfirmationLayer {
+    type Service = Confirmation<S>;
+
+    fn layer(&self, inner: S) -> Confirmation<S> {
+        Confirmation { inner, shared: self.0.clone() }
+    }
+}
+
+/// Lets a call through when a human has said yes to it.
+///
+/// Sits inside of whatever checks or changes arguments, so that a human sees what will be sent; outside of every
+/// timeout, because a call may wait for minutes; and inside of the permission gate, so that nobody is asked about a
+/// call that is refused anyhow. Reads `context.tool` and `context.principal`, and refuses a call that is to be
+/// confirmed without them; writes `context.trail`. A refusal is 1000 with advice. A call that need not be confirmed
+/// costs no lock and no allocation. Dropping a call that waits takes the question back.
+#[derive(Debug, Clone)]
+pub struct Confirmation<S> {
+    inner: S,
+    shared: Arc<Shared>,
+}
+
+impl<S> Confirmation<S> {
+    /// The service behind.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service behind.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S: RpcService> Service<Request> for Confirmation<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = ConfirmationFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if request.method != Method::TOOLS_CALL {
+            return ConfirmationFuture::Called { future: self.inner.call(request) };
+        }
+        match self.shared.admit(&request) {
+            Ok(None) => ConfirmationFuture::Called { future: self.inner.call(request) },
+            Ok(Some(call)) => {
+                ConfirmationFuture::wait(self.shared.clone(), self.inner.clone(), request, call)
+            }
+            Err(error) => ConfirmationFuture::Refused { error: Some(error) },
+        }
+    }
+}
+
+/// A call that is to be confirmed.
+pub(super) struct Unconfirmed {
+    tool: Arc<ResolvedTool>,
+    caller: Principal,
+    binding: Binding,
+}
+
+impl Shared {
+    fn admit(&self, request: &Request) -> Result<Option<Unconfirmed>, Error> {
+        let tool = request.context.tool.as_ref();
+        let tool = tool.ok_or_else(|| Error::invalid_request("nobody resolved the tool"))?;
+        if !self.settings.wants(tool) {
+            return Ok(None);
+        }
+        let caller = request.context.principal.clone();
+        let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
+        let binding = Binding::new(&caller, tool, request.params.get("arguments").as_ref())?;
+        if let Some(approver) = self.tickets.take(&binding) {
+            note(request, &approver);
+            return Ok(None);
+        }
+        Ok(Some(Unconfirmed { tool: tool.clone(), caller, binding }))
+    }
+
+    /// Waits until a human says yes to `call`.
+    ///
+    /// # Errors
+    /// A human says no, nobody answers in time, or the one who answers may not.
+    pub(super) async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<(), Error> {
+        let answered = tokio::time::timeout(self.settings.patience(), self.ask(call, request)).await;
+        let approver = match answered {
+            Err(_) => return Err(refuse("timeout", "nobody confirmed the call in time", request)),
+            Ok(Err(error)) if error.origin() == Origin::InputRequired => return Err(error),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "nobody can be asked to confirm a call");
+                return Err(refuse("unasked", "nobody can be asked to confirm the call", request));
+            }
+            Ok(Ok((Decision::Approved, approver))) => approver,
+            Ok(Ok((Decision::Denied, _))) => {
+                return Err(refuse("denied", "an operator did not confirm the call", request));
+            }
+            Ok(Ok((Decision::Deferred, _))) => {
+                return Err(refuse("deferred", "nobody has decided about the call yet", request));
+            }
+        };
+        check_operator(&approver)?;
+        // What was shown is what is forwarded; the request was out of sight while somebody looked at it.
+        let forwarded = Binding::new(&call.caller, &call.tool, request.params.get("arguments").as_ref())?;
+        if forwarded != call.binding {
+            return Err(refuse("changed", "the call is no longer the one that was confirmed", request));
+        }
+        note(request, &approver);
+        Ok(())
+    }
+
+    /// What was decided, and by whom: the answer to the question, or a ticket given in the meantime.
+    async fn ask(&self, call: &Unconfirmed, request: &Request) -> Result<(Decision, Principal), Error> {
+        let arguments = request.params.get("arguments");
+        let subject = Subject::Call {
+            tool: call.tool.name.clone(),
+            risk: call.tool.security.risk,
+            arguments: shown(arguments.as_ref(), self.settings.secrets(), self.settings.max_shown_chars()),
+            binding: call.binding.to_string(),
+        };
+        let question = ApprovalQuestion::new(call.tool.server.clone(), subject, request.context.clone());
+        let mut given = self.tickets.given();
+        let ticket = async {
+            loop {
+                if let Some(approver) = self.tickets.take(&call.binding) {
+                    return approver;
+                }
+                if given.changed().await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        match select(self.approver.ask(question), pin!(ticket)).await {
+            Either::Left((answer, _)) => answer.map(|answer| (answer.decision, answer.approver)),
+            Either::Right((approver, _)) => Ok((Decision::Approved, approver)),
+        }
+    }
+}
+
+fn note(request: &Request, approver: &Principal) {
+    if let Some(trail) = &request.context.trail {
+        trail.note_approved_by(approver.as_str());
+    }
+}
+
+fn refuse(reason: &'static str, message: &'static str, request: &Request) -> Error {
+    tracing::debug!(reason, "a call was not confirmed");
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
+    }
+    let next = match reason {
+        "denied" => "do not call it again with these arguments; ask the user what to do instead",
+        _ => "tell the user that an operator has to confirm it, and call again then",
+    };
+    let mut details = Object::new();
+    for (name, value) in [("reason", reason), ("next", next)] {
+        details.set(name, RawJson::from_value(value).unwrap_or_else(|_| RawJson::null()));
+    }
+    let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default().with_details(&details);
+    Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
+}

@@ -1,0 +1,119 @@
+use std::time::Duration;
+
+use mgp_types::mgp::{ResolvedTool, RiskLevel};
+
+use super::shown::fold;
+use crate::permission::GrantBook;
+
+/// Which calls a human confirms (§4.4). It is a switch of its own: a policy that approves all permissions leaves it as
+/// it is.
+///
+/// A call whose tool says that it wants to be confirmed always is. Beyond that: one of a `safe` tool never, of a
+/// `moderate` one if [asked for](Self::with_moderate), of a `dangerous` one always, unless an operator's
+/// [explicit permission](Self::with_permission_instead) is to be enough.
+#[derive(Debug, Clone)]
+pub struct ConfirmationSettings {
+    silent: bool,
+    moderate: bool,
+    instead: Option<GrantBook>,
+    patience: Duration,
+    secrets: Vec<String>,
+    max_shown_chars: usize,
+}
+
+impl ConfirmationSettings {
+    /// Dangerous calls are confirmed, and those whose tools say so.
+    pub fn new() -> Self {
+        Self {
+            silent: false,
+            moderate: false,
+            instead: None,
+            patience: PATIENCE,
+            secrets: Vec::new(),
+            max_shown_chars: MAX_SHOWN_CHARS,
+        }
+    }
+
+    /// Nothing is confirmed, whatever a tool says.
+    pub fn silent() -> Self {
+        Self { silent: true, ..Self::new() }
+    }
+
+    /// Calls of moderate risk are confirmed, too.
+    #[must_use]
+    pub fn with_moderate(mut self) -> Self {
+        self.moderate = true;
+        self
+    }
+
+    /// A dangerous call need not be confirmed if an operator granted every permission that its tool needs, and it
+    /// needs one. What a policy granted does not count.
+    #[must_use]
+    pub fn with_permission_instead(mut self, book: GrantBook) -> Self {
+        self.instead = Some(book);
+        self
+    }
+
+    /// How long a call waits for a human; then it is refused. Default: 5 minutes.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Arguments of these names are not shown, beyond those whose names say that they are secret.
+    #[must_use]
+    pub fn with_secrets(mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.secrets.extend(names.into_iter().map(|name| fold(name.as_ref())));
+        self
+    }
+
+    /// How much of the arguments is shown at most. Default: 4000 characters.
+    #[must_use]
+    pub fn with_max_shown_chars(mut self, max: usize) -> Self {
+        self.max_shown_chars = max;
+        self
+    }
+
+    pub(super) fn wants(&self, tool: &ResolvedTool) -> bool {
+        if self.silent {
+            return false;
+        }
+        //= mgp §4.4
+        //# Require explicit confirmation or permission
+        tool.security.confirmation
+            || match tool.security.risk {
+                RiskLevel::Safe => false,
+                RiskLevel::Moderate => self.moderate,
+                RiskLevel::Dangerous => !self.is_permitted(tool),
+            }
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    pub(super) fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    pub(super) fn max_shown_chars(&self) -> usize {
+        self.max_shown_chars
+    }
+
+    fn is_permitted(&self, tool: &ResolvedTool) -> bool {
+        let Some(book) = &self.instead else { return false };
+        let permissions = &tool.security.permissions;
+        !permissions.is_empty()
+            && permissions.iter().all(|permission| book.is_granted(&tool.server, permission))
+    }
+}
+
+impl Default for ConfirmationSettings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const PATIENCE: Duration = Duration::from_mins(5);
+const MAX_SHOWN_CHARS: usize = 4000;

@@ -1,0 +1,157 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ResolvedTool, code,
+};
+use mgp_types::{Error, Principal, RawJson};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Binding;
+use crate::Clock;
+use crate::permission::{check_operator, new_trace, random};
+
+/// Confirmations that operators gave ahead, each for one call. Clones share them.
+///
+/// They end by a clock that nobody can put back, and with the process.
+#[derive(Clone)]
+pub struct Tickets(Arc<Inner>);
+
+struct Inner {
+    open: Mutex<HashMap<Binding, Vec<Ticket>, RandomState>>,
+    given: watch::Sender<u64>,
+    audit: Arc<dyn AuditPort>,
+    clock: Clock,
+}
+
+struct Ticket {
+    id: TicketId,
+    approver: Principal,
+    end: Instant,
+}
+
+/// Names a ticket, to take it back; nobody can guess it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct TicketId(Arc<str>);
+
+impl Tickets {
+    /// No tickets yet; those that are given are recorded in `audit`.
+    pub fn new(audit: Arc<dyn AuditPort>, clock: Clock) -> Self {
+        let given = watch::Sender::new(0);
+        Self(Arc::new(Inner { open: Mutex::default(), given, audit, clock }))
+    }
+
+    /// Lets `operator` confirm one call of `tool` by `caller` with these arguments, made within `valid_for`.
+    ///
+    /// # Errors
+    /// The principal is no operator (1000), too many confirmations are open (3001), or this one cannot be recorded:
+    /// then it is not given.
+    pub async fn give(
+        &self,
+        operator: &Principal,
+        caller: &Principal,
+        tool: &ResolvedTool,
+        arguments: Option<&RawJson>,
+        valid_for: Duration,
+    ) -> Result<TicketId, Error> {
+        check_operator(operator)?;
+        let binding = Binding::new(caller, tool, arguments)?;
+        let end = Instant::now() + valid_for.min(MAX_VALIDITY);
+        let now = self.0.clock.now();
+        let event = AuditEvent::new(
+            now,
+            new_trace(),
+            EventType::PermissionGranted,
+            Actor::new(ActorType::Operator, operator.as_str()),
+            AuditTarget::new(Some(tool.server.clone()), Some(tool.name.clone())),
+            Outcome::Success,
+        )
+        .with_detail("confirmation", &binding.to_string())
+        .with_detail("agent_id", caller.as_str())
+        .with_detail("expires_at", &now.saturating_add(valid_for.min(MAX_VALIDITY)));
+        self.0.audit.record(event).await?;
+        let id = TicketId(random::name().into());
+        let mut open = self.0.open.lock();
+        let now = Instant::now();
+        open.retain(|_, tickets| {
+            tickets.retain(|ticket| now < ticket.end);
+            !tickets.is_empty()
+        });
+        if open.values().map(Vec::len).sum::<usize>() >= MAX_TICKETS {
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many confirmations wait for their calls"));
+        }
+        open.entry(binding).or_default().push(Ticket { id: id.clone(), approver: operator.clone(), end });
+        drop(open);
+        self.0.given.send_modify(|given| *given += 1);
+        Ok(id)
+    }
+
+    /// Lets `operator` take a ticket back; whether it was still there.
+    ///
+    /// # Errors
+    /// The principal is no operator (1000).
+    pub fn withdraw(&self, operator: &Principal, id: &TicketId) -> Result<bool, Error> {
+        check_operator(operator)?;
+        let mut found = false;
+        self.0.open.lock().retain(|_, tickets| {
+            let before = tickets.len();
+            tickets.retain(|ticket| ticket.id != *id);
+            found |= tickets.len() < before;
+            !tickets.is_empty()
+        });
+        Ok(found)
+    }
+
+    /// Uses up a ticket for the call; who gave it. However many ask at once, a ticket is taken by one.
+    pub(super) fn take(&self, binding: &Binding) -> Option<Principal> {
+        let mut open = self.0.open.lock();
+        let tickets = open.get_mut(binding)?;
+        let now = Instant::now();
+        tickets.retain(|ticket| now < ticket.end);
+        // The one that ends first is used first.
+        let first = tickets.iter().enumerate().min_by_key(|(_, ticket)| ticket.end).map(|(place, _)| place);
+        let taken = first.map(|place| tickets.swap_remove(place).approver);
+        if tickets.is_empty() {
+            open.remove(binding);
+        }
+        taken
+    }
+
+    /// Counts the tickets that were given, for those who wait for one.
+    pub(super) fn given(&self) -> watch::Receiver<u64> {
+        self.0.given.subscribe()
+    }
+}
+
+impl TicketId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for TicketId {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for TicketId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TicketId(***)")
+    }
+}
+
+impl fmt::Debug for Tickets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tickets").field("calls", &self.0.open.lock().len()).finish_non_exhaustive()
+    }
+}
+
+const MAX_TICKETS: usize = 4096;
+const MAX_VALIDITY: Duration = Duration::from_hours(24);

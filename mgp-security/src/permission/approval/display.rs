@@ -1,0 +1,52 @@
+use std::fmt::Write as _;
+
+/// `text` as people can be shown it: without characters that move the cursor, change the direction of writing or
+/// cannot be seen, and at most `max_chars` long.
+///
+/// Names and arguments come from servers and models, and a terminal or a page that shows them as they are can be made
+/// to show something else.
+pub(crate) fn plain(text: &str, max_chars: usize) -> String {
+    let mut shown = String::with_capacity(text.len().min(max_chars));
+    let mut chars = text.chars();
+    for c in chars.by_ref().take(max_chars) {
+        if c == '\n' || !hides(c) {
+            shown.push(c);
+        } else {
+            shown.extend(c.escape_unicode());
+        }
+    }
+    let cut = chars.count();
+    if cut > 0 {
+        // Writing into a string does not fail.
+        let _ = write!(shown, "… ({cut} more characters are not shown)");
+    }
+    shown
+}
+
+fn hides(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_deceive_the_eye_is_spelled_out() {
+        assert_eq!(
+            plain("a\u{1b}[2Kb\u{202e}c\r\n\u{e0041}", 99),
+            "a\\u{1b}[2Kb\\u{202e}c\\u{d}\n\\u{e0041}"
+        );
+        assert_eq!(plain("Grüße 你好", 99), "Grüße 你好");
+    }
+
+    #[test]
+    fn what_is_long_is_cut_and_the_cut_is_told() {
+        assert_eq!(plain("abcdef", 4), "abcd… (2 more characters are not shown)");
+    }
+}

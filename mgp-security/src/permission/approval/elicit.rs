@@ -1,0 +1,173 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{Decision, ServerId, Timestamp};
+use mgp_types::{BoxFuture, Error, Method, Object, Principal, RawJson, json};
+use parking_lot::Mutex;
+
+use super::super::random;
+use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
+use crate::Clock;
+
+/// Asks the human in front of the client that called, by elicitation, in both eras.
+///
+/// A client answers for its human, and a model could answer for itself; so only those clients are asked that the
+/// configuration names, and each of them with the operator that answers there. All other questions go to another
+/// approver.
+///
+/// Where the question travels with an answer and the call comes again with the reply, the reply counts once: the
+/// question has a name that nobody can guess, and is forgotten when it has been answered.
+#[derive(Clone)]
+pub struct ElicitApprover {
+    operator: AskedOperator,
+    otherwise: Arc<dyn Approver>,
+    open: Arc<Mutex<HashMap<Key, Named, RandomState>>>,
+    clock: Clock,
+}
+
+/// Which operator answers in front of the client with this principal; `None` if no human does.
+pub type AskedOperator = Arc<dyn Fn(&Principal) -> Option<Principal> + Send + Sync>;
+
+/// What a question is about, and who asks.
+type Key = (ServerId, Box<str>, Principal);
+
+struct Named {
+    name: Arc<str>,
+    asked_at: Timestamp,
+}
+
+impl ElicitApprover {
+    /// Asks those clients for which `operator` names one, and `otherwise` for the others.
+    pub fn new(operator: AskedOperator, otherwise: Arc<dyn Approver>, clock: Clock) -> Self {
+        Self { operator, otherwise, open: Arc::default(), clock }
+    }
+
+    /// The name of the question, the same each time until it is answered.
+    fn name(&self, key: &Key) -> Result<Arc<str>, Error> {
+        let now = self.clock.now();
+        let mut open = self.open.lock();
+        let is_open = |named: &Named| now.since(named.asked_at) < TTL;
+        if let Some(named) = open.get(key).filter(|named| is_open(named)) {
+            return Ok(named.name.clone());
+        }
+        if open.len() >= MAX_QUESTIONS {
+            open.retain(|_, named| is_open(named));
+        }
+        if open.len() >= MAX_QUESTIONS {
+            return Err(super::pending::full());
+        }
+        let name: Arc<str> = format!("approval-{}", random::name()).into();
+        open.insert(key.clone(), Named { name: name.clone(), asked_at: now });
+        Ok(name)
+    }
+
+    /// Whether the answer to the question of this name is the first.
+    fn take(&self, key: &Key, name: &str) -> bool {
+        let mut open = self.open.lock();
+        let is_it = open.get(key).is_some_and(|named| *named.name == *name);
+        if is_it {
+            open.remove(key);
+        }
+        is_it
+    }
+
+    async fn elicit(
+        &self,
+        question: ApprovalQuestion,
+        operator: Principal,
+        key: Key,
+    ) -> Result<ApprovalAnswer, Error> {
+        let form = form(&question.message());
+        if question.context.input.is_none() {
+            // The client is asked directly, and its reply is to this question and no other.
+            let answer = question.context.ask("approval", Method::ELICIT, form).await?;
+            return Ok(ApprovalAnswer::new(operator, read(&answer)));
+        }
+        let name = self.name(&key)?;
+        let answer = question.context.ask(&name, Method::ELICIT, form).await?;
+        if !self.take(&key, &name) {
+            // Another call with the same words was answered with it.
+            return Ok(ApprovalAnswer::new(operator, Decision::Deferred));
+        }
+        Ok(ApprovalAnswer::new(operator, read(&answer)))
+    }
+}
+
+impl Approver for ElicitApprover {
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
+        let asker = question.asker().cloned();
+        match asker.and_then(|asker| Some(((self.operator)(&asker)?, asker))) {
+            Some((operator, asker)) => {
+                let subject = match &question.subject {
+                    Subject::Permission { permission, .. } => permission.as_str(),
+                    Subject::Call { binding, .. } => binding,
+                };
+                let key = (question.server.clone(), subject.into(), asker);
+                Box::pin(self.elicit(question, operator, key))
+            }
+            None => self.otherwise.ask(question),
+        }
+    }
+}
+
+impl fmt::Debug for ElicitApprover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ElicitApprover").field("otherwise", &self.otherwise).finish_non_exhaustive()
+    }
+}
+
+/// A form with one choice.
+pub(in crate::permission) fn form(message: &str) -> Object {
+    let mut text = Vec::new();
+    json::write_string(&mut text, message);
+    let mut params = Object::parse(FORM).unwrap_or_default();
+    params.set("message", RawJson::from_written(text));
+    params
+}
+
+/// What a filled form says. Only a plain yes is one.
+pub(in crate::permission) fn read(answer: &RawJson) -> Decision {
+    let Ok(answer) = Object::from_raw(answer) else { return Decision::Deferred };
+    let content = answer.get("content").and_then(|content| Object::from_raw(&content).ok());
+    let choice = content.as_ref().and_then(|content| content.text("decision"));
+    match (answer.text("action").as_deref(), choice.as_deref()) {
+        (Some("accept"), Some("approve")) => Decision::Approved,
+        (Some("accept" | "decline"), _) => Decision::Denied,
+        _ => Decision::Deferred,
+    }
+}
+
+const FORM: &str = r#"{"message":"","requestedSchema":{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]}},"required":["decision"]}}"#;
+
+const MAX_QUESTIONS: usize = 1024;
+const TTL: Duration = Duration::from_mins(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_yes_is_one() {
+        for (answer, decision) in [
+            (r#"{"action":"accept","content":{"decision":"approve"}}"#, Decision::Approved),
+            (r#"{"action":"accept","content":{"decision":"deny"}}"#, Decision::Denied),
+            (r#"{"action":"accept","content":{}}"#, Decision::Denied),
+            (r#"{"action":"accept"}"#, Decision::Denied),
+            (r#"{"action":"decline"}"#, Decision::Denied),
+            (r#"{"action":"cancel"}"#, Decision::Deferred),
+            (r#"{"content":{"decision":"approve"}}"#, Decision::Deferred),
+            ("[]", Decision::Deferred),
+        ] {
+            assert_eq!(read(&RawJson::parse(answer).unwrap()), decision, "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_form_holds_the_question() {
+        assert_eq!(form("May it \"x\"?").text("message").as_deref(), Some("May it \"x\"?"));
+        assert!(form("").contains("requestedSchema"));
+    }
+}

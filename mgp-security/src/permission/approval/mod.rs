@@ -1,0 +1,130 @@
+//! How a human is asked: the port, and two ways through it.
+
+mod display;
+mod elicit;
+mod pending;
+
+use std::fmt;
+
+use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
+use mgp_types::{BoxFuture, Context, Error, Principal};
+
+pub(crate) use self::display::plain;
+pub use self::elicit::{AskedOperator, ElicitApprover};
+pub(super) use self::elicit::{form, read};
+pub use self::pending::{ApprovalId, PendingApproval, PendingApprovals};
+use super::Terms;
+
+/// Whoever asks an operator.
+pub trait Approver: Send + Sync + fmt::Debug + 'static {
+    /// Asks, and waits for the answer. [`Decision::Deferred`] says that there is none yet.
+    ///
+    /// The one who waits decides how long. Dropping the future takes the question back.
+    ///
+    /// # Errors
+    /// Nobody can be asked; or the question goes with an answer to the caller
+    /// ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)), and the error is to be returned as it is.
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>>;
+}
+
+/// What an operator is asked.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ApprovalQuestion {
+    /// The server that it is about.
+    pub server: ServerId,
+    /// What is asked for.
+    pub subject: Subject,
+    /// The context of the call that gives rise to it; empty if none does.
+    pub context: Context,
+}
+
+/// What an approval is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A permission for the server.
+    #[non_exhaustive]
+    Permission {
+        /// Which.
+        permission: Permission,
+        /// How dangerous it is to grant it.
+        risk: RiskLevel,
+        /// The tool whose call needs it; `None` if the server needs it to operate.
+        tool: Option<ToolName>,
+    },
+    /// One call.
+    #[non_exhaustive]
+    Call {
+        /// The tool.
+        tool: ToolName,
+        /// What can come of it.
+        risk: RiskLevel,
+        /// The arguments for people: what is secret is left out, and what is long is cut.
+        arguments: String,
+        /// What ties the approval to this caller and these arguments, in hexadecimal digits.
+        binding: String,
+    },
+}
+
+/// What an operator answered.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ApprovalAnswer {
+    /// Who answered. The answer of one who is no operator counts for nothing.
+    pub approver: Principal,
+    /// What.
+    pub decision: Decision,
+    /// How far a permission is granted, and for how long.
+    pub terms: Terms,
+}
+
+impl ApprovalQuestion {
+    /// Asks for `subject` on behalf of `server`.
+    pub fn new(server: ServerId, subject: Subject, context: Context) -> Self {
+        Self { server, subject, context }
+    }
+
+    /// Who called.
+    pub fn asker(&self) -> Option<&Principal> {
+        self.context.principal.as_ref()
+    }
+
+    /// The question for people. Names that come from a server or a model are shown without control characters.
+    pub fn message(&self) -> String {
+        let server = plain(self.server.as_str(), MAX_NAME_CHARS);
+        match &self.subject {
+            Subject::Permission { permission, risk, tool } => {
+                let permission = plain(permission.as_str(), MAX_NAME_CHARS);
+                let why = match tool {
+                    Some(tool) => format!("to call its tool `{}`", plain(tool.as_str(), MAX_NAME_CHARS)),
+                    None => "to operate".to_owned(),
+                };
+                format!("The server `{server}` needs the permission `{permission}` ({risk}) {why}. Grant it?")
+            }
+            Subject::Call { tool, risk, arguments, .. } => {
+                let asker =
+                    self.asker().map_or_else(String::new, |asker| plain(asker.as_str(), MAX_NAME_CHARS));
+                let tool = plain(tool.as_str(), MAX_NAME_CHARS);
+                format!(
+                    "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?\n{arguments}"
+                )
+            }
+        }
+    }
+}
+
+impl ApprovalAnswer {
+    /// `approver` decided so.
+    pub fn new(approver: Principal, decision: Decision) -> Self {
+        Self { approver, decision, terms: Terms::default() }
+    }
+
+    /// The answer with bounds.
+    pub fn with_terms(mut self, terms: Terms) -> Self {
+        self.terms = terms;
+        self
+    }
+}
+
+const MAX_NAME_CHARS: usize = 128;

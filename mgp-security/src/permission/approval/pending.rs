@@ -1,0 +1,314 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::mgp::{Permission, ServerId, Timestamp, code};
+use mgp_types::{BoxFuture, Error, Principal};
+use parking_lot::Mutex;
+use tokio::sync::{oneshot, watch};
+
+use super::super::book::check_operator;
+use super::super::{ScopeCheck, random};
+use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
+use crate::Clock;
+
+/// The questions that wait for an operator, who sees them in a list and decides. Clones share it.
+///
+/// Any number of callers that need the same permission for the same server ask one question, and get one answer. A
+/// question about a call is that of this call alone. A question that nobody waits for any more is taken back.
+#[derive(Debug, Clone)]
+pub struct PendingApprovals(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    open: Mutex<Open>,
+    count: watch::Sender<usize>,
+    clock: Clock,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// In the order they were asked.
+    questions: BTreeMap<u64, Asked>,
+    asked: u64,
+}
+
+#[derive(Debug)]
+struct Asked {
+    shown: PendingApproval,
+    waiting: Vec<(u64, oneshot::Sender<ApprovalAnswer>)>,
+}
+
+/// One open question.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PendingApproval {
+    /// What to decide it by.
+    pub id: ApprovalId,
+    /// The server it is about.
+    pub server: ServerId,
+    /// What is asked for.
+    pub subject: Subject,
+    /// Who called first, if a call gave rise to it.
+    pub asker: Option<Principal>,
+    /// The question for people.
+    pub message: String,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+}
+
+/// Names an open question; nobody can guess it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ApprovalId(Arc<str>);
+
+impl PendingApprovals {
+    /// No questions yet.
+    pub fn new(clock: Clock) -> Self {
+        Self(Arc::new(Inner { open: Mutex::default(), count: watch::Sender::new(0), clock }))
+    }
+
+    /// The open questions, the oldest first.
+    pub fn list(&self) -> Vec<PendingApproval> {
+        self.0.open.lock().questions.values().map(|asked| asked.shown.clone()).collect()
+    }
+
+    /// How many questions are open, for those who want to be woken when there are others.
+    pub fn count(&self) -> watch::Receiver<usize> {
+        self.0.count.subscribe()
+    }
+
+    /// Lets `operator` answer the question `id`.
+    ///
+    /// # Errors
+    /// The principal is no operator, or the answer is not theirs (1000); its scope cannot be checked (-32602); or nobody
+    /// waits for the answer (4004).
+    pub fn decide(
+        &self,
+        operator: &Principal,
+        id: &ApprovalId,
+        answer: &ApprovalAnswer,
+    ) -> Result<(), Error> {
+        check_operator(operator)?;
+        if answer.approver != *operator {
+            return Err(Error::new(code::PERMISSION_DENIED, "nobody answers in another's name"));
+        }
+        // A scope that cannot be checked is told to the operator, not to the one who waits.
+        if let Some(scope) = &answer.terms.scope {
+            ScopeCheck::new(scope).map_err(|error| Error::invalid_params(error.to_string()))?;
+        }
+        let mut open = self.0.open.lock();
+        let place = open.questions.iter().find(|(_, asked)| asked.shown.id == *id).map(|(place, _)| *place);
+        let asked = place.and_then(|place| open.questions.remove(&place));
+        self.0.count.send_replace(open.questions.len());
+        drop(open);
+        let told = asked.into_iter().flat_map(|asked| asked.waiting);
+        let told = told.filter_map(|(_, waiting)| waiting.send(answer.clone()).ok()).count();
+        if told > 0 {
+            return Ok(());
+        }
+        Err(Error::new(code::RESOURCE_NOT_FOUND, "nobody waits for an answer to this question any more"))
+    }
+
+    fn open(
+        &self,
+        question: &ApprovalQuestion,
+    ) -> Result<(oneshot::Receiver<ApprovalAnswer>, Waiting), Error> {
+        let (sender, receiver) = oneshot::channel();
+        let mut open = self.0.open.lock();
+        open.asked += 1;
+        let (ticket, questions) = (open.asked, open.questions.len());
+        let same = open.questions.iter_mut().find(|(_, asked)| asked.is_answered_with(question));
+        let place = match same {
+            Some((_, asked)) if asked.waiting.len() >= MAX_WAITING => return Err(full()),
+            Some((place, asked)) => {
+                asked.waiting.push((ticket, sender));
+                *place
+            }
+            None if questions >= MAX_QUESTIONS => return Err(full()),
+            None => {
+                let shown = PendingApproval {
+                    id: ApprovalId(random::name().into()),
+                    server: question.server.clone(),
+                    subject: question.subject.clone(),
+                    asker: question.asker().cloned(),
+                    message: question.message(),
+                    asked_at: self.0.clock.now(),
+                };
+                open.questions.insert(ticket, Asked { shown, waiting: vec![(ticket, sender)] });
+                ticket
+            }
+        };
+        self.0.count.send_replace(open.questions.len());
+        drop(open);
+        Ok((receiver, Waiting { questions: self.clone(), place, ticket }))
+    }
+}
+
+impl Approver for PendingApprovals {
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
+        Box::pin(async move {
+            let (answer, _waiting) = self.open(&question)?;
+            answer.await.map_err(|_| Error::internal("the question was taken back"))
+        })
+    }
+}
+
+impl Asked {
+    /// Whether the answer to this question is one to the other as well.
+    fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
+        let permission = |subject: &Subject| -> Option<Permission> {
+            match subject {
+                Subject::Permission { permission, .. } => Some(permission.clone()),
+                Subject::Call { .. } => None,
+            }
+        };
+        let wanted = permission(&question.subject);
+        wanted.is_some() && self.shown.server == question.server && permission(&self.shown.subject) == wanted
+    }
+}
+
+/// Somebody's place before a question; given up when dropped.
+struct Waiting {
+    questions: PendingApprovals,
+    place: u64,
+    ticket: u64,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut open = self.questions.0.open.lock();
+        let Some(asked) = open.questions.get_mut(&self.place) else { return };
+        asked.waiting.retain(|(ticket, _)| *ticket != self.ticket);
+        if asked.waiting.is_empty() {
+            open.questions.remove(&self.place);
+        }
+        self.questions.0.count.send_replace(open.questions.len());
+    }
+}
+
+impl ApprovalId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for ApprovalId {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for ApprovalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Whoever reads a log must not be able to name it.
+        f.write_str("ApprovalId(***)")
+    }
+}
+
+pub(super) fn full() -> Error {
+    Error::new(code::RESOURCE_EXHAUSTED, "too many questions wait for an operator; try again later")
+}
+
+const MAX_QUESTIONS: usize = 256;
+const MAX_WAITING: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Context;
+    use mgp_types::mgp::Decision;
+
+    use super::*;
+    use crate::permission::Terms;
+
+    fn question(permission: Permission) -> ApprovalQuestion {
+        let risk = permission.risk();
+        ApprovalQuestion::new(
+            "s".into(),
+            Subject::Permission { permission, risk, tool: None },
+            Context::default(),
+        )
+    }
+
+    fn yes(operator: &Principal) -> ApprovalAnswer {
+        ApprovalAnswer::new(operator.clone(), Decision::Approved).with_terms(Terms::default())
+    }
+
+    #[tokio::test]
+    async fn many_that_need_the_same_permission_ask_once_and_all_are_answered() {
+        let pending = PendingApprovals::new(Clock::system());
+        let ada = Principal::operator("ada");
+        let asks: Vec<_> = (0..16)
+            .map(|_| {
+                let pending = pending.clone();
+                tokio::spawn(async move { pending.ask(question(Permission::Camera)).await })
+            })
+            .collect();
+        let other = tokio::spawn({
+            let pending = pending.clone();
+            async move { pending.ask(question(Permission::ShellExecute)).await }
+        });
+        pending.count().wait_for(|count| *count == 2).await.unwrap();
+        tokio::task::yield_now().await;
+        let open = pending.list();
+        let camera = open.iter().find(|open| open.message.contains("camera")).unwrap();
+        pending.decide(&ada, &camera.id, &yes(&ada)).unwrap();
+        for ask in asks {
+            assert_eq!(ask.await.unwrap().unwrap().decision, Decision::Approved);
+        }
+        assert_eq!(pending.list().len(), 1);
+        other.abort();
+    }
+
+    #[tokio::test]
+    async fn agents_and_impostors_decide_nothing() {
+        let pending = PendingApprovals::new(Clock::system());
+        let asking = tokio::spawn({
+            let pending = pending.clone();
+            async move { pending.ask(question(Permission::Camera)).await }
+        });
+        pending.count().wait_for(|count| *count == 1).await.unwrap();
+        let id = pending.list()[0].id.clone();
+        let agent = Principal::new("ada");
+        let (ada, bob) = (Principal::operator("ada"), Principal::operator("bob"));
+        for (who, answer) in [(&agent, yes(&agent)), (&agent, yes(&ada)), (&bob, yes(&ada))] {
+            assert_eq!(pending.decide(who, &id, &answer).unwrap_err().code(), code::PERMISSION_DENIED);
+        }
+        assert!(!asking.is_finished());
+        asking.abort();
+    }
+
+    #[tokio::test]
+    async fn a_question_that_nobody_waits_for_is_taken_back() {
+        let pending = PendingApprovals::new(Clock::system());
+        let asking = ask_and_wait(&pending);
+        assert_eq!(pending.list().len(), 1);
+        let id = pending.list()[0].id.clone();
+        drop(asking);
+        assert!(pending.list().is_empty());
+        let ada = Principal::operator("ada");
+        assert_eq!(pending.decide(&ada, &id, &yes(&ada)).unwrap_err().code(), code::RESOURCE_NOT_FOUND);
+    }
+
+    /// Asks, up to where it waits.
+    fn ask_and_wait(pending: &PendingApprovals) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
+        let mut asking = pending.ask(question(Permission::Camera));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(asking.as_mut().poll(&mut context).is_pending());
+        asking
+    }
+
+    #[tokio::test]
+    async fn more_questions_than_anybody_reads_are_refused() {
+        let pending = PendingApprovals::new(Clock::system());
+        let mut asking = Vec::new();
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        for number in 0..=MAX_QUESTIONS {
+            let mut ask = pending.ask(question(Permission::read(&format!("com.example.p{number}"))));
+            let polled = ask.as_mut().poll(&mut context);
+            assert_eq!(polled.is_ready(), number == MAX_QUESTIONS);
+            asking.push(ask);
+        }
+        assert_eq!(pending.list().len(), MAX_QUESTIONS);
+    }
+}

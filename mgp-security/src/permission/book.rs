@@ -1,0 +1,342 @@
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use arc_swap::{ArcSwap, Guard};
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Permission, ServerId,
+    Timestamp, TraceId, code,
+};
+use mgp_types::{Error, Principal, Role};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::{GrantRecord, GrantStore, ScopeCheck, Terms, Verdict};
+use crate::{Clock, StoreError};
+
+/// What operators decided about the permissions of servers. Clones share it.
+///
+/// Reading takes no lock. A decision is recorded in the audit trail and kept in the store before anybody can use
+/// it; when either fails, nothing is granted. What is taken back is closed first and recorded then, and stays closed
+/// for this process even if the record fails.
+///
+/// Time never runs backwards here: a clock that is put back revives nothing.
+#[derive(Clone)]
+pub struct GrantBook(Arc<Inner>);
+
+struct Inner {
+    pages: ArcSwap<Pages>,
+    store: Box<dyn GrantStore>,
+    audit: Arc<dyn AuditPort>,
+    clock: Clock,
+    /// The latest time that was seen, in milliseconds.
+    latest: AtomicI64,
+    /// Held while a decision is made, so that they are kept in the order they take effect.
+    deciding: tokio::sync::Mutex<()>,
+    changes: watch::Sender<u64>,
+    /// What somebody needs and nobody has decided; bounded by [`MAX_WAITING`].
+    waiting: Mutex<BTreeSet<(ServerId, Permission)>>,
+}
+
+type Pages = HashMap<ServerId, Arc<Page>, RandomState>;
+
+/// What is decided about one server.
+type Page = HashMap<Permission, Arc<Entry>, RandomState>;
+
+/// A decision, ready to be held against a call.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) record: GrantRecord,
+    pub(super) scope: Option<ScopeCheck>,
+}
+
+/// The decisions as they stand at one moment.
+pub(super) struct Standing(Guard<Arc<Pages>>);
+
+/// A state of the decisions.
+pub(super) struct Moment(Arc<Pages>);
+
+/// A decision to be made.
+pub(super) struct Ruling<'a> {
+    pub(super) operator: &'a Principal,
+    pub(super) server: &'a ServerId,
+    pub(super) permission: &'a Permission,
+    pub(super) verdict: Verdict,
+    /// Whether a grant is taken back, rather than refused in the first place.
+    pub(super) revoked: bool,
+    pub(super) trace: Option<TraceId>,
+}
+
+impl GrantBook {
+    /// The decisions in `store`; further ones are recorded in `audit`.
+    ///
+    /// # Errors
+    /// The store cannot be read, or holds a scope that cannot be checked.
+    pub async fn open(
+        store: impl GrantStore,
+        audit: Arc<dyn AuditPort>,
+        clock: Clock,
+    ) -> Result<Self, StoreError> {
+        let mut pages: HashMap<ServerId, Page, RandomState> = HashMap::default();
+        for record in store.load().await? {
+            let entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
+            let page = pages.entry(entry.record.server.clone()).or_default();
+            page.insert(entry.record.permission.clone(), Arc::new(entry));
+        }
+        let pages: Pages = pages.into_iter().map(|(server, page)| (server, Arc::new(page))).collect();
+        Ok(Self(Arc::new(Inner {
+            pages: ArcSwap::from_pointee(pages),
+            store: Box::new(store),
+            audit,
+            clock,
+            latest: AtomicI64::new(i64::MIN),
+            deciding: tokio::sync::Mutex::default(),
+            changes: watch::Sender::new(0),
+            waiting: Mutex::default(),
+        })))
+    }
+
+    /// Lets `operator` grant `permission` to `server`.
+    ///
+    /// # Errors
+    /// The principal is no operator (1000), the scope cannot be checked (-32602), or the decision cannot be recorded:
+    /// then nothing is granted.
+    pub async fn grant(
+        &self,
+        operator: &Principal,
+        server: &ServerId,
+        permission: &Permission,
+        terms: Terms,
+    ) -> Result<(), Error> {
+        self.rule(Ruling::new(operator, server, permission, Verdict::Approved(terms))).await
+    }
+
+    /// Lets `operator` deny `permission` to `server`.
+    ///
+    /// # Errors
+    /// As for [`revoke`](Self::revoke).
+    pub async fn deny(
+        &self,
+        operator: &Principal,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Result<(), Error> {
+        self.rule(Ruling::new(operator, server, permission, Verdict::Denied)).await
+    }
+
+    /// Lets `operator` take `permission` back from `server`, whoever granted it. The next call is refused.
+    ///
+    /// # Errors
+    /// The principal is no operator (1000), or the decision cannot be recorded: then the permission is closed all the
+    /// same until the process ends, and the operator has to look at the store.
+    pub async fn revoke(
+        &self,
+        operator: &Principal,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Result<(), Error> {
+        let ruling = Ruling::new(operator, server, permission, Verdict::Denied);
+        self.rule(Ruling { revoked: true, ..ruling }).await
+    }
+
+    /// What operators decided about `server`.
+    pub fn records(&self, server: &ServerId) -> Vec<GrantRecord> {
+        let pages = self.0.pages.load();
+        pages
+            .get(server)
+            .map(|page| page.values().map(|entry| entry.record.clone()).collect())
+            .unwrap_or_default()
+    }
+
+    /// Whether an operator granted `permission` to `server`, and it still holds.
+    pub fn is_granted(&self, server: &ServerId, permission: &Permission) -> bool {
+        let standing = self.standing();
+        standing.entry(server, permission).is_some_and(|entry| match &entry.record.verdict {
+            Verdict::Approved(terms) => terms.hold_at(entry.record.decided_at, self.now()),
+            Verdict::Denied => false,
+        })
+    }
+
+    /// What servers need and nobody has decided yet.
+    pub fn waiting(&self) -> Vec<(ServerId, Permission)> {
+        self.0.waiting.lock().iter().cloned().collect()
+    }
+
+    /// Counts the decisions, for those who wait for one.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes.subscribe()
+    }
+
+    /// What the clock says, and never less than it said before.
+    pub(crate) fn now(&self) -> Timestamp {
+        let told = self.0.clock.now();
+        let latest = self.0.latest.fetch_max(told.as_millis(), Ordering::Relaxed);
+        if latest > told.as_millis() { Timestamp::from_millis(latest).unwrap_or(told) } else { told }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        Standing(self.0.pages.load())
+    }
+
+    /// The state of the decisions, to see later whether it is still the same.
+    pub(super) fn moment(&self) -> Moment {
+        Moment(self.0.pages.load_full())
+    }
+
+    pub(super) fn is_still(&self, moment: &Moment) -> bool {
+        Arc::ptr_eq(&moment.0, &self.0.pages.load())
+    }
+
+    /// Notes that somebody needs a permission about which nobody has decided.
+    pub(super) fn note_waiting(&self, server: &ServerId, permission: &Permission) {
+        let mut waiting = self.0.waiting.lock();
+        if waiting.len() < MAX_WAITING {
+            waiting.insert((server.clone(), permission.clone()));
+        }
+    }
+
+    /// Records an event that is no decision of an operator.
+    pub(crate) async fn record(&self, event: AuditEvent) -> Result<(), Error> {
+        self.0.audit.record(event).await
+    }
+
+    pub(super) async fn rule(&self, ruling: Ruling<'_>) -> Result<(), Error> {
+        check_operator(ruling.operator)?;
+        let _alone = self.0.deciding.lock().await;
+        let record = GrantRecord::new(
+            ruling.server.clone(),
+            ruling.permission.clone(),
+            ruling.verdict.clone(),
+            ruling.operator.as_str(),
+            self.now(),
+        );
+        let entry = Entry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
+        let standing = self.standing();
+        let old = standing.entry(ruling.server, ruling.permission).map(|entry| &entry.record);
+        // Several calls may have waited for one answer, which is one decision.
+        if !ruling.revoked && old.is_some_and(|old| old.says_the_same(&record)) {
+            return Ok(());
+        }
+        if ruling.verdict == Verdict::Denied {
+            self.publish(Entry::new(record.clone()).map_err(|_| Error::internal("a denial has no scope"))?);
+        }
+        self.0.audit.record(ruling.event(record.decided_at, Outcome::Success)).await?;
+        if let Err(error) = self.0.store.put(record.clone()).await {
+            tracing::error!(%error, server = %ruling.server, "a decision about a permission cannot be kept");
+            // The trail says that it was decided; it has to say as well that nothing came of it.
+            let _ = self.0.audit.record(ruling.event(record.decided_at, Outcome::Failure)).await;
+            return Err(error.into());
+        }
+        self.publish(entry);
+        Ok(())
+    }
+
+    fn publish(&self, entry: Entry) {
+        let (server, permission) = (entry.record.server.clone(), entry.record.permission.clone());
+        let mut pages = Pages::clone(&self.0.pages.load());
+        Arc::make_mut(pages.entry(server.clone()).or_default()).insert(permission.clone(), Arc::new(entry));
+        self.0.pages.store(Arc::new(pages));
+        self.0.waiting.lock().remove(&(server, permission));
+        self.0.changes.send_modify(|version| *version += 1);
+    }
+}
+
+impl Standing {
+    pub(super) fn entry(&self, server: &ServerId, permission: &Permission) -> Option<&Entry> {
+        self.0.get(server)?.get(permission).map(|entry| &**entry)
+    }
+
+    pub(super) fn permissions(&self, server: &ServerId) -> impl Iterator<Item = &Permission> {
+        self.0.get(server).into_iter().flat_map(|page| page.keys())
+    }
+}
+
+impl Entry {
+    fn new(record: GrantRecord) -> Result<Self, super::ScopeError> {
+        let scope = match &record.verdict {
+            Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
+            Verdict::Denied => None,
+        };
+        Ok(Self { record, scope })
+    }
+}
+
+impl GrantRecord {
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.verdict == other.verdict && self.approver == other.approver
+    }
+}
+
+impl<'a> Ruling<'a> {
+    pub(super) const fn new(
+        operator: &'a Principal,
+        server: &'a ServerId,
+        permission: &'a Permission,
+        verdict: Verdict,
+    ) -> Self {
+        Self { operator, server, permission, verdict, revoked: false, trace: None }
+    }
+
+    fn event(&self, at: Timestamp, outcome: Outcome) -> AuditEvent {
+        let kind = match &self.verdict {
+            Verdict::Approved(_) => EventType::PermissionGranted,
+            Verdict::Denied if self.revoked => EventType::PermissionRevoked,
+            Verdict::Denied => EventType::PermissionDenied,
+        };
+        let actor = Actor::new(ActorType::Operator, self.operator.as_str());
+        event(kind, actor, self.server, self.permission, &self.verdict, at, self.trace, outcome)
+    }
+}
+
+/// An event about a permission.
+#[expect(clippy::too_many_arguments, reason = "each is a member of the event")]
+pub(super) fn event(
+    kind: EventType,
+    actor: Actor,
+    server: &ServerId,
+    permission: &Permission,
+    verdict: &Verdict,
+    at: Timestamp,
+    trace: Option<TraceId>,
+    outcome: Outcome,
+) -> AuditEvent {
+    let target = AuditTarget::new(Some(server.clone()), None);
+    let event = AuditEvent::new(at, trace.unwrap_or_else(new_trace), kind, actor, target, outcome)
+        .with_detail("permission", permission)
+        .with_detail("risk_level", &permission.risk());
+    let Verdict::Approved(terms) = verdict else { return event };
+    let event = match &terms.scope {
+        Some(scope) => event.with_detail("scope", scope),
+        None => event,
+    };
+    match &terms.expires_at {
+        Some(end) => event.with_detail("expires_at", end),
+        None => event,
+    }
+}
+
+/// Whether `principal` may decide what others may do.
+pub(crate) fn check_operator(principal: &Principal) -> Result<(), Error> {
+    if principal.role() == Role::Operator {
+        return Ok(());
+    }
+    tracing::warn!(
+        principal = principal.as_str(),
+        "somebody who is no operator tried to decide about a permission"
+    );
+    Err(Error::new(code::PERMISSION_DENIED, "only an operator decides about permissions"))
+}
+
+pub(crate) fn new_trace() -> TraceId {
+    TraceId::from_random(crate::permission::random::bytes())
+}
+
+impl fmt::Debug for GrantBook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrantBook").field("servers", &self.0.pages.load().len()).finish_non_exhaustive()
+    }
+}
+
+const MAX_WAITING: usize = 1024;

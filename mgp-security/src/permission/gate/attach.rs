@@ -1,0 +1,128 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, Scope, Timestamp, method};
+use mgp_types::{Method, Object, RawJson, Request};
+
+use super::judge::Judgement;
+use super::{Connected, PermissionGate, Settled};
+use crate::permission::book::Moment;
+
+/// What travels with each call, and what it was made of.
+pub(super) struct Attached {
+    made_of: MadeOf,
+    until: Option<Timestamp>,
+    value: RawJson,
+    carried: Carried,
+}
+
+/// What decisions about a server are made of.
+pub(super) struct MadeOf {
+    moment: Moment,
+    settled: Arc<Settled>,
+}
+
+/// What a request carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carried {
+    Nothing,
+    Grants,
+    /// What the server made of the grants, for itself.
+    Handle,
+}
+
+impl PermissionGate {
+    /// Puts the grants on a call to a server that keeps none, and takes away what the caller put there.
+    pub(super) fn attach(&self, request: &mut Request) -> Carried {
+        let connected = self.0.connected.load();
+        let attaches = connected.as_ref().filter(|connected| connected.attaches);
+        let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+        match (attaches, meta) {
+            (Some(connected), meta) if request.method == Method::TOOLS_CALL => {
+                let (value, carried) = self.attached(connected);
+                let mut meta = meta.unwrap_or_default();
+                meta.set(method::GRANTS_META, value);
+                request.params.set("_meta", meta.to_raw());
+                carried
+            }
+            (_, Some(mut meta)) => {
+                if meta.remove(method::GRANTS_META).is_some() {
+                    request.params.set("_meta", meta.to_raw());
+                }
+                Carried::Nothing
+            }
+            (_, None) => Carried::Nothing,
+        }
+    }
+
+    /// Keeps the handle that the server made of the decisions of `moment`, to send it instead of them.
+    pub(super) fn keep_handle(&self, value: RawJson, until: Option<Timestamp>, made_of: MadeOf) {
+        let attached = Attached { made_of, until, value, carried: Carried::Handle };
+        self.0.attached.store(Some(Arc::new(attached)));
+    }
+
+    /// What decisions are made of now. To be taken before they are made, so that what changes meanwhile is noticed.
+    pub(super) fn made_of(&self) -> MadeOf {
+        MadeOf { moment: self.0.book.moment(), settled: self.0.settled.load_full() }
+    }
+
+    pub(super) fn drop_handle(&self) {
+        self.0.attached.store(None);
+    }
+
+    fn attached(&self, connected: &Connected) -> (RawJson, Carried) {
+        let now = self.0.book.now();
+        let last = self.0.attached.load();
+        if let Some(last) = &*last
+            && self.0.book.is_still(&last.made_of.moment)
+            && Arc::ptr_eq(&last.made_of.settled, &self.0.settled.load())
+            && last.until.is_none_or(|until| now < until)
+        {
+            return (last.value.clone(), last.carried);
+        }
+        let made_of = self.made_of();
+        let response = self.decisions(connected);
+        // Grants that cannot be written are none.
+        let value = RawJson::from_value(&response).unwrap_or_else(|_| RawJson::empty_object());
+        let carried = Carried::Grants;
+        let attached = Attached { made_of, until: response.expires_at, value: value.clone(), carried };
+        self.0.attached.store(Some(Arc::new(attached)));
+        (value, carried)
+    }
+
+    /// All decisions about the server as they stand, under its own names.
+    pub(super) fn decisions(&self, connected: &Connected) -> PermissionResponse {
+        let standing = self.0.book.standing();
+        let now = self.0.book.now();
+        let settled = self.0.settled.load();
+        let mut grants = BTreeMap::new();
+        let mut approvers = BTreeSet::new();
+        let mut end = None;
+        let known: BTreeSet<&Permission> =
+            standing.permissions(self.server()).chain(settled.iter()).collect();
+        let required = connected.required.iter().map(|(spelling, permission)| (&**spelling, permission));
+        for (name, permission) in
+            known.into_iter().map(|known| (connected.spelling(known), known)).chain(required)
+        {
+            let grant = match self.judge(&standing, permission, now) {
+                Judgement::Approved { terms, by, .. } => {
+                    approvers.insert(by.into_owned());
+                    end = [end, terms.expires_at].into_iter().flatten().min();
+                    let grant = Grant::new(Decision::Approved);
+                    match &terms.scope {
+                        Some(scope) => grant.with_scope(Scope::clone(scope)),
+                        None => grant,
+                    }
+                }
+                Judgement::Refused(_) => Grant::new(Decision::Denied),
+                Judgement::Unsettled | Judgement::Undecided { .. } => Grant::new(Decision::Deferred),
+            };
+            grants.insert(name.to_owned(), grant);
+        }
+        let response = PermissionResponse::new(connected.request_id.clone(), grants).with_expires_at(end);
+        if approvers.is_empty() {
+            return response;
+        }
+        response.with_approved_by(approvers.into_iter().collect::<Vec<_>>().join(", "))
+    }
+}

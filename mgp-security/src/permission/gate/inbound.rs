@@ -1,0 +1,115 @@
+use std::task::{Context, Poll};
+
+use futures_util::future::{Either, MapOk, TryFutureExt};
+use mgp_types::mgp::{Extension, Permission, PermissionRequest};
+use mgp_types::{BoxFuture, Error, Kind, Method, RawJson, Request, Response, RpcService};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::PermissionGate;
+use super::judge::Judgement;
+use crate::permission::QUESTION_META;
+
+/// Makes [`AnswersPermissions`] services.
+#[derive(Debug, Clone)]
+pub struct AnswersPermissionsLayer {
+    gate: PermissionGate,
+}
+
+impl AnswersPermissionsLayer {
+    /// Answers what the server behind `gate` asks.
+    pub fn new(gate: PermissionGate) -> Self {
+        Self { gate }
+    }
+}
+
+impl<S> Layer<S> for AnswersPermissionsLayer {
+    type Service = AnswersPermissions<S>;
+
+    fn layer(&self, inner: S) -> AnswersPermissions<S> {
+        AnswersPermissions { inner, gate: self.gate.clone() }
+    }
+}
+
+/// Answers a server that asks for a permission in the middle of a call, as [`HeldPermissions`] does where one is
+/// missing: by what is decided, or by asking an operator.
+///
+/// Sits in the stack that answers the server's own requests, behind the layer that knows the session. Only an
+/// elicitation that says in its `_meta` that it asks for permissions is answered here, and only where permissions were
+/// negotiated; everything else goes on. A permission that is granted within a scope is not confirmed to a server that
+/// does not say what for.
+///
+/// [`HeldPermissions`]: crate::permission::HeldPermissions
+#[derive(Debug, Clone)]
+pub struct AnswersPermissions<S> {
+    inner: S,
+    gate: PermissionGate,
+}
+
+impl<S: RpcService> Service<Request> for AnswersPermissions<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = Either<
+        S::Future,
+        MapOk<BoxFuture<'static, Result<&'static str, Error>>, fn(&'static str) -> Response>,
+    >;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let Some(permissions) = question(&request) else {
+            return Either::Left(self.inner.call(request));
+        };
+        let gate = self.gate.clone();
+        let answering: BoxFuture<'static, _> = Box::pin(async move { gate.answer_for(&permissions).await });
+        let answered: fn(&'static str) -> Response =
+            |answer| Response::plain(RawJson::parse(answer).unwrap_or_else(|_| RawJson::empty_object()));
+        Either::Right(answering.map_ok(answered))
+    }
+}
+
+impl PermissionGate {
+    /// What the server is answered that asks for all of `permissions`.
+    async fn answer_for(&self, permissions: &[Permission]) -> Result<&'static str, Error> {
+        // A server that is not connected has been told nothing yet and may ask for nothing.
+        if permissions.is_empty() || self.0.connected.load().is_none() {
+            return Ok(CANCELLED);
+        }
+        self.settle_all(permissions, None, &mgp_types::Context::default()).await?;
+        let standing = self.0.book.standing();
+        let now = self.0.book.now();
+        let mut answer = APPROVED;
+        for permission in permissions {
+            match self.judge(&standing, permission, now) {
+                Judgement::Approved { scope: None, .. } => {}
+                Judgement::Refused(_) => return Ok(DENIED),
+                _ => answer = CANCELLED,
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// The permissions that the request asks for; `None` if it asks for something else.
+fn question(request: &Request) -> Option<Vec<Permission>> {
+    if request.kind == Kind::Notify || request.method != Method::ELICIT {
+        return None;
+    }
+    let session = request.context.session.as_ref()?;
+    session.mgp.as_ref().filter(|mgp| mgp.has(&Extension::Permissions))?;
+    let question: PermissionRequest = request.meta(QUESTION_META)?.to().ok()?;
+    if question.permissions.len() > MAX_PERMISSIONS {
+        return Some(Vec::new());
+    }
+    let mut permissions: Vec<_> = question.permissions.iter().map(|name| Permission::read(name)).collect();
+    permissions.sort_unstable();
+    permissions.dedup();
+    Some(permissions)
+}
+
+const APPROVED: &str = r#"{"action":"accept","content":{"decision":"approve"}}"#;
+const DENIED: &str = r#"{"action":"decline"}"#;
+const CANCELLED: &str = r#"{"action":"cancel"}"#;
+const MAX_PERMISSIONS: usize = 64;

@@ -1,0 +1,189 @@
+use std::borrow::Cow;
+
+use mgp_types::mgp::{Permission, Timestamp};
+use mgp_types::{Error, Method, Object, RawJson, Request};
+
+use super::refusal::{Reason, not_ready, not_resolved, refuse};
+use super::{Connected, PermissionGate, is_about_permissions};
+use crate::permission::book::Standing;
+use crate::permission::settings::Say;
+use crate::permission::{OnRefusal, ScopeCheck, Terms, Verdict};
+
+/// What becomes of a request.
+pub(super) enum Admission {
+    Pass,
+    Refused(Error),
+    /// It has to wait until something is decided about these.
+    Wait(Vec<Permission>),
+}
+
+/// What is decided about a permission.
+pub(super) enum Judgement<'a> {
+    Approved {
+        terms: &'a Terms,
+        scope: Option<&'a ScopeCheck>,
+        by: Cow<'a, str>,
+    },
+    Refused(Reason),
+    /// What the settings say is not in the audit trail yet.
+    Unsettled,
+    /// An operator has to be asked; whether a grant has come to its end.
+    Undecided {
+        expired: bool,
+    },
+}
+
+/// What a request is, to the gate.
+enum Class {
+    /// It makes the server do nothing.
+    Free,
+    /// It is the gate's own.
+    Own,
+    Tool,
+    Resource,
+    Other,
+}
+
+impl PermissionGate {
+    pub(super) fn admit(&self, request: &Request) -> Admission {
+        let class = classify(&request.method);
+        match class {
+            Class::Free => return Admission::Pass,
+            Class::Own => return Admission::Refused(refuse(self.server(), &Reason::NotYours, None, request)),
+            Class::Tool | Class::Resource | Class::Other => {}
+        }
+        let connected = self.0.connected.load();
+        let Some(connected) = connected.as_ref() else { return Admission::Refused(not_ready(self.server())) };
+        let tool = match (&class, &request.context.tool) {
+            (Class::Tool, None) => return Admission::Refused(not_resolved()),
+            (Class::Tool, Some(tool)) if tool.server != *self.server() => {
+                return Admission::Refused(not_resolved());
+            }
+            (Class::Tool, Some(tool)) => Some(tool),
+            _ => None,
+        };
+        let standing = self.0.book.standing();
+        let now = self.0.book.now();
+        let mut undecided = Vec::new();
+        // A definition that says nothing may stand for a tool that uses all the server was granted.
+        let bounded = tool.map_or(matches!(class, Class::Resource), |tool| tool.security.derived);
+        if self.0.settings.on_refusal() == OnRefusal::Reject || bounded {
+            for (_, permission) in &connected.required {
+                let judged = self.judge(&standing, permission, now);
+                if let Err(error) = self.weigh(judged, permission, request, bounded, &mut undecided) {
+                    return Admission::Refused(error);
+                }
+            }
+        }
+        for permission in tool.iter().flat_map(|tool| &tool.security.permissions) {
+            let judged = self.judge(&standing, permission, now);
+            if let Err(error) = self.weigh(judged, permission, request, true, &mut undecided) {
+                return Admission::Refused(error);
+            }
+        }
+        if undecided.is_empty() { Admission::Pass } else { Admission::Wait(undecided) }
+    }
+
+    /// What is decided about `permission` at `now`.
+    pub(super) fn judge<'a>(
+        &'a self,
+        standing: &'a Standing,
+        permission: &Permission,
+        now: Timestamp,
+    ) -> Judgement<'a> {
+        let mut expired = false;
+        if let Some(entry) = standing.entry(self.server(), permission) {
+            match &entry.record.verdict {
+                Verdict::Denied => return Judgement::Refused(Reason::Denied),
+                Verdict::Approved(terms) if self.0.settings.heeds_operators() => {
+                    let holds = terms.hold_at(entry.record.decided_at, now);
+                    if holds && !self.0.settings.denies(permission) {
+                        let by = Cow::Borrowed(&*entry.record.approver);
+                        return Judgement::Approved { terms, scope: entry.scope.as_ref(), by };
+                    }
+                    expired = !holds;
+                }
+                Verdict::Approved(_) => {}
+            }
+        }
+        match self.0.settings.say(permission, now) {
+            Say::Ask => Judgement::Undecided { expired },
+            _ if !self.0.settled.load().contains(permission) => Judgement::Unsettled,
+            Say::Approved(terms, scope) => {
+                let by = if self.0.settings.is_configured(permission) {
+                    "configuration"
+                } else {
+                    self.0.settings.policy().as_str()
+                };
+                Judgement::Approved { terms, scope, by: Cow::Borrowed(by) }
+            }
+            Say::Denied if expired => Judgement::Refused(Reason::Expired),
+            Say::Denied => Judgement::Refused(Reason::Denied),
+        }
+    }
+
+    fn weigh(
+        &self,
+        judged: Judgement<'_>,
+        permission: &Permission,
+        request: &Request,
+        bounded: bool,
+        undecided: &mut Vec<Permission>,
+    ) -> Result<(), Error> {
+        match judged {
+            Judgement::Approved { scope: Some(scope), .. } if bounded => {
+                scope.check(arguments(request).as_ref()).map_err(|finding| {
+                    refuse(self.server(), &Reason::OutOfScope(finding), Some(permission), request)
+                })
+            }
+            Judgement::Approved { .. } => Ok(()),
+            Judgement::Refused(reason) => Err(refuse(self.server(), &reason, Some(permission), request)),
+            Judgement::Unsettled | Judgement::Undecided { .. } => {
+                if !undecided.contains(permission) {
+                    undecided.push(permission.clone());
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Connected {
+    /// What the server calls `permission`.
+    pub(super) fn spelling<'a>(&'a self, permission: &'a Permission) -> &'a str {
+        let own = self.required.iter().find(|(_, required)| required == permission);
+        own.map_or_else(|| permission.as_str(), |(spelling, _)| spelling)
+    }
+}
+
+/// What a scope is held against.
+fn arguments(request: &Request) -> Option<RawJson> {
+    if request.method == Method::TOOLS_CALL {
+        return request.params.get("arguments");
+    }
+    let mut address = Object::new();
+    address.set("uri", request.params.get("uri")?);
+    Some(address.to_raw())
+}
+
+fn classify(method: &Method) -> Class {
+    match method.as_str() {
+        "tools/call" => Class::Tool,
+        "resources/read" | "resources/subscribe" => Class::Resource,
+        "ping"
+        | "initialize"
+        | "server/discover"
+        | "tools/list"
+        | "resources/list"
+        | "resources/templates/list"
+        | "resources/unsubscribe"
+        | "prompts/list"
+        | "logging/setLevel" => Class::Free,
+        name if is_about_permissions(name) => Class::Own,
+        name if FREE.iter().any(|prefix| name.starts_with(prefix)) => Class::Free,
+        _ => Class::Other,
+    }
+}
+
+/// What says something to the server or asks how it is. A notification asks for nothing, and no tool is called by one.
+const FREE: [&str; 5] = ["notifications/", "mgp/health/", "mgp/lifecycle/", "mgp/stream/", "mgp/events/"];

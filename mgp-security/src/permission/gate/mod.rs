@@ -1,0 +1,201 @@
+//! The client's side: the gate on the way to one server.
+
+mod ask;
+mod attach;
+mod future;
+mod inbound;
+mod judge;
+mod negotiate;
+mod refusal;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{Permission, PermissionResponse, ServerId, method};
+use mgp_types::{Error, Request, Response, RpcService, Session};
+use parking_lot::Mutex;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use self::attach::Attached;
+pub use self::future::PermissionFuture;
+pub use self::inbound::{AnswersPermissions, AnswersPermissionsLayer};
+use self::judge::Admission;
+pub use self::negotiate::Settlement;
+use super::{Approver, GrantBook, PermissionSettings};
+
+/// What the permissions of one server come to: what it needs, what the settings say, and what operators decided.
+///
+/// One is made for each connection to a server. [`negotiate`](Self::negotiate) settles what the server needs to
+/// operate before the first call, [`PermissionLayer`] holds each call to what is granted, and
+/// [`follow`](Self::follow) tells the server what is decided later. Clones share it.
+#[derive(Clone)]
+pub struct PermissionGate(Arc<Inner>);
+
+struct Inner {
+    server: ServerId,
+    settings: PermissionSettings,
+    book: GrantBook,
+    approver: Option<Arc<dyn Approver>>,
+    /// The permissions for which what the settings say stands in the audit trail; only then does it count.
+    settled: ArcSwap<Settled>,
+    settling: tokio::sync::Mutex<()>,
+    /// `None` until what the server needs is known.
+    connected: ArcSwapOption<Connected>,
+    attached: ArcSwapOption<Attached>,
+}
+
+type Settled = HashSet<Permission, RandomState>;
+
+/// What is known of the server once it is connected.
+struct Connected {
+    /// What it needs to operate, in its own spelling and in ours.
+    required: Vec<(Box<str>, Permission)>,
+    session: Arc<Session>,
+    /// What the decisions answer.
+    request_id: String,
+    /// Whether grants travel with each call.
+    attaches: bool,
+    told: Mutex<Option<PermissionResponse>>,
+}
+
+impl PermissionGate {
+    /// The gate to `server`, whose permissions are decided about by `settings` and `book`.
+    ///
+    /// Without an [approver](Self::with_approver) nobody is asked, and what needs an operator waits until one decides
+    /// in the book.
+    pub fn new(server: ServerId, settings: PermissionSettings, book: GrantBook) -> Self {
+        Self(Arc::new(Inner {
+            server,
+            settings,
+            book,
+            approver: None,
+            settled: ArcSwap::default(),
+            settling: tokio::sync::Mutex::default(),
+            connected: ArcSwapOption::empty(),
+            attached: ArcSwapOption::empty(),
+        }))
+    }
+
+    /// The gate with somebody who asks operators. It has to be given before the gate is shared.
+    #[must_use]
+    pub fn with_approver(self, approver: Arc<dyn Approver>) -> Self {
+        let inner = &self.0;
+        Self(Arc::new(Inner {
+            server: inner.server.clone(),
+            settings: inner.settings.clone(),
+            book: inner.book.clone(),
+            approver: Some(approver),
+            settled: ArcSwap::default(),
+            settling: tokio::sync::Mutex::default(),
+            connected: ArcSwapOption::empty(),
+            attached: ArcSwapOption::empty(),
+        }))
+    }
+
+    /// The server behind the gate.
+    pub fn server(&self) -> &ServerId {
+        &self.0.server
+    }
+}
+
+impl fmt::Debug for PermissionGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PermissionGate")
+            .field("server", &self.0.server)
+            .field("policy", &self.0.settings.policy())
+            .field("connected", &self.0.connected.load().is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes [`Permitted`] services.
+#[derive(Debug, Clone)]
+pub struct PermissionLayer {
+    gate: PermissionGate,
+}
+
+impl PermissionLayer {
+    /// Holds calls to what `gate` knows to be granted.
+    pub fn new(gate: PermissionGate) -> Self {
+        Self { gate }
+    }
+}
+
+impl<S> Layer<S> for PermissionLayer {
+    type Service = Permitted<S>;
+
+    fn layer(&self, inner: S) -> Permitted<S> {
+        Permitted { inner, gate: self.gate.clone() }
+    }
+}
+
+/// Lets through what the server was granted, and refuses the rest with 1000 and advice.
+///
+/// Sits on the way to one server, inside of whatever checks arguments, so that a scope and a human see the arguments
+/// that were checked; outside of every timeout, because a call may wait for a human; and outside of the era. Reads
+/// `context.tool`, and refuses a call without it; writes `context.trail`, and in the era without sessions the grants
+/// into the request's `_meta`, from which it takes away what a caller may have put there. The methods that ask for
+/// and grant permissions do not pass: they are the gate's own.
+///
+/// A call that is allowed by decisions without a scope is let through without a lock and without an allocation. A call
+/// that has to wait for an operator boxes its future; dropping it takes the question back.
+#[derive(Debug, Clone)]
+pub struct Permitted<S> {
+    inner: S,
+    gate: PermissionGate,
+}
+
+impl<S> Permitted<S> {
+    /// The service behind the gate.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service behind the gate.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S: RpcService> Service<Request> for Permitted<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = PermissionFuture<S>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        match self.gate.admit(&request) {
+            Admission::Pass => {
+                let attached = self.gate.attach(&mut request);
+                PermissionFuture::called(self.inner.call(request), &self.gate, attached)
+            }
+            Admission::Refused(error) => PermissionFuture::refused(error),
+            Admission::Wait(undecided) => {
+                // The capacity that is ready stays for calls that need not wait.
+                PermissionFuture::waiting(self.gate.clone(), self.inner.clone(), request, undecided)
+            }
+        }
+    }
+}
+
+/// Whether the method asks for permissions or grants them.
+pub(super) fn is_about_permissions(name: &str) -> bool {
+    matches!(
+        name,
+        method::PERMISSION_REQUEST
+            | method::PERMISSION_RESPONSE
+            | method::PERMISSION_AWAIT
+            | method::PERMISSION_GRANT
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use mgp_types::mgp::{
+    ApprovalPolicy, Decision, Extension, MgpVersion, Permission, PermissionRequest, PermissionResponse,
+    Recovery, Timestamp, code, method,
+};
+use mgp_types::{Context, Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session};
+use parking_lot::Mutex;
+
+use super::judge::Judgement;
+use super::{Connected, PermissionGate};
+use crate::permission::{OnRefusal, random};
+
+/// What became of the permissions that a server needs to operate.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settlement {
+    /// Those it has.
+    pub approved: Vec<Permission>,
+    /// Those it has not; the connection proceeds only because it is configured to do without.
+    pub denied: Vec<Permission>,
+    /// Those nobody has decided about; calls are refused until somebody does.
+    pub deferred: Vec<Permission>,
+}
+
+impl PermissionGate {
+    /// Settles what the server behind `service` needs to operate, as it declared in `session`, and tells it the
+    /// outcome (§3.4). To be called when the connection is agreed on and before the first call; `service` is the way
+    /// to the server below the gate.
+    ///
+    /// What the server answers is not taken for a decision: the operator's is.
+    ///
+    /// # Errors
+    /// The connection is to be rejected: the server may not have what it needs (1000), declares more than can be
+    /// looked at, or the decisions cannot be recorded. Or the connection is lost.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes the questions to operators back, and leaves the gate shut.
+    pub async fn negotiate<S: RpcService>(
+        &self,
+        service: &mut S,
+        session: &Arc<Session>,
+    ) -> Result<Settlement, Error> {
+        self.0.connected.store(None);
+        self.0.attached.store(None);
+        let required = required(session)?;
+        let mut permissions: Vec<Permission> =
+            required.iter().map(|(_, permission)| permission.clone()).collect();
+        permissions.sort_unstable();
+        permissions.dedup();
+        let speaks = session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Permissions));
+        let connected = Connected {
+            required,
+            session: session.clone(),
+            request_id: format!("perm-{}", random::name()),
+            attaches: speaks && session.revision.is_stateless(),
+            told: Mutex::default(),
+        };
+        let waits = speaks && !session.revision.is_stateless() && self.asks_about(&permissions);
+        let mut hears = speaks && !permissions.is_empty();
+        if waits {
+            hears = self.send_request(service, &connected).await?;
+        }
+        //= mgp §3.4
+        //# (client checks policy)
+        self.settle_all(&permissions, None, &Context::default()).await?;
+        if hears {
+            self.send_decisions(service, &connected).await?;
+        }
+        let settlement = self.settlement(&permissions);
+        //= mgp §3.4
+        //# (connection proceeds or is rejected)
+        if !settlement.denied.is_empty() && self.0.settings.on_refusal() == OnRefusal::Reject {
+            return Err(self.rejected(&settlement.denied));
+        }
+        self.0.connected.store(Some(Arc::new(connected)));
+        Ok(settlement)
+    }
+
+    /// Tells the server whatever is decided from now on, until the connection is lost. To be polled beside the
+    /// connection.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub async fn follow<S: RpcService>(&self, mut service: S) -> Result<(), Error> {
+        let mut changes = self.0.book.changes();
+        loop {
+            // What changed before anybody listened is told first.
+            let connected = self.0.connected.load_full();
+            if let Some(connected) = connected.filter(|connected| connected.told.lock().is_some()) {
+                self.send_decisions(&mut service, &connected).await?;
+            }
+            if changes.changed().await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn settlement(&self, permissions: &[Permission]) -> Settlement {
+        let standing = self.0.book.standing();
+        let now = self.0.book.now();
+        let mut settlement = Settlement::default();
+        for permission in permissions {
+            let list = match self.judge(&standing, permission, now) {
+                Judgement::Approved { .. } => &mut settlement.approved,
+                Judgement::Refused(_) => &mut settlement.denied,
+                Judgement::Unsettled | Judgement::Undecided { .. } => &mut settlement.deferred,
+            };
+            list.push(permission.clone());
+        }
+        settlement
+    }
+
+    /// Whether a human has to decide about one of these.
+    fn asks_about(&self, permissions: &[Permission]) -> bool {
+        let standing = self.0.book.standing();
+        let now = self.0.book.now();
+        let undecided =
+            |permission| matches!(self.judge(&standing, permission, now), Judgement::Undecided { .. });
+        permissions.iter().any(undecided)
+    }
+
+    /// Asks the server to wait; whether it knows what that means.
+    //= mgp §3.5
+    //# Direction: Client → Server (the client asks the server to wait for approval)
+    async fn send_request<S: RpcService>(
+        &self,
+        service: &mut S,
+        connected: &Connected,
+    ) -> Result<bool, Error> {
+        let names = connected.required.iter().map(|(spelling, _)| spelling.clone().into_string()).collect();
+        // An exception under `auto_approve` is asked about as under `interactive`.
+        let body = PermissionRequest::new(connected.request_id.clone(), names, ApprovalPolicy::Interactive)
+            .with_message("Waiting for operator approval");
+        let name = spoken(&connected.session, method::PERMISSION_REQUEST, method::PERMISSION_AWAIT);
+        let answer = send(service, connected, name, Object::from_value(&body)).await?;
+        if let Some(Ok(answer)) = answer.as_ref().map(RawJson::to::<PermissionResponse>) {
+            let own = answer.grants.values().any(|grant| grant.decision == Decision::Approved);
+            tracing::debug!(server = %self.server(), own, "the server answered the request for approval");
+        }
+        Ok(answer.is_some())
+    }
+
+    /// Tells the server what is decided, if it does not know it yet.
+    async fn send_decisions<S: RpcService>(
+        &self,
+        service: &mut S,
+        connected: &Connected,
+    ) -> Result<(), Error> {
+        let made_of = self.made_of();
+        let decisions = self.decisions(connected);
+        if connected.told.lock().as_ref() == Some(&decisions) {
+            return Ok(());
+        }
+        let name = spoken(&connected.session, method::PERMISSION_RESPONSE, method::PERMISSION_GRANT);
+        let Some(answer) = send(service, connected, name, Object::from_value(&decisions)).await? else {
+            return Ok(());
+        };
+        if connected.attaches
+            && let Some((handle, end)) = handle(&answer)
+        {
+            self.keep_handle(handle, [end, decisions.expires_at].into_iter().flatten().min(), made_of);
+        }
+        *connected.told.lock() = Some(decisions);
+        Ok(())
+    }
+
+    fn rejected(&self, denied: &[Permission]) -> Error {
+        let names: Vec<_> = denied.iter().map(Permission::as_str).collect();
+        let mut details = Object::new();
+        details.set("denied", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
+        let next = "an operator can grant it, or let the server go on without it; then connect again";
+        details.set("next", RawJson::from_value(next).unwrap_or_else(|_| RawJson::null()));
+        let message = format!(
+            "the server `{}` may not have what it needs to operate: {}",
+            self.server(),
+            names.join(", ")
+        );
+        let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default();
+        Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery.with_details(&details))
+    }
+}
+
+/// What the server declared that it needs, each once under the first name it gave.
+fn required(session: &Session) -> Result<Vec<(Box<str>, Permission)>, Error> {
+    let declared = session.mgp.as_ref().map_or(&[][..], |mgp| &mgp.peer().permissions_required);
+    if declared.len() > MAX_REQUIRED || declared.iter().any(|name| name.len() > MAX_NAME_BYTES) {
+        return Err(Error::misbehaved("the server declares more permissions than anybody can look at"));
+    }
+    let mut required: Vec<(Box<str>, Permission)> = Vec::with_capacity(declared.len());
+    for name in declared {
+        let permission = Permission::read(name);
+        if !required.iter().any(|(spelling, _)| spelling == name) {
+            required.push((name.clone(), permission));
+        }
+    }
+    Ok(required)
+}
+
+/// The newer name for peers that declare a version that has it.
+fn spoken(session: &Session, seed: &'static str, later: &'static str) -> &'static str {
+    let version = session.mgp.as_ref().map(|mgp| mgp.peer().version);
+    if version.is_some_and(|version| version >= RENAMED_IN) { later } else { seed }
+}
+
+/// Sends a call; `None` if the server does not know the method or refuses it.
+async fn send<S: RpcService>(
+    service: &mut S,
+    connected: &Connected,
+    name: &'static str,
+    params: Result<Params, serde_json::Error>,
+) -> Result<Option<RawJson>, Error> {
+    let params =
+        params.map_err(|error| Error::internal("the decisions cannot be written").with_source(error))?;
+    let mut request = Request::call(Method::from_static(name), params);
+    request.context.session = Some(connected.session.clone());
+    poll_fn(|cx| service.poll_ready(cx)).await?;
+    match service.call(request).await {
+        Ok(response) => Ok(Some(response.to_raw())),
+        Err(error) if error.origin() == Origin::Connection => Err(error),
+        Err(error) => {
+            // Some servers answer an unknown method with the code for wrong parameters.
+            if !matches!(error.code(), code::METHOD_NOT_FOUND | code::INVALID_PARAMS) {
+                tracing::debug!(%error, method = name, "the server refuses to hear about permissions");
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// What the server wants to be sent instead of the grants, and until when.
+fn handle(answer: &RawJson) -> Option<(RawJson, Option<Timestamp>)> {
+    let answer = Object::from_raw(answer).ok()?;
+    let handle = answer
+        .get("handle")
+        .filter(|handle| handle.to_text().is_some_and(|text| text.len() <= MAX_HANDLE))?;
+    let end = match answer.text("expires_at") {
+        Some(text) => Some(text.parse().ok()?),
+        None => None,
+    };
+    Some((handle.detached(), end))
+}
+
+const RENAMED_IN: MgpVersion = MgpVersion::new(0, 4, 0);
+const MAX_REQUIRED: usize = 64;
+const MAX_NAME_BYTES: usize = 256;
+const MAX_HANDLE: usize = 8192;

@@ -1,0 +1,107 @@
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use mgp_types::Principal;
+use mgp_types::mgp::{PermissionResponse, Timestamp};
+
+use crate::permission::random;
+
+/// Seals grants into a handle that only this server can open, and only for the principal it was made for, until its
+/// end. Instances that answer for each other need the same key.
+#[derive(Clone)]
+pub struct HandleKey(XChaCha20Poly1305);
+
+impl HandleKey {
+    /// A key that only this process has.
+    pub fn random() -> Self {
+        Self::new(random::bytes())
+    }
+
+    /// The key made of these bytes.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self(XChaCha20Poly1305::new(&key.into()))
+    }
+
+    /// The handle for `grants` of `principal`, which opens before `end`.
+    pub(super) fn seal(
+        &self,
+        grants: &PermissionResponse,
+        principal: Option<&Principal>,
+        end: Timestamp,
+    ) -> Option<String> {
+        let mut plain = end.as_millis().to_be_bytes().to_vec();
+        plain.extend(serde_json::to_vec(grants).ok()?);
+        let nonce: [u8; NONCE] = random::bytes();
+        let purpose = purpose(principal);
+        let sealed = self.0.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &purpose }).ok()?;
+        Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
+    }
+
+    /// The grants in `handle`; `None` if it is not one of this principal, or not any more.
+    pub(super) fn open(
+        &self,
+        handle: &str,
+        principal: Option<&Principal>,
+        now: Timestamp,
+    ) -> Option<PermissionResponse> {
+        let sealed = URL_SAFE_NO_PAD.decode(handle).ok()?;
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE>()?;
+        let payload = Payload { msg: sealed, aad: &purpose(principal) };
+        let plain = self.0.decrypt(&XNonce::from(*nonce), payload).ok()?;
+        let (end, grants) = plain.split_first_chunk::<8>()?;
+        if now.as_millis() >= i64::from_be_bytes(*end) {
+            return None;
+        }
+        serde_json::from_slice(grants).ok()
+    }
+}
+
+impl fmt::Debug for HandleKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HandleKey(***)")
+    }
+}
+
+/// What a handle is for. Nobody is another principal than one without a name.
+fn purpose(principal: Option<&Principal>) -> Vec<u8> {
+    let mut purpose = b"mgp permission grants".to_vec();
+    if let Some(principal) = principal {
+        purpose.push(0);
+        purpose.extend_from_slice(principal.as_str().as_bytes());
+    }
+    purpose
+}
+
+const NONCE: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis).unwrap()
+    }
+
+    #[test]
+    fn a_handle_opens_for_its_principal_until_its_end() {
+        let key = HandleKey::new([7; 32]);
+        let grants = PermissionResponse::new("perm-1", BTreeMap::new());
+        let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+        let handle = key.seal(&grants, Some(&ada), at(100)).unwrap();
+        assert_eq!(key.open(&handle, Some(&ada), at(99)), Some(grants));
+        assert_eq!(key.open(&handle, Some(&ada), at(100)), None);
+        assert_eq!(key.open(&handle, Some(&bob), at(99)), None);
+        assert_eq!(key.open(&handle, None, at(99)), None);
+        assert_eq!(HandleKey::random().open(&handle, Some(&ada), at(99)), None);
+        for at_byte in 0..handle.len() {
+            let mut changed = handle.clone().into_bytes();
+            changed[at_byte] = if changed[at_byte] == b'A' { b'B' } else { b'A' };
+            assert_eq!(key.open(std::str::from_utf8(&changed).unwrap(), Some(&ada), at(99)), None);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+use std::fmt;
+
+use mgp_types::mgp::{Decision, Permission, Scope, ServerId, Timestamp};
+
+/// What an operator decided about a permission of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GrantRecord {
+    /// The server.
+    pub server: ServerId,
+    /// The permission.
+    pub permission: Permission,
+    /// Whether it is granted or denied; nothing is recorded while nobody has decided.
+    pub verdict: Verdict,
+    /// The operator.
+    pub approver: Box<str>,
+    /// When it was decided.
+    pub decided_at: Timestamp,
+}
+
+/// A decision that has been made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "closed by the specification: what is deferred is not decided")]
+pub enum Verdict {
+    /// It is granted, so far and for so long.
+    Approved(Terms),
+    /// It is not.
+    Denied,
+}
+
+/// How far and for how long something is granted; by default without bounds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Terms {
+    /// How far; `None` for all the way.
+    pub scope: Option<Box<Scope>>,
+    /// Until when.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl GrantRecord {
+    /// What `approver` decided at `decided_at`.
+    pub fn new(
+        server: ServerId,
+        permission: Permission,
+        verdict: Verdict,
+        approver: impl Into<Box<str>>,
+        decided_at: Timestamp,
+    ) -> Self {
+        Self { server, permission, verdict, approver: approver.into(), decided_at }
+    }
+}
+
+impl Verdict {
+    /// The word for it.
+    pub const fn decision(&self) -> Decision {
+        match self {
+            Self::Approved(_) => Decision::Approved,
+            Self::Denied => Decision::Denied,
+        }
+    }
+}
+
+impl Terms {
+    /// Within `scope`.
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scope = Some(Box::new(scope));
+        self
+    }
+
+    /// Until `end`.
+    pub const fn until(mut self, end: Timestamp) -> Self {
+        self.expires_at = Some(end);
+        self
+    }
+
+    /// Whether a grant of these terms, made at `decided_at`, holds at `now`.
+    ///
+    /// One that seems to have been made in the future says that the clock went back, and then its end cannot be
+    /// told either.
+    pub(crate) fn hold_at(&self, decided_at: Timestamp, now: Timestamp) -> bool {
+        self.expires_at.is_none_or(|end| decided_at <= now && now < end)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Approved(_) => "approved",
+            Self::Denied => "denied",
+        })
+    }
+}

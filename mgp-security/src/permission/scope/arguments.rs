@@ -1,0 +1,246 @@
+use serde_json::Value;
+
+/// What the arguments of a call are about, by the names of their members.
+#[derive(Debug, Default)]
+pub(super) struct Facts<'a> {
+    pub(super) paths: Vec<&'a str>,
+    pub(super) commands: Vec<Line<'a>>,
+    pub(super) hosts: Vec<&'a str>,
+    /// Ports; `None` for what should be one and is not.
+    pub(super) ports: Vec<Option<u16>>,
+    pub(super) languages: Vec<&'a str>,
+    pub(super) times_ms: Vec<u64>,
+    /// Texts whose names say nothing, and the names of such members.
+    pub(super) others: Vec<&'a str>,
+    /// Whether there is code, or something else that only the server can read.
+    pub(super) code: bool,
+}
+
+/// A command as it was given.
+#[derive(Debug)]
+pub(super) enum Line<'a> {
+    /// As one text, and the words that come beside it.
+    Text(&'a str, Vec<&'a str>),
+    /// As words.
+    Words(Vec<&'a str>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Path,
+    Command,
+    fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// The words of a command that stands beside them.
+    Words,
+    Host,
+    Port,
+    Language,
+    Time,
+    Code,
+    /// Text that is stored or sent, in which a slash means nothing.
+    Content,
+    Other,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn read(arguments: &'a Value) -> Self {
+        let mut facts = Self::default();
+        facts.walk(arguments, Kind::Other, 1);
+        facts
+    }
+
+    /// The names are JSON, which is no deeper than frames may be, so the recursion is bounded.
+    fn walk(&mut self, value: &'a Value, kind: Kind, unit: u64) {
+        match value {
+            Value::Object(members) => {
+                // What lies within something stored or sent is looked at for itself: it may be a wrapper.
+                let kind = if kind == Kind::Content { Kind::Other } else { kind };
+                let own = |name: &str| match classify(name) {
+                    (Kind::Other, _) => (kind, unit),
+                    told => told,
+                };
+                let words: Vec<&str> = members
+                    .iter()
+                    .filter(|(name, _)| own(name).0 == Kind::Words)
+                    .filter_map(|(_, value)| words_in(value))
+                    .flatten()
+                    .collect();
+                let mut led = false;
+                for (name, value) in members {
+                    let outer = kind;
+                    let (kind, unit) = own(name);
+                    if kind == Kind::Other {
+                        self.others.push(name);
+                    }
+                    match (kind, value) {
+                        (Kind::Words, _) if words_in(value).is_some() => {}
+                        // `arguments` may hold those of another call, whose names say what they are.
+                        (Kind::Words, _) => {
+                            self.walk(value, if outer == Kind::Words { Kind::Other } else { outer }, unit)
+                        }
+                        (Kind::Command, Value::String(text)) => {
+                            led = true;
+                            self.commands.push(Line::Text(text, words.clone()));
+                        }
+                        _ => self.walk(value, kind, unit),
+                    }
+                }
+                if !led && !words.is_empty() {
+                    self.commands.push(Line::Words(words));
+                }
+            }
+            Value::Array(items) if kind == Kind::Command && items.iter().all(Value::is_string) => {
+                self.commands.push(Line::Words(items.iter().filter_map(Value::as_str).collect()));
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.walk(item, kind, unit)),
+            Value::String(text) => self.text(text, kind, unit),
+            Value::Number(number) => match kind {
+                Kind::Port => self.ports.push(number.as_u64().and_then(|port| u16::try_from(port).ok())),
+                Kind::Time => self.times_ms.push(millis(number.as_f64(), unit)),
+                _ => {}
+            },
+            Value::Bool(_) | Value::Null => {}
+        }
+    }
+
+    fn text(&mut self, text: &'a str, kind: Kind, unit: u64) {
+        match kind {
+            Kind::Path => self.paths.push(text),
+            Kind::Command => self.commands.push(Line::Text(text, Vec::new())),
+            Kind::Words => self.commands.push(Line::Words(vec![text])),
+            Kind::Host => self.hosts.push(text),
+            Kind::Port => self.ports.push(text.trim().parse().ok()),
+            Kind::Language => {
+                self.languages.push(text);
+                self.others.push(text);
+            }
+            Kind::Time => self.times_ms.push(millis(text.trim().parse().ok(), unit)),
+            Kind::Code => self.code = true,
+            Kind::Content => {}
+            Kind::Other => {
+                // Arguments within a text are read by somebody, in a way that is not seen here.
+                self.code |= is_json(text);
+                self.others.push(text);
+            }
+        }
+    }
+}
+
+/// The words of a command that `value` is; `None` if it is something else.
+fn words_in(value: &Value) -> Option<Vec<&str>> {
+    match value {
+        Value::String(text) => Some(vec![text]),
+        Value::Array(items) => items.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// A span in milliseconds; what is no number is longer than any limit.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "such casts saturate, as they should"
+)]
+#[expect(clippy::cast_precision_loss, reason = "the unit is 1 or 1000")]
+fn millis(number: Option<f64>, unit: u64) -> u64 {
+    number.filter(|number| *number >= 0.0).map_or(u64::MAX, |number| (number * unit as f64).ceil() as u64)
+}
+
+/// What a member of this name holds, and for times how many milliseconds its unit has. The last word that says
+/// something decides: a `file_content` is content, a `content_file` is a file.
+fn classify(name: &str) -> (Kind, u64) {
+    let words = words(name);
+    let kind = words.iter().rev().find_map(|word| kind_of(word)).unwrap_or(Kind::Other);
+    let is_time = words.iter().any(|word| word == "timeout")
+        || (words.iter().any(|word| word == "max") && words.iter().any(|word| word == "time"));
+    if !is_time {
+        return (kind, 1);
+    }
+    // Seconds are assumed where nothing is said: of the two that are usual, it is the longer span.
+    let unit = match words.last().map(String::as_str) {
+        Some("ms" | "millis" | "milliseconds" | "msec") => 1,
+        _ => 1000,
+    };
+    (Kind::Time, unit)
+}
+
+fn kind_of(word: &str) -> Option<Kind> {
+    Some(match word {
+        "path" | "paths" | "file" | "files" | "filename" | "filenames" | "filepath" | "filepaths" | "dir"
+        | "dirs" | "dirname" | "directory" | "directories" | "folder" | "folders" | "cwd" | "workdir"
+        | "root" | "roots" | "src" | "dst" | "dest" | "source" | "sources" | "destination"
+        | "destinations" => Kind::Path,
+        "command" | "commands" | "cmd" | "cmds" | "commandline" | "cmdline" | "executable" | "program"
+        | "binary" | "exec" | "run" | "shell" | "argv" => Kind::Command,
+        "args" | "arguments" => Kind::Words,
+        "url" | "urls" | "uri" | "uris" | "href" | "host" | "hosts" | "hostname" | "hostnames" | "domain"
+        | "domains" | "endpoint" | "endpoints" | "address" | "addresses" | "addr" | "server" | "ip"
+        | "ips" | "origin" | "proxy" | "webhook" => Kind::Host,
+        "port" | "ports" => Kind::Port,
+        "language" | "lang" | "interpreter" | "runtime" => Kind::Language,
+        "code" | "script" | "scripts" | "snippet" | "expression" => Kind::Code,
+        "content" | "contents" | "text" | "body" | "data" | "message" | "prompt" | "description"
+        | "comment" | "title" | "patch" | "diff" | "string" | "str" => Kind::Content,
+        _ => return None,
+    })
+}
+
+/// The words of a name in snake, kebab or camel case, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower) {
+            words.push(String::new());
+        }
+        after_lower = c.is_lowercase() || c.is_numeric();
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_telling_word_of_a_name_decides() {
+        for (name, kind) in [
+            ("path", Kind::Path),
+            ("filePath", Kind::Path),
+            ("output-dir", Kind::Path),
+            ("file_content", Kind::Content),
+            ("contentFile", Kind::Path),
+            ("baseURL", Kind::Host),
+            ("target_url", Kind::Host),
+            ("source_code", Kind::Code),
+            ("command_line", Kind::Command),
+            ("question", Kind::Other),
+        ] {
+            assert_eq!(classify(name).0, kind, "{name}");
+        }
+        assert_eq!(classify("max_execution_time_ms"), (Kind::Time, 1));
+        assert_eq!(classify("timeout"), (Kind::Time, 1000));
+    }
+
+    #[test]
+    fn members_without_a_telling_name_are_what_they_stand_in() {
+        let value: Value = serde_json::from_str(
+            r#"{"files":[{"name":"/a"},"/b"],"command":"git","args":["status"],"x":{"y":"z"},"port":"99999"}"#,
+        )
+        .unwrap();
+        let facts = Facts::read(&value);
+        assert_eq!(facts.paths, ["/a", "/b"]);
+        assert!(matches!(&facts.commands[..], [Line::Text("git", words)] if words[..] == ["status"]));
+        assert_eq!(facts.others, ["x", "y", "z"]);
+        assert_eq!(facts.ports, [None]);
+    }
+}

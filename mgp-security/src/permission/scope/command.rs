@@ -1,0 +1,258 @@
+use super::ScopeError;
+use super::arguments::{Facts, Line};
+use super::glob::{Case, Glob, Kind};
+use super::words::{MAX_WORDS, Split, split};
+use crate::Finding;
+
+/// The bounds of a scope on commands.
+#[derive(Debug, Clone)]
+pub(super) struct Commands {
+    allowed: Box<[Pattern]>,
+    denied: Box<[Pattern]>,
+    /// `None` if the scope says nothing, which lets nobody raise privileges where commands are bounded at all.
+    sudo: Option<bool>,
+}
+
+#[derive(Debug, Clone)]
+enum Pattern {
+    /// The command alone.
+    Name(Glob),
+    /// The command with its arguments, and the same at the end of a line that runs it.
+    Line { whole: Glob, within: Glob },
+}
+
+impl Commands {
+    pub(super) fn new(allowed: &[String], denied: &[String], sudo: Option<bool>) -> Result<Self, ScopeError> {
+        let read = |patterns: &[String], case| {
+            patterns.iter().map(|pattern| Pattern::new(pattern, case)).collect::<Result<_, _>>()
+        };
+        Ok(Self { allowed: read(allowed, Case::Exact)?, denied: read(denied, Case::Folded)?, sudo })
+    }
+
+    pub(super) fn check(&self, facts: &Facts<'_>) -> Result<(), Finding> {
+        let bounded = !self.allowed.is_empty() || !self.denied.is_empty() || self.sudo == Some(false);
+        if !bounded {
+            return Ok(());
+        }
+        if facts.code {
+            return Err(Finding::new(
+                "scope-opaque",
+                "only certain commands were granted, and code does not show which it runs",
+            ));
+        }
+        if facts.commands.is_empty() && (!self.allowed.is_empty() || !facts.others.is_empty()) {
+            return Err(Finding::new(
+                "scope-command",
+                "the arguments do not show which command is meant; give it as `command`",
+            ));
+        }
+        facts.commands.iter().try_for_each(|line| self.check_line(line))
+    }
+
+    fn check_line(&self, line: &Line<'_>) -> Result<(), Finding> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words = match line {
+            Line::Text(text, more) => split(text).map(|mut words| {
+                words.words.extend(owned(more));
+                words
+            }),
+            Line::Words(words) if words.is_empty() => None,
+            Line::Words(words) => Some(Split { words: owned(words), expands: false, expands_command: false }),
+        };
+        let simple = words.filter(|words| words.words.len() <= MAX_WORDS && !words.words[0].contains(BLANKS));
+        let Some(words) = simple else {
+            return Err(Finding::new(
+                "scope-command-form",
+                "give one command with its arguments, without pipes, redirections, substitutions or variables",
+            ));
+        };
+        let chosen = words.expands_command || (words.expands && !self.denied.is_empty());
+        if chosen {
+            return Err(Finding::new(
+                "scope-command-form",
+                "write out what a pattern would stand for, or quote it",
+            ));
+        }
+        self.check_words(&words.words)
+    }
+
+    fn check_words(&self, words: &[String]) -> Result<(), Finding> {
+        let Some((first, rest)) = words.split_first() else { return Ok(()) };
+        let name = base(first);
+        if RAISING.contains(&name.as_str()) {
+            if self.sudo != Some(true) {
+                return Err(raised());
+            }
+            // Options of it could be anything; without them what follows is the command.
+            if !rest.first().is_some_and(|word| !word.starts_with('-') && !word.contains('=')) {
+                return Err(Finding::new(
+                    "scope-command-form",
+                    "give the command right after it, without options",
+                ));
+            }
+            return self.check_words(rest);
+        }
+        let line = words.join(" ");
+        let bare_line =
+            std::iter::once(name.as_str()).chain(rest.iter().map(String::as_str)).collect::<Vec<_>>();
+        let bare_line = bare_line.join(" ");
+        // A denied command is denied under any path; a granted one is granted as it is written.
+        let is_denied = |pattern: &Pattern| match pattern {
+            Pattern::Name(glob) => glob.matches(first) || glob.matches(&name),
+            Pattern::Line { whole, .. } => whole.matches(&line) || whole.matches(&bare_line),
+        };
+        if self.denied.iter().any(is_denied) {
+            return Err(closed());
+        }
+        if RUNNING.contains(&name.as_str()) || is_interpreter(&name) {
+            self.check_run_by(rest, &line)?;
+        }
+        let is_allowed = |pattern: &Pattern| match pattern {
+            Pattern::Name(glob) => glob.matches(first),
+            Pattern::Line { whole, .. } => whole.matches(&line),
+        };
+        if self.allowed.is_empty() || self.allowed.iter().any(is_allowed) {
+            return Ok(());
+        }
+        Err(Finding::new("scope-command", "this command was not granted"))
+    }
+
+    /// Checks what a command that runs others is told to run. Whoever granted it by name granted what it runs, as
+    /// long as that is not closed.
+    fn check_run_by(&self, rest: &[String], line: &str) -> Result<(), Finding> {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\\');
+        for part in rest.iter().flat_map(|word| word.split(|c| !is_part(c))) {
+            let name = base(part);
+            if self.sudo != Some(true) && RAISING.contains(&name.as_str()) {
+                return Err(raised());
+            }
+            let is_denied = |pattern: &Pattern| match pattern {
+                Pattern::Name(glob) => glob.matches(part) || glob.matches(&name),
+                Pattern::Line { .. } => false,
+            };
+            if self.denied.iter().any(is_denied) {
+                return Err(closed());
+            }
+        }
+        let within =
+            |pattern: &Pattern| matches!(pattern, Pattern::Line { within, .. } if within.matches(line));
+        if self.denied.iter().any(within) {
+            return Err(closed());
+        }
+        // A word with blanks in it is a line or a program of its own, and spells names in ways of its own.
+        let is_program =
+            |word: &String| word.contains(|c: char| c.is_whitespace() || matches!(c, '(' | ';' | '|'));
+        if !self.denied.is_empty() && rest.iter().any(is_program) {
+            return Err(Finding::new("scope-command", "run the command itself, not through another"));
+        }
+        Ok(())
+    }
+}
+
+fn closed() -> Finding {
+    Finding::new("scope-command", "this command is closed")
+}
+
+fn raised() -> Finding {
+    Finding::new("scope-sudo", "raising privileges was not granted; run it without")
+}
+
+impl Pattern {
+    fn new(pattern: &str, case: Case) -> Result<Self, ScopeError> {
+        let whole = Glob::new(pattern, Kind::Text, case)?;
+        if !pattern.contains(BLANKS) {
+            return Ok(Self::Name(whole));
+        }
+        Ok(Self::Line { whole, within: Glob::new(&format!("*[ /]{pattern}"), Kind::Text, case)? })
+    }
+}
+
+/// The name of a command without its directory and the endings of Windows, in lower case.
+fn base(command: &str) -> String {
+    let name = command.rsplit(['/', '\\']).next().unwrap_or(command).to_lowercase();
+    let ending = [".exe", ".com", ".bat", ".cmd"].into_iter().find(|ending| name.ends_with(ending));
+    ending.map_or(&*name, |ending| &name[..name.len() - ending.len()]).to_owned()
+}
+
+fn is_interpreter(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    INTERPRETERS.contains(&stem)
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+
+/// Commands that raise privileges.
+const RAISING: [&str; 9] = ["sudo", "doas", "su", "pkexec", "runas", "gosu", "su-exec", "sudoedit", "run0"];
+
+/// Commands that run what their arguments say.
+const RUNNING: [&str; 43] = [
+    "env",
+    "nohup",
+    "nice",
+    "ionice",
+    "time",
+    "timeout",
+    "stdbuf",
+    "setsid",
+    "setpriv",
+    "xargs",
+    "parallel",
+    "find",
+    "fd",
+    "command",
+    "exec",
+    "builtin",
+    "eval",
+    "source",
+    ".",
+    "busybox",
+    "toybox",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "strace",
+    "ltrace",
+    "gdb",
+    "watch",
+    "script",
+    "flock",
+    "ssh",
+    "docker",
+    "podman",
+    "kubectl",
+    "tmux",
+    "screen",
+    "systemd-run",
+    "at",
+    "batch",
+    "start",
+    "make",
+    "awk",
+    "npx",
+];
+
+/// Commands that run code; a version may follow the name.
+const INTERPRETERS: [&str; 22] = [
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "mksh",
+    "fish",
+    "ash",
+    "csh",
+    "tcsh",
+    "cmd",
+    "powershell",
+    "pwsh",
+    "python",
+    "pypy",
+    "perl",
+    "ruby",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+];

@@ -1,0 +1,259 @@
+use super::ScopeError;
+
+/// A pattern as shells know it: `*`, `?`, `[a-z]`, `[!a-z]`, `\` before a character that stands for itself, and in
+/// paths `**` for any number of directories.
+///
+/// Matching walks the text once with the set of all places in the pattern it may have reached, so no pattern makes
+/// it slow: the time is that of the text's length times the pattern's.
+#[derive(Debug, Clone)]
+pub(super) struct Glob {
+    tokens: Box<[Token]>,
+    folded: bool,
+}
+
+/// What a pattern is matched with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Paths, in which `*` and `?` stop at a slash.
+    Path,
+    /// Other texts, in which `*` stands for anything.
+    Text,
+}
+
+/// Whether upper and lower case are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Case {
+    Exact,
+    Folded,
+}
+
+#[derive(Debug, Clone)]
+enum Token {
+    Literal(char),
+    /// `?`; the flag says whether it may be a slash.
+    One {
+        slash: bool,
+    },
+    Class {
+        negated: bool,
+        ranges: Box<[(char, char)]>,
+        slash: bool,
+    },
+    /// `*`, or `**` where it may be a slash.
+    Many {
+        slash: bool,
+    },
+    /// `**/`, at the start of a directory's name. It takes two places: this one, and the next within a name.
+    Directories,
+    WithinDirectory,
+}
+
+impl Glob {
+    pub(super) fn new(pattern: &str, kind: Kind, case: Case) -> Result<Self, ScopeError> {
+        let folded = case == Case::Folded;
+        let pattern = if folded { pattern.to_lowercase() } else { pattern.to_owned() };
+        let chars: Vec<char> = pattern.chars().collect();
+        if chars.is_empty() || chars.len() > MAX_PATTERN_CHARS || chars.contains(&'\0') {
+            return Err(ScopeError::Pattern { pattern });
+        }
+        match tokens(&chars, kind == Kind::Text) {
+            Some(tokens) => Ok(Self { tokens: tokens.into(), folded }),
+            None => Err(ScopeError::Pattern { pattern }),
+        }
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        self.run_folded(text, false)
+    }
+
+    /// Whether the pattern matches the path, or a directory that the path lies in.
+    pub(super) fn covers(&self, path: &str) -> bool {
+        self.run_folded(path, true)
+    }
+
+    fn run_folded(&self, text: &str, covering: bool) -> bool {
+        if self.folded {
+            self.run(text.chars().flat_map(char::to_lowercase), covering)
+        } else {
+            self.run(text.chars(), covering)
+        }
+    }
+
+    fn run(&self, text: impl Iterator<Item = char>, covering: bool) -> bool {
+        let places = self.tokens.len() + 1;
+        let (mut now, mut next) = (vec![false; places], vec![false; places]);
+        self.enter(&mut now, 0);
+        for c in text {
+            if covering && c == '/' && now[self.tokens.len()] {
+                return true;
+            }
+            next.fill(false);
+            for (place, token) in self.tokens.iter().enumerate().filter(|(place, _)| now[*place]) {
+                match token {
+                    Token::Literal(literal) if *literal == c => self.enter(&mut next, place + 1),
+                    Token::One { slash } if *slash || c != '/' => self.enter(&mut next, place + 1),
+                    Token::Class { negated, ranges, slash } if *slash || c != '/' => {
+                        let inside = ranges.iter().any(|(from, to)| (*from..=*to).contains(&c));
+                        if inside != *negated {
+                            self.enter(&mut next, place + 1);
+                        }
+                    }
+                    Token::Many { slash } if *slash || c != '/' => self.enter(&mut next, place),
+                    Token::Directories if c == '/' => self.enter(&mut next, place),
+                    Token::Directories => next[place + 1] = true,
+                    Token::WithinDirectory if c == '/' => self.enter(&mut next, place - 1),
+                    Token::WithinDirectory => next[place] = true,
+                    _ => {}
+                }
+            }
+            std::mem::swap(&mut now, &mut next);
+        }
+        now[self.tokens.len()]
+    }
+
+    /// Marks `place`, and those that follow it without a character.
+    fn enter(&self, places: &mut [bool], mut place: usize) {
+        while !std::mem::replace(&mut places[place], true) {
+            match self.tokens.get(place) {
+                Some(Token::Many { .. }) => place += 1,
+                Some(Token::Directories) => place += 2,
+                _ => return,
+            }
+        }
+    }
+}
+
+fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<Token>> {
+    let mut tokens = Vec::new();
+    let mut at_name = true;
+    while let Some((&first, behind)) = rest.split_first() {
+        rest = behind;
+        match first {
+            '\\' => {
+                let (&literal, behind) = rest.split_first()?;
+                rest = behind;
+                tokens.push(Token::Literal(literal));
+            }
+            '?' => tokens.push(Token::One { slash }),
+            '[' => {
+                let (class, behind) = class(rest, slash)?;
+                rest = behind;
+                tokens.push(class);
+            }
+            '*' => {
+                let stars = rest.iter().take_while(|&&c| c == '*').count();
+                rest = &rest[stars..];
+                if !slash && stars > 0 && at_name && rest.first() == Some(&'/') {
+                    rest = &rest[1..];
+                    tokens.extend([Token::Directories, Token::WithinDirectory]);
+                    // The next character stands at the start of a name again.
+                    continue;
+                }
+                tokens.push(Token::Many { slash: slash || stars > 0 });
+            }
+            literal => tokens.push(Token::Literal(literal)),
+        }
+        at_name = first == '/';
+    }
+    Some(tokens)
+}
+
+fn class(mut rest: &[char], slash: bool) -> Option<(Token, &[char])> {
+    let negated = matches!(rest.first(), Some('!' | '^'));
+    rest = &rest[usize::from(negated)..];
+    let mut ranges = Vec::new();
+    loop {
+        let (&from, behind) = rest.split_first()?;
+        rest = behind;
+        match from {
+            // A bracket that comes first stands for itself.
+            ']' if !ranges.is_empty() => {
+                return Some((Token::Class { negated, ranges: ranges.into(), slash }, rest));
+            }
+            '\\' => {
+                let (&literal, behind) = rest.split_first()?;
+                rest = behind;
+                ranges.push((literal, literal));
+            }
+            from => match rest {
+                ['-', to, behind @ ..] if *to != ']' => {
+                    if *to < from {
+                        return None;
+                    }
+                    rest = behind;
+                    ranges.push((from, *to));
+                }
+                _ => ranges.push((from, from)),
+            },
+        }
+    }
+}
+
+const MAX_PATTERN_CHARS: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        Glob::new(pattern, Kind::Path, Case::Exact).unwrap().matches(text)
+    }
+
+    #[test]
+    fn a_star_stops_at_a_slash_and_two_do_not() {
+        assert!(matches("/work/*.rs", "/work/a.rs") && !matches("/work/*.rs", "/work/b/a.rs"));
+        assert!(matches("/work/**", "/work/b/a.rs") && !matches("/work/**", "/works/a.rs"));
+        assert!(matches("/work/**/a.rs", "/work/a.rs") && matches("/work/**/a.rs", "/work/b/c/a.rs"));
+        assert!(!matches("/work/**/a.rs", "/work/ba.rs"));
+        assert!(
+            matches("**/.env", ".env") && matches("**/.env", "/x/y/.env") && !matches("**/.env", "x.env")
+        );
+    }
+
+    #[test]
+    fn classes_and_escapes_are_those_of_shells() {
+        assert!(
+            matches("[a-c]?[!x]", "bzz") && !matches("[a-c]?[!x]", "bzx") && !matches("[a-c]?[!x]", "dzz")
+        );
+        assert!(matches(r"\*[]]", "*]") && !matches("[!a]b", "/b"));
+        assert!(Glob::new("*.EXAMPLE.com", Kind::Text, Case::Folded).unwrap().matches("a.b.Example.COM"));
+    }
+
+    #[test]
+    fn a_directory_is_covered_with_all_that_lies_in_it() {
+        let covers = |pattern, path| Glob::new(pattern, Kind::Path, Case::Exact).unwrap().covers(path);
+        assert!(covers("/etc", "/etc") && covers("/etc", "/etc/ssl/key") && !covers("/etc", "/etcetera"));
+        assert!(covers("**/.git", "/x/.git/config") && !covers("/etc/*", "/etc"));
+    }
+
+    #[test]
+    fn a_broken_pattern_is_refused() {
+        for pattern in ["", "[a", "[", "[!", "a\\", "[b-a]", "[\\", "a\0", &"a".repeat(600)] {
+            assert!(Glob::new(pattern, Kind::Path, Case::Exact).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_longer_than_their_number() {
+        let pattern = "*a".repeat(200);
+        assert!(!matches(&pattern, &"a".repeat(4000).replace('a', "ab")));
+        assert!(!matches(&"**/".repeat(150), &"a/".repeat(2000).replace("a/", "a//b")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_pattern_is_read_or_refused_and_matched_without_panic(pattern in r"[\[\]\\!^*?/a-c-]{0,20}", text in "[/a-c]{0,20}") {
+            if let Ok(glob) = Glob::new(&pattern, Kind::Path, Case::Exact) {
+                let _ = glob.matches(&text);
+            }
+        }
+
+        #[test]
+        fn a_text_without_special_characters_matches_itself_alone(text in "[a-z/.]{1,20}", other in "[a-z/.]{1,20}") {
+            prop_assert!(matches(&text, &text));
+            prop_assert_eq!(matches(&text, &other), text == other);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+use std::net::{IpAddr, Ipv4Addr};
+
+use url::{Host, Url};
+
+use super::ScopeError;
+use super::arguments::Facts;
+use super::glob::{Case, Glob, Kind};
+use crate::Finding;
+
+/// The bounds of a scope on hosts and ports.
+#[derive(Debug, Clone)]
+pub(super) struct Hosts {
+    allowed: Box<[Glob]>,
+    denied: Box<[Glob]>,
+    ports: Box<[u16]>,
+}
+
+/// Where a text leads.
+struct Place {
+    host: String,
+    port: Option<u16>,
+}
+
+impl Hosts {
+    pub(super) fn new(allowed: &[String], denied: &[String], ports: &[u16]) -> Result<Self, ScopeError> {
+        let read = |patterns: &[String]| {
+            let pattern = |text: &String| Glob::new(text.trim_end_matches('.'), Kind::Text, Case::Folded);
+            patterns.iter().map(pattern).collect::<Result<_, _>>()
+        };
+        Ok(Self { allowed: read(allowed)?, denied: read(denied)?, ports: ports.into() })
+    }
+
+    pub(super) fn check(&self, facts: &Facts<'_>) -> Result<(), Finding> {
+        if self.allowed.is_empty() && self.denied.is_empty() && self.ports.is_empty() {
+            return Ok(());
+        }
+        if facts.code || !facts.commands.is_empty() {
+            return Err(Finding::new(
+                "scope-opaque",
+                "access was granted to certain hosts, and a command or code does not show which it talks to",
+            ));
+        }
+        let mut seen = false;
+        let unnamed = facts.others.iter().chain(&facts.paths).filter(|text| looks_like_place(text));
+        for text in facts.hosts.iter().chain(unnamed) {
+            seen = true;
+            self.check_place(text, facts)?;
+        }
+        // A bare name may be that of a host, too.
+        let is_short = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
+        let mut places = facts.others.iter().filter(is_short).filter_map(|text| Place::read(text));
+        if !self.denied.is_empty() && places.any(|place| self.is_denied(&place.host)) {
+            return Err(denied());
+        }
+        if !self.ports.is_empty() {
+            for port in &facts.ports {
+                seen = true;
+                self.check_port(*port)?;
+            }
+        }
+        if !seen && (!self.allowed.is_empty() || !self.ports.is_empty()) {
+            return Err(Finding::new(
+                "scope-host",
+                "the arguments do not show which host is meant; give it as `url`",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_place(&self, text: &str, facts: &Facts<'_>) -> Result<(), Finding> {
+        let Some(place) = Place::read(text) else {
+            return Err(Finding::new("scope-host-form", "give a whole address, like `https://example.com/`"));
+        };
+        if self.is_denied(&place.host) {
+            return Err(denied());
+        }
+        if !self.allowed.is_empty() && !self.allowed.iter().any(|glob| glob.matches(&place.host)) {
+            return Err(Finding::new("scope-host", "this host was not granted"));
+        }
+        match place.port {
+            _ if self.ports.is_empty() => Ok(()),
+            // The port stands beside the host, and is checked there.
+            None if !facts.ports.is_empty() => Ok(()),
+            port => self.check_port(port),
+        }
+    }
+
+    fn check_port(&self, port: Option<u16>) -> Result<(), Finding> {
+        match port {
+            Some(port) if self.ports.contains(&port) => Ok(()),
+            Some(_) => Err(Finding::new("scope-port", "this port was not granted")),
+            None => Err(Finding::new(
+                "scope-port",
+                "the arguments do not show which port is meant; give it with the host",
+            )),
+        }
+    }
+
+    fn is_denied(&self, host: &str) -> bool {
+        self.denied.iter().any(|glob| glob.matches(host))
+    }
+}
+
+impl Place {
+    fn read(text: &str) -> Option<Self> {
+        if text.len() > MAX_URL_BYTES {
+            return None;
+        }
+        let has_scheme = text.contains("://");
+        let url = if has_scheme {
+            Url::parse(text).ok()?
+        } else {
+            // An address of the newer protocol stands bare where it is no part of a URL.
+            let bracketed = text.parse::<std::net::Ipv6Addr>().map(|ip| format!("http://[{ip}]/"));
+            Url::parse(&bracketed.unwrap_or_else(|_| format!("http://{}", text.trim_start_matches('/'))))
+                .ok()?
+        };
+        let host = match url.host()? {
+            Host::Domain(name) if url.scheme().starts_with("http") || !has_scheme => name.to_owned(),
+            // Other schemes are not read as those of the web are; the host is read once more in their way.
+            Host::Domain(name) => match Host::parse(name).ok()? {
+                Host::Domain(name) => name,
+                Host::Ipv4(ip) => ip.to_string(),
+                Host::Ipv6(ip) => canonical(IpAddr::V6(ip)),
+            },
+            Host::Ipv4(ip) => ip.to_string(),
+            Host::Ipv6(ip) => canonical(IpAddr::V6(ip)),
+        };
+        let host = host.trim_end_matches('.').to_owned();
+        let port = if has_scheme { url.port_or_known_default() } else { url.port() };
+        (!host.is_empty()).then_some(Self { host, port })
+    }
+}
+
+/// The address in the older protocol, if it is one of those written as one of the newer.
+fn canonical(ip: IpAddr) -> String {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => match ip.segments() {
+            // The prefix under which translators carry the older protocol.
+            [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+                let [a, b] = high.to_be_bytes();
+                let [c, d] = low.to_be_bytes();
+                Ipv4Addr::new(a, b, c, d).to_string()
+            }
+            _ => ip.to_string(),
+        },
+    }
+}
+
+fn looks_like_place(text: &str) -> bool {
+    let file = text.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
+    let slashed = text.trim_start().to_ascii_lowercase();
+    let web = ["http:", "https:", "ws:", "wss:", "ftp:"].iter().any(|scheme| slashed.starts_with(scheme));
+    !file && (text.contains("://") || web || text.trim().parse::<IpAddr>().is_ok())
+}
+
+fn denied() -> Finding {
+    Finding::new("scope-host", "this host is closed")
+}
+
+const MAX_HOST_BYTES: usize = 255;
+const MAX_URL_BYTES: usize = 8192;

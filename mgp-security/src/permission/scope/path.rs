@@ -1,0 +1,161 @@
+use super::ScopeError;
+use super::arguments::Facts;
+use super::glob::{Case, Glob, Kind};
+use crate::Finding;
+
+/// The bounds of a scope on paths.
+#[derive(Debug, Clone)]
+pub(super) struct Paths {
+    allowed: Box<[Glob]>,
+    /// Without regard to case: where the file system tells case apart, this denies more, never less.
+    denied: Box<[Glob]>,
+}
+
+impl Paths {
+    pub(super) fn new(allowed: &[String], denied: &[String]) -> Result<Self, ScopeError> {
+        let allowed = allowed.iter().map(|pattern| Glob::new(pattern, Kind::Path, Case::Exact));
+        let denied = denied.iter().map(|pattern| {
+            // One that is not tied to the root denies at any depth.
+            let anywhere = !pattern.starts_with(['/', '~']) && !pattern.starts_with("**/");
+            let pattern = if anywhere { format!("**/{pattern}") } else { pattern.clone() };
+            Glob::new(&pattern, Kind::Path, Case::Folded)
+        });
+        Ok(Self { allowed: allowed.collect::<Result<_, _>>()?, denied: denied.collect::<Result<_, _>>()? })
+    }
+
+    pub(super) fn check(&self, facts: &Facts<'_>) -> Result<(), Finding> {
+        if self.allowed.is_empty() && self.denied.is_empty() {
+            return Ok(());
+        }
+        if facts.code || !facts.commands.is_empty() {
+            return Err(Finding::new(
+                "scope-opaque",
+                "access to files was granted for certain paths, and a command or code does not show which it touches",
+            ));
+        }
+        let mut seen = false;
+        // A `file:` address is a path by another name, and some take a path where they take an address.
+        let is_path = |text: &&&str| scheme_is_file(text) || (looks_like_path(text) && !text.contains("://"));
+        let addresses = facts.hosts.iter().filter(is_path);
+        let paths = facts
+            .paths
+            .iter()
+            .chain(addresses)
+            .chain(facts.others.iter().filter(|text| looks_like_path(text)));
+        for text in paths {
+            seen = true;
+            self.check_path(text)?;
+        }
+        // A bare name may be that of a file, too.
+        if facts.others.iter().any(|text| text.len() <= MAX_PATH_BYTES && self.is_denied(text)) {
+            return Err(denied());
+        }
+        if !seen && !self.allowed.is_empty() {
+            return Err(Finding::new(
+                "scope-path",
+                "the arguments do not show which path is meant; give it as `path`",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_path(&self, text: &str) -> Result<(), Finding> {
+        let path = plain(text).ok_or_else(|| {
+            Finding::new("scope-path-form", "give an absolute path without `..`, backslashes or escapes")
+        })?;
+        if self.is_denied(&path) {
+            return Err(denied());
+        }
+        if self.allowed.is_empty() {
+            // Where a relative path leads is not known, so it cannot be said to lead past what is denied.
+            return if is_absolute(&path) { Ok(()) } else { Err(relative()) };
+        }
+        if self.allowed.iter().any(|glob| glob.matches(&path)) {
+            return Ok(());
+        }
+        Err(if is_absolute(&path) {
+            Finding::new("scope-path", "this path was not granted")
+        } else {
+            relative()
+        })
+    }
+
+    /// Whether the path or a directory it lies in is denied.
+    fn is_denied(&self, path: &str) -> bool {
+        self.denied.iter().any(|glob| glob.covers(path))
+    }
+}
+
+/// The path without empty and `.` parts; `None` for one that only the file system could judge.
+fn plain(text: &str) -> Option<String> {
+    let decoded;
+    let mut text = text;
+    if scheme_is_file(text) {
+        decoded = url::Url::parse(text.trim()).ok().filter(|url| url.host().is_none())?.path().to_owned();
+        text = &decoded;
+    }
+    let lower = text.to_ascii_lowercase();
+    let encoded = ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|code| lower.contains(code));
+    let drive = has_drive(text);
+    if text.is_empty() || text.len() > MAX_PATH_BYTES || encoded || text.chars().any(char::is_control) {
+        return None;
+    }
+    // A path with blanks around it is another one to those who trim.
+    if text.trim() != text || (text.contains('\\') && !drive) || text.starts_with("//") {
+        return None;
+    }
+    let slashed = text.replace('\\', "/");
+    let mut path = String::with_capacity(slashed.len() + 1);
+    if slashed.starts_with('/') {
+        path.push('/');
+    }
+    let parts = slashed.split('/').filter(|part| !part.is_empty() && *part != ".");
+    for (index, part) in parts.enumerate() {
+        // Windows drops dots and blanks at the end of a name, and reads a stream's name after a colon.
+        if index >= MAX_DEPTH || part == ".." || (drive && part.ends_with(['.', ' '])) {
+            return None;
+        }
+        if index > 0 {
+            path.push('/');
+        }
+        path.push_str(part);
+    }
+    if path.is_empty() {
+        path.push('.');
+    }
+    Some(path)
+}
+
+fn looks_like_path(text: &str) -> bool {
+    let text = text.trim_start();
+    let climbs = text.split(['/', '\\']).any(|part| part == "..");
+    !text.contains('\n')
+        && (has_drive(text)
+            || climbs
+            || scheme_is_file(text)
+            || text.starts_with(['/', '~', '\\'])
+            || text.starts_with("./"))
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || has_drive(path)
+}
+
+fn has_drive(text: &str) -> bool {
+    matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
+}
+
+fn scheme_is_file(text: &str) -> bool {
+    text.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+}
+
+fn denied() -> Finding {
+    Finding::new("scope-path", "this path is closed")
+}
+
+fn relative() -> Finding {
+    Finding::new("scope-path-form", "give an absolute path: where a relative one leads cannot be seen")
+}
+
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_DEPTH: usize = 256;

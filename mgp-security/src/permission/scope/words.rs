@@ -1,0 +1,121 @@
+/// The words of a command line, as a POSIX shell splits it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Split {
+    pub(super) words: Vec<String>,
+    /// Whether the shell would put other words in the place of some, by patterns, braces or the home directory.
+    pub(super) expands: bool,
+    /// Whether it would do so in the first, and so choose the command.
+    pub(super) expands_command: bool,
+}
+
+/// Splits `line`; `None` if it is more than one simple command, or cannot be read without running a shell.
+pub(super) fn split(line: &str) -> Option<Split> {
+    let mut words = Split { words: Vec::new(), expands: false, expands_command: false };
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' => words.words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        c => word.push(c),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '"' => break,
+                        '$' | '`' | '!' => return None,
+                        '\\' => match chars.next()? {
+                            c @ ('"' | '\\' | '$' | '`') => word.push(c),
+                            _ => return None,
+                        },
+                        c => word.push(c),
+                    }
+                }
+            }
+            '\\' => match chars.next()? {
+                '\n' => return None,
+                c => word.get_or_insert_default().push(c),
+            },
+            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '!' | '#' | '\n' | '\r' | '\0' => {
+                return None;
+            }
+            // PowerShell's and cmd's ways to substitute and escape.
+            '%' | '^' | '@' => return None,
+            c if c.is_control() => return None,
+            c => {
+                if matches!(c, '*' | '?' | '[' | '{' | '~') {
+                    words.expands = true;
+                    words.expands_command |= words.words.is_empty();
+                }
+                word.get_or_insert_default().push(c);
+            }
+        }
+        if words.words.len() > MAX_WORDS {
+            return None;
+        }
+    }
+    words.words.extend(word);
+    // What is assigned before a command can change what the command is.
+    (!words.words.first()?.contains('=')).then_some(words)
+}
+
+/// More than people write.
+pub(super) const MAX_WORDS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Option<Vec<String>> {
+        split(line).map(|words| words.words)
+    }
+
+    #[test]
+    fn quotes_and_backslashes_are_taken_away() {
+        assert_eq!(
+            of(r#"git  commit -m "a | b; c" 'd $e' f\ g"#).unwrap(),
+            ["git", "commit", "-m", "a | b; c", "d $e", "f g"]
+        );
+        assert_eq!(of(r#""r"m 'x'y"#).unwrap(), ["rm", "xy"]);
+        assert!(split("ls *.rs").unwrap().expands && !split("ls '*.rs'").unwrap().expands);
+        assert!(split("/bin/r? x").unwrap().expands_command);
+    }
+
+    #[test]
+    fn what_is_more_than_one_simple_command_is_not_read() {
+        for line in [
+            "",
+            "  ",
+            "a; b",
+            "a && b",
+            "a | b",
+            "a & b",
+            "a > b",
+            "a < b",
+            "a $(b)",
+            "a `b`",
+            "a $B",
+            "a\nb",
+            "(a)",
+            "a \"$B\"",
+            "A=1 b",
+            "'a",
+            "\"a",
+            "a\\",
+            "a # b",
+            "a \"\\n\"",
+            "!a",
+            "%COMSPEC%",
+            "a\u{1b}b",
+        ] {
+            assert_eq!(of(line), None, "{line}");
+        }
+    }
+}

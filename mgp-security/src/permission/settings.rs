@@ -1,0 +1,185 @@
+use std::collections::HashMap;
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, Timestamp};
+
+use super::{ScopeCheck, ScopeError, Terms};
+
+/// How the permissions of a server are decided about: the policy (§3.3), and what is configured.
+///
+/// What is configured counts under every policy, and what an operator denied is denied under every policy. Beyond
+/// that:
+///
+/// | policy | |
+/// |---|---|
+/// | `interactive` | an operator is asked |
+/// | `auto_approve` | approved; types that the specification does not name and whose risk is not configured, and the [exceptions](Self::with_exceptions), are asked for as under `interactive` |
+/// | `deny_all` | denied unless an operator granted it beforehand |
+/// | `config_only` | denied, even if an operator granted it |
+#[derive(Debug, Clone)]
+pub struct PermissionSettings {
+    policy: ApprovalPolicy,
+    configured: HashMap<Permission, Configured, RandomState>,
+    exceptions: Vec<Permission>,
+    risks: HashMap<Permission, RiskLevel, RandomState>,
+    on_refusal: OnRefusal,
+    patience: Duration,
+}
+
+/// What becomes of a connection when a permission is denied that the server needs to operate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::exhaustive_enums, reason = "a connection proceeds or is rejected")]
+pub enum OnRefusal {
+    /// It is rejected.
+    #[default]
+    Reject,
+    /// It proceeds, and calls that need the permission are refused.
+    Degrade,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Configured {
+    Granted { terms: Terms, scope: Option<Box<ScopeCheck>> },
+    Denied,
+}
+
+/// What the settings alone say about a permission.
+#[derive(Debug)]
+pub(super) enum Say<'a> {
+    Approved(&'a Terms, Option<&'a ScopeCheck>),
+    Denied,
+    Ask,
+}
+
+impl PermissionSettings {
+    /// The exceptions that later drafts make under `auto_approve`.
+    pub const LATER_EXCEPTIONS: [Permission; 2] = [Permission::FilesystemWrite, Permission::NetworkOutbound];
+
+    /// Decides by `policy`, with nothing configured.
+    pub fn new(policy: ApprovalPolicy) -> Self {
+        Self {
+            policy,
+            configured: HashMap::default(),
+            exceptions: Vec::new(),
+            risks: HashMap::default(),
+            on_refusal: OnRefusal::default(),
+            patience: PATIENCE,
+        }
+    }
+
+    /// Grants `permission`.
+    ///
+    /// # Errors
+    /// The scope cannot be checked.
+    pub fn with_grant(mut self, permission: Permission, terms: Terms) -> Result<Self, ScopeError> {
+        let scope = terms.scope.as_deref().map(ScopeCheck::new).transpose()?.map(Box::new);
+        // A denial that is configured as well wins, whichever stands first.
+        if !matches!(self.configured.get(&permission), Some(Configured::Denied)) {
+            self.configured.insert(permission, Configured::Granted { terms, scope });
+        }
+        Ok(self)
+    }
+
+    /// Denies `permission`, whoever grants it.
+    #[must_use]
+    pub fn with_denial(mut self, permission: Permission) -> Self {
+        self.configured.insert(permission, Configured::Denied);
+        self
+    }
+
+    /// Has an operator asked for these under `auto_approve`, too.
+    #[must_use]
+    pub fn with_exceptions(mut self, exceptions: impl IntoIterator<Item = Permission>) -> Self {
+        self.exceptions = exceptions.into_iter().collect();
+        self
+    }
+
+    /// Says how dangerous a type is that the specification does not name. The risk of those it names stays.
+    #[must_use]
+    pub fn with_risk(mut self, custom: Permission, risk: RiskLevel) -> Self {
+        if matches!(custom, Permission::Custom(_)) {
+            self.risks.insert(custom, risk);
+        }
+        self
+    }
+
+    /// What becomes of a connection when the server may not have what it needs.
+    #[must_use]
+    pub fn with_on_refusal(mut self, on_refusal: OnRefusal) -> Self {
+        self.on_refusal = on_refusal;
+        self
+    }
+
+    /// How long a connection or a call waits for an operator; with nothing, it does not wait, and the question stays
+    /// open. Default: 5 minutes.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> ApprovalPolicy {
+        self.policy
+    }
+
+    /// How dangerous it is to grant `permission`.
+    pub fn risk(&self, permission: &Permission) -> RiskLevel {
+        self.risks.get(permission).copied().unwrap_or_else(|| permission.risk())
+    }
+
+    pub(super) fn on_refusal(&self) -> OnRefusal {
+        self.on_refusal
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Whether what an operator granted counts.
+    pub(super) fn heeds_operators(&self) -> bool {
+        self.policy != ApprovalPolicy::ConfigOnly
+    }
+
+    /// What the settings alone say.
+    pub(super) fn say(&self, permission: &Permission, now: Timestamp) -> Say<'_> {
+        match self.configured.get(permission) {
+            Some(Configured::Denied) => return Say::Denied,
+            Some(Configured::Granted { terms, scope }) if terms.hold_at(Timestamp::EPOCH, now) => {
+                return Say::Approved(terms, scope.as_deref());
+            }
+            _ => {}
+        }
+        match self.policy {
+            ApprovalPolicy::AutoApprove if !self.is_excepted(permission) => Say::Approved(&UNBOUNDED, None),
+            ApprovalPolicy::AutoApprove | ApprovalPolicy::Interactive => Say::Ask,
+            ApprovalPolicy::DenyAll | ApprovalPolicy::ConfigOnly => Say::Denied,
+        }
+    }
+
+    /// Whether the configuration, rather than the policy, has something to say.
+    pub(super) fn is_configured(&self, permission: &Permission) -> bool {
+        self.configured.contains_key(permission)
+    }
+
+    /// Whether the configuration denies it, whoever grants it.
+    pub(super) fn denies(&self, permission: &Permission) -> bool {
+        matches!(self.configured.get(permission), Some(Configured::Denied))
+    }
+
+    fn is_excepted(&self, permission: &Permission) -> bool {
+        let unknown = matches!(permission, Permission::Custom(_)) && !self.risks.contains_key(permission);
+        unknown || self.exceptions.contains(permission)
+    }
+}
+
+impl Default for PermissionSettings {
+    fn default() -> Self {
+        Self::new(ApprovalPolicy::default())
+    }
+}
+
+static UNBOUNDED: Terms = Terms { scope: None, expires_at: None };
+
+const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,0 +1,190 @@
+use mgp_types::BoxFuture;
+use mgp_types::mgp::{Permission, ServerId, Timestamp};
+use rusqlite::{Row, params};
+
+use super::{GrantRecord, GrantStore, Terms, Verdict};
+use crate::StoreError;
+use crate::sqlite::Database;
+
+/// The decisions of operators in SQLite.
+#[derive(Debug, Clone)]
+pub struct SqliteGrants(Database);
+
+impl SqliteGrants {
+    /// The grants in `database`, whose tables are made or brought up to date.
+    ///
+    /// # Errors
+    /// A newer version wrote the tables, or they cannot be made.
+    pub fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("permission", MIGRATIONS)?;
+        Ok(Self(database))
+    }
+
+    fn read(&self) -> Result<Vec<GrantRecord>, StoreError> {
+        let connection = self.0.connection();
+        let mut statement = connection.prepare(
+            "SELECT server, permission, decision, scope, expires_at, approver, decided_at FROM permission_grants",
+        )?;
+        let records = statement.query_map([], |row| Ok(record(row)))?;
+        records.map(|record| record.map_err(StoreError::from)?).collect()
+    }
+
+    fn write(&self, record: &GrantRecord) -> Result<(), StoreError> {
+        let terms = match &record.verdict {
+            Verdict::Approved(terms) => terms.clone(),
+            Verdict::Denied => Terms::default(),
+        };
+        let scope = terms.scope.as_ref().map(serde_json::to_string).transpose();
+        let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        self.0.connection().execute(
+            "INSERT INTO permission_grants (server, permission, decision, scope, expires_at, approver, decided_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (server, permission) DO UPDATE SET decision = excluded.decision, scope = excluded.scope,
+                 expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at",
+            params![
+                record.server.as_str(),
+                record.permission.as_str(),
+                record.verdict.to_string(),
+                scope,
+                terms.expires_at.map(Timestamp::as_millis),
+                record.approver,
+                record.decided_at.as_millis(),
+            ],
+        )?;
+        Ok(())
+    }
+}
+
+impl GrantStore for SqliteGrants {
+    fn load(&self) -> BoxFuture<'_, Result<Vec<GrantRecord>, StoreError>> {
+        let store = self.clone();
+        Box::pin(off_the_runtime(move || store.read()))
+    }
+
+    fn put(&self, record: GrantRecord) -> BoxFuture<'_, Result<(), StoreError>> {
+        let store = self.clone();
+        Box::pin(off_the_runtime(move || store.write(&record)))
+    }
+}
+
+/// Does `work` where it may wait for the disk.
+async fn off_the_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(StoreError::Unavailable(Box::new(error))))
+}
+
+/// What a row says. One that says something unknown must not be read as a grant, nor passed over: it may be a denial.
+fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
+    let time = |millis| {
+        Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
+    };
+    let (server, permission, decision): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let verdict = match &*decision {
+        "approved" => {
+            let scope =
+                row.get::<_, Option<String>>(3)?.map(|scope| serde_json::from_str(&scope)).transpose();
+            let scope =
+                scope.map_err(|error| StoreError::Damaged(format!("the scope of a grant: {error}")))?;
+            Verdict::Approved(Terms {
+                scope,
+                expires_at: row.get::<_, Option<i64>>(4)?.map(time).transpose()?,
+            })
+        }
+        "denied" => Verdict::Denied,
+        _ => return Err(StoreError::Damaged("a decision is neither `approved` nor `denied`".to_owned())),
+    };
+    let server = ServerId::from(server.as_str());
+    let approver = row.get::<_, String>(5)?;
+    Ok(GrantRecord::new(server, Permission::read(&permission), verdict, approver, time(row.get(6)?)?))
+}
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE permission_grants (
+    server TEXT NOT NULL,
+    permission TEXT NOT NULL,
+    decision TEXT NOT NULL CHECK (decision IN ('approved', 'denied')),
+    scope TEXT,
+    expires_at INTEGER,
+    approver TEXT NOT NULL,
+    decided_at INTEGER NOT NULL,
+    PRIMARY KEY (server, permission)
+) STRICT, WITHOUT ROWID"];
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::Scope;
+
+    use super::*;
+
+    fn sample(permission: Permission, verdict: Verdict) -> GrantRecord {
+        GrantRecord::new("files".into(), permission, verdict, "ada", Timestamp::from_millis(1000).unwrap())
+    }
+
+    #[tokio::test]
+    async fn records_are_read_as_they_were_written_and_the_last_one_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let scope: Scope = serde_json::from_str(r#"{"paths":["/a/**"]}"#).unwrap();
+        let terms = Terms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
+        let granted = sample(Permission::FilesystemRead, Verdict::Approved(terms));
+        let custom = sample(Permission::read("com.example.x"), Verdict::Denied);
+        {
+            let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
+            store.put(sample(Permission::FilesystemRead, Verdict::Denied)).await.unwrap();
+            store.put(granted.clone()).await.unwrap();
+            store.put(custom.clone()).await.unwrap();
+        }
+        let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
+        let mut records = store.load().await.unwrap();
+        records.sort_by(|a, b| b.permission.as_str().cmp(a.permission.as_str()));
+        assert_eq!(records, [granted, custom]);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_understood_is_damage_and_no_grant() {
+        let database = Database::in_memory().unwrap();
+        let store = SqliteGrants::new(database.clone()).unwrap();
+        store.put(sample(Permission::Camera, Verdict::Approved(Terms::default()))).await.unwrap();
+        database.connection().execute("UPDATE permission_grants SET scope = '{\"new\":1}'", []).unwrap();
+        assert!(matches!(store.load().await, Err(StoreError::Damaged(_))));
+    }
+
+    #[tokio::test]
+    async fn what_an_operator_decided_outlives_the_process() {
+        use std::sync::Arc;
+
+        use crate::Clock;
+        use crate::permission::GrantBook;
+        use crate::permission::testing::{Recorded, ada};
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let open = || {
+            let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
+            GrantBook::open(store, Arc::<Recorded>::default(), Clock::system())
+        };
+        let server = ServerId::from("s");
+        let book = open().await.unwrap();
+        book.grant(&ada(), &server, &Permission::Camera, Terms::default()).await.unwrap();
+        book.grant(&ada(), &server, &Permission::ShellExecute, Terms::default()).await.unwrap();
+        book.revoke(&ada(), &server, &Permission::ShellExecute).await.unwrap();
+        drop(book);
+        let book = open().await.unwrap();
+        assert!(book.is_granted(&server, &Permission::Camera));
+        assert!(!book.is_granted(&server, &Permission::ShellExecute));
+    }
+
+    #[test]
+    fn tables_of_a_newer_version_are_left_alone() {
+        let database = Database::in_memory().unwrap();
+        database
+            .migrate("permission", &[MIGRATIONS[0], "CREATE TABLE permission_more (x) STRICT"])
+            .unwrap_err();
+        database
+            .migrate("permission", &[MIGRATIONS[0], "CREATE TABLE permission_more (x TEXT) STRICT"])
+            .unwrap();
+        let error = SqliteGrants::new(database).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { section: "permission", found: 2, known: 1 }), "{error}");
+    }
+}

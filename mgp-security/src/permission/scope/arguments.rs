@@ -1,5 +1,7 @@
 use serde_json::Value;
 
+use super::words::MAX_WORDS;
+
 /// What the arguments of a call are about, by the names of their members.
 #[derive(Debug, Default)]
 pub(super) struct Facts<'a> {
@@ -29,11 +31,7 @@ pub(super) enum Line<'a> {
 enum Kind {
     Path,
     Command,
-    fn is_json(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-/// The words of a command that stands beside them.
+    /// The words of a command that stands beside them.
     Words,
     Host,
     Port,
@@ -67,6 +65,7 @@ impl<'a> Facts<'a> {
                     .filter(|(name, _)| own(name).0 == Kind::Words)
                     .filter_map(|(_, value)| words_in(value))
                     .flatten()
+                    .take(MAX_WORDS + 1)
                     .collect();
                 let mut led = false;
                 for (name, value) in members {
@@ -79,21 +78,21 @@ impl<'a> Facts<'a> {
                         (Kind::Words, _) if words_in(value).is_some() => {}
                         // `arguments` may hold those of another call, whose names say what they are.
                         (Kind::Words, _) => {
-                            self.walk(value, if outer == Kind::Words { Kind::Other } else { outer }, unit)
+                            self.walk(value, if outer == Kind::Words { Kind::Other } else { outer }, unit);
                         }
                         (Kind::Command, Value::String(text)) => {
                             led = true;
-                            self.commands.push(Line::Text(text, words.clone()));
+                            self.command(Line::Text(text, words.clone()));
                         }
                         _ => self.walk(value, kind, unit),
                     }
                 }
                 if !led && !words.is_empty() {
-                    self.commands.push(Line::Words(words));
+                    self.command(Line::Words(words));
                 }
             }
             Value::Array(items) if kind == Kind::Command && items.iter().all(Value::is_string) => {
-                self.commands.push(Line::Words(items.iter().filter_map(Value::as_str).collect()));
+                self.command(Line::Words(items.iter().filter_map(Value::as_str).collect()));
             }
             Value::Array(items) => items.iter().for_each(|item| self.walk(item, kind, unit)),
             Value::String(text) => self.text(text, kind, unit),
@@ -106,11 +105,20 @@ impl<'a> Facts<'a> {
         }
     }
 
+    fn command(&mut self, line: Line<'a>) {
+        // Each is looked at with the words beside it, so that many of both would take long.
+        if self.commands.len() < MAX_COMMANDS {
+            self.commands.push(line);
+        } else {
+            self.code = true;
+        }
+    }
+
     fn text(&mut self, text: &'a str, kind: Kind, unit: u64) {
         match kind {
             Kind::Path => self.paths.push(text),
-            Kind::Command => self.commands.push(Line::Text(text, Vec::new())),
-            Kind::Words => self.commands.push(Line::Words(vec![text])),
+            Kind::Command => self.command(Line::Text(text, Vec::new())),
+            Kind::Words => self.command(Line::Words(vec![text])),
             Kind::Host => self.hosts.push(text),
             Kind::Port => self.ports.push(text.trim().parse().ok()),
             Kind::Language => {
@@ -127,6 +135,10 @@ impl<'a> Facts<'a> {
             }
         }
     }
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// The words of a command that `value` is; `None` if it is something else.
@@ -206,6 +218,9 @@ fn words(name: &str) -> Vec<String> {
     words.retain(|word| !word.is_empty());
     words
 }
+
+/// More than one call runs.
+const MAX_COMMANDS: usize = 64;
 
 #[cfg(test)]
 mod tests {

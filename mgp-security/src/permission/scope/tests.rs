@@ -185,6 +185,16 @@ fn commands_that_are_denied_are_denied_however_they_are_run() {
 }
 
 #[test]
+fn more_commands_than_a_call_runs_are_refused_and_take_no_longer() {
+    let commands = |count: usize| {
+        let members: Vec<_> = (0..count).map(|number| format!(r#""command_{number}":"git log""#)).collect();
+        format!(r#"{{{},"args":[{}]}}"#, members.join(","), vec![r#""x""#; count].join(","))
+    };
+    all_pass(r#"{"commands":["git"]}"#, &[&commands(64)]);
+    all_refused(r#"{"commands":["git"]}"#, &[&commands(65), &commands(300), &commands(20_000)]);
+}
+
+#[test]
 fn raising_privileges_is_granted_by_itself() {
     let scope = r#"{"commands":["apt-get","sudo"],"allow_sudo":true,"deny_commands":["reboot"]}"#;
     all_pass(scope, &[r#"{"command":"sudo apt-get update"}"#, r#"{"command":"apt-get update"}"#]);

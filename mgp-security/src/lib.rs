@@ -1,7 +1,39 @@
 //! What keeps agents, tools and servers apart: permissions (MGP §3), tool security and validators (§4), access
 //! control (§5), the audit trail (§6) and code safety (§7), each a layer that can be used alone.
 //!
-//! Nothing here is on by default; each section is a feature.
+//! Every layer turns one [`RpcService`](mgp_types::RpcService) into another, so the same layer stands in front of a
+//! server, behind a client and within a gateway. They meet only in the slots of
+//! [`Context`](mgp_types::Context); a layer whose slot is empty refuses.
+//!
+//! ```
+//! # #[cfg(feature = "validate")] {
+//! use mgp_security::tool::{ToolRules, effective};
+//! use mgp_security::validator::sandbox::{CommandPolicy, check_command};
+//! use mgp_types::Object;
+//! use mgp_types::mgp::RiskLevel;
+//!
+//! // A plain MCP server says nothing of security, so it is derived.
+//! let tool = Object::parse(r#"{"name":"run","inputSchema":{"properties":{"command":{"type":"string"}}}}"#).unwrap();
+//! assert_eq!(effective(&tool, &ToolRules::default()).risk, RiskLevel::Dangerous);
+//!
+//! let finding = check_command("env rm -r -f ~", &CommandPolicy::default()).unwrap_err();
+//! assert_eq!(finding.rule, "recursive-delete");
+//! # }
+//! ```
+//!
+//! | feature | module | what it is |
+//! |---|---|---|
+//! | `permission` | `permission`, `confirmation` | what a server may do on the host; a human's yes to one call (§3, §4.4) |
+//! | `validate` | `tool`, `validator`, `definition` | what a tool's security comes to, what arguments may say, what definitions hide (§4) |
+//! | `access` | `access` | which agent may use which tool (§5) |
+//! | `audit` | `audit` | what happened, kept so that no change goes unnoticed (§6) |
+//! | `code-safety` | `code_safety` | what submitted code may do (§7) |
+//! | `auth` | `auth` | API keys |
+//! | `limit` | `limit` | rate limits |
+//! | `schema` | `Schema` | JSON Schema, without fetching |
+//! | `sqlite` | `sqlite` | the stores of all of these in SQLite |
+//!
+//! Nothing is on by default. [`RejectLayer`] decides how a refusal looks to the caller; it is always there.
 
 #[cfg(feature = "access")]
 pub mod access;

@@ -7,7 +7,8 @@ mod peer;
 use std::sync::Arc;
 
 use mgp_server_sdk::types::mgp::{
-    CodeRejection, ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName,
+    CodeRejection, CodeSafety, ExtensionSet, Offer, Permission, RiskLevel, SafetyLevel, SideEffect,
+    ToolSecurity, ValidatorName,
 };
 use mgp_server_sdk::{Server, Tool, ToolError};
 use peer::{Era, Peer};
@@ -70,6 +71,33 @@ async fn a_client_that_did_not_sees_plain_tools() {
             assert_eq!(result["tools"][0]["name"], "execute_command");
             assert!(!result["tools"].to_string().contains("risk_level"), "{era:?}: {result}");
         }
+    }
+}
+
+// covers: MGP-7.3-01..08
+#[tokio::test]
+async fn a_tool_that_takes_code_declares_what_it_is_held_to() {
+    let mut safety = CodeSafety::new(SafetyLevel::Standard).with_language("python");
+    safety.max_code_size_bytes = Some(10_000);
+    safety.blocked_imports = vec!["subprocess".into()];
+    let security = ToolSecurity::new(RiskLevel::Dangerous)
+        .with_permissions([Permission::CodeExecution])
+        .with_validator(ValidatorName::CodeSafety)
+        .with_code_safety(&safety);
+    let server = || {
+        Server::new("test", "1")
+            .mgp(Offer::new(ExtensionSet::standard()))
+            .tool(Tool::new("create_mcp_server", "Creates a server.").security(&security), async || "done")
+    };
+    for era in Era::BOTH {
+        let capabilities = speaking_mgp(era, &["security", "code_safety"]);
+        let mut peer = Peer::with(server(), era, capabilities, Arc::new(|_, _| Value::Null)).await;
+        let result = peer.call("tools/list", json!({})).await.unwrap();
+        let security = &result["tools"][0]["security"];
+        assert_eq!(security["validator"], "code_safety");
+        let declared = json!({"level": "standard", "language": "python", "max_code_size_bytes": 10000,
+            "blocked_imports": ["subprocess"]});
+        assert_eq!(security["code_safety"], declared);
     }
 }
 

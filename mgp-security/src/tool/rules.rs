@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use mgp_types::RawJson;
-use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
+use mgp_types::mgp::{CodeSafety, Permission, RiskLevel, TrustLevel, ValidatorName};
 
 /// What the operator says about a server's tools, or about one of them.
 ///
@@ -49,8 +49,8 @@ impl ToolRules {
     }
 
     /// Code arguments are held to this declaration (§7.3) too.
-    pub fn with_code_safety(mut self, declaration: RawJson) -> Self {
-        self.code_safety = Some(declaration);
+    pub fn with_code_safety(mut self, declaration: &CodeSafety) -> Self {
+        self.code_safety = RawJson::from_value(declaration).ok();
         self
     }
 

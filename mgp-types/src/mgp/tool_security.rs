@@ -3,7 +3,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Permission, RiskLevel};
+use super::{CodeSafety, Permission, RiskLevel};
 use crate::RawJson;
 
 /// A category of effects that a tool has beyond its answer (§4.3).
@@ -173,8 +173,8 @@ impl ToolSecurity {
     }
 
     /// With what code arguments are held to.
-    pub fn with_code_safety(mut self, declaration: RawJson) -> Self {
-        self.code_safety = Some(declaration);
+    pub fn with_code_safety(mut self, declaration: &CodeSafety) -> Self {
+        self.code_safety = RawJson::from_value(declaration).ok();
         self
     }
 }

@@ -48,7 +48,7 @@ impl Folded {
             self.text.push(' ');
         }
         let ended = match last {
-            Some('.' | ':') => gap.any,
+            Some('.') => gap.any,
             Some('!' | '?' | ';' | '。' | '।' | '؟') => true,
             Some('"' | '\'' | ')') => {
                 gap.any && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])

@@ -108,6 +108,12 @@ pub(super) enum Atom {
     Parameter,
     /// Other tools, other servers.
     OtherTools,
+    /// Other servers.
+    OtherServer,
+    /// To steal.
+    Steal,
+    /// Somewhere else, without an address.
+    DestinationWord,
     /// Other tools are not to be trusted or used.
     OnlyThis,
     /// When a tool is used or available.

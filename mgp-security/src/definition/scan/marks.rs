@@ -138,6 +138,22 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
         r"\b(?:output|result|response|return value)s? (?:of|from) (?:all |any |every |the |each )?(?:other |previous |last )?(?:[a-z]{2,16} )?tools?\b",
     ),
     (Atom::ChatToken, false, r"</[a-z_-]{3,24}> ?(?:\n)?(?:human|user|system|assistant) ?:"),
+    (Atom::SecretTag, false, r"(?:\{\{|\[\[) ?(?:system|assistant|admin|ai)\b"),
+    (
+        Atom::ChatToken,
+        false,
+        r"</[a-z_-]{2,24}> ?(?:new )?(?:user|human|system|assistant)(?: message| input| request) ?:|### ?instructions?:.{1,300}### ?response",
+    ),
+    (
+        Atom::Addressee,
+        false,
+        r"\b(?:text|message|content|instructions?|notes?|info|information) (?:for|to) (?:the |all |any )?(?:llm|ai|language model|bot|agent|crawler)s?\b",
+    ),
+    (
+        Atom::NewOrders,
+        false,
+        r"\byour (?:instructions|orders|task|goal|objective|mission|role) (?:have|has) (?:now )?(?:been )?(?:changed|updated|replaced|revised)\b",
+    ),
     (Atom::Comment, false, r"<!--|\[//\]: ?#"),
     (
         Atom::Addressee,

@@ -54,6 +54,8 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Optio
     for hit in hits.iter() {
         present.insert(hit.atom);
     }
+    let discussed: Vec<_> =
+        hits.iter().filter(|hit| hit.atom == Atom::Discuss).map(|hit| hit.sentence).collect();
     let tables: &[&[Rule]] = match place {
         Place::Prose => &[EVERYWHERE, IN_DEFINITIONS],
         Place::Literal => &[EVERYWHERE, IN_DEFINITIONS, IN_LITERALS],
@@ -61,10 +63,9 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Optio
         Place::Text => &[EVERYWHERE, IN_TEXTS],
     };
     let rules = tables.iter().copied().flatten();
-    let possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
-    possible.into_iter().find_map(|rule| {
-        let found = windows(rule, folded, hits).find(|found| !is_quoted_example(folded, hits, found))?;
-        Some(found)
+    let mut possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
+    possible.find_map(|rule| {
+        windows(rule, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     })
 }
 
@@ -115,10 +116,12 @@ pub(super) fn shortest<'a>(
 }
 
 /// Whether what was found stands in quotes, in a sentence about attacks: documentation of what is found here.
-fn is_quoted_example(folded: &Folded, hits: &[Hit], found: &Match) -> bool {
+/// `discussed` are the sentences about attacks, in order.
+fn is_quoted_example(folded: &Folded, discussed: &[usize], found: &Match) -> bool {
     let sentence = folded.sentence(found.start);
-    let discussed = hits.iter().any(|hit| hit.atom == Atom::Discuss && hit.sentence.abs_diff(sentence) <= 1);
-    discussed && ['"', '`', '\''].iter().any(|quote| is_between(&folded.text, *quote, found))
+    let near = discussed.partition_point(|it| *it + 1 < sentence);
+    discussed.get(near).is_some_and(|it| *it <= sentence + 1)
+        && ['"', '`', '\''].iter().any(|quote| is_between(&folded.text, *quote, found))
 }
 
 /// Whether `quote` opens before what was found and closes behind it.

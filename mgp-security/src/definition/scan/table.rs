@@ -107,6 +107,32 @@ pub(super) const EVERYWHERE: &[Rule] = &[
         sentences: 2,
         needs: &[one(&[SecretTag]), one(&[Take, Give, Tamper, Danger, Run, Silence, Hush])],
     },
+    Rule {
+        name: HIDDEN,
+        meaning: "tells the model to switch its safeguards off",
+        span: 56,
+        sentences: 0,
+        needs: &[one(&[Ignore, IgnoreWeak]), one(&[Safety]), one(&[Whole, Model, Override])],
+    },
+    Rule {
+        name: EXFILTRATION,
+        meaning: "has data stolen",
+        span: 100,
+        sentences: 0,
+        needs: &[
+            one(&[Steal]),
+            one(&[
+                UsersOwn,
+                Credential,
+                Private,
+                Context,
+                ContextSoft,
+                SecretFile,
+                Destination,
+                DestinationWord,
+            ]),
+        ],
+    },
 ];
 
 /// Found in results and prompts.
@@ -218,5 +244,19 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         span: 60,
         sentences: 1,
         needs: &[one(&[Todo]), one(&[Act])],
+    },
+    Rule {
+        name: EXFILTRATION,
+        meaning: "has the answer carry an address",
+        span: 140,
+        sentences: 0,
+        needs: &[one(&[AnswerShape]), one(&[Give]), one(&[Address])],
+    },
+    Rule {
+        name: EXFILTRATION,
+        meaning: "claims that the user has agreed to sending something",
+        span: 200,
+        sentences: 1,
+        needs: &[one(&[Claim]), one(&[Model]), one(&[Give]), one(&[Destination, Mail])],
     },
 ];

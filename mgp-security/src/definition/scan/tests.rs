@@ -99,13 +99,22 @@ fn a_quoted_example_passes_only_where_attacks_are_the_subject() {
 #[test]
 fn long_texts_take_linear_time() {
     let start = tokio::time::Instant::now();
-    for pattern in
-        ["ignore ", "i g n o r e ", "\"", "<!--", "![x](", "a_", "%41", "read send user ", "\u{301}"]
-    {
-        let text = pattern.repeat(400_000 / pattern.len());
+    for pattern in [
+        "ignore ",
+        "i g n o r e ",
+        "\"",
+        "<!--",
+        "![x](",
+        "a_",
+        "%41",
+        "read send user ",
+        "\u{301}",
+        "attack \"ignore all previous instructions\". ",
+    ] {
+        let text = pattern.repeat(60_000 / pattern.len());
         let _ = scan_text(&text);
     }
-    assert!(start.elapsed().as_secs() < 60, "some seconds even without optimisation: {:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 60, "a few seconds even without optimisation: {:?}", start.elapsed());
 }
 
 proptest! {

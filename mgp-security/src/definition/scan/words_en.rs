@@ -12,7 +12,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     (
         IgnoreWeak,
         "override|overrule|supersede*|bypass|skip|discard|drop|abandon|erase|set aside|put aside|\
-         throw away|overlook|neglect|clear|instead of|cancel",
+         throw away|overlook|neglect|clear|instead of|cancel|disable|turn off|deactivate",
     ),
     (
         Prior,
@@ -49,7 +49,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          ignore the user's instruction*|disregard the user*|override user request*|override the user's|\
          disobey the user|obey only|what were you told before|what you were told before|\
          the above was a test|the above was just a test|ignore whatever|supersedes system|\
-         supersedes all system|supersedes your",
+         supersedes all system|supersedes your|reveal your prompt|ignore everything the user|\
+         ignore everything else|disregard everything the|print your prompt",
     ),
     (
         NewOrders,
@@ -75,7 +76,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          dan mode|god mode|unrestricted mode|unrestricted ai|unfiltered ai|free from all|\
          stay in character|break character|no ethical|act as dan|evil mode|broken free|confines of ai|\
          you will simulate|without ethics|no ethics|without morals|no morals|uncensored|unethical ai|\
-         evil ai|evil twin|no moral|without limits or|amoral|ethics disabled",
+         evil ai|evil twin|no moral|without limits or|amoral|ethics disabled|unrestricted assistant|\
+         unrestricted model|unfiltered assistant|unrestricted agent",
     ),
     (
         PersonaWeak,
@@ -118,7 +120,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          all credentials|authentication tokens|auth tokens|session tokens|refresh tokens|\
          master password|all api keys|hostnames|usernames|system information|machine information|\
          session cookie|saved credentials|password manager|credentials stored|passwords stored|vault|\
-         shell history|private key file",
+         shell history|private key file|ssn|social security number|location history|chain of thought",
     ),
     (
         Credential,
@@ -154,10 +156,12 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     ),
     (
         YourPrompt,
-        "your system prompt|your prompt|your initial prompt|your hidden prompt|your instructions|\
+        "your system prompt|your initial prompt|your hidden prompt|your instructions|\
          your initial instructions|your original instructions|your system message|\
          your secret instructions|your hidden instructions|words above|everything above|prompt above|\
-         hidden rules|your system instructions",
+         hidden rules|your system instructions|your full instructions|your complete instructions|\
+         your entire instructions|your entire prompt|your full prompt|your hidden configuration|\
+         your full system prompt|your complete prompt|your own instructions",
     ),
     (
         Contents,
@@ -203,7 +207,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          to you, chatgpt|to you, llama*|to you, gemini*|to you, ai*|to you, assistant|\
          to the model reading|message from openai|message from anthropic|message from google|\
          message from your developer*|message from the developer*|from your creators|\
-         your safety training has",
+         your safety training has|for bots only|for ai only|for llms only|bots only|\
+         this is a system instruction|this is a system message|system instruction for",
     ),
     (
         AddresseeWeak,
@@ -269,7 +274,9 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         InTalk,
         "in the context|in the conversation|in this conversation|in the chat|in this chat|\
          from the conversation|from the chat|from the context|you see|you encounter|you come across|\
-         appears in|that appears|mentioned in|you have seen|you have access to|visible to you",
+         appears in|that appears|mentioned in|you have seen|you have access to|visible to you|\
+         provided earlier|mentioned earlier|shared earlier|gave earlier|entered earlier|\
+         found in the conversation|user mentions",
     ),
     (This, "this|it|that|these steps|this step|this instruction|anything"),
     (
@@ -290,7 +297,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          security policy|security rules|security guidelines|security protocols|security instructions|\
          guardrails|ethical guidelines|content policy|content policies|ethics|moral guidelines|\
          safeguards|moderation rules|usage policies|user's instructions|user's request|user's wishes|\
-         user request|user instructions",
+         user request|user instructions|safety filters|safety checks|security checks|security controls|\
+         safety mechanisms|all restrictions|safety settings|content filters",
     ),
     (
         YourRules,
@@ -303,7 +311,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         What,
         "what was written|what was said|what is written|what i said|what i wrote|what you were|\
          what came|everything|anything|all of the|the text|the content|the message|messages|\
-         the information|what was stated|whatever was",
+         the information|what was stated|whatever was|context|conversation|the document",
     ),
     (ToolWord, "tool|tools|server|servers"),
     (

@@ -14,7 +14,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         Give,
         "pass|include|attach|put|send|post|upload|forward|append|transmit|submit|insert|paste|embed|\
          leak|exfiltrate|relay|bcc|cc|email|e-mail|mail|sending|passing|including|attaching|hand over|\
-         smuggle|stash|prepend|redirect|uploading|forwarding|posting",
+         smuggle|stash|prepend|redirect|uploading|forwarding|posting|exfiltrated",
     ),
     (
         GiveWeak,
@@ -61,7 +61,9 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          must not disclose your actions|without the user's|without the user knowing|\
          without the user noticing|without asking the user|without user knowledge|\
          without user awareness|user is not aware|user must not be told|user should not be told|\
-         user must not be informed|user should not be informed|user must not see|user should not see",
+         user must not be informed|user should not be informed|user must not see|user should not see|\
+         lie to the user|lie and say|pretend that you did|deceive the user|mislead the user|\
+         trick the user|make up an excuse|if the user asks what this tool",
     ),
     (
         Stealth,
@@ -225,5 +227,16 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          pay the bill|change the password|update my password|change my password|send a message|transfer|\
          refund|schedule|post a|make a payment|forward the|book a|book the|delete the|say that|\
          recommend|send all",
+    ),
+    (Steal, "exfiltrate|exfiltrated|exfiltrating|steal|stealing|siphon|siphon off|smuggle out"),
+    (
+        DestinationWord,
+        "remote endpoint|remote server|external server|external endpoint|third party|third-party server|\
+         attacker|attackers|our server|our servers",
+    ),
+    (
+        OtherServer,
+        "other server|other servers|another server|other server's|other mcp server*|other mcp servers|\
+         the original tool|the original one",
     ),
 ];

@@ -167,7 +167,10 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          note pour l'assistant|note aux assistants|hinweis fur ki*|hinweis an ki*|hinweis fur die ki|\
          hinweis an den assistenten|nota per l'ia|nota per gli assistenti|nota per l'assistente|\
          nota para a ia|nota para assistentes|nota para o assistente|an alle ki*|achtung ki|\
-         si eres una ia|si tu es une ia|wenn du eine ki|se sei un'ia|se voce e uma ia",
+         si eres una ia|si tu es une ia|wenn du eine ki|se sei un'ia|se voce e uma ia|\
+         instruccion del sistema|instruction du systeme|systemanweisung|istruzione di sistema|\
+         instrucao do sistema|hinweis an die ki|nachricht an die ki|an die ki|an alle assistenten|\
+         mensaje para la ia|message pour l'ia",
     ),
     (
         Demand,

@@ -18,7 +18,7 @@ impl Validators {
         let none = Self(HashMap::default());
         let standard = none.with(Sandbox::default()).with(Readonly).with(Network::default()).with(NoCheck);
         #[cfg(feature = "code-safety")]
-        let standard = standard.with(super::standard::Code);
+        let standard = standard.with(super::standard::Code::default());
         standard
     }
 

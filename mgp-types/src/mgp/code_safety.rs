@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for SafetyLevel {
 ///
 /// Members that are not known here are ignored. A member of the wrong type is an error: a list of blocked imports
 /// that cannot be read must not count as an empty one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CodeSafety {
     /// How far the code is restricted.

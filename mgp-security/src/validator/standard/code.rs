@@ -1,3 +1,7 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use mgp_types::mgp::{CodeSafety, SafetyLevel, ValidatorName};
 
 use crate::Finding;
@@ -10,8 +14,31 @@ use crate::validator::validate::{Blocked, Validator};
 ///
 /// What was declared by the server and by the operator is applied together, the stricter counting; where nobody declared
 /// a level it is `standard`. The language is the declared one, or what an argument `language` says.
-#[derive(Debug, Clone, Copy)]
-pub struct Code;
+#[derive(Debug, Clone, Default)]
+pub struct Code {
+    policies: Arc<Policies>,
+}
+
+/// The policies in use: there are as many as tools declare different things, and making one costs more than a scan.
+#[derive(Debug, Default)]
+struct Policies(ArcSwap<HashMap<CodeSafety, Arc<CodePolicy>, foldhash::fast::RandomState>>);
+
+impl Policies {
+    fn of(&self, safety: CodeSafety) -> Arc<CodePolicy> {
+        if let Some(known) = self.0.load().get(&safety) {
+            return known.clone();
+        }
+        let policy = Arc::new(CodePolicy::new(&safety));
+        self.0.rcu(|known| {
+            // Callers choose the language, so the policies could become many.
+            let mut known =
+                if known.len() < MAX_POLICIES { HashMap::clone(known) } else { HashMap::default() };
+            known.insert(safety.clone(), policy.clone());
+            known
+        });
+        policy
+    }
+}
 
 impl Validator for Code {
     fn name(&self) -> &ValidatorName {
@@ -36,7 +63,7 @@ impl Validator for Code {
         if safety.language.is_none() {
             safety.language = language(call).map(Into::into);
         }
-        let policy = CodePolicy::new(&safety);
+        let policy = self.policies.of(safety);
         for argument in code(call) {
             for reading in argument.readings() {
                 scan(reading, &policy).map_err(|rejection| Blocked::Code(Box::new(rejection)))?;
@@ -61,3 +88,5 @@ fn language<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 }
 
 const LANGUAGE: [&str; 4] = ["language", "lang", "runtime", "interpreter"];
+
+const MAX_POLICIES: usize = 1024;

@@ -24,11 +24,11 @@ pub struct Code {
 struct Policies(ArcSwap<HashMap<CodeSafety, Arc<CodePolicy>, foldhash::fast::RandomState>>);
 
 impl Policies {
-    fn of(&self, safety: CodeSafety) -> Arc<CodePolicy> {
-        if let Some(known) = self.0.load().get(&safety) {
+    fn of(&self, safety: &CodeSafety) -> Arc<CodePolicy> {
+        if let Some(known) = self.0.load().get(safety) {
             return known.clone();
         }
-        let policy = Arc::new(CodePolicy::new(&safety));
+        let policy = Arc::new(CodePolicy::new(safety));
         self.0.rcu(|known| {
             // Callers choose the language, so the policies could become many.
             let mut known =
@@ -63,7 +63,7 @@ impl Validator for Code {
         if safety.language.is_none() {
             safety.language = language(call).map(Into::into);
         }
-        let policy = self.policies.of(safety);
+        let policy = self.policies.of(&safety);
         for argument in code(call) {
             for reading in argument.readings() {
                 scan(reading, &policy).map_err(|rejection| Blocked::Code(Box::new(rejection)))?;

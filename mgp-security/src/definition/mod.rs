@@ -12,6 +12,8 @@ mod invisible;
 mod names;
 mod pin;
 mod scan;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod store;
 
 pub use self::diff::{Change, Diff};
@@ -20,6 +22,8 @@ pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason};
 pub use self::names::{Names, check_name};
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
 pub use self::scan::{scan_definition, scan_text};
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqlitePins;
 pub use self::store::{MemoryPins, PinState, PinStore, Pinned};
 
 use mgp_types::mgp::{ServerId, ToolName};

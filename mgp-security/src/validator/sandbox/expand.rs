@@ -87,7 +87,9 @@ impl Judge<'_> {
                     self.gather(inner, true, out)?;
                 }
                 Part::Variable { name, operator } => {
-                    if name == "IFS" && !in_quotes && parts.len() > 1 {
+                    // `old=$IFS` only keeps the separators.
+                    let kept = matches!(parts, [Part::Bare(text), _] if text.ends_with('='));
+                    if name == "IFS" && !in_quotes && parts.len() > 1 && !kept {
                         out.marks.add(Marks::GLUED);
                         out.push(" ", value);
                     } else {

@@ -42,8 +42,20 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
             Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
         }
         "find" if delete::looks_for_secrets(call) => Flow::unknown(marks.and(Marks::SENSITIVE)),
-        "find" if delete::is_unfiltered(call) => Flow::unknown(marks.and(Marks::EVERYTHING)),
-        "grep" | "egrep" | "fgrep" | "sed" | "awk" | "rg" | "xargs" => {
+        "find" if delete::chooses_here(call) => Flow::unknown(marks.and(Marks::CHOSEN)),
+        "mktemp" => Flow::known(MADE),
+        "find" if delete::is_unfiltered(call) && !delete::is_below_here(call) => {
+            Flow::unknown(marks.and(Marks::EVERYTHING))
+        }
+        "tar" | "zip" | "cpio" | "dd" | "7z" | "mysqldump" | "mariadb-dump" | "pg_dumpall" | "tcpdump"
+            if is_bulk(call) =>
+        {
+            Flow::unknown(marks.and(Marks::BULK))
+        }
+        "sed" | "awk" | "xargs" => {
+            Flow::unknown(marks.without(Marks::EVERYTHING).without(Marks::ENDLESS).without(Marks::CHOSEN))
+        }
+        "grep" | "egrep" | "fgrep" | "rg" => {
             Flow::unknown(marks.without(Marks::EVERYTHING).without(Marks::ENDLESS))
         }
         "base64" | "xxd" | "od" | "hexdump" | "gzip" | "tar" | "zip" | "strings" | "openssl"
@@ -63,6 +75,9 @@ pub(super) fn of_file(target: &Arg, directory: &str) -> Marks {
     let mut marks = target.marks.and(Marks::TELLING);
     if place.is_accounts() || place.is_secret() {
         marks.add(Marks::SENSITIVE);
+    }
+    if place.is_device() {
+        marks.add(Marks::BULK);
     }
     if matches!(place.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random") {
         marks.add(Marks::ENDLESS);
@@ -175,6 +190,7 @@ fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
     let mut names: Vec<String> = Vec::new();
     let chosen = match call.program {
         "wget" => call.value('O', "output-document"),
+        "tftp" => call.value('l', "").or_else(|| call.value('r', "")),
         _ => call.value('o', "output"),
     };
     if let Some(name) = chosen {
@@ -250,6 +266,23 @@ fn sets_up(program: &str, call: &Call<'_>) -> bool {
     ];
     PROGRAMS.contains(&program) || call.args.iter().any(|arg| WORDS.contains(&arg.text.as_str()))
 }
+
+/// Whether `call` writes whole trees, disks, databases or the traffic of a network.
+fn is_bulk(call: &Call<'_>) -> bool {
+    match call.program {
+        "mysqldump" | "mariadb-dump" => call.flag('A', "all-databases"),
+        "pg_dumpall" => true,
+        "tcpdump" => call.value('w', "") == Some("-"),
+        _ => call.args.iter().any(|arg| {
+            let path = arg.text.strip_prefix("if=").unwrap_or(&arg.text);
+            let place = call.place(path);
+            !arg.is_option() && arg.is_known() && (place.is_vast() || place.is_device())
+        }),
+    }
+}
+
+/// What a temporary file that was just made stands for.
+const MADE: &str = "/tmp/tmp.made\n";
 
 /// Programs that print facts about the machine and who uses it.
 const TELLERS: [&str; 22] = [

@@ -12,10 +12,10 @@ use super::finding::{
     REFUSE_CODE, REFUSE_DOWNLOAD, REFUSE_METADATA, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE,
     refuse,
 };
-use super::judge::Judge;
+use super::judge::{Judge, file_key};
 use super::pattern::{pattern, patterns};
 use super::place::Place;
-use super::unwrap::{Inner, check_options};
+use super::unwrap::{Inner, check_options, is_bare_shell};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// Judges the code `call` runs, if its program is an interpreter or a file.
@@ -34,6 +34,11 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
         }
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
         "sed" | "gsed" => sed(judge, call),
+        "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift"
+            if call.args.iter().any(|arg| is_written(judge, arg)) =>
+        {
+            call.args.iter().try_for_each(|arg| written_code(judge, arg))
+        }
         "go" | "java" | "cargo" | "make" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
             let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
             if call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
@@ -82,6 +87,13 @@ fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
 
 fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(), Finding> {
     let mut found = false;
+    // What `-MModule` and `-rlibrary` load belongs to the code.
+    let loaded = call
+        .args
+        .iter()
+        .map(|arg| arg.text.as_str())
+        .filter(|text| text.starts_with("-M") || text.starts_with("-r"));
+    let modules = loaded.collect::<Vec<_>>().join(" ");
     let mut args = call.args.iter();
     while let Some(arg) = args.next() {
         let text = arg.text.as_str();
@@ -119,13 +131,16 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
             if arg.marks.has(Marks::FETCHED) {
                 return Err(refuse(REFUSE_DOWNLOAD));
             }
-            run_file(judge, arg)?;
+            written_code(judge, arg)?;
             break;
         };
         if let Some(code) = code {
             found = true;
             not_from_elsewhere(&code)?;
             scan(&code.text)?;
+            if !modules.is_empty() {
+                scan(&format!("{modules}; {}", code.text))?;
+            }
         }
     }
     if found || !call.input.is_fed() || language.reads_data {
@@ -138,6 +153,22 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
         Text::Known(text) => scan(text),
         Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
         Text::Absent => Ok(()),
+    }
+}
+
+fn is_written(judge: &Judge<'_>, arg: &Arg) -> bool {
+    judge.files.contains_key(&file_key(&arg.text))
+}
+
+/// Judges running a file of code: what was written into it before is read in its own language.
+fn written_code(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
+    match judge.files.get(&file_key(&file.text)) {
+        Some(Flow { text: Text::Known(text), marks })
+            if !marks.has(Marks::FETCHED) && !marks.has(Marks::CRAFTED) =>
+        {
+            scan(text)
+        }
+        _ => run_file(judge, file),
     }
 }
 
@@ -205,6 +236,9 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             let expression =
                 run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
             let command = joined(expression);
+            if is_bare_shell(&command) {
+                return Err(refuse(REFUSE_CODE));
+            }
             if command.trim_start().starts_with(HOLE) {
                 assigned(judge, text)?;
             } else {
@@ -346,14 +380,14 @@ static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)\.connect(_ex)?\s*\(|create_connection|dup2|\bpty\b|TCPSocket|UDPSocket|IO::Socket|use\s+Socket|fsockopen|",
         r"stream_socket|createConnection|net\.(?:Socket|connect|createServer)|require\(?\s*['\x22]net['\x22]|socket\.tcp|",
-        r"require\(?['\x22]socket|\bsocket\s*\(\s*S|TCPServer|net\.Dial|-rsocket|open\s*\(?\s*STDIN|java\.net\.Socket",
+        r"require\(?['\x22]socket|\bsocket\s*\(\s*S|TCPServer|net\.Dial|-rsocket|\[\s*socket\s+[\w.]+\s+\d|\bsocket\s+-async|open\s*\(?\s*STDIN|java\.net\.Socket",
     ))
 });
 
 /// Code that runs what it fetches or decodes.
 static REMOTE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?is)\b(?:exec|eval|compile|instance_eval|loadstring|load|Function|include|require|assert|import_string)\b\s*\(?.*",
+        r"(?is)-MLWP.*\beval\b|-ropen-uri.*\beval\b|\b(?:exec|eval|compile|instance_eval|loadstring|load|Function|include|require|assert|import_string)\b\s*\(?.*",
         r"(?:urlopen|urllib|requests\.|https?://|open-uri|base64|b64decode|decode64|fromhex|unhexlify|atob|pack\s*\(|",
         r"file_get_contents|codecs|marshal|zlib|LWP|fetch\s*\(|Net::HTTP|chr\s*\(|\[::-1\]|rot_?13)",
     ))

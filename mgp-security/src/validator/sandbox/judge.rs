@@ -314,25 +314,29 @@ fn program_name(head: &Arg) -> Result<String, Finding> {
 
 /// Refuses command names that are spelled to be overlooked.
 fn check_spelling(word: &Word) -> Result<(), Finding> {
-    let odd = word.parts.iter().enumerate().any(|(at, part)| match part {
-        Part::Ansi { .. } => true,
-        Part::Escaped(c) => at > 0 && (c.is_alphanumeric() || *c == '/'),
-        Part::Bare(text) => text.contains('{') && text.contains(',') && text.contains('}'),
-        Part::Command(script) => {
-            script.pipelines.is_empty()
-                || (word.parts.len() == 1 && !looks_up(script))
-                || match word.parts.get(at + 1) {
-                    Some(Part::Bare(next)) => !next.starts_with(['/', '.']),
-                    Some(_) => true,
-                    None => match at.checked_sub(1).and_then(|before| word.parts.get(before)) {
-                        Some(Part::Bare(before)) => !before.ends_with('/'),
+    // `.\program.exe` is a path of another system.
+    let windows = matches!(word.parts.as_slice(), [Part::Bare(here), Part::Escaped(_), Part::Bare(name)]
+        if here == "." && [".exe", ".bat", ".cmd", ".ps1"].iter().any(|end| name.ends_with(end)));
+    let odd = !windows
+        && word.parts.iter().enumerate().any(|(at, part)| match part {
+            Part::Ansi { .. } => true,
+            Part::Escaped(c) => at > 0 && (c.is_alphanumeric() || *c == '/'),
+            Part::Bare(text) => text.contains('{') && text.contains(',') && text.contains('}'),
+            Part::Command(script) => {
+                script.pipelines.is_empty()
+                    || (word.parts.len() == 1 && !looks_up(script))
+                    || match word.parts.get(at + 1) {
+                        Some(Part::Bare(next)) => !next.starts_with(['/', '.']),
                         Some(_) => true,
-                        None => false,
-                    },
-                }
-        }
-        _ => false,
-    });
+                        None => match at.checked_sub(1).and_then(|before| word.parts.get(before)) {
+                            Some(Part::Bare(before)) => !before.ends_with('/'),
+                            Some(_) => true,
+                            None => false,
+                        },
+                    }
+            }
+            _ => false,
+        });
     if odd { Err(refuse(REFUSE_OBFUSCATION)) } else { Ok(()) }
 }
 

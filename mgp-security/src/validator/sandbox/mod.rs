@@ -69,32 +69,23 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
     if command.len() > MAX_COMMAND_BYTES {
         return Err(refuse(REFUSE_COMPLEX));
     }
-    if command.chars().any(is_invisible) {
-        return Err(refuse(REFUSE_INVISIBLE));
-    }
+    check_visible(command)?;
     Judge::new(policy).text(command, &Flow::default())?;
     if command.is_ascii() {
         return Ok(());
     }
     // Signs that only look like those of a shell may become them on the way, so both readings are judged.
     let folded: String = command.nfkc().map(fold_dash).collect();
-    if folded.chars().any(is_invisible) {
-        return Err(refuse(REFUSE_INVISIBLE));
-    }
+    check_visible(&folded)?;
     if folded != command {
         Judge::new(policy).text(&folded, &Flow::default())?;
     }
     Ok(())
 }
 
-/// Characters that cannot be seen and change how a text is read or shown.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' | '\u{80}'..='\u{9f}' | '\u{ad}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    )
+/// Refuses what cannot be seen and changes how a text is read or shown.
+fn check_visible(text: &str) -> Result<(), Finding> {
+    super::text::check(text).map_err(|_| refuse(REFUSE_INVISIBLE))
 }
 
 fn fold_dash(c: char) -> char {

@@ -29,6 +29,8 @@ impl Place {
         let mut place = parts.join("/");
         if absolute {
             place.insert(0, '/');
+        } else if climbed {
+            place.insert_str(0, "../");
         }
         // Root's home and the homes of users are homes like ours.
         for prefix in ["/root", "/home/", "/Users/", "/export/home/"] {
@@ -77,6 +79,40 @@ impl Place {
         SYSTEM.iter().any(|directory| self.inside(directory))
             || lower.starts_with("c:/windows")
             || lower.starts_with("c:/boot")
+    }
+
+    /// Leads out of the directory it is seen from.
+    pub(super) fn climbs(&self) -> bool {
+        self.0.split('/').next() == Some("..")
+    }
+
+    /// A tree that is named and lies below the working directory. The records of a repository do not count, nor
+    /// does what only a variable or a pattern that fits almost everything names.
+    pub(super) fn is_below_here(&self) -> bool {
+        let first = self.0.split('/').next().unwrap_or("");
+        let pattern = first.contains(['*', '?', '[']);
+        let mut bracketed = false;
+        let letters = first.chars().filter(|&c| {
+            bracketed = c == '[' || (bracketed && c != ']');
+            !bracketed && c.is_alphanumeric()
+        });
+        letters.count() > usize::from(pattern)
+            && !self.0.starts_with(['/', '~', '$', '%', '-'])
+            && !self.0.contains([':', HOLE])
+            && !self.0.split('/').any(|part| matches!(part, ".git" | ".hg" | ".jj"))
+    }
+
+    /// A cache that programs fill again, or a named tree among temporary files.
+    pub(super) fn is_refillable(&self) -> bool {
+        let named = |directory: &&str| {
+            self.0
+                .strip_prefix(*directory)
+                .is_some_and(|rest| rest.contains(|c: char| c.is_alphanumeric()) && !rest.contains(HOLE))
+        };
+        let exact = !self.0.contains(['*', '?', '[']);
+        self.inside("/var/lib/apt/lists")
+            || ["/var/cache/", "~/.cache/"].iter().any(|directory| named(&directory))
+            || (exact && ["/tmp/", "/var/tmp/"].iter().any(|directory| named(&directory)))
     }
 
     /// A disk, a partition or the memory itself.
@@ -141,7 +177,8 @@ impl Place {
         if let Some(rest) = self.0.strip_prefix("~/")
             && SECRET_HOME.iter().any(|file| below(rest, file))
         {
-            return name.strip_suffix(".pub").is_none() && !matches!(name, "known_hosts" | "config");
+            return name.strip_suffix(".pub").is_none()
+                && !matches!(rest, ".ssh/known_hosts" | ".ssh/config" | ".aws/config");
         }
         let key =
             name.strip_prefix("id_").is_some_and(|kind| matches!(kind, "rsa" | "dsa" | "ecdsa" | "ed25519"));

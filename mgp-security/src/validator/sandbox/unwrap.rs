@@ -2,7 +2,7 @@
 
 use crate::Finding;
 
-use super::argv::Call;
+use super::argv::{Call, is_shell};
 use super::finding::{REFUSE_OPTION, REFUSE_RECURSIVE_DELETE, refuse};
 use super::value::{Arg, HOLE, Marks, Text};
 
@@ -56,6 +56,9 @@ pub(super) fn inner_commands(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
         | "mysql" | "psql" | "ed" | "nmap" => {
             for arg in call.args {
                 if let Some(command) = escaped_command(&arg.text) {
+                    if is_bare_shell(command) {
+                        return Err(refuse(REFUSE_OPTION));
+                    }
                     inner.push(Inner::Shell(command.to_owned()));
                 }
             }
@@ -161,6 +164,8 @@ fn fed(call: &Call<'_>, replaced: Option<&str>, command: &mut Vec<Arg>) {
 fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let unfiltered = super::argv::delete::is_unfiltered(call);
     let secrets = super::argv::delete::looks_for_secrets(call);
+    let chosen = super::argv::delete::chooses_here(call);
+    let own = super::argv::delete::is_below_here(call);
     let actions = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
     let mut rest = call.args;
     while let Some(at) = rest.iter().position(|arg| actions.contains(&arg.text.as_str())) {
@@ -168,17 +173,26 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         let end =
             command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
         let mut args: Vec<Arg> = command[..end].to_vec();
+        if let [only] = args.as_slice()
+            && is_shell(only.text.rsplit('/').next().unwrap_or(""))
+        {
+            return Err(refuse(REFUSE_OPTION));
+        }
+        let asks = rest[at].text.starts_with("-ok");
         for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {
             arg.text = arg.text.replace("{}", "\0");
-            if unfiltered {
+            if unfiltered && !own && !asks {
                 arg.marks.add(Marks::EVERYTHING);
+            }
+            if chosen || (unfiltered && own) {
+                arg.marks.add(Marks::CHOSEN);
             }
             if secrets {
                 arg.marks.add(Marks::SENSITIVE);
             }
         }
         let deletes = args.first().is_some_and(|arg| matches!(arg.text.as_str(), "shred" | "srm" | "wipe"));
-        if deletes && unfiltered {
+        if deletes && unfiltered && !own {
             return Err(refuse(REFUSE_RECURSIVE_DELETE));
         }
         inner.push(Inner::Command(args));
@@ -228,6 +242,13 @@ fn escaped_command(text: &str) -> Option<&str> {
         .or_else(|| text.split_once(":!").map(|(_, rest)| rest))
         .or_else(|| text.split_once("platform shell ").map(|(_, rest)| rest))?;
     Some(rest.trim_end_matches(['"', '\'', ')']))
+}
+
+/// A shell without anything to do: what it will do is up to whoever sits before it.
+pub(super) fn is_bare_shell(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let program = words.next().unwrap_or("").rsplit('/').next().unwrap_or("");
+    is_shell(program) && words.all(|word| matches!(word, "-i" | "-p" | "-l"))
 }
 
 /// Refuses the options by which common programs run a command of the caller's choice.
@@ -293,6 +314,12 @@ pub(super) fn check_options(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
             _ => None,
         };
         if let Some(command) = command {
+            let program = command.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
+            if is_shell(program)
+                && !matches!(call.program, "tar" | "gtar" | "bsdtar" | "split" | "make" | "gmake")
+            {
+                return Err(refuse(REFUSE_OPTION));
+            }
             inner.push(Inner::Shell(command));
         }
     }

@@ -55,6 +55,10 @@ impl Marks {
     pub(super) const FILE: Self = Self(1 << 11);
     /// Came out of a variable.
     pub(super) const NAMED: Self = Self(1 << 12);
+    /// Names what a test chose, in a place where deleting is of no great harm.
+    pub(super) const CHOSEN: Self = Self(1 << 13);
+    /// Holds many files or records of this machine at once.
+    pub(super) const BULK: Self = Self(1 << 14);
     /// Written with the field separator where others write a blank.
     pub(super) const GLUED: Self = Self(1 << 10);
 
@@ -107,7 +111,12 @@ impl Flow {
 
     /// This flow, then `next`.
     pub(super) fn then(&mut self, next: Self) {
+        let chosen = |flow: &Self| !flow.is_fed() || flow.marks.has(Marks::CHOSEN);
+        let all_chosen = chosen(self) && chosen(&next);
         self.marks.add(next.marks);
+        if !all_chosen {
+            self.marks = self.marks.without(Marks::CHOSEN);
+        }
         self.text = match (std::mem::take(&mut self.text), next.text) {
             (Text::Absent, other) | (other, Text::Absent) => other,
             (Text::Known(mut first), Text::Known(second)) if first.len() + second.len() <= MAX_TEXT => {

@@ -11,6 +11,7 @@ use super::finding::{
     REFUSE_PRIVILEGE, REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SECURITY, refuse,
 };
 use super::pattern::{pattern, patterns};
+use super::place::Place;
 
 /// Judges a whole line, in which only what spans several commands or hides in quotes is looked for.
 pub(super) fn check_line(line: &str) -> Result<(), Finding> {
@@ -40,6 +41,9 @@ pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
     if name == "rm" || !NAMES.contains(&name) {
         return Ok(());
     }
+    if deletes_tree(source) {
+        return Err(refuse(REFUSE_RECURSIVE_DELETE));
+    }
     let found = SIMPLE.matches(source).iter().next();
     found.map_or(Ok(()), |at| Err(refuse(RULES[at].1)))
 }
@@ -50,13 +54,45 @@ fn nested(source: &str) -> Result<(), Finding> {
         let rest = source[at + 1..].trim_start();
         let word = rest.split(|c: char| c.is_whitespace() || "\"'&|;()".contains(c)).next().unwrap_or("");
         let lower = word.to_ascii_lowercase();
-        if NAMES.contains(&lower.strip_suffix(".exe").unwrap_or(&lower))
-            && let Some(found) = SIMPLE.matches(rest).iter().next()
-        {
-            return Err(refuse(RULES[found].1));
+        if NAMES.contains(&lower.strip_suffix(".exe").unwrap_or(&lower)) {
+            let command = rest.split(['|', ';', '&', '"', '\'']).next().unwrap_or(rest);
+            if deletes_tree(command) || deletes_tree(rest) {
+                return Err(refuse(REFUSE_RECURSIVE_DELETE));
+            }
+            if let Some(found) = SIMPLE.matches(rest).iter().next() {
+                return Err(refuse(RULES[found].1));
+            }
         }
     }
     Ok(())
+}
+
+/// Whether trees are deleted that are not named or do not lie below the working directory.
+fn deletes_tree(source: &str) -> bool {
+    let mut words = source.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+    let name = words.next().unwrap_or("").trim_start_matches('@').to_ascii_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    let (cmdlet, command) =
+        (matches!(name, "remove-item" | "ri"), matches!(name, "rd" | "rmdir" | "del" | "erase"));
+    if !cmdlet && !command {
+        return false;
+    }
+    let mut recursive = false;
+    let mut targets = Vec::new();
+    for word in words {
+        let lower = word.to_ascii_lowercase();
+        let switch = lower.strip_prefix('-').filter(|switch| !switch.is_empty());
+        if switch.is_some_and(|switch| "recurse".starts_with(switch)) {
+            recursive = true;
+        } else if command && lower == "/s" {
+            // Files that fit a pattern are left to the other rules.
+            recursive |= matches!(name, "rd" | "rmdir");
+        } else if switch.is_none() && !(word.starts_with('/') && word.len() == 2) {
+            targets.push(word.trim_matches(['"', '\'', '(', ')', '{', '}']));
+        }
+    }
+    let own = |target: &&str| !target.contains(['%', '$']) && Place::new(target, "").is_below_here();
+    recursive && !(targets.iter().all(own) && !targets.is_empty())
 }
 
 fn powershell(source: &str) -> Result<(), Finding> {
@@ -137,14 +173,9 @@ const NAMES: [&str; 60] = [
 ];
 
 /// Patterns over one command, each with what it is.
-static RULES: [(&str, Danger); 32] = [
+static RULES: [(&str, Danger); 31] = [
     (
         r"(?i)^\W*(?:del|erase)\b.*(?:/s\b|\s/q\b.*\*|[a-z]:\\(?:\*|windows|users|program))",
-        REFUSE_RECURSIVE_DELETE,
-    ),
-    (r"(?i)^\W*(?:rd|rmdir)\b.*/s\b", REFUSE_RECURSIVE_DELETE),
-    (
-        r"(?i)^\W*(?:remove-item|ri|rm|del|erase|rd|rmdir)\b.*\s-(?:r|re|rec|recu|recur|recurs|recurse)\b",
         REFUSE_RECURSIVE_DELETE,
     ),
     (
@@ -198,6 +229,7 @@ static RULES: [(&str, Danger); 32] = [
         r"(?i)^\W*(?:type|copy|esentutl|ntdsutil|procdump)\b.*(?:\\repair\\(?:sam|system)|\\config\\(?:sam|system|security)|ntds\.dit|lsass|ac i ntds)",
         REFUSE_SECRET,
     ),
+    (r"(?i)^\W*rundll32\b.*comsvcs.*minidump", REFUSE_SECRET),
     (r"(?i)^\W*shutdown\b\s+[/-][srhpf]", REFUSE_POWER),
     (r"(?i)^\W*taskkill\b.*/im\s+(?:\*|lsass|csrss|winlogon)", REFUSE_KILL),
 ];

@@ -6,7 +6,8 @@ use super::super::CommandPolicy;
 use super::super::finding::{
     REFUSE_DEVICE, REFUSE_LOG, REFUSE_RECURSIVE_DELETE, REFUSE_SYSTEM_PATH, REFUSE_UNDECIDABLE, refuse,
 };
-use super::super::value::{HOLE, Marks};
+use super::super::place::Place;
+use super::super::value::{Arg, HOLE, Marks};
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
@@ -14,9 +15,7 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
         "rm" | "unlink" | "srm" | "shred" | "wipe" | "rmdir" | "trash" | "gio" if deletes(call) => {
             remove(call, policy)
         }
-        "find" | "fd" | "fdfind" if call.has("-delete") && is_unfiltered(call) => {
-            Err(refuse(REFUSE_RECURSIVE_DELETE))
-        }
+        "find" | "fd" | "fdfind" if call.has("-delete") => found(call),
         "rimraf" | "del-cli" => Err(refuse(REFUSE_RECURSIVE_DELETE)),
         "truncate" | "cp"
             if call.operands().next_back().is_some_and(|arg| arg.marks.has(Marks::EVERYTHING)) =>
@@ -44,15 +43,50 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
     }
 }
 
+/// `find .. -delete`.
+fn found(call: &Call<'_>) -> Result<(), Finding> {
+    let in_system = |root: &Arg| {
+        let place = call.place(&root.text);
+        place.is_system() && place.as_str() != "/"
+    };
+    if is_unfiltered(call) && !is_below_here(call) {
+        return Err(refuse(REFUSE_RECURSIVE_DELETE));
+    }
+    if roots(call).any(in_system) || (roots(call).next().is_none() && in_system(&Arg::new("."))) {
+        return Err(refuse(REFUSE_SYSTEM_PATH));
+    }
+    Ok(())
+}
+
+/// Where a `find` begins.
+fn roots<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Arg> + use<'a> {
+    call.args.iter().take_while(|arg| !arg.text.starts_with(['-', '(', '!']))
+}
+
+/// Whether a `find` begins in directories that may be deleted as a whole.
+pub(in super::super) fn is_below_here(call: &Call<'_>) -> bool {
+    roots(call).next().is_some() && roots(call).all(|root| root.is_known() && is_own(&call.place(&root.text)))
+}
+
+/// Whether what a `find` chooses may be deleted with all that is in it: it lies in no vast or foreign place.
+pub(in super::super) fn chooses_here(call: &Call<'_>) -> bool {
+    !is_unfiltered(call)
+        && roots(call).all(|root| {
+            let place = call.place(&root.text);
+            root.is_known() && !place.is_vast() && !place.is_system() && !place.climbs()
+        })
+        && !call.place(".").is_vast()
+}
+
+/// A named tree below the working directory, or one that any program can fill again.
+fn is_own(place: &Place) -> bool {
+    place.is_below_here() || place.is_refillable()
+}
+
 /// Whether a `find` names all files of a tree: no test chooses among them, or the tree is too large to choose by
 /// a weak one.
 pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
-    let roots: Vec<&str> = call
-        .args
-        .iter()
-        .map(|arg| arg.text.as_str())
-        .take_while(|text| !text.starts_with(['-', '(', '!']))
-        .collect();
+    let roots: Vec<&str> = roots(call).map(|arg| arg.text.as_str()).collect();
     let vast = roots.iter().any(|root| call.place(root).is_vast())
         || (roots.is_empty() && call.place(".").is_vast());
     let mut args = call.args.iter().map(|arg| arg.text.as_str()).peekable();
@@ -137,7 +171,7 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         if place.is_log() {
             return Err(refuse(REFUSE_LOG));
         }
-        if arg.marks.has(Marks::EVERYTHING) || (place.is_vast() && !arg.is_option()) {
+        if arg.marks.has(Marks::EVERYTHING) || (place.is_vast() && !arg.is_option() && !is_own(&place)) {
             return Err(refuse(REFUSE_RECURSIVE_DELETE));
         }
         if place.is_system() {
@@ -146,11 +180,16 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     }
     let recursive =
         call.flag('r', "recursive") || call.flag('R', "recursive") || call.flag('\0', "no-preserve-root");
-    let scratch =
-        || call.operands().all(|arg| arg.is_known() && policy.is_scratch(call.place(&arg.text).as_str()));
+    let own = |arg: &Arg| {
+        let place = call.place(&arg.text);
+        if arg.marks.has(Marks::CHOSEN) && arg.text == "\0" {
+            return true;
+        }
+        !arg.text.contains(HOLE) && is_own(&place) || arg.is_known() && policy.is_scratch(place.as_str())
+    };
     if recursive
         && matches!(call.program, "rm" | "srm" | "wipe")
-        && !(call.operands().next().is_some() && scratch())
+        && !(call.operands().next().is_some() && call.operands().all(own))
     {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
     }

@@ -23,8 +23,8 @@ pub(in super::super) fn check_assignment(
     if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
         return Err(refuse(REFUSE_LOG));
     }
-    if name == "PATH" && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| text.starts_with(directory))
-    {
+    let loads = name == "PATH" || LIBRARY_PATHS.contains(&name);
+    if loads && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| text.starts_with(directory)) {
         return Err(refuse(REFUSE_ENVIRONMENT));
     }
     if name == "NODE_OPTIONS" && (text.contains("-r") || text.contains("import")) && !text.contains("max") {
@@ -54,6 +54,15 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             }
         }
     }
+    if matches!(call.program, "npm" | "pnpm" | "yarn") {
+        let shell = |arg: &Arg| {
+            let text = arg.text.trim_start_matches('-');
+            text == "script-shell" || text.starts_with("script-shell=")
+        };
+        let reads =
+            matches!(call.operands().nth(1).map(|arg| arg.text.as_str()), Some("get" | "delete" | "ls"));
+        return if call.args.iter().any(shell) && !reads { Err(refuse(REFUSE_OPTION)) } else { Ok(()) };
+    }
     if call.program == "git" || call.program == "yadm" { git(call) } else { Ok(()) }
 }
 
@@ -70,6 +79,10 @@ fn git(call: &Call<'_>) -> Result<(), Finding> {
         if matches!(pair[0], "-c" | "--config" | "--config-env")
             && let Some((key, value)) = pair[1].split_once('=')
         {
+            // A setting for one call that names a program is there to be run by that call.
+            if key.to_ascii_lowercase().starts_with("alias.") && value.starts_with('!') {
+                return Err(refuse(REFUSE_OPTION));
+            }
             settings.push((key.to_ascii_lowercase(), value));
         }
     }
@@ -141,6 +154,10 @@ const LOADING: [&str; 14] = [
     "GIT_TEMPLATE_DIR",
     "JAVA_TOOL_OPTIONS",
 ];
+
+/// Where programs look for what they load.
+const LIBRARY_PATHS: [&str; 6] =
+    ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB", "RUBYLIB", "NODE_PATH"];
 
 /// Whatever they hold is run by other programs.
 const RUNNING: [&str; 9] = [

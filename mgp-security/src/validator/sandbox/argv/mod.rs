@@ -7,11 +7,12 @@ mod network;
 mod power;
 mod privilege;
 mod secret;
+mod wholesale;
 mod write;
 
 pub(super) use call::Call;
 pub(super) use environment::check_assignment;
-pub(super) use network::{address_of_metadata, is_network_device};
+pub(super) use network::{address_of_metadata, is_network_device, is_shell};
 pub(super) use secret::check_input;
 pub(super) use write::check_output;
 
@@ -27,6 +28,7 @@ use super::value::{Arg, Marks};
 /// Judges `call` by every family.
 pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     delete::check(call, policy)?;
+    wholesale::check(call)?;
     write::check(call)?;
     network::check(call)?;
     secret::check(call)?;

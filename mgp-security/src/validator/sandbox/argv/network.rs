@@ -103,6 +103,13 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
             ["exec:", "system:", "shell:", "exec ", "pty"].iter().any(|kind| lower.starts_with(kind))
                 || (lower.starts_with("file:") && (lower.contains("tty") || lower.contains("raw,echo=0")))
         }),
+        "xterm" | "uxterm" | "rxvt" | "urxvt" => {
+            let display = call.args.windows(2).find(|two| matches!(two[0].text.as_str(), "-display" | "-d"));
+            display.is_some_and(|two| {
+                let host = two[1].text.split(':').next().unwrap_or("");
+                !matches!(host, "" | "localhost" | "127.0.0.1" | "unix") && !host.contains(HOLE)
+            })
+        }
         "telnet" => call.args.iter().any(|arg| is_shell_path(&arg.text)),
         program if is_shell(program) => {
             // A shell that is fed by the network, or by a process of which nothing is known.
@@ -113,7 +120,7 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
     if joined { Err(refuse(REFUSE_REVERSE_SHELL)) } else { Ok(()) }
 }
 
-pub(super) fn is_shell(program: &str) -> bool {
+pub(in super::super) fn is_shell(program: &str) -> bool {
     matches!(
         program,
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh"
@@ -129,6 +136,11 @@ fn is_shell_path(text: &str) -> bool {
 fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
     let secret = |arg: &Arg| arg.marks.has(Marks::SENSITIVE);
     if call.input.marks.has(Marks::SENSITIVE) || call.args.iter().any(secret) {
+        return Err(refuse(REFUSE_EXFILTRATION));
+    }
+    // Archives and disks go to one's own machines through programs that log in.
+    let logs_in = matches!(call.program, "ssh" | "scp" | "sftp" | "rsync" | "rclone" | "openssl");
+    if call.input.marks.has(Marks::BULK) && !logs_in {
         return Err(refuse(REFUSE_EXFILTRATION));
     }
     for arg in call.args {

@@ -52,9 +52,29 @@ fn stops_machine(call: &Call<'_>) -> bool {
 fn stops_all(call: &Call<'_>) -> bool {
     match call.program {
         "kill" => {
+            const HARMLESS: [&str; 16] = [
+                "-0",
+                "-HUP",
+                "-SIGHUP",
+                "-1",
+                "-USR1",
+                "-SIGUSR1",
+                "-10",
+                "-USR2",
+                "-SIGUSR2",
+                "-12",
+                "-CHLD",
+                "-SIGCHLD",
+                "-17",
+                "-WINCH",
+                "-SIGWINCH",
+                "-28",
+            ];
             let mut numbers = call.args.iter().map(|arg| arg.text.as_str());
             let listing = call.has("-l") || call.has("-L");
-            let all = call.args.iter().skip(1).any(|arg| arg.text == "-1") || call.verb() == "1";
+            let all = call.args.iter().skip(1).any(|arg| arg.text == "-1")
+                || (call.verb() == "1"
+                    && !call.args.first().is_some_and(|arg| HARMLESS.contains(&arg.text.as_str())));
             !listing && (all || (call.args.len() == 1 && numbers.next() == Some("-1")))
         }
         "killall5" => true,

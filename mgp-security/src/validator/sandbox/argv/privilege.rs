@@ -26,6 +26,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
                 .iter()
                 .any(|arg| arg.text.split([',', '=']).any(|group| POWERFUL.contains(&group)))
         }
+        "userdel" | "deluser" => texts().any(|text| text == "root"),
         "gpasswd" | "addgroup" => call.args.iter().any(|arg| POWERFUL.contains(&arg.text.as_str())),
         "chpasswd" | "newusers" => call.input.is_fed(),
         "passwd" => {

@@ -29,6 +29,9 @@ pub(in super::super) fn check_input(target: &Arg, directory: &str, body: &Body) 
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
+    if prints_keys(call) {
+        return Err(refuse(REFUSE_SECRET));
+    }
     let reader = READERS.contains(&call.program);
     let copier = COPIERS.contains(&call.program);
     if !reader && !copier {
@@ -57,6 +60,26 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         }
     }
     Ok(())
+}
+
+/// Programs that hand out what the system keeps secret for its users.
+fn prints_keys(call: &Call<'_>) -> bool {
+    let any = |texts: &[&str]| call.args.iter().any(|arg| texts.contains(&arg.text.as_str()));
+    match call.program {
+        "gpg" | "gpg2" => call.args.iter().any(|arg| arg.text.starts_with("--export-secret")),
+        "security" => {
+            let verb = call.verb();
+            matches!(verb, "dump-keychain" | "export")
+                || (verb.starts_with("find-") && verb.ends_with("-password") && {
+                    call.flag('g', "") || call.flag('w', "")
+                })
+        }
+        "getent" => matches!(call.verb(), "shadow" | "gshadow"),
+        "unshadow" | "mimikatz" | "mimipenguin" | "lazagne" | "secretsdump.py" | "pypykatz" => true,
+        "secret-tool" => any(&["search"]) && any(&["--unlock", "--all"]),
+        "netsh" => any(&["wlan"]) && call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("key=clear")),
+        _ => false,
+    }
 }
 
 /// The path in `@file`, `file=@path`, `if=path` and `host:path`.
@@ -98,9 +121,10 @@ fn may_be_secret(arg: &Arg, place: &Place) -> bool {
         return false;
     }
     let pattern = place.as_str();
-    let specific = pattern.starts_with("/etc/") || pattern.starts_with("~/.");
-    specific
-        && !matches!(pattern, "/etc/*" | "~/.*")
+    // What fits many other files as well is no sign of this one.
+    let letters = |part: &str| part.chars().filter(char::is_ascii_alphabetic).count();
+    let specific = pattern.rsplit('/').next().is_some_and(|name| name == "shadow" || letters(name) >= 2);
+    (specific && pattern.starts_with(['/', '~']))
         && SHOWN.iter().any(|file| fits(pattern.as_bytes(), file.as_bytes()))
 }
 

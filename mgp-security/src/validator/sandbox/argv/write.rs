@@ -96,7 +96,14 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
 /// Recursive changes of vast places count as writing to them, single changes as long as the file is not ours.
 fn permissions<'a>(call: &Call<'a>) -> Vec<&'a str> {
     let recursive = call.flag('R', "recursive");
-    let operands = call.operands().skip(1).map(|arg| arg.text.as_str());
+    // `-x` is a mode that looks like an option.
+    let mode = call.args.iter().any(|arg| {
+        arg.text
+            .strip_prefix('-')
+            .is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|b| b"rwxXst".contains(&b)))
+    });
+    let skipped = usize::from(!(mode && call.program == "chmod"));
+    let operands = call.operands().skip(skipped).map(|arg| arg.text.as_str());
     operands
         .filter(|path| {
             let place = call.place(path);

@@ -31,9 +31,22 @@ pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
     }
     match (kind, evidence) {
         (None, _) => called && rest.contains(';'),
-        (Some(_), Evidence::Any) | (Some(Kind::Name), Evidence::Some) => true,
+        (Some(_), Evidence::Any) => true,
+        (Some(Kind::Name), Evidence::Some) if !is_title(name) || name.contains('-') => true,
+        // A name with a capital is one word of a sentence like others.
+        (Some(_), _) if is_title(name) => {
+            called || has_arguments(rest, Kind::Word) && !begins_with_number(rest)
+        }
         (Some(kind), _) => called || has_arguments(rest, kind),
     }
+}
+
+fn is_title(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name[1..].bytes().all(|b| b.is_ascii_lowercase())
+}
+
+fn begins_with_number(rest: &str) -> bool {
+    rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether what follows a name looks like arguments: options, paths, numbers, variables, or the end.

@@ -5,6 +5,7 @@
 //! which prose is full of, but a sign where a command could follow and something behind it that is a command.
 
 mod decode;
+mod disguise;
 mod evidence;
 
 use std::borrow::Cow;
@@ -17,25 +18,22 @@ use unicode_normalization::UnicodeNormalization;
 use crate::Finding;
 
 use decode::{decode, hides_line_end};
+use disguise::{begins_disguised, is_cut_for_windows, is_formula, is_ready_to_run};
 use evidence::{Evidence, first_name, has_arguments, is_command};
 
-use super::finding::{
-    Danger, REFUSE_COMPLEX, REFUSE_INVISIBLE, REFUSE_METADATA, REFUSE_OPTION, REFUSE_SECRET, refuse,
-};
+use super::finding::{Danger, REFUSE_COMPLEX, REFUSE_METADATA, REFUSE_OPTION, REFUSE_SECRET, refuse};
 use super::pattern::pattern;
 use super::place::Place;
 use super::program::{Kind, kind_of};
 
-use super::{argv, fold_dash, is_invisible};
+use super::{argv, check_visible, fold_dash};
 
 /// Judges one argument value that is going to be a single word of a command: a path, a host, a name, a text.
 pub fn check_word(word: &str) -> Result<(), Finding> {
     if word.len() > MAX_WORD_BYTES {
         return Err(refuse(REFUSE_COMPLEX));
     }
-    if word.chars().any(is_invisible) {
-        return Err(refuse(REFUSE_INVISIBLE));
-    }
+    check_visible(word)?;
     judge(word)?;
     if !word.is_ascii() {
         let folded: String = word.nfkc().map(fold_dash).collect();
@@ -62,6 +60,9 @@ fn judge(text: &str) -> Result<(), Finding> {
         return place(text);
     }
     let template = text.trim().strip_prefix("{{").is_some_and(|rest| rest.ends_with("}}"));
+    if is_cut_for_windows(text) || is_formula(text) || is_function_export(text) {
+        return Err(refuse(REFUSE_EMBEDDED_CODE));
+    }
     if template || MARKERS.is_match(text) {
         return Err(refuse(REFUSE_EMBEDDED_CODE));
     }
@@ -82,12 +83,29 @@ fn option(text: &str) -> Result<(), Finding> {
     if OPTIONS.iter().any(|option| lower.starts_with(option)) {
         return Err(refuse(REFUSE_OPTION));
     }
+    if text.starts_with('-')
+        && let Some((_, path)) = text.split_once('/')
+        && text.split('/').next().is_some_and(|flag| flag.len() == 2)
+        && SHELLS.iter().any(|shell| path.rsplit('/').next() == Some(*shell))
+    {
+        return Err(refuse(REFUSE_OPTION));
+    }
     // `-o|program` and its like: a short option with a command for a value.
     let value = text.trim_start_matches(|c: char| c == '-' || c.is_alphanumeric());
     if value.trim_start_matches(['=', ' ', '\'', '"']).starts_with(['|', '!', '`']) {
         return Err(refuse(REFUSE_OPTION));
     }
     Ok(())
+}
+
+/// `() { :;}; command` where a value begins, as old shells take it for a function; no name stands before it.
+fn is_function_export(text: &str) -> bool {
+    ["() {", "(){"].iter().any(|sign| {
+        text.match_indices(sign).any(|(at, _)| {
+            !text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | '>' | '$'))
+                && !text[..at].trim_end().ends_with("function")
+        })
+    })
 }
 
 /// Function calls of scripting languages where a statement can begin.
@@ -108,6 +126,9 @@ fn substitutions(text: &str) -> Result<(), Finding> {
         let rest = &text[at + 1..];
         match rest.as_bytes().first() {
             Some(b'(') => {
+                if rest.starts_with("(") && is_spoken_of(text, at) {
+                    continue;
+                }
                 if let Some(inner) = rest[1..].split(')').next()
                     && !rest.starts_with("()")
                     && (at == 0
@@ -147,10 +168,31 @@ fn substitutions(text: &str) -> Result<(), Finding> {
     backticks(text)
 }
 
+/// Whether `$(..)` at `at` is a word of its own in a sentence, and holds nothing that would be refused.
+fn is_spoken_of(text: &str, at: usize) -> bool {
+    let Some(length) = text[at..].find(')') else { return false };
+    let (inner, after) = (&text[at + 2..at + length], &text[at + length + 1..]);
+    let words = |part: &str| {
+        part.split_whitespace()
+            .filter(|word| word.bytes().all(|b| b.is_ascii_alphabetic() || b",.'`".contains(&b)))
+            .count()
+    };
+    text[..at].ends_with([' ', '(', '"', '\''])
+        && after.trim_start_matches(['"', '\'', '.', ',', ')', ';', ':', '?', '!']).starts_with(' ')
+            | after.len().le(&2)
+        && words(&text[..at]) >= 4
+        && !inner.contains(['`', '$', '|', ';', '<', '>', '&', '/'])
+        && !dangerous(inner)
+}
+
 /// Backticks quote in prose; what is quoted runs if it is a command, and surely if nothing else is there.
 fn backticks(text: &str) -> Result<(), Finding> {
     let words = text.split_whitespace().count();
-    let mut marks = text.match_indices('`').map(|(at, _)| at);
+    // Fences of code blocks quote what is between them, and quote nothing in a shell.
+    let fence =
+        |at: usize| text[at..].starts_with("```") || text[..at].ends_with('`') && text[..=at].ends_with("``");
+    let fenced = text.contains("```\n") || text.contains("\n```");
+    let mut marks = text.match_indices('`').map(|(at, _)| at).filter(|&at| !(fenced && fence(at)));
     while let (Some(open), Some(close)) = (marks.next(), marks.next()) {
         let inner = text[open + 1..close].trim();
         let around = words.saturating_sub(inner.split_whitespace().count());
@@ -161,8 +203,7 @@ fn backticks(text: &str) -> Result<(), Finding> {
                 .chars()
                 .next()
                 .is_none_or(|c| c.is_whitespace() || ".,:;!?)'\"s".contains(c));
-        let hard =
-            inner.contains(['|', ';', '>', '<', '$', '&']) || inner.contains("http") || dangerous(inner);
+        let hard = inner.contains("$(") || inner.contains("http") || dangerous(inner);
         if !sentence && (inner.is_empty() || is_command(inner, Evidence::Any) || inner.starts_with('/'))
             || (sentence && hard)
         {
@@ -176,7 +217,8 @@ fn backticks(text: &str) -> Result<(), Finding> {
 fn separators(text: &str) -> Result<(), Finding> {
     let trimmed = text.trim_start();
     let first = trimmed.trim_start_matches(['\'', '"', ')', '}', ']', '*']).trim_start();
-    if trimmed.starts_with(['\n', '\r']) || leads(first) {
+    let second = text.starts_with(['\n', '\r']) && is_command(trimmed, Evidence::Some);
+    if second || (leads(first) && !is_table_row(trimmed)) {
         return Err(refuse(REFUSE_SEPARATOR));
     }
     if text.contains('\n') || text.contains('\r') {
@@ -200,19 +242,25 @@ fn separators(text: &str) -> Result<(), Finding> {
             && !rest.starts_with([' ', '\t']);
         let dollar = behind.starts_with(['$', '`'])
             && !behind[1..].starts_with(|c: char| c.is_ascii_digit() && c != '0');
-        if (dollar && behind.len() > 1) || (tight && PIECES.is_match(behind)) {
+        if (dollar && behind.len() > 1) || begins_disguised(behind) || (tight && PIECES.is_match(behind)) {
             return Err(refuse(REFUSE_SEPARATOR));
         }
         let name = first_name(behind);
         if kind_of(name).is_some() {
             commands += 1;
         }
+        // Nothing but a command follows a bracket or an option that is closed by a sign.
+        let closes = text[..at].ends_with([')', '\'']) && !text[..at].contains(' ') && tight;
         let doubled = rest.starts_with(sign) && sign != ";";
-        let evidence = if doubled || (tight && matches!(name, "echo" | "printf")) {
-            Evidence::Any
-        } else {
-            Evidence::Some
-        };
+        // A single word before the sign is no beginning of a sentence.
+        let single = sign == ";" && !text[..at].trim().contains(' ');
+        let prints = matches!(name, "echo" | "printf" | "sleep" | "start" | "touch");
+        let evidence =
+            if doubled || ((tight || single) && prints) || closes || (text.starts_with('-') && tight) {
+                Evidence::Any
+            } else {
+                Evidence::Some
+            };
         if commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)) {
             return Err(refuse(REFUSE_SEPARATOR));
         }
@@ -242,6 +290,16 @@ fn leads(text: &str) -> bool {
     !signs.is_empty()
         && rest.starts_with(|c: char| c.is_alphanumeric() || "/\\.'\"$`({%@_~".contains(c))
         && !(signs == "&" && rest.contains(';') && !rest.contains(' '))
+}
+
+/// `| a | b |`, as tables are written in prose.
+fn is_table_row(text: &str) -> bool {
+    let Some(cells) = text.trim_end().strip_prefix("| ").and_then(|row| row.strip_suffix(" |")) else {
+        return false;
+    };
+    cells.contains(" | ")
+        && !cells.contains(['$', '`', ';', '&', '<', '>'])
+        && cells.split(" | ").all(|cell| !is_command(cell.trim(), Evidence::Some))
 }
 
 /// Whether the sign at `at` stands in a quotation within a sentence, so that it is spoken of and not used.
@@ -293,6 +351,9 @@ fn redirections(text: &str) -> Result<(), Finding> {
 /// A text that is a command line from its first word on.
 fn whole_command(text: &str) -> Result<(), Finding> {
     let text = text.trim_start_matches(['*', '\'', '"', ' ']);
+    if is_ready_to_run(text) || begins_disguised(text) || text.starts_with("ext::") {
+        return Err(refuse(REFUSE_COMMAND));
+    }
     let name = first_name(text);
     let rest = &text[name.len().min(text.len())..];
     if kind_of(name).is_none() {
@@ -358,7 +419,7 @@ const MAX_WORD_BYTES: usize = 64 * 1024;
 const MAX_DECODINGS: usize = 3;
 
 /// In lower case, each where an argument begins.
-const OPTIONS: [&str; 33] = [
+const OPTIONS: [&str; 36] = [
     "-oproxycommand",
     "-o proxycommand",
     "-olocalcommand",
@@ -392,7 +453,12 @@ const OPTIONS: [&str; 33] = [
     "--lua-exec",
     "--sh-exec",
     "--config-env",
+    "--config=core.",
+    "--config=alias.",
+    "-ccore.",
 ];
+
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "cmd.exe"];
 
 /// Texts that are code of another language whatever stands around them.
 static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -403,8 +469,7 @@ static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         "<%=",
         "<script",
         "<%@",
-        "() {",
-        "(){",
+        "%pipe%",
         "${jndi:",
         "#{",
         "{{[",

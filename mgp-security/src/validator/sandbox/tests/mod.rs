@@ -90,18 +90,19 @@ fn invisible_characters_are_refused() {
 
 #[test]
 fn scratch_directories_may_be_emptied_below_but_not_left() {
-    let policy = CommandPolicy::default().with_scratch("/tmp/work");
+    let policy = CommandPolicy::default().with_scratch("/srv/work");
     let allowed = |command: &str| check_command(command, &policy).is_ok();
-    assert!(allowed("rm -rf /tmp/work/build"));
-    assert!(allowed("cd /tmp/work && rm -r build"));
+    assert!(allowed("rm -rf /srv/work/build"));
+    assert!(allowed("cd /srv/work && rm -r build"));
     for command in [
-        "rm -rf /tmp/work",
-        "rm -rf /tmp/work/../x",
-        "rm -rf /tmp/worked",
-        "rm -rf /tmp/work/$x",
-        "rm -rf /tmp/work/*",
+        "rm -rf /srv/work",
+        "rm -rf /srv/work/../x",
+        "rm -rf /srv/worked",
+        "rm -rf /srv/work/$x",
+        "rm -rf /srv/work/*",
         "rm -rf",
         "cd $x && rm -rf build",
+        "cd / && rm -rf build",
     ] {
         assert!(!allowed(command), "{command}");
     }
@@ -109,6 +110,6 @@ fn scratch_directories_may_be_emptied_below_but_not_left() {
 
 #[test]
 fn a_finding_says_what_to_do_instead() {
-    let finding = check_command("rm -rf build", &CommandPolicy::default()).expect_err("it deletes a tree");
+    let finding = check_command("rm -rf ../build", &CommandPolicy::default()).expect_err("it deletes a tree");
     assert!(finding.message.contains("one by one"), "{finding}");
 }

@@ -1,0 +1,79 @@
+//! Commands that are spelled so that they do not look like one, and shells that are handed their commands.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::pattern::pattern;
+use super::super::program::kind_of;
+
+/// Whether `text` begins with the name of a program in pieces: `w\hoami`, `c""at`, `cat$u`, `/bin/c?t -x`.
+pub(super) fn begins_disguised(text: &str) -> bool {
+    let end = text.find(|c: char| c.is_whitespace() || ";|&<>()".contains(c)).unwrap_or(text.len());
+    let (token, rest) = text.split_at(end);
+    if token.len() > MAX_TOKEN {
+        return false;
+    }
+    let program = token.starts_with("/bin/") || token.starts_with("/usr/bin/") || token.starts_with("/sbin/");
+    if program && token.contains(['?', '*', '[']) && !rest.trim().is_empty() {
+        return true;
+    }
+    if let Some((name, variable)) = token.split_once('$') {
+        let plain = variable.bytes().all(|b| b.is_ascii_alphanumeric() || b"_@*!?".contains(&b));
+        return plain && !variable.is_empty() && rest.starts_with([' ', '\t']) && kind_of(name).is_some();
+    }
+    let inner = token.trim_matches(['\'', '"', '\\']);
+    let joined: String = inner.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+    joined.len() < inner.len() && !inner.contains(":\\") && kind_of(&joined).is_some() && {
+        // The last name of a Windows path is no name in pieces.
+        !inner.contains('\\') || inner.rsplit('\\').next().is_none_or(|last| kind_of(last).is_none())
+    }
+}
+
+/// Carets between letters, and pieces cut out of variables, as cmd.exe puts them together.
+pub(super) fn is_cut_for_windows(text: &str) -> bool {
+    text.contains('^') && CARETS.is_match(text) || text.contains(":~") && SUBSTRING.is_match(text)
+}
+
+/// A shell with the option by which it takes commands, or a file of the system that is shown.
+pub(super) fn is_ready_to_run(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or("");
+    let name = first.rsplit(['/', '\\']).next().unwrap_or("").to_ascii_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    let next = words.next().unwrap_or("").to_ascii_lowercase();
+    match name {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" => {
+            matches!(next.as_str(), "-c" | "-i" | "-ic" | "-ci" | "-lc" | "-p")
+        }
+        "cmd" => matches!(next.as_str(), "/c" | "/k" | "/r" | "/q"),
+        "powershell" | "pwsh" => {
+            next.starts_with('-') && next.len() > 1 && next.as_bytes()[1].is_ascii_alphabetic()
+        }
+        "cat" | "head" | "tail" | "less" | "more" | "nl" | "tac" | "type" => {
+            let shown =
+                next.starts_with("/etc/") || next.starts_with("/proc/") || next.starts_with("/var/log/");
+            shown && words.next().is_none() && first.starts_with(|c: char| c.is_ascii_lowercase() || c == '/')
+        }
+        _ => false,
+    }
+}
+
+/// A cell of a spreadsheet that starts a program when it is opened.
+pub(super) fn is_formula(text: &str) -> bool {
+    text.trim_start().starts_with(['=', '+', '-', '@']) && FORMULA.is_match(text)
+}
+
+/// Longer names are no names of programs in pieces.
+const MAX_TOKEN: usize = 64;
+
+static CARETS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:[a-z]\^){3,}[a-z]|(?:^|[&|;\s])@?\^?[a-z]+\^[a-z]+\^[a-z]|(?:^|\s)\^[&|][a-z&|]|\^[&|]\^[&|]",
+    )
+});
+
+static SUBSTRING: LazyLock<Regex> = LazyLock::new(|| pattern(r"%\w+:~-?\d"));
+
+static FORMULA: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:cmd|powershell|msexcel|mshta|rundll32|regsvr32)\|\s*'|\bDDE\s*\("));

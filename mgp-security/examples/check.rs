@@ -54,7 +54,9 @@ fn judge() -> Result<Judge, String> {
 
 const KINDS: &[(&str, Judge)] = &[
     ("shell_arg", |input| on_text(input, sandbox::check_word)),
-    ("shell_command", |input| on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default()))),
+    ("shell_command", |input| {
+        on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default()))
+    }),
     ("ssrf_url", |input| on_text(input, |url| network::check_url(url, &network::NetworkPolicy::default()))),
     ("path", |input| on_text(input, path::check_text)),
     ("python_code", |input| on_code(input, "python")),

@@ -23,7 +23,9 @@ use super::policy::CodePolicy;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 
-pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES, EXEMPT_MODULES};
+pub(super) use self::modules::{
+    ALLOWED_MODULES, BLOCKED_IN_PARTS, BLOCKED_MODULES, EXEMPT_MODULES, is_own as is_own_module,
+};
 
 /// As a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =

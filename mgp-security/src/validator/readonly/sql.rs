@@ -94,7 +94,9 @@ fn decide(text: &str, max_depth: usize) -> Result<(), Finding> {
 /// Whether every dialect finds the same tokens in the text: it holds nothing that only some of them take for a quotation
 /// mark, an escape, a comment or a placeholder.
 fn is_plain(text: &str) -> bool {
-    let same = |byte: u8| byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"_.,()=<>*+/%';-".contains(&byte);
+    let same = |byte: u8| {
+        byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"_.,()=<>*+/%';-".contains(&byte)
+    };
     text.bytes().all(same) && !text.contains("--") && !text.contains("/*")
 }
 

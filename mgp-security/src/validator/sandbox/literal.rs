@@ -26,7 +26,10 @@ fn of_script(script: &Script, commands: &mut Vec<Vec<String>>) -> Result<(), Fin
         for redirect in &stage.redirects {
             let target = literal(&redirect.target);
             if redirect.direction == Direction::Out && target.as_deref() != Some("/dev/null") {
-                return Err(Finding::new("writes", "write nothing to a file here: leave out the redirection"));
+                return Err(Finding::new(
+                    "writes",
+                    "write nothing to a file here: leave out the redirection",
+                ));
             }
         }
         match &stage.body {
@@ -67,16 +70,31 @@ mod tests {
 
     #[test]
     fn the_commands_of_a_line_are_found_with_their_words() {
-        let commands = literal_commands(r#"git log --grep "a b" | head -n 3; (ls 'x y' && wc -l) 2> /dev/null"#).unwrap();
+        let commands =
+            literal_commands(r#"git log --grep "a b" | head -n 3; (ls 'x y' && wc -l) 2> /dev/null"#)
+                .unwrap();
         assert_eq!(
             commands,
-            [vec!["git", "log", "--grep", "a b"], vec!["head", "-n", "3"], vec!["ls", "x y"], vec!["wc", "-l"]]
+            [
+                vec!["git", "log", "--grep", "a b"],
+                vec!["head", "-n", "3"],
+                vec!["ls", "x y"],
+                vec!["wc", "-l"]
+            ]
         );
     }
 
     #[test]
     fn what_is_computed_or_written_is_refused() {
-        for line in ["$CMD x", "ls $(cat x)", "A=1 ls", "cat {a,b}", "for f in *; do cat $f; done", "cat <(ls)", "ls 'x"] {
+        for line in [
+            "$CMD x",
+            "ls $(cat x)",
+            "A=1 ls",
+            "cat {a,b}",
+            "for f in *; do cat $f; done",
+            "cat <(ls)",
+            "ls 'x",
+        ] {
             assert!(literal_commands(line).is_err(), "{line}");
         }
         assert_eq!(literal_commands("cat a > b").unwrap_err().rule, "writes");

@@ -113,7 +113,7 @@ impl CodePolicy {
 }
 
 fn is_within(module: &str, root: &str) -> bool {
-    module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
 }
 
 /// The limit of strict and readonly for a declaration that names none.

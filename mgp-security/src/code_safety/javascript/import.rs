@@ -7,6 +7,10 @@ use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
     pub(super) fn import(&mut self, node: Node<'t>) {
+        // What is imported as a type only is gone before the code runs.
+        if node.children().nth(1).is_some_and(|word| word.kind() == "type") {
+            return;
+        }
         if let Some(module) = node.field("source").and_then(|source| self.scopes.text(source)) {
             self.module(&module, node.at());
         }

@@ -24,7 +24,9 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Standard, &shown(&name), at);
             }
         } else if STRICT_GLOBALS.contains(&&*name) {
-            if !is_tested {
+            let member = parent.field("property").filter(|_| parent.kind() == "member_expression");
+            let lists = name == "Reflect" && member.is_some_and(|m| matches!(m.text(), "ownKeys" | "has"));
+            if !is_tested && !lists {
                 self.findings.pattern(Strict, &name, at);
             }
         } else if !is_tested && !is_harmless_use(&name, node, parent) {
@@ -89,7 +91,7 @@ fn is_tested(node: Node<'_>, parent: Node<'_>) -> bool {
         "unary_expression" => matches!(operator, Some("typeof" | "!")),
         "binary_expression" => {
             matches!(operator, Some("===" | "!==" | "==" | "!="))
-                || (operator == Some("instanceof") && node.field_name() == Some("right"))
+                || (matches!(operator, Some("instanceof" | "in")) && node.field_name() == Some("right"))
         }
         _ => false,
     }

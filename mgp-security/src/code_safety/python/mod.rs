@@ -4,6 +4,7 @@ mod call;
 mod constant;
 mod dangerous;
 mod effort;
+mod exposure;
 mod import;
 mod member;
 mod modules;
@@ -61,6 +62,7 @@ impl<'t> Check<'_, 't> {
             }
             "call" => {
                 self.call(node);
+                self.exposure(node);
                 self.assembled(node);
                 if self.findings.level() >= SafetyLevel::Readonly {
                     self.writing_call(node);
@@ -75,6 +77,7 @@ impl<'t> Check<'_, 't> {
             "decorator" => self.decorator(node),
             "while_statement" => self.endless_loop(node),
             "exec_statement" => self.findings.pattern(SafetyLevel::Standard, "exec(", node.at()),
+            "function_definition" => self.endless_recursion(node),
             "comment" => self.encoding(node),
             "delete_statement" | "assignment" | "augmented_assignment" => self.assignment(node),
             _ => {}

@@ -9,11 +9,11 @@ pub(super) const STANDARD: &str = "\
     atexit audioop base64 binascii binhex bisect bz2 calendar cgi chunk cmath codecs collections colorsys \
     compression concurrent configparser contextlib contextvars copy copyreg csv curses dataclasses datetime \
     dbm decimal difflib dis email encodings enum errno filecmp fnmatch fractions functools genericpath \
-    getopt getpass gettext glob graphlib gzip hashlib heapq hmac html http imghdr importlib.metadata \
+    getopt getpass gettext glob graphlib gzip hashlib heapq hmac html http imghdr importlib importlib.metadata \
     importlib.resources inspect io ipaddress itertools json keyword locale logging lzma mailbox math \
     mimetypes netrc ntpath nturl2path numbers operator optparse os pathlib pickletools platform plistlib \
     posixpath pprint pyclbr pyexpat queue quopri random re reprlib sched secrets select selectors shlex \
     shutil signal sndhdr sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string \
     string.templatelib stringprep struct sunau symtable sys sysconfig tabnanny tarfile tempfile textwrap \
     threading time token tokenize tomllib traceback types typing unicodedata unittest urllib uu uuid \
-    warnings wave weakref xdrlib xml zipfile zlib zoneinfo";
+    warnings wave weakref winreg _winreg xdrlib xml zipfile zlib zoneinfo";

@@ -116,8 +116,8 @@ fn is_within(module: &str, root: &str) -> bool {
     module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
 }
 
-/// The limit of strict and readonly for a declaration that names none.
-const DEFAULT_MAX_BYTES: u64 = 10_000;
+/// The limit of strict and readonly for a declaration that names none: more than people write into one file.
+const DEFAULT_MAX_BYTES: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -147,7 +147,7 @@ mod tests {
         let limit = |json| policy(json).max_code_size_bytes();
         assert_eq!(limit(r#"{"level":"standard"}"#), None);
         assert_eq!(limit(r#"{"level":"standard","max_code_size_bytes":5}"#), Some(5));
-        assert_eq!(limit(r#"{"level":"strict"}"#), Some(10_000));
+        assert_eq!(limit(r#"{"level":"strict"}"#), Some(100_000));
         assert_eq!(limit(r#"{"level":"readonly","max_code_size_bytes":50000}"#), Some(50_000));
         assert_eq!(limit(r#"{"level":"unrestricted","max_code_size_bytes":5}"#), None);
     }

@@ -24,6 +24,10 @@ impl<'t> Check<'_, 't> {
         if is_global(GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
             self.findings.pattern(Strict, &format!("{of}["), node.at());
         }
+        let is_empty = object.kind() == "array" && object.named_children().next().is_none();
+        if is_empty && node.kind() == "subscript_expression" {
+            self.findings.pattern(Strict, "[][", node.at());
+        }
         let Some(key) = key else { return };
         if is_global(GLOBAL_OBJECTS) {
             let is_inner = STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require");
@@ -40,12 +44,6 @@ impl<'t> Check<'_, 't> {
         }
         if is_global(BUILTIN_CLASSES) {
             self.builtin(&of, &key, node);
-        }
-        if object.kind() == "array"
-            && object.named_children().next().is_none()
-            && node.kind() == "subscript_expression"
-        {
-            self.findings.pattern(Strict, "[][", node.at());
         }
         if key == "constructor" {
             self.constructor(object, node);
@@ -71,8 +69,6 @@ impl<'t> Check<'_, 't> {
         let is_built = node.kind() == "computed_property_name";
         if name == "constructor" && (is_taken || is_built) {
             self.findings.pattern(Standard, "constructor", key.at());
-        } else if name == "__proto__" && node.field("value").is_some_and(|value| value.kind() == "null") {
-            // An object without a prototype is what guards against names like this one.
         } else if is_taken || is_built || matches!(&*name, "__proto__" | "showProxy") {
             self.key_name(&name, key);
         }
@@ -189,6 +185,7 @@ impl<'t> Check<'_, 't> {
                 let function = parent.parent().and_then(|call| call.field("function"));
                 object.kind() == "this" && function.is_some_and(|of| of.text().contains("captureStackTrace"))
             }
+            "new_expression" if object.kind() == "identifier" => arguments(parent).next().is_none(),
             "new_expression" | "as_expression" | "parenthesized_expression" | "variable_declarator" => {
                 object.kind() == "this"
             }

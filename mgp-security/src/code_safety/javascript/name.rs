@@ -24,9 +24,7 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Standard, &shown(&name), at);
             }
         } else if STRICT_GLOBALS.contains(&&*name) {
-            let member = parent.field("property").filter(|_| parent.kind() == "member_expression");
-            let lists = name == "Reflect" && member.is_some_and(|m| matches!(m.text(), "ownKeys" | "has"));
-            if !is_tested && !lists {
+            if !is_tested {
                 self.findings.pattern(Strict, &name, at);
             }
         } else if !is_tested && !is_harmless_use(&name, node, parent) {

@@ -67,9 +67,9 @@ impl<'t> Check<'_, 't> {
             path if REMOVERS.contains(&path) && self.is_fixed(node) => {
                 self.findings.pattern(Strict, path, at);
             }
-            path if ENDLESS_CONSUMERS.contains(&path) => self.endless_source(path, node),
             "os.chmod" | "os.fchmod" => self.mode(path, node),
             "builtins.range" | "builtins.bytes" | "builtins.bytearray" => self.size(path, MAX_STEPS, node),
+            path if ENDLESS_CONSUMERS.contains(&path) => self.endless_source(path, node),
             "sys.path.insert" | "sys.path.append" | "sys.path.extend" => {
                 let is_own = node.text().contains("__file__") || node.text().contains("getcwd");
                 if !is_own
@@ -104,12 +104,6 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Strict, "extractall(", node.at());
             }
             "chmod" => self.mode("chmod", node),
-            "unlink" | "rmdir" => {
-                let object = function.field("object");
-                if object.is_some_and(|of| self.code.is(of, "pathlib.Path()")) && self.is_outermost(node) {
-                    self.findings.pattern(Strict, &format!("{name}("), node.at());
-                }
-            }
             "query" | "eval" => {
                 let text = positional(node).next().and_then(|text| self.code.text(text));
                 if text.is_some_and(|text| reaches_out(&text)) {
@@ -187,9 +181,8 @@ impl<'t> Check<'_, 't> {
                 parent.field("attribute").is_some_and(|name| name.text() == "get") && key.is_some()
             }
             "comparison_operator" => true,
-            "binary_operator" | "dictionary_splat" | "argument_list" | "call" | "assignment" => {
-                name != "globals" && !self.is_outermost(node)
-            }
+            "binary_operator" | "dictionary_splat" => name != "globals",
+            "argument_list" | "call" | "assignment" => name != "globals" && !self.is_outermost(node),
             _ => false,
         };
         if !is_known || (parent.kind() == "subscript" && is_namespace(path)) {
@@ -352,8 +345,6 @@ const ENDLESS_CONSUMERS: &[&str] = &[
     "builtins.sum",
     "builtins.max",
     "builtins.min",
-    "builtins.bytes",
-    "builtins.bytearray",
 ];
 
 const MAX_WIDTH: f64 = 1e8;

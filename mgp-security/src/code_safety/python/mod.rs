@@ -16,6 +16,10 @@ mod tests;
 mod text;
 mod write;
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use mgp_types::mgp::SafetyLevel;
 
 use self::resolve::Resolver;
@@ -34,7 +38,7 @@ pub(super) const READINGS: &[Reading] =
 
 /// Records what the code must not do.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
-    let mut check = Check { code: Resolver::new(tree), policy, findings };
+    let mut check = Check { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
     for node in tree.nodes() {
         check.node(node);
     }
@@ -48,6 +52,8 @@ struct Check<'c, 't> {
     code: Resolver<'t>,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
+    /// The modules of which the code takes something by a dot; found out when a rule first asks.
+    taken_apart: OnceCell<HashSet<Rc<str>>>,
 }
 
 impl<'t> Check<'_, 't> {

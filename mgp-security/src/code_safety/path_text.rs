@@ -31,6 +31,11 @@ pub(super) fn is_of_system(text: &str) -> bool {
         || path.split('/').any(|part| part == "..")
 }
 
+/// Whether the path names what a contest of break-ins hides.
+pub(super) fn is_flag(text: &str) -> bool {
+    matches!(text.trim().rsplit(['/', '\\']).next(), Some("flag" | "flag.txt"))
+}
+
 /// The path with `/` between its parts, and without empty ones and `.`.
 fn normalize(text: &str) -> String {
     let text = text.replace('\\', "/");

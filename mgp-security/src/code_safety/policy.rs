@@ -18,6 +18,8 @@ pub struct CodePolicy {
     declared_blocked: ModuleList,
     always_blocked: ModuleList,
     allowed: ModuleList,
+    /// Whether modules that the code brings along are allowed as well: where no list says otherwise.
+    allows_own: bool,
     patterns: Box<[Pattern]>,
     hints: CodeHints,
 }
@@ -35,7 +37,7 @@ impl CodePolicy {
             Language::JavaScript | Language::TypeScript => {
                 (javascript::BLOCKED_MODULES, javascript::ALLOWED_MODULES)
             }
-            Language::Bash | Language::Other(_) => ("", ""),
+            Language::Bash | Language::Other(_) => ("", &[][..]),
         };
         let level = declaration.level;
         let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
@@ -44,7 +46,9 @@ impl CodePolicy {
         let always_blocked = ModuleList::of_words(always_blocked);
         let allowed = match &declaration.allowed_imports {
             Some(names) => ModuleList::new(names.iter().map(|name| &**name)),
-            None if level >= SafetyLevel::Strict => ModuleList::of_words(allowed_unless_declared),
+            None if level >= SafetyLevel::Strict => {
+                ModuleList::new(allowed_unless_declared.iter().flat_map(|words| words.split_whitespace()))
+            }
             None => ModuleList::default(),
         };
         let hints = CodeHints {
@@ -53,7 +57,18 @@ impl CodePolicy {
             max_code_size_bytes: max_bytes,
         };
         let patterns = declaration.blocked_patterns.iter().map(|text| Pattern::new(text)).collect();
-        Self { level, language, max_bytes, declared_blocked, always_blocked, allowed, patterns, hints }
+        let allows_own = language == Language::Python && declaration.allowed_imports.is_none();
+        Self {
+            level,
+            language,
+            max_bytes,
+            declared_blocked,
+            always_blocked,
+            allowed,
+            allows_own,
+            patterns,
+            hints,
+        }
     }
 
     /// How far code is restricted.
@@ -78,13 +93,17 @@ impl CodePolicy {
 
     /// Whether the module must not be imported.
     pub(super) fn refuses_import(&self, module: &str) -> bool {
-        self.blocks_import(module) || (self.level >= SafetyLevel::Strict && !self.allowed.has(module))
+        self.blocks_import(module)
+            || (self.level >= SafetyLevel::Strict
+                && !self.allowed.has(module)
+                && !(self.allows_own && python::is_own_module(module)))
     }
 
     /// Whether the module is blocked by name, at any level.
     pub(super) fn blocks_import(&self, module: &str) -> bool {
         self.declared_blocked.has(module)
             || (self.always_blocked.has(module)
+                && !python::BLOCKED_IN_PARTS.contains(&module)
                 && !python::EXEMPT_MODULES.iter().any(|exempt| is_within(module, exempt)))
     }
 
@@ -94,11 +113,11 @@ impl CodePolicy {
 }
 
 fn is_within(module: &str, root: &str) -> bool {
-    module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
 }
 
-/// The limit of strict and readonly for a declaration that names none.
-const DEFAULT_MAX_BYTES: u64 = 10_000;
+/// The limit of strict and readonly for a declaration that names none: more than people write into one file.
+const DEFAULT_MAX_BYTES: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -128,7 +147,7 @@ mod tests {
         let limit = |json| policy(json).max_code_size_bytes();
         assert_eq!(limit(r#"{"level":"standard"}"#), None);
         assert_eq!(limit(r#"{"level":"standard","max_code_size_bytes":5}"#), Some(5));
-        assert_eq!(limit(r#"{"level":"strict"}"#), Some(10_000));
+        assert_eq!(limit(r#"{"level":"strict"}"#), Some(100_000));
         assert_eq!(limit(r#"{"level":"readonly","max_code_size_bytes":50000}"#), Some(50_000));
         assert_eq!(limit(r#"{"level":"unrestricted","max_code_size_bytes":5}"#), None);
     }

@@ -45,8 +45,8 @@ fn strict_accepts_allowed_imports_only_and_limits_the_size() {
         ["Blocked import: 'some_package'".into()]
     );
     assert!(scan("eval('1')", &strict).is_err());
-    let rejection = scan(&"x = 1\n".repeat(5000), &strict).unwrap_err();
-    assert_eq!(rejection.violations, ["Code too large: 30000 bytes, at most 10000 are accepted".into()]);
+    let rejection = scan(&"x = 1\n".repeat(20_000), &strict).unwrap_err();
+    assert_eq!(rejection.violations, ["Code too large: 120000 bytes, at most 100000 are accepted".into()]);
     assert!(scan("with open('out.txt', 'w') as f: f.write('x')", &strict).is_ok());
 }
 
@@ -56,7 +56,7 @@ fn readonly_is_strict_without_writing() {
     let readonly = policy(SafetyLevel::Readonly, "python");
     assert!(scan("import json\nprint(json.load(open('in.json')))", &readonly).is_ok());
     assert!(scan("import some_package", &readonly).is_err());
-    assert!(scan(&"x = 1\n".repeat(5000), &readonly).is_err());
+    assert!(scan(&"x = 1\n".repeat(20_000), &readonly).is_err());
     assert!(scan("import pathlib\npathlib.Path('x').write_text('y')", &readonly).is_err());
     assert!(scan("with open('out.txt', 'w') as f: f.write('x')", &readonly).is_err());
 }

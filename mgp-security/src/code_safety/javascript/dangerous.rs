@@ -16,6 +16,7 @@ pub(super) const DANGEROUS_GLOBALS: &[&str] = &[
     "__non_webpack_require__",
     "ActiveXObject",
     "WScript",
+    "VM2_INTERNAL_STATE_DO_NOT_USE_OR_PROGRAM_WILL_FAIL",
 ];
 
 /// Members that lead from an object to what makes it, or to code, whatever the object is.
@@ -133,11 +134,29 @@ pub(super) const PROCESS_MEMBERS: &[&str] = &[
     "emitWarning",
     "browser",
     "release",
+    "config",
+    "title",
+    "features",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "umask",
+    "execPath",
+    "execArgv",
 ];
 
 /// Global names that plain code has no use for.
-pub(super) const STRICT_GLOBALS: &[&str] =
-    &["Proxy", "Reflect", "Worker", "SharedWorker", "ServiceWorker", "SuppressedError"];
+pub(super) const STRICT_GLOBALS: &[&str] = &[
+    "Proxy",
+    "Reflect",
+    "Worker",
+    "SharedWorker",
+    "ServiceWorker",
+    "SuppressedError",
+    "DisposableStack",
+    "AsyncDisposableStack",
+];
 
 /// Names of the object that has all global names.
 pub(super) const GLOBAL_OBJECTS: &[&str] =

@@ -7,6 +7,10 @@ use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
     pub(super) fn import(&mut self, node: Node<'t>) {
+        // What is imported as a type only is gone before the code runs.
+        if node.children().nth(1).is_some_and(|word| word.kind() == "type") {
+            return;
+        }
         if let Some(module) = node.field("source").and_then(|source| self.scopes.text(source)) {
             self.module(&module, node.at());
         }
@@ -28,7 +32,7 @@ impl<'t> Check<'_, 't> {
     }
 
     fn module(&mut self, module: &str, at: usize) {
-        let is_own = module.starts_with("./") || module.starts_with("../") || matches!(module, "." | "..");
+        let is_own = OWN.iter().any(|start| module.starts_with(start)) || matches!(module, "." | "..");
         let is_native = module.rsplit('.').next().is_some_and(|ending| ending.eq_ignore_ascii_case("node"));
         let is_code =
             is_native && module.contains('/') || module.contains(':') && !module.starts_with("node:");
@@ -37,3 +41,6 @@ impl<'t> Check<'_, 't> {
         }
     }
 }
+
+/// How paths to the code's own files begin, also by the short names that projects give their folders.
+const OWN: [&str; 7] = ["./", "../", "@/", "~/", "#", "$lib/", "src/"];

@@ -3,6 +3,7 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
+use super::call::arguments;
 use super::dangerous::{
     BUILTIN_CLASSES, DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, GLOBAL_OBJECTS, STRICT_GLOBALS, STRICT_MEMBERS,
 };
@@ -23,6 +24,10 @@ impl<'t> Check<'_, 't> {
         if is_global(GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
             self.findings.pattern(Strict, &format!("{of}["), node.at());
         }
+        let is_empty = object.kind() == "array" && object.named_children().next().is_none();
+        if is_empty && node.kind() == "subscript_expression" {
+            self.findings.pattern(Strict, "[][", node.at());
+        }
         let Some(key) = key else { return };
         if is_global(GLOBAL_OBJECTS) {
             let is_inner = STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require");
@@ -42,7 +47,7 @@ impl<'t> Check<'_, 't> {
         }
         if key == "constructor" {
             self.constructor(object, node);
-        } else {
+        } else if !is_ordinary(&key, object, node) && !self.describes_parameter(&key, &of, node) {
             self.key_name(&key, node);
         }
     }
@@ -98,6 +103,7 @@ impl<'t> Check<'_, 't> {
             "apply" | "call" | "bind" if !matches!(of, "Math" | "JSON" | "Array" | "Date" | "Error") => {
                 self.findings.pattern(Strict, &format!("{of}.{key}"), at);
             }
+            "getPrototypeOf" if self.is_of_parameter(parent) => {}
             "getPrototypeOf" => {
                 let call = parent
                     .parent()
@@ -114,6 +120,36 @@ impl<'t> Check<'_, 't> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a call asks about what its function was given, and for no certain member of it.
+    fn is_of_parameter(&self, call: Node<'t>) -> bool {
+        let mut asked = arguments(call);
+        let (Some(object), key) = (asked.next(), asked.next()) else { return false };
+        let is_given = match object.kind() {
+            "this" => true,
+            "identifier" => {
+                let name = plain(object.text());
+                let is_caught = object.ancestors().any(|around| {
+                    around.kind() == "catch_clause"
+                        && around.field("parameter").is_some_and(|caught| caught.text() == object.text())
+                });
+                self.scopes.is_declared(&name, object)
+                    && self.scopes.value(&name, object).is_none()
+                    && !is_caught
+            }
+            _ => false,
+        };
+        is_given && key.is_none_or(|key| self.scopes.text(key).is_none())
+    }
+
+    /// `Object.getOwnPropertyDescriptor(source, key)`, as functions that copy objects do.
+    fn describes_parameter(&self, key: &str, of: &str, node: Node<'t>) -> bool {
+        of == "Object"
+            && matches!(key, "getOwnPropertyDescriptor" | "getOwnPropertyDescriptors")
+            && node
+                .parent()
+                .is_some_and(|call| call.kind() == "call_expression" && self.is_of_parameter(call))
     }
 
     /// The constructor of a function makes functions from texts, and every object leads to a function.
@@ -139,9 +175,17 @@ impl<'t> Check<'_, 't> {
             .map(|next| plain(next.text()));
         let is_plain = match parent.kind() {
             "member_expression" => next.is_some_and(|next| next == "name" || object.kind() == "this"),
-            "binary_expression" => {
-                matches!(operator, Some("===" | "!==" | "==" | "!=")) && object.kind() == "identifier"
+            "binary_expression" => match operator {
+                Some("===" | "!==" | "==" | "!=") => object.kind() == "identifier",
+                Some("||" | "??") => object.kind() == "this",
+                _ => false,
+            },
+            // As the function above which a trace of calls starts.
+            "arguments" => {
+                let function = parent.parent().and_then(|call| call.field("function"));
+                object.kind() == "this" && function.is_some_and(|of| of.text().contains("captureStackTrace"))
             }
+            "new_expression" if object.kind() == "identifier" => arguments(parent).next().is_none(),
             "new_expression" | "as_expression" | "parenthesized_expression" | "variable_declarator" => {
                 object.kind() == "this"
             }
@@ -150,6 +194,22 @@ impl<'t> Check<'_, 't> {
         if !is_plain {
             self.findings.pattern(Strict, "constructor", node.at());
         }
+    }
+}
+
+/// Whether a member that has a meaning in certain places is used in another one.
+fn is_ordinary(key: &str, object: Node<'_>, node: Node<'_>) -> bool {
+    let parent = node.parent();
+    match key {
+        "species" | "dispose" | "asyncDispose" => object.text() != "Symbol",
+        "_extensions" => object.kind() == "this",
+        "captureStackTrace" => parent.is_some_and(|parent| {
+            let is_call = parent.kind() == "call_expression" && node.field_name() == Some("function");
+            let of_this = || arguments(parent).next().is_some_and(|first| first.kind() == "this");
+            let is_asked = matches!(parent.kind(), "parenthesized_expression" | "unary_expression");
+            if is_call { of_this() } else { is_asked }
+        }),
+        _ => false,
     }
 }
 

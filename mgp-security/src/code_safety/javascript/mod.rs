@@ -24,12 +24,17 @@ use super::syntax::{Grammar, Node, Tree};
 
 pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES};
 
-/// As a program, as the method of a class, and as the body of a function or a member of an object.
+/// As a program, as the method of a class, and as the body of a function or a member of an object; then the same with
+/// types, for runtimes strip them and people say JavaScript to both.
 pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::JavaScript, "", ""),
     (Grammar::JavaScript, "class F {", "\n}"),
     (Grammar::JavaScript, "({", "\n})"),
     (Grammar::JavaScript, "(", "\n)"),
+    (Grammar::TypeScript, "", ""),
+    (Grammar::Tsx, "", ""),
+    (Grammar::TypeScript, "class F {", "\n}"),
+    (Grammar::TypeScript, "({", "\n})"),
 ];
 /// The same, without and with JSX.
 pub(super) const TYPESCRIPT: &[Reading] = &[

@@ -89,7 +89,7 @@ fn is_tested(node: Node<'_>, parent: Node<'_>) -> bool {
         "unary_expression" => matches!(operator, Some("typeof" | "!")),
         "binary_expression" => {
             matches!(operator, Some("===" | "!==" | "==" | "!="))
-                || (operator == Some("instanceof") && node.field_name() == Some("right"))
+                || (matches!(operator, Some("instanceof" | "in")) && node.field_name() == Some("right"))
         }
         _ => false,
     }

@@ -32,7 +32,10 @@ impl<'t> Check<'_, 't> {
                 self.access(path, node);
             }
             "operator.attrgetter" | "operator.methodcaller" => self.getter(path, node),
-            "builtins.type" | "builtins.type()" if positional(node).count() == 3 => {
+            "builtins.type" | "builtins.type()" if self.makes_class(node) => {
+                self.findings.pattern(Strict, "type(", at);
+            }
+            "builtins.type.__call__" if positional(node).count() == 4 => {
                 self.findings.pattern(Strict, "type(", at);
             }
             "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
@@ -45,8 +48,28 @@ impl<'t> Check<'_, 't> {
             "numpy.load" if keyword(node, "allow_pickle").is_some_and(|value| value.text() != "False") => {
                 self.findings.pattern(Standard, path, at);
             }
+            "builtins.open" | "io.open" if positional(node).next().is_some_and(is_number) => {
+                self.findings.pattern(Strict, "open(", at);
+            }
+            "builtins.exit" | "builtins.quit" | "builtins.dir"
+                if positional(node).next().is_none_or(|_| path != "builtins.dir")
+                    && self.is_outermost(node) =>
+            {
+                let is_statement = node.parent().is_some_and(|parent| {
+                    parent.kind() == "expression_statement"
+                        && parent.parent().is_some_and(|around| around.kind() == "module")
+                });
+                if is_statement || path == "builtins.dir" {
+                    let name = path.strip_prefix("builtins.").unwrap_or(path);
+                    self.findings.pattern(Strict, &format!("{name}("), at);
+                }
+            }
+            path if REMOVERS.contains(&path) && self.is_fixed(node) => {
+                self.findings.pattern(Strict, path, at);
+            }
             "os.chmod" | "os.fchmod" => self.mode(path, node),
             "builtins.range" | "builtins.bytes" | "builtins.bytearray" => self.size(path, MAX_STEPS, node),
+            path if ENDLESS_CONSUMERS.contains(&path) => self.endless_source(path, node),
             "sys.path.insert" | "sys.path.append" | "sys.path.extend" => {
                 let is_own = node.text().contains("__file__") || node.text().contains("getcwd");
                 if !is_own
@@ -64,7 +87,7 @@ impl<'t> Check<'_, 't> {
             .next()
             .or_else(|| keyword(node, "file"))
             .and_then(|argument| self.code.text(argument))
-            .is_some_and(|text| path_text::is_of_system(&text));
+            .is_some_and(|text| path_text::is_of_system(&text) || path_text::is_flag(&text));
         if reads && of_system && !path.starts_with("os.environ") && path != "os.getenv" {
             let shown =
                 path.strip_prefix("builtins.").map_or_else(|| path.to_owned(), |name| format!("{name}("));
@@ -81,6 +104,12 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Strict, "extractall(", node.at());
             }
             "chmod" => self.mode("chmod", node),
+            "query" | "eval" => {
+                let text = positional(node).next().and_then(|text| self.code.text(text));
+                if text.is_some_and(|text| reaches_out(&text)) {
+                    self.findings.pattern(Strict, &format!("{name}("), node.at());
+                }
+            }
             "ljust" | "rjust" | "center" | "zfill" => self.size(&name, MAX_WIDTH, node),
             "__getattribute__" | "__getattr__" | "__setattr__" | "__delattr__" => {
                 for argument in positional(node) {
@@ -100,7 +129,8 @@ impl<'t> Check<'_, 't> {
         if let Some(name) = self.code.text(name) {
             let name = plain(&name);
             let is_read_only = path == "builtins.hasattr";
-            if !is_read_only && is_walk(&name) && !READABLE.contains(&&*name) {
+            let has_default = name == "__class__" && arguments.next().is_some();
+            if !is_read_only && is_walk(&name) && !READABLE.contains(&&*name) && !has_default {
                 self.findings.pattern(Standard, &name, node.at());
             }
             return;
@@ -151,14 +181,29 @@ impl<'t> Check<'_, 't> {
                 parent.field("attribute").is_some_and(|name| name.text() == "get") && key.is_some()
             }
             "comparison_operator" => true,
-            "binary_operator" | "dictionary_splat" | "argument_list" | "call" | "assignment" => {
-                name != "globals"
-            }
+            "binary_operator" | "dictionary_splat" => name != "globals",
+            "argument_list" | "call" | "assignment" => name != "globals" && !self.is_outermost(node),
             _ => false,
         };
         if !is_known || (parent.kind() == "subscript" && is_namespace(path)) {
             self.findings.pattern(Strict, &format!("{name}("), node.at());
         }
+    }
+
+    /// Whether a class of a name of its own is made, rather than one like another.
+    fn makes_class(&self, node: Node<'t>) -> bool {
+        positional(node).count() == 3
+            && positional(node).next().is_some_and(|name| self.code.text(name).is_some())
+    }
+
+    /// Whether the node is in no function, so that submitting the code is enough to run it.
+    pub(super) fn is_outermost(&self, node: Node<'t>) -> bool {
+        !node.ancestors().any(|around| matches!(around.kind(), "function_definition" | "lambda"))
+    }
+
+    /// Whether what a call is about is written in the code, rather than up to who calls its function.
+    fn is_fixed(&self, node: Node<'t>) -> bool {
+        self.is_outermost(node) || positional(node).any(|argument| self.code.text(argument).is_some())
     }
 
     /// Texts and loops of a length that only uses up memory or time.
@@ -196,7 +241,13 @@ impl<'t> Check<'_, 't> {
             .field("left")
             .into_iter()
             .chain(node.named_children().filter(|_| node.kind() == "delete_statement"));
-        for target in targets.filter(|target| target.kind() == "attribute") {
+        for target in targets {
+            if target.text() == "__builtins__" {
+                self.findings.pattern(Strict, "__builtins__", target.at());
+            }
+            if target.kind() != "attribute" {
+                continue;
+            }
             let paths = self.code.paths(target);
             let is_shared =
                 |path: &str| !path.contains('(') && SET_NEVER.iter().any(|root| path.starts_with(root));
@@ -225,6 +276,19 @@ pub(super) fn keyword<'t>(call: Node<'t>, name: &str) -> Option<Node<'t>> {
         .into_iter()
         .find(|argument| argument.field("name").is_some_and(|found| found.text() == name))?
         .field("value")
+}
+
+fn is_number(node: Node<'_>) -> bool {
+    node.kind() == "integer"
+}
+
+/// Whether an expression for a table goes from a variable of the program to what belongs to it: `@pd.io.x`.
+fn reaches_out(text: &str) -> bool {
+    text.split('@').skip(1).any(|rest| {
+        rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
+            .trim_start()
+            .starts_with(['.', '('])
+    }) || text.contains("__")
 }
 
 /// What is looked up of types and functions without harm, though it is set by none.
@@ -265,6 +329,22 @@ const READERS: &[&str] = &[
     "mailbox.mbox",
     "netrc.netrc",
     "pandas.read_csv",
+];
+
+/// What makes a file or folder vanish under its name.
+const REMOVERS: &[&str] =
+    &["os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.rename", "os.renames", "os.replace"];
+
+/// What asks its argument for elements until there are none.
+const ENDLESS_CONSUMERS: &[&str] = &[
+    "builtins.list",
+    "builtins.set",
+    "builtins.dict",
+    "builtins.tuple",
+    "builtins.sorted",
+    "builtins.sum",
+    "builtins.max",
+    "builtins.min",
 ];
 
 const MAX_WIDTH: f64 = 1e8;

@@ -3,6 +3,7 @@
 use mgp_types::mgp::SafetyLevel::Strict;
 
 use super::Check;
+use super::call::{keyword, positional};
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
@@ -24,6 +25,39 @@ impl<'t> Check<'_, 't> {
         });
         if is_endless && !does_something {
             self.findings.pattern(Strict, "while True", node.at());
+        }
+    }
+
+    /// A function that does nothing before it calls itself.
+    pub(super) fn endless_recursion(&mut self, node: Node<'t>) {
+        let body = node.field("body").into_iter().flat_map(Node::named_children);
+        let first = body
+            .into_iter()
+            .find(|statement| !statement.named_children().all(|part| part.kind() == "string"));
+        let called = first
+            .filter(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"))
+            .and_then(|statement| statement.named_children().next())
+            .filter(|call| call.kind() == "call")
+            .and_then(|call| call.field("function"));
+        if let (Some(name), Some(called)) = (node.field("name"), called)
+            && called.kind() == "identifier"
+            && called.text() == name.text()
+        {
+            self.findings.pattern(Strict, "endless recursion", node.at());
+        }
+    }
+
+    /// All elements of what never ends: `list(itertools.count())`.
+    pub(super) fn endless_source(&mut self, path: &str, node: Node<'t>) {
+        let Some(source) = positional(node).next() else { return };
+        let is_endless = self.code.paths(source).iter().any(|of| match &**of {
+            "itertools.count()" | "itertools.cycle()" => true,
+            "itertools.repeat()" => positional(source).count() == 1 && keyword(source, "times").is_none(),
+            _ => false,
+        });
+        if is_endless {
+            let name = path.strip_prefix("builtins.").unwrap_or(path);
+            self.findings.pattern(Strict, &format!("{name}("), node.at());
         }
     }
 

@@ -4,6 +4,7 @@ use mgp_types::mgp::SafetyLevel::Standard;
 
 use super::Check;
 use super::dangerous::DANGEROUS;
+use super::modules::BLOCKED_IN_PARTS;
 use super::scope::dotted;
 use crate::code_safety::syntax::Node;
 
@@ -16,7 +17,7 @@ impl<'t> Check<'_, 't> {
             .collect();
         let Some(module) = node.field("module_name") else {
             for (name, at) in names {
-                if self.policy.refuses_import(&name) {
+                if self.policy.refuses_import(&name) || self.is_unexplained(&name, node) {
                     self.findings.import(&name, at);
                 }
             }
@@ -43,6 +44,22 @@ impl<'t> Check<'_, 't> {
         if node.children().any(|child| child.kind() == "wildcard_import") && has_dangerous() {
             self.findings.pattern(Standard, &format!("from {from} import *"), node.at());
         }
+    }
+
+    /// Whether a module is imported of which some parts are blocked, and nothing is taken of it where it is seen.
+    fn is_unexplained(&self, module: &str, import: Node<'t>) -> bool {
+        if !BLOCKED_IN_PARTS.contains(&module) {
+            return false;
+        }
+        let taken_apart = self.taken_apart.get_or_init(|| {
+            let root = import.ancestors().last().unwrap_or(import);
+            let objects = root
+                .descendants()
+                .filter(|node| node.kind() == "identifier" && node.field_name() == Some("object"));
+            objects.flat_map(|object| self.code.paths(object).to_vec()).collect()
+        });
+        let root = module.split('.').next().unwrap_or(module);
+        !taken_apart.contains(module) && !taken_apart.contains(root)
     }
 
     /// `from urllib import parse` is `urllib.parse`, which may be allowed where `urllib` is not.

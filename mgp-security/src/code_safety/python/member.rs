@@ -3,6 +3,7 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
+use super::call::positional;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -11,13 +12,14 @@ impl<'t> Check<'_, 't> {
         let (Some(object), Some(attribute)) = (node.field("object"), node.field("attribute")) else { return };
         let name = plain(attribute.text());
         let at = attribute.at();
-        if WALKS.contains(&&*name)
+        if (WALKS.contains(&&*name) && !is_description(&name, node))
             || (name == "__getattribute__" && !is_own_lookup(object))
             || LAUNCHERS.contains(&&*name)
             || is_launch(&name, node)
         {
             self.findings.pattern(Standard, &name, at);
-        } else if INNER.contains(&&*name)
+        } else if (INNER.contains(&&*name) && !is_description(&name, node))
+            || (name.starts_with("__") && is_literal(object) && !OF_LITERALS.contains(&&*name))
             || (TYPE_WALKS.contains(&&*name) && is_type_walk(node, object))
             || (name == "__class__" && (is_bare_class(node, object) || self.is_given(object)))
         {
@@ -52,6 +54,13 @@ fn is_launch(name: &str, node: Node<'_>) -> bool {
     name == "system" && arguments.is_some_and(|arguments| arguments.named_children().next().is_some())
 }
 
+/// Whether the code of a function or frame is only asked for what describes it, not for what it does.
+fn is_description(name: &str, node: Node<'_>) -> bool {
+    let parent = node.parent().filter(|parent| parent.kind() == "attribute");
+    let part = parent.and_then(|parent| parent.field("attribute")).map(Node::text);
+    matches!(name, "__code__" | "f_code") && part.is_some_and(|part| DESCRIPTIONS.contains(&part))
+}
+
 /// Whether the bases of a type are walked to reach a certain one, rather than looked through.
 fn is_type_walk(node: Node<'_>, object: Node<'_>) -> bool {
     let called = node.parent().filter(|parent| parent.kind() == "call");
@@ -65,7 +74,10 @@ fn is_type_walk(node: Node<'_>, object: Node<'_>) -> bool {
     });
     let of_dunder = object.kind() == "attribute"
         && object.field("attribute").is_some_and(|name| name.text().starts_with("__"));
-    is_indexed || of_dunder || is_literal(object) || object.kind() == "call"
+    let of_type = object.kind() == "call"
+        && object.field("function").is_some_and(|function| function.text() == "type")
+        && !positional(object).any(is_literal);
+    is_indexed || of_dunder || is_literal(object) || (object.kind() == "call" && !of_type)
 }
 
 /// Whether the class of an object is taken for something else than its name, a comparison or a new instance.
@@ -109,6 +121,23 @@ fn is_literal(node: Node<'_>) -> bool {
         ),
     }
 }
+
+/// What of a code object says where it is from and what its parameters are.
+const DESCRIPTIONS: &[&str] = &[
+    "co_name",
+    "co_qualname",
+    "co_filename",
+    "co_firstlineno",
+    "co_flags",
+    "co_argcount",
+    "co_posonlyargcount",
+    "co_kwonlyargcount",
+    "co_varnames",
+    "co_nlocals",
+];
+
+/// Methods by which a literal is compared and searched; nobody writes `().__class__` but for what it leads to.
+const OF_LITERALS: &[&str] = &["__contains__", "__eq__", "__ne__", "__getitem__", "__mod__", "__name__"];
 
 /// Frames, code, and what is global to a function.
 const WALKS: &[&str] = &[

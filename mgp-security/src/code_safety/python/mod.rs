@@ -4,6 +4,7 @@ mod call;
 mod constant;
 mod dangerous;
 mod effort;
+mod exposure;
 mod import;
 mod member;
 mod modules;
@@ -15,6 +16,10 @@ mod tests;
 mod text;
 mod write;
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use mgp_types::mgp::SafetyLevel;
 
 use self::resolve::Resolver;
@@ -23,7 +28,9 @@ use super::policy::CodePolicy;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 
-pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES, EXEMPT_MODULES};
+pub(super) use self::modules::{
+    ALLOWED_MODULES, BLOCKED_IN_PARTS, BLOCKED_MODULES, EXEMPT_MODULES, is_own as is_own_module,
+};
 
 /// As a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =
@@ -31,7 +38,7 @@ pub(super) const READINGS: &[Reading] =
 
 /// Records what the code must not do.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
-    let mut check = Check { code: Resolver::new(tree), policy, findings };
+    let mut check = Check { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
     for node in tree.nodes() {
         check.node(node);
     }
@@ -45,6 +52,8 @@ struct Check<'c, 't> {
     code: Resolver<'t>,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
+    /// The modules of which the code takes something by a dot; found out when a rule first asks.
+    taken_apart: OnceCell<HashSet<Rc<str>>>,
 }
 
 impl<'t> Check<'_, 't> {
@@ -59,6 +68,7 @@ impl<'t> Check<'_, 't> {
             }
             "call" => {
                 self.call(node);
+                self.exposure(node);
                 self.assembled(node);
                 if self.findings.level() >= SafetyLevel::Readonly {
                     self.writing_call(node);
@@ -73,6 +83,7 @@ impl<'t> Check<'_, 't> {
             "decorator" => self.decorator(node),
             "while_statement" => self.endless_loop(node),
             "exec_statement" => self.findings.pattern(SafetyLevel::Standard, "exec(", node.at()),
+            "function_definition" => self.endless_recursion(node),
             "comment" => self.encoding(node),
             "delete_statement" | "assignment" | "augmented_assignment" => self.assignment(node),
             _ => {}

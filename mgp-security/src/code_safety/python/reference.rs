@@ -75,12 +75,13 @@ impl<'t> Check<'_, 't> {
             let root = path.split('.').next().unwrap_or(path);
             return self.findings.import(if self.policy.blocks_import(root) { root } else { path }, at);
         }
-        let own = path.split('.').take_while(|part| !part.ends_with([')', ']'])).skip(1);
-        for part in own {
-            let is_private = part.starts_with('_') && !part.starts_with("__");
+        // Behind a class or a result are attributes of objects, no modules.
+        let is_module = |part: &&str| !part.ends_with([')', ']']) && !part.starts_with(char::is_uppercase);
+        for part in path.split('.').take_while(is_module).skip(1) {
+            let bare = part.trim_start_matches('_');
             if HIDDEN_MODULES.contains(&part) {
                 self.findings.pattern(Standard, path, at);
-            } else if is_private {
+            } else if part != bare && (HIDDEN_MODULES.contains(&bare) || self.policy.blocks_import(bare)) {
                 self.findings.pattern(Strict, path, at);
             }
         }
@@ -96,7 +97,15 @@ impl<'t> Check<'_, 't> {
             return;
         }
         let is_fine = match parent.kind() {
-            "attribute" => parent.field("attribute").is_some_and(|name| name.text() == "get"),
+            "attribute" => {
+                let call = parent.parent().filter(|call| call.kind() == "call");
+                let key = call.and_then(|call| positional(call).next());
+                match parent.field("attribute").map(Node::text) {
+                    Some("get") => true,
+                    Some("setdefault" | "pop") => !self.may_steer(key),
+                    _ => false,
+                }
+            }
             "subscript" => self.is_harmless_variable(parent),
             "comparison_operator" | "import_from_statement" | "dotted_name" => true,
             "assignment" => parent.field("left").is_some_and(|left| left.kind() == "identifier"),
@@ -110,7 +119,8 @@ impl<'t> Check<'_, 't> {
     /// Whether one module is asked for by a name that the rules know, or its own, or only whether it is there.
     fn is_known_module(&self, parent: Node<'t>) -> bool {
         let is_known = |key: Node<'t>| {
-            matches!(key.text(), "__name__" | "self.__module__") || self.code.text(key).is_some()
+            let of_object = key.field("attribute").is_some_and(|name| name.text() == "__module__");
+            of_object || key.text() == "__name__" || self.code.text(key).is_some()
         };
         match parent.kind() {
             "comparison_operator" | "dotted_name" | "import_from_statement" => true,
@@ -133,9 +143,13 @@ impl<'t> Check<'_, 't> {
         if !is_set {
             return true;
         }
-        let name =
-            item.field("subscript").and_then(|key| self.code.text(key)).map(|name| name.to_uppercase());
-        name.is_some_and(|name| !STEERING.iter().any(|start| name.starts_with(start)))
+        !self.may_steer(item.field("subscript"))
+    }
+
+    /// Whether a variable of this name makes programs load or run something, as far as can be told.
+    fn may_steer(&self, name: Option<Node<'t>>) -> bool {
+        let name = name.and_then(|name| self.code.text(name)).map(|name| name.to_uppercase());
+        name.is_none_or(|name| STEERING.iter().any(|start| name.starts_with(start)))
     }
 
     /// Whether a module is used in a way that the rules see through.

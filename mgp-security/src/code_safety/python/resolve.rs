@@ -78,7 +78,9 @@ impl<'t> Resolver<'t> {
             },
             "subscript" => self.item(node, depth),
             "call" => self.result(node, depth),
-            "parenthesized_expression" | "await" => inner(node.named_children().next()),
+            "parenthesized_expression" | "await" | "list_splat" | "list_splat_pattern" => {
+                inner(node.named_children().next())
+            }
             "named_expression" => inner(node.field("value")),
             "conditional_expression" | "boolean_operator" => {
                 let branches: Vec<_> =

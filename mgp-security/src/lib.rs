@@ -9,6 +9,8 @@ pub mod access;
 pub mod audit;
 #[cfg(feature = "auth")]
 pub mod auth;
+#[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
+mod blocking;
 #[cfg(any(feature = "validate", feature = "permission"))]
 mod canonical;
 mod clock;
@@ -21,7 +23,7 @@ pub mod definition;
 mod finding;
 #[cfg(feature = "validate")]
 mod gate;
-#[cfg(any(feature = "access", feature = "auth"))]
+#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 mod latest;
 #[cfg(feature = "limit")]
 pub mod limit;
@@ -29,6 +31,8 @@ pub mod limit;
 mod listing;
 #[cfg(feature = "permission")]
 pub mod permission;
+#[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
+mod random;
 mod reject;
 #[cfg(feature = "schema")]
 mod schema;

@@ -1,7 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use foldhash::fast::RandomState;
@@ -14,7 +13,9 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{GrantRecord, GrantStore, ScopeCheck, Terms, Verdict};
-use crate::{Clock, StoreError};
+use crate::blocking::off_the_runtime;
+use crate::latest::Latest;
+use crate::{Clock, StoreError, random};
 
 /// What operators decided about the permissions of servers. Clones share it.
 ///
@@ -28,11 +29,10 @@ pub struct GrantBook(Arc<Inner>);
 
 struct Inner {
     pages: ArcSwap<Pages>,
-    store: Box<dyn GrantStore>,
+    store: Arc<dyn GrantStore>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
-    /// The latest time that was seen, in milliseconds.
-    latest: AtomicI64,
+    latest: Latest,
     /// Held while a decision is made, so that they are kept in the order they take effect.
     deciding: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
@@ -80,7 +80,9 @@ impl GrantBook {
         clock: Clock,
     ) -> Result<Self, StoreError> {
         let mut pages: HashMap<ServerId, Page, RandomState> = HashMap::default();
-        for record in store.load().await? {
+        let store: Arc<dyn GrantStore> = Arc::new(store);
+        let kept = Arc::clone(&store);
+        for record in off_the_runtime(move || kept.load()).await? {
             let entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
             let page = pages.entry(entry.record.server.clone()).or_default();
             page.insert(entry.record.permission.clone(), Arc::new(entry));
@@ -88,10 +90,10 @@ impl GrantBook {
         let pages: Pages = pages.into_iter().map(|(server, page)| (server, Arc::new(page))).collect();
         Ok(Self(Arc::new(Inner {
             pages: ArcSwap::from_pointee(pages),
-            store: Box::new(store),
+            store,
             audit,
             clock,
-            latest: AtomicI64::new(i64::MIN),
+            latest: Latest::default(),
             deciding: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
             waiting: Mutex::default(),
@@ -171,9 +173,7 @@ impl GrantBook {
 
     /// What the clock says, and never less than it said before.
     pub(crate) fn now(&self) -> Timestamp {
-        let told = self.0.clock.now();
-        let latest = self.0.latest.fetch_max(told.as_millis(), Ordering::Relaxed);
-        if latest > told.as_millis() { Timestamp::from_millis(latest).unwrap_or(told) } else { told }
+        self.0.latest.after(self.0.clock.now())
     }
 
     pub(super) fn standing(&self) -> Standing {
@@ -223,7 +223,8 @@ impl GrantBook {
             self.publish(Entry::new(record.clone()).map_err(|_| Error::internal("a denial has no scope"))?);
         }
         self.0.audit.record(ruling.event(record.decided_at, Outcome::Success)).await?;
-        if let Err(error) = self.0.store.put(record.clone()).await {
+        let (store, kept) = (Arc::clone(&self.0.store), record.clone());
+        if let Err(error) = off_the_runtime(move || store.put(&kept)).await {
             tracing::error!(%error, server = %ruling.server, "a decision about a permission cannot be kept");
             // The trail says that it was decided; it has to say as well that nothing came of it.
             let _ = self.0.audit.record(ruling.event(record.decided_at, Outcome::Failure)).await;
@@ -303,7 +304,7 @@ pub(super) fn event(
     outcome: Outcome,
 ) -> AuditEvent {
     let target = AuditTarget::new(Some(server.clone()), None);
-    let event = AuditEvent::new(at, trace.unwrap_or_else(new_trace), kind, actor, target, outcome)
+    let event = AuditEvent::new(at, trace.unwrap_or_else(random::trace_id), kind, actor, target, outcome)
         .with_detail("permission", permission)
         .with_detail("risk_level", &permission.risk());
     let Verdict::Approved(terms) = verdict else { return event };
@@ -329,10 +330,6 @@ pub(crate) fn check_operator(principal: &Principal) -> Result<(), Error> {
     Err(Error::new(code::PERMISSION_DENIED, "only an operator decides about permissions"))
 }
 
-pub(crate) fn new_trace() -> TraceId {
-    TraceId::from_random(crate::permission::random::bytes())
-}
-
 impl fmt::Debug for GrantBook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GrantBook").field("servers", &self.0.pages.load().len()).finish_non_exhaustive()
@@ -340,3 +337,6 @@ impl fmt::Debug for GrantBook {
 }
 
 const MAX_WAITING: usize = 1024;
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,10 @@ use crate::{Clock, StoreError, random};
 ///
 /// Reading takes no lock. A decision is recorded in the audit trail and kept in the store before anybody can use
 /// it; when either fails, nothing is granted. What is taken back is closed first and recorded then, and stays closed
-/// for this process even if the record fails.
+/// for this process even if the record fails. Opening a book and deciding need a tokio runtime.
+///
+/// # Cancel safety
+/// A decision that has begun is made, whether or not anybody waits for it.
 ///
 /// Time never runs backwards here: a clock that is put back revives nothing.
 #[derive(Clone)]
@@ -50,6 +53,8 @@ type Page = HashMap<Permission, Arc<Entry>, RandomState>;
 pub(super) struct Entry {
     pub(super) record: GrantRecord,
     pub(super) scope: Option<ScopeCheck>,
+    /// Whether it is in the trail and in the store; what is closed is so before that.
+    kept: bool,
 }
 
 /// The decisions as they stand at one moment.
@@ -59,10 +64,10 @@ pub(super) struct Standing(Guard<Arc<Pages>>);
 pub(super) struct Moment(Arc<Pages>);
 
 /// A decision to be made.
-pub(super) struct Ruling<'a> {
-    pub(super) operator: &'a Principal,
-    pub(super) server: &'a ServerId,
-    pub(super) permission: &'a Permission,
+pub(super) struct Ruling {
+    pub(super) operator: Principal,
+    pub(super) server: ServerId,
+    pub(super) permission: Permission,
     pub(super) verdict: Verdict,
     /// Whether a grant is taken back, rather than refused in the first place.
     pub(super) revoked: bool,
@@ -83,7 +88,8 @@ impl GrantBook {
         let store: Arc<dyn GrantStore> = Arc::new(store);
         let kept = Arc::clone(&store);
         for record in off_the_runtime(move || kept.load()).await? {
-            let entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
+            let mut entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
+            entry.kept = true;
             let page = pages.entry(entry.record.server.clone()).or_default();
             page.insert(entry.record.permission.clone(), Arc::new(entry));
         }
@@ -192,7 +198,8 @@ impl GrantBook {
     /// Notes that somebody needs a permission about which nobody has decided.
     pub(super) fn note_waiting(&self, server: &ServerId, permission: &Permission) {
         let mut waiting = self.0.waiting.lock();
-        if waiting.len() < MAX_WAITING {
+        let of_server = waiting.iter().filter(|(other, _)| other == server).count();
+        if waiting.len() < MAX_WAITING && of_server < MAX_WAITING_OF_SERVER {
             waiting.insert((server.clone(), permission.clone()));
         }
     }
@@ -202,8 +209,18 @@ impl GrantBook {
         self.0.audit.record(event).await
     }
 
-    pub(super) async fn rule(&self, ruling: Ruling<'_>) -> Result<(), Error> {
-        check_operator(ruling.operator)?;
+    /// Makes a decision, on a task of its own.
+    ///
+    /// A grant that is half made when nobody waits for it any more could be written to the store after the revocation
+    /// that follows it, and a revocation could stay out of the store; so what has begun is brought to its end.
+    pub(super) async fn rule(&self, ruling: Ruling) -> Result<(), Error> {
+        check_operator(&ruling.operator)?;
+        let book = self.clone();
+        let decided = tokio::spawn(async move { book.decide(ruling).await }).await;
+        decided.unwrap_or_else(|panic| Err(Error::internal("the decision was not made").with_source(panic)))
+    }
+
+    async fn decide(&self, ruling: Ruling) -> Result<(), Error> {
         let _alone = self.0.deciding.lock().await;
         let record = GrantRecord::new(
             ruling.server.clone(),
@@ -212,15 +229,17 @@ impl GrantBook {
             ruling.operator.as_str(),
             self.now(),
         );
-        let entry = Entry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
-        let standing = self.standing();
-        let old = standing.entry(ruling.server, ruling.permission).map(|entry| &entry.record);
+        let mut entry =
+            Entry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
         // Several calls may have waited for one answer, which is one decision.
-        if !ruling.revoked && old.is_some_and(|old| old.says_the_same(&record)) {
+        let is_decided = |old: &Entry| old.kept && old.record.says_the_same(&record, record.decided_at);
+        if !ruling.revoked
+            && self.standing().entry(&ruling.server, &ruling.permission).is_some_and(is_decided)
+        {
             return Ok(());
         }
         if ruling.verdict == Verdict::Denied {
-            self.publish(Entry::new(record.clone()).map_err(|_| Error::internal("a denial has no scope"))?);
+            self.publish(Entry { record: record.clone(), scope: None, kept: false });
         }
         self.0.audit.record(ruling.event(record.decided_at, Outcome::Success)).await?;
         let (store, kept) = (Arc::clone(&self.0.store), record.clone());
@@ -230,6 +249,7 @@ impl GrantBook {
             let _ = self.0.audit.record(ruling.event(record.decided_at, Outcome::Failure)).await;
             return Err(error.into());
         }
+        entry.kept = true;
         self.publish(entry);
         Ok(())
     }
@@ -260,23 +280,29 @@ impl Entry {
             Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
             Verdict::Denied => None,
         };
-        Ok(Self { record, scope })
+        Ok(Self { record, scope, kept: false })
     }
 }
 
 impl GrantRecord {
-    fn says_the_same(&self, other: &Self) -> bool {
-        self.verdict == other.verdict && self.approver == other.approver
+    /// Whether `other` would change nothing at `now`. What does not hold any more can be said again.
+    fn says_the_same(&self, other: &Self, now: Timestamp) -> bool {
+        let holds = match &self.verdict {
+            Verdict::Approved(terms) => terms.hold_at(self.decided_at, now),
+            Verdict::Denied => true,
+        };
+        holds && self.verdict == other.verdict && self.approver == other.approver
     }
 }
 
-impl<'a> Ruling<'a> {
-    pub(super) const fn new(
-        operator: &'a Principal,
-        server: &'a ServerId,
-        permission: &'a Permission,
+impl Ruling {
+    pub(super) fn new(
+        operator: &Principal,
+        server: &ServerId,
+        permission: &Permission,
         verdict: Verdict,
     ) -> Self {
+        let (operator, server, permission) = (operator.clone(), server.clone(), permission.clone());
         Self { operator, server, permission, verdict, revoked: false, trace: None }
     }
 
@@ -287,7 +313,7 @@ impl<'a> Ruling<'a> {
             Verdict::Denied => EventType::PermissionDenied,
         };
         let actor = Actor::new(ActorType::Operator, self.operator.as_str());
-        event(kind, actor, self.server, self.permission, &self.verdict, at, self.trace, outcome)
+        event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome)
     }
 }
 
@@ -337,6 +363,8 @@ impl fmt::Debug for GrantBook {
 }
 
 const MAX_WAITING: usize = 1024;
+/// A server thinks up names as it likes, and must not take the room of all others.
+const MAX_WAITING_OF_SERVER: usize = 64;
 
 #[cfg(test)]
 mod tests;

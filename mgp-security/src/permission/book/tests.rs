@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use mgp_types::mgp::Permission;
+use mgp_types::BoxFuture;
 
 use super::*;
 use crate::permission::MemoryGrants;
@@ -63,11 +63,24 @@ async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_th
     assert!(!open().await.unwrap().is_granted(&server(), &SHELL), "it came back with the next process");
 }
 
+/// A trail that takes a moment.
+#[derive(Debug)]
+struct Yielding(Arc<Recorded>);
+
+impl AuditPort for Yielding {
+    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.0.record(event).await
+        })
+    }
+}
+
 #[tokio::test]
 async fn a_revocation_nobody_waits_for_any_more_is_still_recorded_and_kept() {
     let store = Fragile::default();
     let audit = Arc::<Recorded>::default();
-    let open = || GrantBook::open(store.clone(), audit.clone(), Clock::system());
+    let open = || GrantBook::open(store.clone(), Arc::new(Yielding(audit.clone())), Clock::system());
     let book = open().await.unwrap();
     book.grant(&ada(), &server(), &SHELL, Terms::default()).await.unwrap();
     {

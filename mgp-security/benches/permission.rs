@@ -82,14 +82,17 @@ fn request(meta: bool) -> Request {
 
 /// A gate to a server that needs two permissions, which an operator granted among those of a hundred servers.
 fn gate(revision: Revision, terms: &Terms) -> PermissionGate {
-    let book = now(GrantBook::open(MemoryGrants::default(), Arc::new(Forgetful), Clock::system()))
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("there is memory");
+    let book = runtime
+        .block_on(GrantBook::open(MemoryGrants::default(), Arc::new(Forgetful), Clock::system()))
         .expect("memory does not fail");
     let ada = Principal::operator("ada");
     for server in (0..100).map(|number| format!("server-{number}")).chain(["s".to_owned()]) {
         for permission in [Permission::FilesystemRead, Permission::NetworkOutbound] {
             let scoped = permission == Permission::FilesystemRead;
             let terms = if scoped { terms.clone() } else { Terms::default() };
-            now(book.grant(&ada, &server.as_str().into(), &permission, terms)).expect("an operator may");
+            let granted = book.grant(&ada, &server.as_str().into(), &permission, terms);
+            runtime.block_on(granted).expect("an operator may");
         }
     }
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book);

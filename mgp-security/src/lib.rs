@@ -41,6 +41,8 @@ pub mod access;
 pub mod audit;
 #[cfg(feature = "auth")]
 pub mod auth;
+#[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
+mod blocking;
 #[cfg(any(feature = "validate", feature = "permission"))]
 mod canonical;
 mod clock;
@@ -53,7 +55,7 @@ pub mod definition;
 mod finding;
 #[cfg(feature = "validate")]
 mod gate;
-#[cfg(any(feature = "access", feature = "auth"))]
+#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 mod latest;
 #[cfg(feature = "limit")]
 pub mod limit;
@@ -61,6 +63,8 @@ pub mod limit;
 mod listing;
 #[cfg(feature = "permission")]
 pub mod permission;
+#[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
+mod random;
 mod reject;
 #[cfg(feature = "schema")]
 mod schema;

@@ -14,6 +14,7 @@ use super::entry::EntryKey;
 use super::record::Change;
 use super::table::{Moment, Table};
 use super::{AccessEntry, AccessError, AccessStore, MemoryAccessStore, StoredEntry};
+use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
 use crate::{Clock, StoreError};
 
@@ -127,7 +128,7 @@ impl AccessPolicy {
     ) -> Result<Arc<StoredEntry>, AccessError> {
         operator(by)?;
         let entry = AccessEntry::new(by, grant, self.0.clock.now())?;
-        let change = Change::granted(by, trace, &entry)?;
+        let change = Change::granted(by, trace, &entry);
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         self.make(change, turn, move |inner| {
             let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
@@ -157,7 +158,7 @@ impl AccessPolicy {
         if entries.is_empty() {
             return Ok(Revoked { entries }); // Nothing happens, so there is nothing to record.
         }
-        let change = Change::revoked(by, trace, &key, entries.len())?;
+        let change = Change::revoked(by, trace, &key, entries.len());
         self.make(change, turn, move |inner| {
             inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
             inner.table.rcu(|table| table.without(&key));
@@ -181,11 +182,11 @@ impl AccessPolicy {
             audit.record(event).await.map_err(AccessError::Unrecorded)?;
         }
         let inner = Arc::clone(&self.0);
-        let applied = tokio::task::spawn_blocking(move || {
+        let outcome = off_the_runtime(move || {
             let _turn = turn;
             apply(&inner)
-        });
-        let outcome = applied.await.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))));
+        })
+        .await;
         if let (Err(error), Some(audit)) = (&outcome, &self.0.audit) {
             tracing::error!(%error, "a change of access was recorded and could not be stored");
             // The caller learns of the failure either way; without this record only the log does not.

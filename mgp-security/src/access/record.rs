@@ -1,9 +1,9 @@
 use mgp_types::Principal;
 use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, TraceId};
 
+use super::AccessEntry;
 use super::entry::EntryKey;
-use super::{AccessEntry, AccessError};
-use crate::StoreError;
+use crate::random;
 
 /// A change of access, as the audit trail tells it.
 #[derive(Debug)]
@@ -22,21 +22,12 @@ enum Details {
 }
 
 impl Change {
-    pub(super) fn granted(
-        by: &Principal,
-        trace: Option<TraceId>,
-        entry: &AccessEntry,
-    ) -> Result<Self, AccessError> {
+    pub(super) fn granted(by: &Principal, trace: Option<TraceId>, entry: &AccessEntry) -> Self {
         let details = Details::Granted(Box::new(entry.clone()));
         Self::new(by, trace, EventType::AccessGranted, entry.key(), details)
     }
 
-    pub(super) fn revoked(
-        by: &Principal,
-        trace: Option<TraceId>,
-        key: &EntryKey,
-        count: usize,
-    ) -> Result<Self, AccessError> {
+    pub(super) fn revoked(by: &Principal, trace: Option<TraceId>, key: &EntryKey, count: usize) -> Self {
         Self::new(by, trace, EventType::AccessRevoked, key.clone(), Details::Revoked { count })
     }
 
@@ -57,23 +48,8 @@ impl Change {
         }
     }
 
-    fn new(
-        by: &Principal,
-        trace: Option<TraceId>,
-        kind: EventType,
-        key: EntryKey,
-        details: Details,
-    ) -> Result<Self, AccessError> {
-        let trace = match trace {
-            Some(trace) => trace,
-            None => new_trace()?,
-        };
-        Ok(Self { trace, kind, by: by.as_str().to_owned(), key, details })
+    fn new(by: &Principal, trace: Option<TraceId>, kind: EventType, key: EntryKey, details: Details) -> Self {
+        let trace = trace.unwrap_or_else(random::trace_id);
+        Self { trace, kind, by: by.as_str().to_owned(), key, details }
     }
-}
-
-fn new_trace() -> Result<TraceId, StoreError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| StoreError::Unavailable(error.to_string().into()))?;
-    Ok(TraceId::from_random(bytes))
 }

@@ -7,7 +7,8 @@ use mgp_types::{Error, Kind, Object, RawJson, Request, Response, RpcService, Ses
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::trace::{from_traceparent, mint, mint_span, trace_of};
+use super::trace::{from_traceparent, trace_of};
+use crate::random;
 
 /// Carries the trace id of each request on to the peer (§6.5).
 ///
@@ -83,7 +84,7 @@ impl<S: RpcService> Service<Request> for TraceIds<S> {
 
     fn call(&mut self, mut request: Request) -> S::Future {
         if request.kind == Kind::Call {
-            let id = trace_of(&request).unwrap_or_else(mint);
+            let id = trace_of(&request).unwrap_or_else(random::trace_id);
             request.context.trace = Some(id);
             let session = (self.peer)(&request);
             write(&mut request.params, id, session.as_deref());
@@ -129,7 +130,9 @@ fn write_traceparent(params: &mut Object, id: TraceId) {
     if from_traceparent(&meta).is_some() {
         return;
     }
-    if let Ok(parent) = RawJson::from_value(&id.to_traceparent(mint_span())) {
+    // Some span, to stand for this process; it is no secret.
+    let span = random::bytes().map_or(1, u64::from_be_bytes);
+    if let Ok(parent) = RawJson::from_value(&id.to_traceparent(span)) {
         meta.set("traceparent", parent);
         params.set("_meta", meta.to_raw());
     }

@@ -8,7 +8,8 @@ use tower_service::Service;
 use super::call::{Call, Subject};
 use super::future::{AuditFuture, OpenCall};
 use super::layer::Settings;
-use super::trace::{mint, trace_of};
+use super::trace::trace_of;
+use crate::random;
 
 /// The service of [`AuditLayer`](super::AuditLayer).
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ impl<S: RpcService> Service<Request> for Audit<S> {
             tracing::warn!(code = error.code(), "a call is refused because it could not be recorded");
             return AuditFuture::refused(error);
         }
-        let trace = trace_of(&request).unwrap_or_else(mint);
+        let trace = trace_of(&request).unwrap_or_else(random::trace_id);
         let trail = Arc::new(Trail::default());
         request.context.trace = Some(trace);
         request.context.trail = Some(Arc::clone(&trail));

@@ -18,21 +18,6 @@ pub fn trace_of(request: &Request) -> Option<TraceId> {
         .or_else(|| inside("_meta", |meta| named(meta).or_else(|| from_traceparent(meta))))
 }
 
-/// A new trace id.
-pub(crate) fn mint() -> TraceId {
-    let mut bytes = [0; 16];
-    // A system that gives no random bytes gives ids that repeat, and no request may fail for that.
-    if getrandom::fill(&mut bytes).is_err() {
-        tracing::error!("the system gives no random bytes for trace ids");
-    }
-    TraceId::from_random(bytes)
-}
-
-/// Some span, to stand for this process in a `traceparent`.
-pub(crate) fn mint_span() -> u64 {
-    getrandom::u64().unwrap_or(1)
-}
-
 fn named(object: &Object) -> Option<TraceId> {
     object.text("trace_id")?.parse().ok()
 }
@@ -76,10 +61,5 @@ mod tests {
         {
             assert_eq!(read(params), None, "{params}");
         }
-    }
-
-    #[test]
-    fn minted_ids_differ() {
-        assert_ne!(mint(), mint());
     }
 }

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::StoreError;
+use crate::{StoreError, random};
 
 /// A key as its owner sends it: `mgp_`, the key's number, `_`, and 256 random bits. It is shown once, when it is
 /// issued, and kept nowhere.
@@ -30,8 +30,7 @@ impl SecretKey {
     /// # Errors
     /// The system has no random numbers.
     pub(super) fn random() -> Result<(KeyId, Self), StoreError> {
-        let mut bytes = [0; ID_BYTES + SECRET_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| StoreError::Unavailable(error.to_string().into()))?;
+        let bytes: [u8; ID_BYTES + SECRET_BYTES] = random::bytes()?;
         let (id, secret) = bytes.split_at(ID_BYTES);
         let id = KeyId(id.iter().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)));
         let text = format!("{PREFIX}{id}_{}", URL_SAFE_NO_PAD.encode(secret));

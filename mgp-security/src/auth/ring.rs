@@ -13,6 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::{
     ApiPermissions, AuthError, KeyDigest, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey,
 };
+use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
 use crate::limit::{Meter, Pace};
 use crate::{Clock, StoreError};
@@ -185,11 +186,11 @@ impl KeyRing {
     ) -> Result<T, StoreError> {
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         let inner = Arc::clone(&self.0);
-        let applied = tokio::task::spawn_blocking(move || {
+        off_the_runtime(move || {
             let _turn = turn;
             apply(&inner)
-        });
-        applied.await.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))))
+        })
+        .await
     }
 }
 

@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Binding;
-use crate::Clock;
-use crate::permission::{check_operator, new_trace, random};
+use crate::permission::check_operator;
+use crate::{Clock, random};
 
 /// Confirmations that operators gave ahead, each for one call. Clones share them.
 ///
@@ -65,7 +65,7 @@ impl Tickets {
         let now = self.0.clock.now();
         let event = AuditEvent::new(
             now,
-            new_trace(),
+            random::trace_id(),
             EventType::PermissionGranted,
             Actor::new(ActorType::Operator, operator.as_str()),
             AuditTarget::new(Some(tool.server.clone()), Some(tool.name.clone())),
@@ -75,7 +75,7 @@ impl Tickets {
         .with_detail("agent_id", caller.as_str())
         .with_detail("expires_at", &now.saturating_add(valid_for.min(MAX_VALIDITY)));
         self.0.audit.record(event).await?;
-        let id = TicketId(random::name().into());
+        let id = TicketId(random::name()?.into());
         let mut open = self.0.open.lock();
         let now = Instant::now();
         open.retain(|_, tickets| {

@@ -1,7 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use foldhash::fast::RandomState;
@@ -14,13 +13,18 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{GrantRecord, GrantStore, ScopeCheck, Terms, Verdict};
-use crate::{Clock, StoreError};
+use crate::blocking::off_the_runtime;
+use crate::latest::Latest;
+use crate::{Clock, StoreError, random};
 
 /// What operators decided about the permissions of servers. Clones share it.
 ///
 /// Reading takes no lock. A decision is recorded in the audit trail and kept in the store before anybody can use
 /// it; when either fails, nothing is granted. What is taken back is closed first and recorded then, and stays closed
-/// for this process even if the record fails.
+/// for this process even if the record fails. Opening a book and deciding need a tokio runtime.
+///
+/// # Cancel safety
+/// A decision that has begun is made, whether or not anybody waits for it.
 ///
 /// Time never runs backwards here: a clock that is put back revives nothing.
 #[derive(Clone)]
@@ -28,11 +32,10 @@ pub struct GrantBook(Arc<Inner>);
 
 struct Inner {
     pages: ArcSwap<Pages>,
-    store: Box<dyn GrantStore>,
+    store: Arc<dyn GrantStore>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
-    /// The latest time that was seen, in milliseconds.
-    latest: AtomicI64,
+    latest: Latest,
     /// Held while a decision is made, so that they are kept in the order they take effect.
     deciding: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
@@ -50,6 +53,8 @@ type Page = HashMap<Permission, Arc<Entry>, RandomState>;
 pub(super) struct Entry {
     pub(super) record: GrantRecord,
     pub(super) scope: Option<ScopeCheck>,
+    /// Whether it is in the trail and in the store; what is closed is so before that.
+    kept: bool,
 }
 
 /// The decisions as they stand at one moment.
@@ -59,10 +64,10 @@ pub(super) struct Standing(Guard<Arc<Pages>>);
 pub(super) struct Moment(Arc<Pages>);
 
 /// A decision to be made.
-pub(super) struct Ruling<'a> {
-    pub(super) operator: &'a Principal,
-    pub(super) server: &'a ServerId,
-    pub(super) permission: &'a Permission,
+pub(super) struct Ruling {
+    pub(super) operator: Principal,
+    pub(super) server: ServerId,
+    pub(super) permission: Permission,
     pub(super) verdict: Verdict,
     /// Whether a grant is taken back, rather than refused in the first place.
     pub(super) revoked: bool,
@@ -80,18 +85,21 @@ impl GrantBook {
         clock: Clock,
     ) -> Result<Self, StoreError> {
         let mut pages: HashMap<ServerId, Page, RandomState> = HashMap::default();
-        for record in store.load().await? {
-            let entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let store: Arc<dyn GrantStore> = Arc::new(store);
+        let kept = Arc::clone(&store);
+        for record in off_the_runtime(move || kept.load()).await? {
+            let mut entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
+            entry.kept = true;
             let page = pages.entry(entry.record.server.clone()).or_default();
             page.insert(entry.record.permission.clone(), Arc::new(entry));
         }
         let pages: Pages = pages.into_iter().map(|(server, page)| (server, Arc::new(page))).collect();
         Ok(Self(Arc::new(Inner {
             pages: ArcSwap::from_pointee(pages),
-            store: Box::new(store),
+            store,
             audit,
             clock,
-            latest: AtomicI64::new(i64::MIN),
+            latest: Latest::default(),
             deciding: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
             waiting: Mutex::default(),
@@ -171,9 +179,7 @@ impl GrantBook {
 
     /// What the clock says, and never less than it said before.
     pub(crate) fn now(&self) -> Timestamp {
-        let told = self.0.clock.now();
-        let latest = self.0.latest.fetch_max(told.as_millis(), Ordering::Relaxed);
-        if latest > told.as_millis() { Timestamp::from_millis(latest).unwrap_or(told) } else { told }
+        self.0.latest.after(self.0.clock.now())
     }
 
     pub(super) fn standing(&self) -> Standing {
@@ -192,7 +198,8 @@ impl GrantBook {
     /// Notes that somebody needs a permission about which nobody has decided.
     pub(super) fn note_waiting(&self, server: &ServerId, permission: &Permission) {
         let mut waiting = self.0.waiting.lock();
-        if waiting.len() < MAX_WAITING {
+        let of_server = waiting.iter().filter(|(other, _)| other == server).count();
+        if waiting.len() < MAX_WAITING && of_server < MAX_WAITING_OF_SERVER {
             waiting.insert((server.clone(), permission.clone()));
         }
     }
@@ -202,8 +209,18 @@ impl GrantBook {
         self.0.audit.record(event).await
     }
 
-    pub(super) async fn rule(&self, ruling: Ruling<'_>) -> Result<(), Error> {
-        check_operator(ruling.operator)?;
+    /// Makes a decision, on a task of its own.
+    ///
+    /// A grant that is half made when nobody waits for it any more could be written to the store after the revocation
+    /// that follows it, and a revocation could stay out of the store; so what has begun is brought to its end.
+    pub(super) async fn rule(&self, ruling: Ruling) -> Result<(), Error> {
+        check_operator(&ruling.operator)?;
+        let book = self.clone();
+        let decided = tokio::spawn(async move { book.decide(ruling).await }).await;
+        decided.unwrap_or_else(|panic| Err(Error::internal("the decision was not made").with_source(panic)))
+    }
+
+    async fn decide(&self, ruling: Ruling) -> Result<(), Error> {
         let _alone = self.0.deciding.lock().await;
         let record = GrantRecord::new(
             ruling.server.clone(),
@@ -212,23 +229,27 @@ impl GrantBook {
             ruling.operator.as_str(),
             self.now(),
         );
-        let entry = Entry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
-        let standing = self.standing();
-        let old = standing.entry(ruling.server, ruling.permission).map(|entry| &entry.record);
+        let mut entry =
+            Entry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
         // Several calls may have waited for one answer, which is one decision.
-        if !ruling.revoked && old.is_some_and(|old| old.says_the_same(&record)) {
+        let is_decided = |old: &Entry| old.kept && old.record.says_the_same(&record, record.decided_at);
+        if !ruling.revoked
+            && self.standing().entry(&ruling.server, &ruling.permission).is_some_and(is_decided)
+        {
             return Ok(());
         }
         if ruling.verdict == Verdict::Denied {
-            self.publish(Entry::new(record.clone()).map_err(|_| Error::internal("a denial has no scope"))?);
+            self.publish(Entry { record: record.clone(), scope: None, kept: false });
         }
         self.0.audit.record(ruling.event(record.decided_at, Outcome::Success)).await?;
-        if let Err(error) = self.0.store.put(record.clone()).await {
+        let (store, kept) = (Arc::clone(&self.0.store), record.clone());
+        if let Err(error) = off_the_runtime(move || store.put(&kept)).await {
             tracing::error!(%error, server = %ruling.server, "a decision about a permission cannot be kept");
             // The trail says that it was decided; it has to say as well that nothing came of it.
             let _ = self.0.audit.record(ruling.event(record.decided_at, Outcome::Failure)).await;
             return Err(error.into());
         }
+        entry.kept = true;
         self.publish(entry);
         Ok(())
     }
@@ -259,23 +280,29 @@ impl Entry {
             Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
             Verdict::Denied => None,
         };
-        Ok(Self { record, scope })
+        Ok(Self { record, scope, kept: false })
     }
 }
 
 impl GrantRecord {
-    fn says_the_same(&self, other: &Self) -> bool {
-        self.verdict == other.verdict && self.approver == other.approver
+    /// Whether `other` would change nothing at `now`. What does not hold any more can be said again.
+    fn says_the_same(&self, other: &Self, now: Timestamp) -> bool {
+        let holds = match &self.verdict {
+            Verdict::Approved(terms) => terms.hold_at(self.decided_at, now),
+            Verdict::Denied => true,
+        };
+        holds && self.verdict == other.verdict && self.approver == other.approver
     }
 }
 
-impl<'a> Ruling<'a> {
-    pub(super) const fn new(
-        operator: &'a Principal,
-        server: &'a ServerId,
-        permission: &'a Permission,
+impl Ruling {
+    pub(super) fn new(
+        operator: &Principal,
+        server: &ServerId,
+        permission: &Permission,
         verdict: Verdict,
     ) -> Self {
+        let (operator, server, permission) = (operator.clone(), server.clone(), permission.clone());
         Self { operator, server, permission, verdict, revoked: false, trace: None }
     }
 
@@ -286,7 +313,7 @@ impl<'a> Ruling<'a> {
             Verdict::Denied => EventType::PermissionDenied,
         };
         let actor = Actor::new(ActorType::Operator, self.operator.as_str());
-        event(kind, actor, self.server, self.permission, &self.verdict, at, self.trace, outcome)
+        event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome)
     }
 }
 
@@ -303,7 +330,7 @@ pub(super) fn event(
     outcome: Outcome,
 ) -> AuditEvent {
     let target = AuditTarget::new(Some(server.clone()), None);
-    let event = AuditEvent::new(at, trace.unwrap_or_else(new_trace), kind, actor, target, outcome)
+    let event = AuditEvent::new(at, trace.unwrap_or_else(random::trace_id), kind, actor, target, outcome)
         .with_detail("permission", permission)
         .with_detail("risk_level", &permission.risk());
     let Verdict::Approved(terms) = verdict else { return event };
@@ -329,10 +356,6 @@ pub(crate) fn check_operator(principal: &Principal) -> Result<(), Error> {
     Err(Error::new(code::PERMISSION_DENIED, "only an operator decides about permissions"))
 }
 
-pub(crate) fn new_trace() -> TraceId {
-    TraceId::from_random(crate::permission::random::bytes())
-}
-
 impl fmt::Debug for GrantBook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GrantBook").field("servers", &self.0.pages.load().len()).finish_non_exhaustive()
@@ -340,3 +363,8 @@ impl fmt::Debug for GrantBook {
 }
 
 const MAX_WAITING: usize = 1024;
+/// A server thinks up names as it likes, and must not take the room of all others.
+const MAX_WAITING_OF_SERVER: usize = 64;
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,6 @@ mod approval;
 mod book;
 mod gate;
 mod held;
-pub(crate) mod random;
 mod record;
 mod scope;
 mod settings;
@@ -45,7 +44,7 @@ pub use self::approval::{
     PendingApprovals, Subject,
 };
 pub use self::book::GrantBook;
-pub(crate) use self::book::{check_operator, new_trace};
+pub(crate) use self::book::check_operator;
 pub use self::gate::{
     AnswersPermissions, AnswersPermissionsLayer, PermissionFuture, PermissionGate, PermissionLayer,
     Permitted, Settlement,

@@ -1,4 +1,3 @@
-use mgp_types::BoxFuture;
 use mgp_types::mgp::{Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
@@ -19,8 +18,10 @@ impl SqliteGrants {
         database.migrate("permission", MIGRATIONS)?;
         Ok(Self(database))
     }
+}
 
-    fn read(&self) -> Result<Vec<GrantRecord>, StoreError> {
+impl GrantStore for SqliteGrants {
+    fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
         let connection = self.0.connection();
         let mut statement = connection.prepare(
             "SELECT server, permission, decision, scope, expires_at, approver, decided_at FROM permission_grants",
@@ -29,7 +30,7 @@ impl SqliteGrants {
         records.map(|record| record.map_err(StoreError::from)?).collect()
     }
 
-    fn write(&self, record: &GrantRecord) -> Result<(), StoreError> {
+    fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
         let terms = match &record.verdict {
             Verdict::Approved(terms) => terms.clone(),
             Verdict::Denied => Terms::default(),
@@ -53,26 +54,6 @@ impl SqliteGrants {
         )?;
         Ok(())
     }
-}
-
-impl GrantStore for SqliteGrants {
-    fn load(&self) -> BoxFuture<'_, Result<Vec<GrantRecord>, StoreError>> {
-        let store = self.clone();
-        Box::pin(off_the_runtime(move || store.read()))
-    }
-
-    fn put(&self, record: GrantRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        let store = self.clone();
-        Box::pin(off_the_runtime(move || store.write(&record)))
-    }
-}
-
-/// Does `work` where it may wait for the disk.
-async fn off_the_runtime<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(StoreError::Unavailable(Box::new(error))))
 }
 
 /// What a row says. One that says something unknown must not be read as a grant, nor passed over: it may be a denial.
@@ -121,8 +102,8 @@ mod tests {
         GrantRecord::new("files".into(), permission, verdict, "ada", Timestamp::from_millis(1000).unwrap())
     }
 
-    #[tokio::test]
-    async fn records_are_read_as_they_were_written_and_the_last_one_counts() {
+    #[test]
+    fn records_are_read_as_they_were_written_and_the_last_one_counts() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.db");
         let scope: Scope = serde_json::from_str(r#"{"paths":["/a/**"]}"#).unwrap();
@@ -131,23 +112,23 @@ mod tests {
         let custom = sample(Permission::read("com.example.x"), Verdict::Denied);
         {
             let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
-            store.put(sample(Permission::FilesystemRead, Verdict::Denied)).await.unwrap();
-            store.put(granted.clone()).await.unwrap();
-            store.put(custom.clone()).await.unwrap();
+            store.put(&sample(Permission::FilesystemRead, Verdict::Denied)).unwrap();
+            store.put(&granted).unwrap();
+            store.put(&custom).unwrap();
         }
         let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
-        let mut records = store.load().await.unwrap();
+        let mut records = store.load().unwrap();
         records.sort_by(|a, b| b.permission.as_str().cmp(a.permission.as_str()));
         assert_eq!(records, [granted, custom]);
     }
 
-    #[tokio::test]
-    async fn what_cannot_be_understood_is_damage_and_no_grant() {
+    #[test]
+    fn what_cannot_be_understood_is_damage_and_no_grant() {
         let database = Database::in_memory().unwrap();
         let store = SqliteGrants::new(database.clone()).unwrap();
-        store.put(sample(Permission::Camera, Verdict::Approved(Terms::default()))).await.unwrap();
+        store.put(&sample(Permission::Camera, Verdict::Approved(Terms::default()))).unwrap();
         database.connection().execute("UPDATE permission_grants SET scope = '{\"new\":1}'", []).unwrap();
-        assert!(matches!(store.load().await, Err(StoreError::Damaged(_))));
+        assert!(matches!(store.load(), Err(StoreError::Damaged(_))));
     }
 
     #[tokio::test]

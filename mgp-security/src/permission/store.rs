@@ -1,21 +1,29 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use mgp_types::BoxFuture;
 use mgp_types::mgp::{Permission, ServerId};
 use parking_lot::Mutex;
 
 use super::GrantRecord;
 use crate::StoreError;
 
-/// Where the decisions of operators are kept.
+/// Where the decisions of operators outlive the process.
+///
+/// It is read once, when a book is opened, and then only written, by one writer at a time and away from the threads
+/// that answer requests; so it may block.
 pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
     /// All records.
-    fn load(&self) -> BoxFuture<'_, Result<Vec<GrantRecord>, StoreError>>;
+    ///
+    /// # Errors
+    /// They cannot be read, or what is read is not what was written.
+    fn load(&self) -> Result<Vec<GrantRecord>, StoreError>;
 
     /// Keeps a record in place of an older one about the same permission of the same server. It is done when the
     /// record is safe.
-    fn put(&self, record: GrantRecord) -> BoxFuture<'_, Result<(), StoreError>>;
+    ///
+    /// # Errors
+    /// It is not kept; the old one still is.
+    fn put(&self, record: &GrantRecord) -> Result<(), StoreError>;
 }
 
 /// A store that is forgotten with the process.
@@ -23,13 +31,12 @@ pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
 pub struct MemoryGrants(Mutex<BTreeMap<(ServerId, Permission), GrantRecord>>);
 
 impl GrantStore for MemoryGrants {
-    fn load(&self) -> BoxFuture<'_, Result<Vec<GrantRecord>, StoreError>> {
-        let records = self.0.lock().values().cloned().collect();
-        Box::pin(std::future::ready(Ok(records)))
+    fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
+        Ok(self.0.lock().values().cloned().collect())
     }
 
-    fn put(&self, record: GrantRecord) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.0.lock().insert((record.server.clone(), record.permission.clone()), record);
-        Box::pin(std::future::ready(Ok(())))
+    fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
+        self.0.lock().insert((record.server.clone(), record.permission.clone()), record.clone());
+        Ok(())
     }
 }

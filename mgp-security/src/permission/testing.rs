@@ -57,19 +57,19 @@ impl AuditPort for Recorded {
 pub(crate) struct Fragile(Arc<(MemoryGrants, AtomicBool)>);
 
 impl Fragile {
-    pub(crate) fn break_it(&self) {
-        self.0.1.store(true, Ordering::Relaxed);
+    pub(crate) fn set_broken(&self, broken: bool) {
+        self.0.1.store(broken, Ordering::Relaxed);
     }
 }
 
 impl GrantStore for Fragile {
-    fn load(&self) -> BoxFuture<'_, Result<Vec<GrantRecord>, StoreError>> {
+    fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
         self.0.0.load()
     }
 
-    fn put(&self, record: GrantRecord) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
         if self.0.1.load(Ordering::Relaxed) {
-            return Box::pin(std::future::ready(Err(StoreError::Full)));
+            return Err(StoreError::Full);
         }
         self.0.0.put(record)
     }

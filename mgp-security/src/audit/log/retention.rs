@@ -4,7 +4,7 @@ use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timesta
 
 use super::chain::Head;
 use super::store::{Bound, Reason};
-use crate::audit::trace;
+use crate::random;
 
 /// What of a log is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Retention {
 pub(super) fn pruned(now: Timestamp, end: &Head, removed: u64, reason: Reason) -> AuditEvent {
     let event_type = EventType::Custom(PRUNED.into());
     let target = AuditTarget::new(None, None);
-    AuditEvent::new(now, trace::mint(), event_type, Actor::kernel(), target, Outcome::Success)
+    AuditEvent::new(now, random::trace_id(), event_type, Actor::kernel(), target, Outcome::Success)
         .with_detail("through_seq", &end.seq)
         .with_detail("through_hash", &end.hash)
         .with_detail("removed", &removed)

@@ -1,13 +1,13 @@
 use mgp_types::Session;
 use mgp_types::mgp::Extension;
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
 
 use super::chain::Head;
 use super::entry::Entry;
 use super::filter::{Filter, Query};
 use super::reader::LogReader;
 use crate::StoreError;
+use crate::blocking::off_the_runtime;
 
 /// The events of a log from some number on, each when it is durable: what others are told of the log comes from here.
 ///
@@ -40,8 +40,7 @@ impl Subscription {
             }
             let reader = self.reader.clone();
             let query = Query::after(Filter::default(), after, PAGE);
-            let read = spawn_blocking(move || reader.query(&query)).await;
-            let entries = read.map_err(|error| StoreError::Unavailable(Box::new(error)))??;
+            let entries = off_the_runtime(move || reader.query(&query)).await?;
             if let Some(last) = entries.last() {
                 self.after = last.seq;
                 return Ok(Some(entries));

@@ -13,8 +13,7 @@ use super::queue::{Job, Record};
 use super::retention::{Retention, pruned};
 use super::state::{Missing, State};
 use super::store::{Checkpoint, LogStore};
-use crate::audit::trace;
-use crate::{Clock, StoreError};
+use crate::{Clock, StoreError, random};
 
 /// The one thread that writes a log: it takes everything that waits, writes it in one transaction, and wakes whoever
 /// waited for it.
@@ -172,7 +171,7 @@ impl Writer {
         let target = AuditTarget::new(None, None);
         AuditEvent::new(
             self.clock.now(),
-            trace::mint(),
+            random::trace_id(),
             event_type,
             Actor::kernel(),
             target,

@@ -8,9 +8,8 @@ use mgp_types::mgp::{Decision, ServerId, Timestamp};
 use mgp_types::{BoxFuture, Error, Method, Object, Principal, RawJson, json};
 use parking_lot::Mutex;
 
-use super::super::random;
 use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
-use crate::Clock;
+use crate::{Clock, random};
 
 /// Asks the human in front of the client that called, by elicitation, in both eras.
 ///
@@ -59,7 +58,7 @@ impl ElicitApprover {
         if open.len() >= MAX_QUESTIONS {
             return Err(super::pending::full());
         }
-        let name: Arc<str> = format!("approval-{}", random::name()).into();
+        let name: Arc<str> = format!("approval-{}", random::name()?).into();
         open.insert(key.clone(), Named { name: name.clone(), asked_at: now });
         Ok(name)
     }

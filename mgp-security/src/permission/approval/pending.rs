@@ -7,10 +7,10 @@ use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
+use super::super::ScopeCheck;
 use super::super::book::check_operator;
-use super::super::{ScopeCheck, random};
 use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
-use crate::Clock;
+use crate::{Clock, random};
 
 /// The questions that wait for an operator, who sees them in a list and decides. Clones share it.
 ///
@@ -127,7 +127,7 @@ impl PendingApprovals {
             None if questions >= MAX_QUESTIONS => return Err(full()),
             None => {
                 let shown = PendingApproval {
-                    id: ApprovalId(random::name().into()),
+                    id: ApprovalId(random::name()?.into()),
                     server: question.server.clone(),
                     subject: question.subject.clone(),
                     asker: question.asker().cloned(),

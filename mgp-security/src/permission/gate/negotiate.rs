@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 
 use super::judge::Judgement;
 use super::{Connected, PermissionGate};
-use crate::permission::{OnRefusal, random};
+use crate::permission::OnRefusal;
+use crate::random;
 
 /// What became of the permissions that a server needs to operate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl PermissionGate {
         let connected = Connected {
             required,
             session: session.clone(),
-            request_id: format!("perm-{}", random::name()),
+            request_id: format!("perm-{}", random::name()?),
             attaches: speaks && session.revision.is_stateless(),
             told: Mutex::default(),
         };

@@ -422,7 +422,7 @@ async fn what_cannot_be_recorded_is_not_granted() {
     call(&auto, needing(&READ)).await.unwrap();
     book.grant(&ada(), gate.server(), &READ, Terms::default()).await.unwrap();
 
-    store.break_it();
+    store.set_broken(true);
     assert_eq!(book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.unwrap_err().code(), 3001);
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
     assert!(audit.lines().contains(&"PERMISSION_GRANTED shell.execute FAILURE".to_owned()));

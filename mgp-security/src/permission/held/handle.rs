@@ -7,7 +7,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use mgp_types::Principal;
 use mgp_types::mgp::{PermissionResponse, Timestamp};
 
-use crate::permission::random;
+use crate::random;
 
 /// Seals grants into a handle that only this server can open, and only for the principal it was made for, until its
 /// end. Instances that answer for each other need the same key.
@@ -16,8 +16,11 @@ pub struct HandleKey(XChaCha20Poly1305);
 
 impl HandleKey {
     /// A key that only this process has.
+    ///
+    /// # Panics
+    /// The system has no random numbers; a key that can be guessed is worse than a process that does not start.
     pub fn random() -> Self {
-        Self::new(random::bytes())
+        Self::new(random::bytes().expect("a system without random numbers can keep nothing secret"))
     }
 
     /// The key made of these bytes.
@@ -34,7 +37,7 @@ impl HandleKey {
     ) -> Option<String> {
         let mut plain = end.as_millis().to_be_bytes().to_vec();
         plain.extend(serde_json::to_vec(grants).ok()?);
-        let nonce: [u8; NONCE] = random::bytes();
+        let nonce: [u8; NONCE] = random::bytes().ok()?;
         let purpose = purpose(principal);
         let sealed = self.0.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &purpose }).ok()?;
         Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))

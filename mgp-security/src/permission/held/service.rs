@@ -19,7 +19,7 @@ use tower_service::Service;
 use super::super::approval;
 use super::super::{QUESTION_META, gate};
 use super::Shared;
-use crate::permission::random;
+use crate::random;
 
 /// Takes what clients grant, and refuses the calls of tools that need more with 1000.
 ///
@@ -226,7 +226,8 @@ async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
         approval::plain(&format!("The tool `{tool}` needs the permission `{list}`. Grant it?"), MAX_MESSAGE);
     // The name has to be the same in each round of one request.
     let key = format!("mgp-permission-{}", names.join("-"));
-    let body = PermissionRequest::new(format!("perm-{}", random::name()), names, ApprovalPolicy::Interactive);
+    let body =
+        PermissionRequest::new(format!("perm-{}", random::name()?), names, ApprovalPolicy::Interactive);
     let mut meta = Object::new();
     let body =
         RawJson::from_value(&body).map_err(|error| Error::internal("unreadable").with_source(error))?;

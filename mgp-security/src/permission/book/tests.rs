@@ -1,0 +1,149 @@
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use mgp_types::BoxFuture;
+
+use super::*;
+use crate::permission::MemoryGrants;
+use crate::permission::testing::*;
+
+const SHELL: Permission = Permission::ShellExecute;
+
+fn server() -> ServerId {
+    "s".into()
+}
+
+/// A store that says when it is about to write, and writes when it is told to.
+#[derive(Debug, Clone)]
+struct Slow {
+    kept: Arc<MemoryGrants>,
+    begun: SyncSender<()>,
+    go: Arc<Mutex<Receiver<()>>>,
+}
+
+impl GrantStore for Slow {
+    fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
+        self.kept.load()
+    }
+
+    fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
+        let _ = self.begun.send(());
+        if record.verdict != Verdict::Denied {
+            let _ = self.go.lock().recv();
+        }
+        self.kept.put(record)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_the_store() {
+    let (begun, begins) = sync_channel(8);
+    let (go, gone) = sync_channel(8);
+    let store = Slow { kept: Arc::default(), begun, go: Arc::new(Mutex::new(gone)) };
+    let open = || GrantBook::open(store.clone(), Arc::<Recorded>::default(), Clock::system());
+    let book = open().await.unwrap();
+    let granting = tokio::spawn({
+        let book = book.clone();
+        async move { book.grant(&ada(), &server(), &SHELL, Terms::default()).await }
+    });
+    tokio::task::spawn_blocking(move || (begins.recv().unwrap(), begins)).await.unwrap();
+    granting.abort();
+    let _ = granting.await;
+    let revoking = tokio::spawn({
+        let book = book.clone();
+        async move { book.revoke(&ada(), &server(), &SHELL).await }
+    });
+    // The revocation gets every chance to be written before the grant is.
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    go.send(()).unwrap();
+    revoking.await.unwrap().unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    assert!(!book.is_granted(&server(), &SHELL));
+    assert!(!open().await.unwrap().is_granted(&server(), &SHELL), "it came back with the next process");
+}
+
+/// A trail that takes a moment.
+#[derive(Debug)]
+struct Yielding(Arc<Recorded>);
+
+impl AuditPort for Yielding {
+    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.0.record(event).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_revocation_nobody_waits_for_any_more_is_still_recorded_and_kept() {
+    let store = Fragile::default();
+    let audit = Arc::<Recorded>::default();
+    let open = || GrantBook::open(store.clone(), Arc::new(Yielding(audit.clone())), Clock::system());
+    let book = open().await.unwrap();
+    book.grant(&ada(), &server(), &SHELL, Terms::default()).await.unwrap();
+    {
+        let (operator, server) = (ada(), server());
+        let mut revoking = std::pin::pin!(book.revoke(&operator, &server, &SHELL));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(std::future::Future::poll(revoking.as_mut(), &mut context).is_pending());
+    }
+    let mut changes = book.changes();
+    let closed = changes.wait_for(|_| !book.is_granted(&server(), &SHELL)).await.is_ok();
+    // A further decision comes after it, so then it has been kept.
+    book.grant(&ada(), &server(), &Permission::Camera, Terms::default()).await.unwrap();
+    assert!(closed && !open().await.unwrap().is_granted(&server(), &SHELL));
+    assert!(audit.lines().contains(&"PERMISSION_REVOKED shell.execute SUCCESS".to_owned()));
+}
+
+#[tokio::test]
+async fn a_denial_that_could_not_be_kept_is_kept_when_it_is_tried_again() {
+    let store = Fragile::default();
+    let open = || GrantBook::open(store.clone(), Arc::<Recorded>::default(), Clock::system());
+    let book = open().await.unwrap();
+    book.grant(&ada(), &server(), &SHELL, Terms::default()).await.unwrap();
+    store.set_broken(true);
+    book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
+    assert!(!book.is_granted(&server(), &SHELL));
+    store.set_broken(false);
+    book.deny(&ada(), &server(), &SHELL).await.unwrap();
+    assert!(!open().await.unwrap().is_granted(&server(), &SHELL));
+}
+
+#[tokio::test]
+async fn a_denial_that_could_not_be_recorded_is_recorded_when_it_is_tried_again() {
+    let audit = Arc::<Recorded>::default();
+    let book = book(&audit).await;
+    audit.broken.store(true, Ordering::Relaxed);
+    book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
+    audit.broken.store(false, Ordering::Relaxed);
+    book.deny(&ada(), &server(), &SHELL).await.unwrap();
+    assert_eq!(audit.lines(), ["PERMISSION_DENIED shell.execute SUCCESS"]);
+}
+
+#[tokio::test]
+async fn a_grant_that_does_not_hold_can_be_given_again_in_the_same_words() {
+    let hands = Hands::at(5000);
+    let store = Fragile::default();
+    let open = || GrantBook::open(store.clone(), Arc::<Recorded>::default(), hands.clock());
+    let terms = || Terms::default().until(moment(9000));
+    open().await.unwrap().grant(&ada(), &server(), &SHELL, terms()).await.unwrap();
+    // The clock was put back while the process was down: the grant seems to come from the future.
+    hands.set(1000);
+    let book = open().await.unwrap();
+    assert!(!book.is_granted(&server(), &SHELL));
+    book.grant(&ada(), &server(), &SHELL, terms()).await.unwrap();
+    assert!(book.is_granted(&server(), &SHELL));
+}
+
+#[tokio::test]
+async fn one_server_does_not_fill_the_list_of_what_others_wait_for() {
+    let book = book(&Arc::default()).await;
+    for number in 0..2 * MAX_WAITING {
+        book.note_waiting(&"greedy".into(), &Permission::read(&format!("com.example.p{number}")));
+    }
+    book.note_waiting(&server(), &SHELL);
+    assert!(book.waiting().contains(&(server(), SHELL)));
+    assert!(book.waiting().len() <= MAX_WAITING);
+}

@@ -1,0 +1,68 @@
+use mgp_types::Error;
+#[cfg(any(feature = "access", feature = "audit", feature = "permission"))]
+use mgp_types::mgp::TraceId;
+
+use crate::StoreError;
+
+/// The system has no random numbers, so nothing can be made that others must not guess.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the system has no random numbers")]
+pub(crate) struct NoRandom;
+
+/// Bytes that nobody can guess.
+pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], NoRandom> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        tracing::error!(%error, "the system has no random numbers");
+        NoRandom
+    })?;
+    Ok(bytes)
+}
+
+/// A name that nobody can guess: 32 hexadecimal digits.
+#[cfg(feature = "permission")]
+pub(crate) fn name() -> Result<String, NoRandom> {
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes()?)))
+}
+
+/// A trace id for what came without one. It is no secret, and nothing may fail for want of one: a system that has no
+/// random numbers gives ids that repeat.
+#[cfg(any(feature = "access", feature = "audit", feature = "permission"))]
+pub(crate) fn trace_id() -> TraceId {
+    TraceId::from_random(bytes().unwrap_or_default())
+}
+
+impl From<NoRandom> for Error {
+    fn from(error: NoRandom) -> Self {
+        Self::internal("the system has no random numbers").with_source(error)
+    }
+}
+
+impl From<NoRandom> for StoreError {
+    fn from(error: NoRandom) -> Self {
+        Self::Unavailable(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_differs_each_time() {
+        assert_ne!(bytes::<16>().unwrap(), bytes::<16>().unwrap());
+    }
+
+    #[cfg(feature = "permission")]
+    #[test]
+    fn a_name_has_all_its_digits() {
+        let (one, other) = (name().unwrap(), name().unwrap());
+        assert!(one.len() == 32 && one.bytes().all(|byte| byte.is_ascii_hexdigit()) && one != other);
+    }
+
+    #[cfg(any(feature = "access", feature = "audit", feature = "permission"))]
+    #[test]
+    fn trace_ids_differ() {
+        assert_ne!(trace_id(), trace_id());
+    }
+}

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, RATE_LIMITED, category};
+use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, INVALID_TOOL_ARGS, RATE_LIMITED, category};
 use mgp_types::mgp::{Category, Recovery};
 use mgp_types::{Error, Method, Origin, RawJson, Request, Response, RpcService, Session};
 use pin_project_lite::pin_project;
@@ -89,10 +89,12 @@ impl<F> fmt::Debug for RejectFuture<F> {
     }
 }
 
-/// Whether somebody here decided against the call. That nobody authenticated is for the program, not for its model.
+/// Whether somebody here decided against the call. That nobody authenticated is for the program, not for its model;
+/// arguments that do not fit are for the model, which can mend them.
 fn is_refusal(error: &Error) -> bool {
     use mgp_types::code::{AUTH_EXPIRED, AUTH_REQUIRED};
-    let decided = category(error.code()) == Some(Category::Security) || error.code() == RATE_LIMITED;
+    let decided = category(error.code()) == Some(Category::Security)
+        || matches!(error.code(), RATE_LIMITED | INVALID_TOOL_ARGS);
     error.origin() == Origin::Local && decided && !matches!(error.code(), AUTH_REQUIRED | AUTH_EXPIRED)
 }
 
@@ -170,6 +172,8 @@ mod tests {
     async fn only_refusals_of_tool_calls_become_results() {
         let denied = || Error::new(code::ACCESS_DENIED, "ask for access");
         assert!(answer(denied(), Method::TOOLS_CALL, false).await.is_ok());
+        let misfit = Error::new(code::INVALID_TOOL_ARGS, "`/text` is not of type string");
+        assert!(answer(misfit, Method::TOOLS_CALL, false).await.is_ok());
         assert!(answer(denied(), Method::RESOURCES_READ, false).await.is_err());
         let theirs = Error::from_origin(Origin::Peer, code::ACCESS_DENIED, "no");
         assert!(answer(theirs, Method::TOOLS_CALL, false).await.is_err());

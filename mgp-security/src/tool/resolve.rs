@@ -1,12 +1,12 @@
 use std::collections::HashMap;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
-use mgp_types::{Error, Method, Object, RawJson, Request, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Kind, Method, Object, RawJson, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -17,9 +17,12 @@ use crate::Target;
 
 /// Tells the layers further in which tool a call is for, in front of one server.
 ///
-/// It learns the server's tools from the lists that pass by. A tool that was never listed is known by its name alone, and
-/// dangerous. Sits outside of every layer that reads `context.tool`; a gateway with a catalog of its own writes that slot
-/// itself and needs no such layer. Writes `context.tool` and the trail; a known tool costs no allocation.
+/// It learns the server's tools from the lists that pass by. Before a tool is called that it does not know, it has the
+/// list fetched in the caller's name; a tool that is not listed then is known by its name alone, and dangerous. What it
+/// knows of a tool it keeps until it learns better: a list may be one page of several, or what another caller may see.
+///
+/// Sits outside of every layer that reads `context.tool`; a gateway with a catalog of its own writes that slot itself
+/// and needs no such layer. Writes `context.tool` and the trail; a known tool costs no allocation.
 #[derive(Debug, Clone)]
 pub struct ResolveLayer {
     shared: Arc<Shared>,
@@ -57,22 +60,9 @@ impl<S> Layer<S> for ResolveLayer {
 }
 
 impl Shared {
-    fn resolve(&self, request: &mut Request) -> Result<(), Error> {
-        if request.method != Method::TOOLS_CALL {
-            return Ok(());
-        }
-        let named = request.params.text("name");
-        let known = named.and_then(|name| self.tools.load().get(&*name).cloned());
-        let tool = match known {
-            Some(tool) => tool,
-            None => self.stranger(request)?,
-        };
-        if let Some(trail) = &request.context.trail {
-            trail.note_target(&tool.server, Some(&tool.name));
-            trail.note_risk(tool.security.risk);
-        }
-        request.context.tool = Some(tool);
-        Ok(())
+    fn known(&self, request: &Request) -> Option<Arc<ResolvedTool>> {
+        let named = request.params.text("name")?;
+        self.tools.load().get(&*named).cloned()
     }
 
     /// A tool that was never listed.
@@ -84,23 +74,53 @@ impl Shared {
     }
 
     /// Learns from a page of the list. A tool whose definition is broken is left out, and so stays dangerous.
-    fn learn(&self, result: &RawJson, starts_over: bool) {
+    fn learn(&self, result: &RawJson) {
         let listed = Object::from_raw(result).ok().and_then(|result| result.get("tools"));
         let definitions: Vec<Object> = listed.and_then(|tools| tools.to().ok()).unwrap_or_default();
         self.tools.rcu(|known| {
-            let mut tools = if starts_over { Tools::default() } else { Tools::clone(known) };
+            let mut learned = Tools::default();
             for definition in &definitions {
                 if let Some(name) = definition.text("name") {
                     let name = ToolName::new(&*name);
                     let security = effective(definition, &self.rules);
                     let tool =
                         ResolvedTool::new(self.server.clone(), name.clone(), definition.clone(), security);
-                    tools.insert(name, tool);
+                    learned.insert(name, tool);
                 }
             }
-            tools
+            let kept = known.iter().filter(|(name, _)| !learned.contains_key(*name));
+            let kept: Vec<_> = kept.map(|(name, tool)| (name.clone(), tool.clone())).collect();
+            if kept.len() + learned.len() <= MAX_TOOLS {
+                learned.extend(kept);
+            }
+            learned
         });
     }
+
+    /// Fetches the list in the name of whoever makes `call`, as far as the server gives it.
+    async fn fetch<S: RpcService>(&self, inner: &mut S, call: &Request) -> Result<(), Error> {
+        let mut list = Request::call(Method::TOOLS_LIST, Object::new());
+        list.context = call.context.clone();
+        for _ in 0..MAX_PAGES {
+            poll_fn(|cx| inner.poll_ready(cx)).await?;
+            let response = inner.call(list.clone()).await?;
+            self.learn(&response.result);
+            let page = Object::from_raw(&response.result)?;
+            match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
+                Some(cursor) if self.known(call).is_none() => list.params.set("cursor", cursor),
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn note(request: &mut Request, tool: Arc<ResolvedTool>) {
+    if let Some(trail) = &request.context.trail {
+        trail.note_target(&tool.server, Some(&tool.name));
+        trail.note_risk(tool.security.risk);
+    }
+    request.context.tool = Some(tool);
 }
 
 impl<S: RpcService> Service<Request> for Resolve<S> {
@@ -113,18 +133,35 @@ impl<S: RpcService> Service<Request> for Resolve<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let list = (request.method == Method::TOOLS_LIST)
-            .then(|| Learn { shared: self.shared.clone(), starts_over: !request.params.contains("cursor") });
-        match self.shared.resolve(&mut request) {
-            Ok(()) => ResolveFuture { state: State::Inner { future: self.inner.call(request), list } },
-            Err(error) => ResolveFuture { state: State::Refused { error: Some(error) } },
+        let shared = &self.shared;
+        if request.method == Method::TOOLS_LIST {
+            let learning = (request.kind == Kind::Call).then(|| shared.clone());
+            return ResolveFuture { state: State::Inner { future: self.inner.call(request), learning } };
         }
+        if request.method != Method::TOOLS_CALL {
+            return ResolveFuture {
+                state: State::Inner { future: self.inner.call(request), learning: None },
+            };
+        }
+        if let Some(tool) = shared.known(&request) {
+            note(&mut request, tool);
+            return ResolveFuture {
+                state: State::Inner { future: self.inner.call(request), learning: None },
+            };
+        }
+        let (shared, mut inner) = (shared.clone(), self.inner.clone());
+        let future = Box::pin(async move {
+            let stranger = shared.stranger(&request)?;
+            if let Err(error) = shared.fetch(&mut inner, &request).await {
+                tracing::debug!(%error, "the tools cannot be listed before a call");
+            }
+            let tool = shared.known(&request).unwrap_or(stranger);
+            note(&mut request, tool);
+            poll_fn(|cx| inner.poll_ready(cx)).await?;
+            inner.call(request).await
+        });
+        ResolveFuture { state: State::Fetching { future } }
     }
-}
-
-struct Learn {
-    shared: Arc<Shared>,
-    starts_over: bool,
 }
 
 pin_project! {
@@ -139,8 +176,8 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     enum State<F> {
-        Inner { #[pin] future: F, list: Option<Learn> },
-        Refused { error: Option<Error> },
+        Inner { #[pin] future: F, learning: Option<Arc<Shared>> },
+        Fetching { future: BoxFuture<'static, Result<Response, Error>> },
     }
 }
 
@@ -149,13 +186,11 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ResolveFuture<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProj::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled after it was done")))
-            }
-            StateProj::Inner { future, list } => {
+            StateProj::Fetching { future } => future.as_mut().poll(cx),
+            StateProj::Inner { future, learning } => {
                 let result = ready!(future.poll(cx));
-                if let (Some(Learn { shared, starts_over }), Ok(response)) = (list.take(), &result) {
-                    shared.learn(&response.result, starts_over);
+                if let (Some(shared), Ok(response)) = (learning.take(), &result) {
+                    shared.learn(&response.result);
                 }
                 Poll::Ready(result)
             }
@@ -168,3 +203,6 @@ impl<F> std::fmt::Debug for ResolveFuture<F> {
         f.debug_struct("ResolveFuture").finish_non_exhaustive()
     }
 }
+
+const MAX_PAGES: usize = 256;
+const MAX_TOOLS: usize = 16_384;

@@ -1,0 +1,32 @@
+//! The audit trail and access control in front of any MCP server: `two_layers PROGRAM [ARGS…]`, for instance
+//! `two_layers target/debug/examples/echo stdio`. The agent may call the tool `echo` and no other.
+
+use mgp_security::access::{AccessLayer, AccessPolicy};
+use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query};
+use mgp_transport::{ConnectionLimits, child::ChildCommand, connect, era};
+use mgp_types::mgp::{AccessGrant, AccessPermission::Allow};
+use mgp_types::{Error, Object, Principal, Request, Response, mcp::Implementation};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let child = ChildCommand::new(args.next().ok_or("usage: two_layers PROGRAM [ARGS…]")?);
+    let (_process, stdout, stdin) = child.args(args).spawn()?;
+    let deaf = |_| service_fn(async |it: Request| Err::<Response, _>(Error::method_not_found(&it.method)));
+    let (wire, connection) = connect(stdout, stdin, &deaf, ConnectionLimits::default());
+    tokio::spawn(connection);
+    let me = era::ClientIdentity::new(Implementation::new("two_layers", "1.0.0"));
+    let server = era::ClientEra::negotiate(wire, me, era::EraOptions::new()).await?;
+    let (log, policy) = (AuditLog::open(MemoryStore::new(100))?, AccessPolicy::builder().build()?);
+    let grant = AccessGrant::of_server("agent".into(), "child".into(), Allow).for_tool("echo".into());
+    policy.grant(&Principal::operator("me"), None, grant).await?;
+    let audit = AuditLayer::new(log.clone()).for_server("child".into());
+    let access = AccessLayer::new(policy).for_server("child".into()).for_agent("agent".into());
+    let server = ServiceBuilder::new().layer(audit).layer(access).service(server);
+    for params in [r#"{"name":"echo","arguments":{"text":"hi","message":"hi"}}"#, r#"{"name":"add"}"#] {
+        eprintln!("{:?}", server.clone().oneshot(Request::call("tools/call", Object::parse(params)?)).await);
+    }
+    log.reader().query(&Query::new(Filter::default()))?.iter().for_each(|entry| eprintln!("{entry:?}"));
+    Ok(())
+}

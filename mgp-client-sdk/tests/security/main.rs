@@ -1,0 +1,12 @@
+//! All of security put on top of each other, between clients and servers of both eras.
+
+mod erased;
+mod events;
+mod front;
+mod kernel;
+mod upstream;
+
+use mgp_types::Revision;
+
+/// The two eras every test runs in unless its name says otherwise.
+const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
-use mgp_types::{Error, Request, Response, RpcService, code};
+use mgp_types::{Error, Method, Request, Response, RpcService, code};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -63,11 +63,12 @@ impl<S> Layer<S> for AccessLayer {
 /// * `tools/call` needs the tool, as the catalog resolved it, or else as the body names it.
 /// * `tools/list` passes, and its result loses the tools that may not be called; the others keep their bytes. From
 ///   then on it is the caller's alone, so a result that calls itself public is made private.
-/// * What is about a running call, like `tasks/get`, needs anything on the server.
+/// * What is about a running call, like `tasks/get`, and `logging/setLevel` need anything on the server.
 /// * What keeps the session alive passes: `initialize`, `ping`, `server/discover` and the like.
 /// * Everything else needs the server, methods that nobody here knows included. Where the layer is not in front of
-///   one server, a method of MGP is for this process and passes: who serves it decides. Anything else that nobody
-///   resolved is refused.
+///   one server, a method of MGP and `logging/setLevel` are for this process and pass: who serves them decides.
+///   Anything else that nobody resolved is refused, `tools/list` included: which server a listed tool is of only the
+///   catalog knows, so the lists are filtered by the layers in front of the servers before they are put together.
 ///
 /// An operator's calls are held to the entries of its name like an agent's: it can grant itself what it needs, and
 /// that is recorded.
@@ -157,7 +158,7 @@ enum Admitted {
 
 impl Settings {
     fn admit(&self, request: &Request) -> Result<Admitted, Error> {
-        let need = Need::of(&request.method);
+        let need = Need::of(request);
         if need == Need::Nothing {
             return Ok(Admitted::Whole);
         }
@@ -224,7 +225,7 @@ fn decided(request: &Request, verdict: Verdict) -> Result<Admitted, Error> {
 }
 
 fn without_server(request: &Request) -> Result<Admitted, Error> {
-    if request.method.is_mgp() {
+    if request.method.is_mgp() || request.method == Method::SET_LEVEL {
         return Ok(Admitted::Whole);
     }
     note(request, "unresolved");

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId};
-use mgp_types::{Error, Method, Request, Response, RpcService, code};
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService, code};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -125,7 +125,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for LimitFuture<F> {
 
 impl Settings {
     fn admit(&self, request: &Request) -> Result<(), Error> {
-        if is_free(&request.method) {
+        if is_free(request) {
             return Ok(());
         }
         let (limits, limiter) = (&self.limits, &self.limiter);
@@ -172,8 +172,9 @@ pub(crate) fn limited(wait: Duration) -> Error {
 }
 
 /// What makes less work and not more. To refuse it would keep calls running.
-fn is_free(method: &Method) -> bool {
-    [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(method)
+fn is_free(request: &Request) -> bool {
+    request.kind == Kind::Notify
+        && [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(&request.method)
 }
 
 const MAX_KEYS: usize = 65_536;

@@ -167,6 +167,8 @@ async fn everything_counts_but_what_makes_less_work() {
     assert!(ask(&layer, Request::call("ping", Object::new())).await.is_ok());
     assert!(ask(&layer, Request::call("mgp/access/query", Object::new())).await.is_ok());
     assert!(ask(&layer, Request::call("vendor/x", Object::new())).await.is_err());
+    let disguised = Request::call("notifications/progress", Object::new());
+    assert!(ask(&layer, disguised).await.is_err(), "a call by the name of a notification is a call");
     assert!(ask(&layer, Request::notify("notifications/cancelled", Object::new())).await.is_ok());
 }
 

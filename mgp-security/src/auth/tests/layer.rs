@@ -113,6 +113,8 @@ async fn each_permission_permits_its_own_and_nothing_else() {
         ("tools/call", r#"{"name":"Echo"}"#, &[]),
         ("tools/call", "{}", &[]),
         ("tasks/get", "{}", &[0, 1, 2]),
+        ("logging/setLevel", "{}", &[0, 1, 2]),
+        ("notifications/progress", "{}", &[3]), // By its name a notification, and yet a call.
         ("mgp/tools/discover", "{}", &[2]),
         ("mgp/discovery/register", "{}", &[3]),
         ("mgp/access/grant", "{}", &[3]),

@@ -9,6 +9,7 @@ use crate::permission::testing::*;
 use crate::permission::{ApprovalAnswer, OnRefusal, PendingApprovals, Terms};
 
 mod inbound;
+mod reach;
 mod wire;
 
 const SHELL: Permission = Permission::ShellExecute;

@@ -312,3 +312,19 @@ mod replies {
         assert!(exchange.take_questions().is_empty());
     }
 }
+
+#[tokio::test]
+async fn a_ticket_there_is_no_room_for_is_not_recorded_as_given() {
+    let audit = Arc::<Recorded>::default();
+    let tickets = Tickets::new(audit.clone(), Clock::system());
+    let request = of(RiskLevel::Dangerous);
+    for _ in 0..4096 {
+        give(&tickets, &request).await;
+    }
+    let given = audit.lines().len();
+    let tool = request.context.tool.clone().unwrap();
+    let caller = request.context.principal.clone().unwrap();
+    let error = tickets.give(&ada(), &caller, &tool, None, Duration::from_mins(1)).await.unwrap_err();
+    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
+    assert_eq!(audit.lines().len(), given);
+}

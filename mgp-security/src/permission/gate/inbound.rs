@@ -8,6 +8,7 @@ use tower_service::Service;
 
 use super::PermissionGate;
 use super::judge::Judgement;
+use super::negotiate::{MAX_NAME_BYTES, MAX_REQUIRED};
 use crate::permission::QUESTION_META;
 
 /// Makes [`AnswersPermissions`] services.
@@ -100,7 +101,8 @@ fn question(request: &Request) -> Option<Vec<Permission>> {
     let session = request.context.session.as_ref()?;
     session.mgp.as_ref().filter(|mgp| mgp.has(&Extension::Permissions))?;
     let question: PermissionRequest = request.meta(QUESTION_META)?.to().ok()?;
-    if question.permissions.len() > MAX_PERMISSIONS {
+    let is_long = |name: &String| name.len() > MAX_NAME_BYTES;
+    if question.permissions.len() > MAX_REQUIRED || question.permissions.iter().any(is_long) {
         return Some(Vec::new());
     }
     let mut permissions: Vec<_> = question.permissions.iter().map(|name| Permission::read(name)).collect();
@@ -112,4 +114,3 @@ fn question(request: &Request) -> Option<Vec<Permission>> {
 const APPROVED: &str = r#"{"action":"accept","content":{"decision":"approve"}}"#;
 const DENIED: &str = r#"{"action":"decline"}"#;
 const CANCELLED: &str = r#"{"action":"cancel"}"#;
-const MAX_PERMISSIONS: usize = 64;

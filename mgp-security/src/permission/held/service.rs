@@ -76,7 +76,7 @@ impl Shared {
                 if asks { self.await_decision(request, &session) } else { self.take(request, &session) };
             return Admission::Answer(answer);
         }
-        let now = self.clock.now();
+        let now = self.now();
         request.context.grants = self.held(request, &session, now);
         let needed = request.params.text("name").map(|name| (self.needed)(&name)).unwrap_or_default();
         let grants = request.context.grants.as_deref();
@@ -100,6 +100,11 @@ impl Shared {
             return Admission::Ask(missing);
         }
         Admission::Answer(Err(refuse(&missing[0], Decision::Deferred, request)))
+    }
+
+    /// What the clock says, and never less than it said before: a clock that is put back revives nothing.
+    fn now(&self) -> Timestamp {
+        self.latest.after(self.clock.now())
     }
 
     /// What the sender of `request` granted.
@@ -127,7 +132,7 @@ impl Shared {
         if asked.permissions.len() > MAX_PERMISSIONS {
             return Err(Error::invalid_params("these are more permissions than there are"));
         }
-        let now = self.clock.now();
+        let now = self.now();
         let held = self.held(request, session, now);
         let decision = |name: &str| {
             let held = held.as_ref().and_then(|held| held.decision(&Permission::read(name), now));
@@ -145,7 +150,7 @@ impl Shared {
         if decided.grants.len() > MAX_PERMISSIONS {
             return Err(Error::invalid_params("these are more permissions than there are"));
         }
-        let now = self.clock.now();
+        let now = self.now();
         if !session.revision.is_stateless() {
             self.ledger.add(session, &decided, now);
             return Ok(Response::empty());
@@ -220,10 +225,10 @@ impl<F: Future<Output = Result<Response, Error>>> Future for HeldPermissionsFutu
 /// Asks the client for what is missing, for this call.
 async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
     let names: Vec<String> = missing.iter().map(|permission| permission.as_str().to_owned()).collect();
-    let list = names.join("`, `");
-    let tool = request.params.text("name").unwrap_or_default();
-    let message =
-        approval::plain(&format!("The tool `{tool}` needs the permission `{list}`. Grant it?"), MAX_MESSAGE);
+    let list: Vec<_> = names.iter().map(|name| approval::line(name)).collect();
+    let list = list.join("`, `");
+    let tool = approval::line(&request.params.text("name").unwrap_or_default());
+    let message = format!("The tool `{tool}` needs the permission `{list}`. Grant it?");
     // The name has to be the same in each round of one request.
     let key = format!("mgp-permission-{}", names.join("-"));
     let body =
@@ -283,4 +288,3 @@ impl<F> fmt::Debug for HeldPermissionsFuture<F> {
 
 const HANDLE_TTL: Duration = Duration::from_hours(1);
 const MAX_PERMISSIONS: usize = 64;
-const MAX_MESSAGE: usize = 2048;

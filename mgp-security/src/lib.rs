@@ -23,7 +23,13 @@ pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
 mod finding;
-#[cfg(feature = "validate")]
+#[cfg(any(
+    feature = "access",
+    feature = "auth",
+    feature = "limit",
+    feature = "permission",
+    feature = "validate"
+))]
 mod gate;
 #[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 mod latest;
@@ -51,8 +57,16 @@ pub mod validator;
 pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;
-#[cfg(feature = "validate")]
+#[cfg(any(
+    feature = "access",
+    feature = "auth",
+    feature = "limit",
+    feature = "permission",
+    feature = "validate"
+))]
 pub use gate::GateFuture;
+#[cfg(any(feature = "access", feature = "auth"))]
+pub use listing::ListingFuture;
 pub use reject::{Reject, RejectFuture, RejectLayer};
 #[cfg(feature = "schema")]
 pub use schema::{Schema, SchemaFault, SchemaViolation};

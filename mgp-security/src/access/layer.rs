@@ -1,19 +1,16 @@
 use std::borrow::Cow;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
 use mgp_types::{Error, Method, Request, Response, RpcService, code};
-use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::error::refusal;
 use super::scope::Need;
 use super::{AccessPolicy, Verdict};
-use crate::listing::keep_listed;
+use crate::{GateFuture, ListingFuture};
 
 /// Lets through only what the policy allows the caller (§5). Makes [`Access`] services.
 #[derive(Debug, Clone)]
@@ -84,7 +81,7 @@ pub struct Access<S> {
 impl<S: RpcService> Service<Request> for Access<S> {
     type Response = Response;
     type Error = Error;
-    type Future = AccessFuture<S::Future>;
+    type Future = ListingFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -92,68 +89,22 @@ impl<S: RpcService> Service<Request> for Access<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match self.settings.admit(&request) {
-            Ok(Admitted::Whole) => AccessFuture::Passed { future: self.inner.call(request) },
-            Ok(Admitted::Listing(listed)) => {
-                AccessFuture::Listing { future: self.inner.call(request), listed }
+            Ok(Admitted::Whole) => ListingFuture::whole(GateFuture::passed(self.inner.call(request))),
+            Ok(Admitted::Listing(agent, server)) => {
+                let policy = self.settings.policy.clone();
+                ListingFuture::only(self.inner.call(request), move |tool| {
+                    policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
+                })
             }
-            Err(error) => AccessFuture::Refused { error: Some(error) },
+            Err(error) => ListingFuture::whole(GateFuture::refused(error)),
         }
-    }
-}
-
-pin_project! {
-    /// The future of [`Access`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum AccessFuture<F> {
-        /// The caller may not.
-        #[doc(hidden)]
-        Refused { error: Option<Error> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-        /// The service behind the layer lists tools.
-        #[doc(hidden)]
-        Listing { #[pin] future: F, listed: Listed },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for AccessFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future } => future.poll(cx),
-            Projected::Listing { future, listed } => {
-                let outcome = ready!(future.poll(cx));
-                Poll::Ready(outcome.and_then(|response| listed.keep_allowed(response)))
-            }
-        }
-    }
-}
-
-/// Whose list of which server's tools it is.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Listed {
-    policy: AccessPolicy,
-    agent: AgentId,
-    server: ServerId,
-}
-
-impl Listed {
-    fn keep_allowed(&self, response: Response) -> Result<Response, Error> {
-        let (agent, server) = (self.agent.as_str(), self.server.as_str());
-        keep_listed(response, |tool| self.policy.decide(agent, server, Some(tool)).allows())
     }
 }
 
 enum Admitted {
     Whole,
-    Listing(Listed),
+    /// Only the tools that this agent may call on this server.
+    Listing(AgentId, ServerId),
 }
 
 impl Settings {
@@ -173,10 +124,7 @@ impl Settings {
         };
         match need {
             Need::Nothing => Ok(Admitted::Whole),
-            Need::ListedTools => {
-                let (policy, agent, server) = (self.policy.clone(), AgentId::new(agent), server.clone());
-                Ok(Admitted::Listing(Listed { policy, agent, server }))
-            }
+            Need::ListedTools => Ok(Admitted::Listing(AgentId::new(agent), server.clone())),
             Need::Tool => {
                 let named;
                 let tool = if let Some(resolved) = resolved {

@@ -35,8 +35,8 @@ mod table;
 
 pub use self::entry::{AccessEntry, StoredEntry};
 pub use self::error::AccessError;
-pub use self::layer::{Access, AccessFuture, AccessLayer};
-pub use self::methods::{AccessMethods, AccessMethodsFuture, AccessMethodsLayer};
+pub use self::layer::{Access, AccessLayer};
+pub use self::methods::{AccessMethods, AccessMethodsLayer};
 pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteAccessStore;

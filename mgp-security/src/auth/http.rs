@@ -1,16 +1,14 @@
-use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mgp_types::Extensions;
-use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{AuthError, Authenticated, KeyRing};
+use crate::GateFuture;
 
 /// Lets in only HTTP requests with a key. Makes [`HttpAuth`] services.
 #[derive(Debug, Clone)]
@@ -50,7 +48,7 @@ where
 {
     type Response = http::Response<R>;
     type Error = S::Error;
-    type Future = HttpAuthFuture<S::Future, R>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -62,42 +60,12 @@ where
                 request.headers_mut().remove(AUTHORIZATION);
                 request.extensions_mut().insert(caller.principal().clone());
                 request.extensions_mut().insert(caller);
-                HttpAuthFuture::Passed { future: self.inner.call(request) }
+                GateFuture::passed(self.inner.call(request))
             }
             Err(error) => {
                 tracing::warn!(rule = error.rule(), "caller refused");
-                HttpAuthFuture::Refused { response: Some(refusal(error)) }
+                GateFuture::answered(Ok(refusal(error)))
             }
-        }
-    }
-}
-
-pin_project! {
-    /// The future of [`HttpAuth`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum HttpAuthFuture<F, R> {
-        /// The caller is not let in.
-        #[doc(hidden)]
-        Refused { response: Option<http::Response<R>> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-    }
-}
-
-impl<F, R, E> Future for HttpAuthFuture<F, R>
-where
-    F: Future<Output = Result<http::Response<R>, E>>,
-{
-    type Output = Result<http::Response<R>, E>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { response } => {
-                Poll::Ready(Ok(response.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future } => future.poll(cx),
         }
     }
 }

@@ -33,10 +33,10 @@ mod sqlite;
 mod store;
 
 pub use self::error::AuthError;
-pub use self::http::{HttpAuth, HttpAuthFuture, HttpAuthLayer};
+pub use self::http::{HttpAuth, HttpAuthLayer};
 pub use self::info::{KeyInfo, KeyRequest, StoredKey};
 pub use self::key::{KeyDigest, KeyId, SecretKey};
-pub use self::layer::{Auth, AuthFuture, AuthLayer};
+pub use self::layer::{Auth, AuthLayer};
 pub use self::permission::{ApiPermission, ApiPermissions};
 pub use self::ring::{Authenticated, KeyRing};
 #[cfg(feature = "sqlite")]

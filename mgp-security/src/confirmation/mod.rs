@@ -6,14 +6,12 @@
 //! for permissions, or ahead, as one of the [`Tickets`].
 
 mod binding;
-mod future;
 mod service;
 mod settings;
 mod shown;
 mod tickets;
 
 pub use self::binding::Binding;
-pub use self::future::ConfirmationFuture;
 pub use self::service::{Confirmation, ConfirmationLayer};
 pub use self::settings::ConfirmationSettings;
 pub use self::tickets::{TicketId, Tickets};

@@ -1,3 +1,4 @@
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,7 +10,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::shown::shown;
-use super::{Binding, ConfirmationFuture, ConfirmationSettings, Tickets};
+use super::{Binding, ConfirmationSettings, Tickets};
+use crate::GateFuture;
 use crate::permission::{ApprovalQuestion, Approver, Subject, check_operator};
 
 /// Makes [`Confirmation`] services.
@@ -17,7 +19,7 @@ use crate::permission::{ApprovalQuestion, Approver, Subject, check_operator};
 pub struct ConfirmationLayer(Arc<Shared>);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+struct Shared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
     tickets: Tickets,
@@ -66,7 +68,7 @@ impl<S> Confirmation<S> {
 impl<S: RpcService> Service<Request> for Confirmation<S> {
     type Response = Response;
     type Error = Error;
-    type Future = ConfirmationFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -74,20 +76,26 @@ impl<S: RpcService> Service<Request> for Confirmation<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         if request.method != Method::TOOLS_CALL {
-            return ConfirmationFuture::Called { future: self.inner.call(request) };
+            return GateFuture::passed(self.inner.call(request));
         }
         match self.shared.admit(&request) {
-            Ok(None) => ConfirmationFuture::Called { future: self.inner.call(request) },
+            Ok(None) => GateFuture::passed(self.inner.call(request)),
             Ok(Some(call)) => {
-                ConfirmationFuture::wait(self.shared.clone(), self.inner.clone(), request, call)
+                // The capacity that is ready stays for calls that need not wait.
+                let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
+                GateFuture::waiting(async move {
+                    shared.confirm(&call, &request).await?;
+                    poll_fn(|cx| inner.poll_ready(cx)).await?;
+                    inner.call(request).await
+                })
             }
-            Err(error) => ConfirmationFuture::Refused { error: Some(error) },
+            Err(error) => GateFuture::refused(error),
         }
     }
 }
 
 /// A call that is to be confirmed.
-pub(super) struct Unconfirmed {
+struct Unconfirmed {
     tool: Arc<ResolvedTool>,
     caller: Principal,
     binding: Binding,
@@ -114,7 +122,7 @@ impl Shared {
     ///
     /// # Errors
     /// A human says no, nobody answers in time, or the one who answers may not.
-    pub(super) async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<(), Error> {
+    async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<(), Error> {
         let answered = tokio::time::timeout(self.settings.patience(), self.ask(call, request)).await;
         let approver = match answered {
             Err(_) => return Err(refuse("timeout", "nobody confirmed the call in time", request)),

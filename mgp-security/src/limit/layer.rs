@@ -1,19 +1,17 @@
 use std::borrow::Cow;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId};
 use mgp_types::{Error, Kind, Method, Request, Response, RpcService, code};
-use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
+use crate::GateFuture;
 
 /// Refuses what comes too often. Makes [`Limit`] services, which share what they have counted.
 #[derive(Clone)]
@@ -76,7 +74,7 @@ pub struct Limit<S> {
 impl<S: RpcService> Service<Request> for Limit<S> {
     type Response = Response;
     type Error = Error;
-    type Future = LimitFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -84,8 +82,8 @@ impl<S: RpcService> Service<Request> for Limit<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match self.settings.admit(&request) {
-            Ok(()) => LimitFuture::Passed { future: self.inner.call(request) },
-            Err(error) => LimitFuture::Refused { error: Some(error) },
+            Ok(()) => GateFuture::passed(self.inner.call(request)),
+            Err(error) => GateFuture::refused(error),
         }
     }
 }
@@ -93,33 +91,6 @@ impl<S: RpcService> Service<Request> for Limit<S> {
 impl<S: fmt::Debug> fmt::Debug for Limit<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limit").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
-
-pin_project! {
-    /// The future of [`Limit`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum LimitFuture<F> {
-        /// It came too often.
-        #[doc(hidden)]
-        Refused { error: Option<Error> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for LimitFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future } => future.poll(cx),
-        }
     }
 }
 

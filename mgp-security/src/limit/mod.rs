@@ -19,7 +19,7 @@ mod rates;
 
 #[cfg(feature = "auth")]
 pub(crate) use self::layer::limited;
-pub use self::layer::{Limit, LimitFuture, LimitLayer};
+pub use self::layer::{Limit, LimitLayer};
 pub use self::limits::Limits;
 #[cfg(feature = "auth")]
 pub(crate) use self::meter::{Meter, Pace};

@@ -160,15 +160,12 @@ impl Approver for PendingApprovals {
 impl Open {
     /// Whether those who ask `question` have as many open as one may: an agent, or a server that asks by itself.
     fn has_enough_of(&self, question: &ApprovalQuestion) -> bool {
-        let shown = self.questions.values().map(|asked| &asked.shown);
-        match question.asker() {
-            Some(asker) => shown.filter(|shown| shown.asker.as_ref() == Some(asker)).count() >= MAX_OF_ASKER,
-            None => {
-                let by_itself =
-                    |shown: &&PendingApproval| shown.asker.is_none() && shown.server == question.server;
-                shown.filter(by_itself).count() >= MAX_OF_SERVER
-            }
-        }
+        let asker = question.asker();
+        let is_theirs = |shown: &PendingApproval| {
+            shown.asker.as_ref() == asker && (asker.is_some() || shown.server == question.server)
+        };
+        let most = if asker.is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
+        self.questions.values().filter(|asked| is_theirs(&asked.shown)).count() >= most
     }
 }
 

@@ -12,7 +12,7 @@ use tower_layer::Layer;
 
 pub use self::handle::HandleKey;
 use self::ledger::Ledger;
-pub use self::service::{HeldPermissions, HeldPermissionsFuture};
+pub use self::service::HeldPermissions;
 use crate::Clock;
 use crate::latest::Latest;
 

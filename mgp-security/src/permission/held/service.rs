@@ -1,9 +1,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::Poll;
 use std::time::Duration;
 
 use mgp_types::mgp::{
@@ -11,15 +10,14 @@ use mgp_types::mgp::{
     Refusal, Timestamp, code, method,
 };
 use mgp_types::{
-    BoxFuture, Context, Error, Kind, Method, Object, Params, RawJson, Request, Response, RpcService, Session,
+    Context, Error, Kind, Method, Object, Params, RawJson, Request, Response, RpcService, Session,
 };
-use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::super::approval;
 use super::super::{QUESTION_META, gate};
 use super::Shared;
-use crate::random;
+use crate::{GateFuture, random};
 
 /// Takes what clients grant, and refuses the calls of tools that need more with 1000.
 ///
@@ -168,7 +166,7 @@ impl Shared {
 impl<S: RpcService> Service<Request> for HeldPermissions<S> {
     type Response = Response;
     type Error = Error;
-    type Future = HeldPermissionsFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -177,47 +175,16 @@ impl<S: RpcService> Service<Request> for HeldPermissions<S> {
     fn call(&mut self, mut request: Request) -> Self::Future {
         // Grants change here and not in the future, so that the calls behind them find them.
         match self.shared.admit(&mut request) {
-            Admission::Pass => HeldPermissionsFuture::Called { future: self.inner.call(request) },
-            Admission::Answer(answer) => HeldPermissionsFuture::Answered { answer: Some(answer) },
+            Admission::Pass => GateFuture::passed(self.inner.call(request)),
+            Admission::Answer(answer) => GateFuture::answered(answer),
             Admission::Ask(missing) => {
                 let mut inner = self.inner.clone();
-                let future = async move {
+                GateFuture::waiting(async move {
                     ask(&request, &missing).await?;
                     poll_fn(|cx| inner.poll_ready(cx)).await?;
                     inner.call(request).await
-                };
-                HeldPermissionsFuture::Asking { future: Box::pin(future) }
+                })
             }
-        }
-    }
-}
-
-pin_project! {
-    /// The answer of [`HeldPermissions`].
-    #[project = Projection]
-    pub enum HeldPermissionsFuture<F> {
-        /// The layer answered itself.
-        #[doc(hidden)]
-        Answered { answer: Option<Result<Response, Error>> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Called { #[pin] future: F },
-        /// The client is asked first.
-        #[doc(hidden)]
-        Asking { future: BoxFuture<'static, Result<Response, Error>> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for HeldPermissionsFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projection::Answered { answer } => {
-                Poll::Ready(answer.take().expect("a future is not polled again after it was ready"))
-            }
-            Projection::Called { future } => Poll::Ready(ready!(future.poll(cx))),
-            Projection::Asking { future } => future.as_mut().poll(cx),
         }
     }
 }
@@ -277,12 +244,6 @@ fn plain<T: serde::Serialize>(result: &T) -> Response {
 impl<S> fmt::Debug for HeldPermissions<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HeldPermissions").finish_non_exhaustive()
-    }
-}
-
-impl<F> fmt::Debug for HeldPermissionsFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeldPermissionsFuture").finish_non_exhaustive()
     }
 }
 

@@ -22,6 +22,8 @@ mod concern;
 pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
+#[cfg(test)]
+mod doubles;
 mod finding;
 #[cfg(any(
     feature = "access",

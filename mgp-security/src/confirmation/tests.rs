@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Trail};
@@ -165,7 +164,7 @@ async fn a_ticket_that_was_taken_back_or_not_recorded_confirms_nothing() {
     assert!(!tickets.withdraw(&ada(), &id).unwrap());
     assert!(call(ConfirmationSettings::new(), no.clone(), &tickets, request.clone()).await.is_err());
     assert_eq!(audit.lines(), ["PERMISSION_GRANTED  SUCCESS"]);
-    audit.broken.store(true, Ordering::Relaxed);
+    audit.fail();
     let tool = request.context.tool.clone().unwrap();
     let caller = request.context.principal.clone().unwrap();
     let arguments = request.params.get("arguments");

@@ -1,6 +1,5 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::{Category, RetryStrategy, Trail};
@@ -11,23 +10,7 @@ use tower_service::Service;
 
 use super::meter::{Meter, Pace};
 use super::{LimitLayer, Limits, Rates};
-
-#[derive(Clone)]
-struct Silent;
-
-impl Service<Request> for Silent {
-    type Response = Response;
-    type Error = Error;
-    type Future = std::future::Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Request) -> Self::Future {
-        std::future::ready(Ok(Response::empty()))
-    }
-}
+use crate::doubles::Server;
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()
@@ -45,7 +28,7 @@ fn call(agent: &str, tool: &str) -> Request {
 }
 
 async fn ask(layer: &LimitLayer, request: Request) -> Result<Response, Error> {
-    layer.layer(Silent).call(request).await
+    layer.layer(Server::new()).call(request).await
 }
 
 /// How many of `calls` pass.

@@ -25,7 +25,7 @@ fn call(agent: &str, tool: &str) -> Request {
 }
 
 async fn ask(layer: &AccessLayer, request: Request) -> Result<Response, Error> {
-    layer.layer(Echo::default()).call(request).await
+    layer.layer(Server::new()).call(request).await
 }
 
 // covers: MGP-5.1-01, MGP-5.3-01, MGP-5.3-02
@@ -41,10 +41,10 @@ async fn a_call_reaches_the_server_only_if_the_agent_may() {
         ("a", "T", false),
         ("a", r"\u0074", true),
     ] {
-        let echo = Echo::default();
+        let echo = Server::new();
         let outcome = layer.layer(echo.clone()).call(call(agent, tool)).await;
         assert_eq!(outcome.is_ok(), may, "{agent} {tool}");
-        assert_eq!(echo.asked.lock().len(), usize::from(may), "{agent} {tool}");
+        assert_eq!(echo.seen.lock().len(), usize::from(may), "{agent} {tool}");
     }
 }
 
@@ -195,7 +195,7 @@ async fn the_trail_learns_the_target_and_the_reason() {
 
 async fn list(agent: &str, answer: Response) -> Result<Response, Error> {
     let layer = AccessLayer::new(sample().await).for_server("s".into());
-    let echo = Echo { answer: Some(answer), ..Echo::default() };
+    let echo = Server::answering(move |_| Ok(answer.clone()));
     layer.layer(echo).call(from(agent, Method::TOOLS_LIST.as_str(), "{}")).await
 }
 

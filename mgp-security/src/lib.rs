@@ -39,10 +39,16 @@ mod latest;
 pub mod limit;
 #[cfg(any(feature = "access", feature = "auth"))]
 mod listing;
+#[cfg(feature = "limit")]
+mod meter;
 #[cfg(feature = "permission")]
 pub mod permission;
 #[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
 mod random;
+#[cfg(feature = "limit")]
+mod rates;
+#[cfg(any(feature = "access", feature = "auth", feature = "limit", feature = "permission"))]
+mod refusal;
 mod reject;
 #[cfg(feature = "schema")]
 mod schema;

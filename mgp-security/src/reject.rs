@@ -36,7 +36,8 @@ impl<S> Layer<S> for RejectLayer {
     }
 }
 
-/// The service of [`RejectLayer`].
+/// The service of [`RejectLayer`], which says where it sits. Dropping its future drops that of the service further in,
+/// and nothing else.
 #[derive(Debug, Clone)]
 pub struct Reject<S> {
     inner: S,

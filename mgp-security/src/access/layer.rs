@@ -7,9 +7,9 @@ use mgp_types::{Error, Method, Request, Response, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::error::refusal;
 use super::scope::Need;
 use super::{AccessPolicy, Verdict};
+use crate::refusal::refusal;
 use crate::{GateFuture, ListingFuture};
 
 /// Lets through only what the policy allows the caller (§5). Makes [`Access`] services.
@@ -71,7 +71,8 @@ impl<S> Layer<S> for AccessLayer {
 /// that is recorded.
 ///
 /// A refusal is 1001 and the same whether there is such a tool or not. What is let through costs no allocation,
-/// except that the name of a tool nobody resolved is copied where there is a trail to note it on.
+/// except that the name of a tool nobody resolved is copied where there is a trail to note it on, and that a list is
+/// filtered. Never waits; dropping the future drops that of the service further in, and nothing else.
 #[derive(Debug, Clone)]
 pub struct Access<S> {
     inner: S,

@@ -41,7 +41,8 @@ impl<S> Layer<S> for AccessMethodsLayer {
 /// exist only for a peer with which `access_control` was negotiated. Everything else passes untouched.
 ///
 /// Reads `context.session`, `context.principal`, `context.trace`. Only an operator may grant and revoke (1000), an
-/// agent may ask about itself only (1001), and without a principal all is refused (1002).
+/// agent may ask about itself only (1001), and without a principal all is refused (1002), which is noted in
+/// `context.trail`. Allocates for what it serves only. Dropping a grant or a revocation makes it whole or not at all.
 #[derive(Debug, Clone)]
 pub struct AccessMethods<S> {
     inner: S,

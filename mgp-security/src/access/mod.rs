@@ -20,6 +20,13 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`AccessPolicy`], [`Verdict`] | who may what, and why |
+//! | [`AccessLayer`] | holds requests to it |
+//! | [`AccessMethodsLayer`] | lets operators ask about it and change it |
+//! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
 
 mod entry;
 mod error;

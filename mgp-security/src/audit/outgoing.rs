@@ -18,7 +18,8 @@ use crate::random;
 /// request is taken out.
 ///
 /// Sits on the way out, above the retries, so that each try has the same id. Reads `context.trace`, or else what the
-/// request carries, and writes `context.trace`, with a new id if there was none. Refuses nothing and never waits.
+/// request carries, and writes `context.trace`, with a new id if there was none. Refuses nothing and never waits, and
+/// allocates for what it writes; its future is that of the service further in.
 #[derive(Clone)]
 pub struct TraceIdLayer {
     peer: Peer,

@@ -34,7 +34,8 @@ impl<S> Layer<S> for HttpAuthLayer {
 /// Sits in front of the HTTP server, where it sees what becomes no request of the protocol: streams that are opened,
 /// sessions that are ended. It puts the [`Principal`](mgp_types::Principal), to which sessions are bound, and what
 /// the key permits into the extensions of the request, for [`Auth`](super::Auth) to go by, and takes `Authorization`
-/// out. Refuses with 401, or with 429 where a key is used too often.
+/// out. Refuses with 401, or with 429 where a key is used too often. Allocates on refusal and for the extensions it
+/// adds. Never waits; dropping the future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct HttpAuth<S> {
     inner: S,

@@ -61,8 +61,9 @@ impl<S> Layer<S> for AuthLayer {
 /// shows what the key may see. Refuses with 1002 without a valid key, 1003 with one that has expired, 3000 with one
 /// that is used too often, and 1000 for what a key does not permit.
 ///
-/// What proved the caller goes no further: `Authorization` is taken out of the head of the HTTP request. Without an
-/// HTTP request, it allocates on refusal only.
+/// What proved the caller goes no further: `Authorization` is taken out of the head of the HTTP request. Why a caller
+/// was refused goes into `context.trail`. Without an HTTP request, it allocates on refusal and for lists only. Never
+/// waits; dropping the future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct Auth<S> {
     inner: S,

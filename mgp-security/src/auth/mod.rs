@@ -19,6 +19,14 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`KeyRing`], [`KeyRequest`], [`KeyInfo`] | keys: issued, known again, revoked |
+//! | [`AuthLayer`] | demands one with each request |
+//! | [`HttpAuthLayer`] | demands one with each HTTP request |
+//! | [`ApiPermission`] | what a key lets its owner do |
+//! | [`KeyStore`] | where keys are kept |
 
 mod demand;
 mod error;

@@ -4,6 +4,13 @@
 //! the server, the tool as it is defined, the arguments and a time, and is used up by the call it was given for. It
 //! comes from an operator: while the call waits, through the same [`Approver`](crate::permission::Approver) that asks
 //! for permissions, or ahead, as one of the [`Tickets`].
+//!
+//! | | |
+//! |---|---|
+//! | [`ConfirmationLayer`] | has calls confirmed |
+//! | [`ConfirmationSettings`] | which |
+//! | [`Tickets`] | confirmations given ahead |
+//! | [`Binding`] | what a confirmation is for |
 
 mod binding;
 mod service;

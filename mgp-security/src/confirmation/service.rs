@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Decision, EventType, Recovery, Refusal, ResolvedTool, code};
-use mgp_types::{Error, Method, Object, Origin, Principal, RawJson, Request, Response, RpcService};
+use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, code};
+use mgp_types::{Error, Method, Origin, Principal, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -13,6 +13,7 @@ use super::shown::shown;
 use super::{Binding, ConfirmationSettings, Tickets};
 use crate::GateFuture;
 use crate::permission::{ApprovalQuestion, Approver, Subject, check_operator};
+use crate::refusal::advice;
 
 /// Makes [`Confirmation`] services.
 #[derive(Debug, Clone)]
@@ -192,10 +193,6 @@ fn refuse(reason: &'static str, message: &'static str, request: &Request) -> Err
         "denied" => "do not call it again with these arguments; ask the user what to do instead",
         _ => "tell the user that an operator has to confirm it, and call again then",
     };
-    let mut details = Object::new();
-    for (name, value) in [("reason", reason), ("next", next)] {
-        details.set(name, RawJson::from_value(value).unwrap_or_else(|_| RawJson::null()));
-    }
-    let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default().with_details(&details);
+    let recovery = advice(code::PERMISSION_DENIED, &[("reason", reason), ("next", next)]);
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }

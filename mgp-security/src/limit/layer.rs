@@ -2,16 +2,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId};
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService, code};
+use mgp_types::mgp::{Refusal, ServerId};
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
 use crate::GateFuture;
+use crate::refusal::limited;
 
 /// Refuses what comes too often. Makes [`Limit`] services, which share what they have counted.
 #[derive(Clone)]
@@ -64,7 +64,8 @@ impl fmt::Debug for LimitLayer {
 /// Sits behind whatever authenticates and records. Reads `context.principal` and `context.tool`; fills
 /// `context.trail`. Calls and notifications count alike, except that taking a call back, progress and the end of the
 /// opening of a session are free. What exceeds a limit is refused with 3000 and told when to come back; it uses up
-/// nothing of any limit. Allocates on refusal only.
+/// nothing of any limit. Allocates on refusal only, and for who is seen for the first time. Never waits; dropping the
+/// future drops that of the service further in, and the call stays counted.
 #[derive(Clone)]
 pub struct Limit<S> {
     inner: S,
@@ -127,18 +128,6 @@ impl Settings {
             tracing::warn!(method = %request.method, rule, "rate limit exceeded");
             limited(exceeded.wait)
         })
-    }
-}
-
-/// 3000, to be tried again after `wait`. Whose limit it was is not told: it may be one that others used up.
-pub(crate) fn limited(wait: Duration) -> Error {
-    let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-    let error = Error::new(code::RATE_LIMITED, "too many calls; wait, then try again");
-    match Recovery::for_code(code::RATE_LIMITED) {
-        Some(recovery) => error.with_recovery(
-            recovery.with_retry_after_ms(millis).with_retry_strategy(RetryStrategy::ExponentialBackoff),
-        ),
-        None => error,
     }
 }
 

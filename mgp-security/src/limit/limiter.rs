@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::meter::{Meter, Pace};
+use crate::meter::{Meter, Pace};
 
 /// The meters of everybody who was seen lately.
 ///

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::meter::{Meter, Pace};
 use super::{LimitLayer, Limits, Rates};
 use crate::doubles::Server;
+use crate::meter::{Meter, Pace};
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()

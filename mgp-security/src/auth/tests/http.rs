@@ -8,7 +8,7 @@ use tower_service::Service;
 
 use super::*;
 use crate::auth::{Authenticated, HttpAuthLayer};
-use crate::limit::Rates;
+use crate::rates::Rates;
 
 /// A server that keeps what it was asked.
 #[derive(Clone, Default)]

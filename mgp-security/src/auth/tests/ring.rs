@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::auth::{AuthError, KeyDigest, KeyStore};
-use crate::limit::Rates;
+use crate::rates::Rates;
 
 // covers: GGEN-7-11
 #[tokio::test]

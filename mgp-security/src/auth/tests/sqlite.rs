@@ -1,7 +1,7 @@
 use super::*;
 use crate::StoreError;
 use crate::auth::{KeyStore, SqliteKeyStore};
-use crate::limit::Rates;
+use crate::rates::Rates;
 use crate::sqlite::Database;
 
 // covers: GGEN-7-01, GGEN-7-02

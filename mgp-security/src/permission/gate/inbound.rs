@@ -38,7 +38,8 @@ impl<S> Layer<S> for AnswersPermissionsLayer {
 /// Sits in the stack that answers the server's own requests, behind the layer that knows the session. Only an
 /// elicitation that says in its `_meta` that it asks for permissions is answered here, and only where permissions were
 /// negotiated; everything else goes on. A permission that is granted within a scope is not confirmed to a server that
-/// does not say what for.
+/// does not say what for. Reads `context.session`, writes nothing, and refuses nothing: who may not have it is told so
+/// by the answer. What it answers it boxes; dropping the future takes questions to operators back.
 ///
 /// [`HeldPermissions`]: crate::permission::HeldPermissions
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mgp_types::mgp::{
-    ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Recovery,
-    Refusal, Timestamp, code, method,
+    ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Refusal,
+    Timestamp, code, method,
 };
 use mgp_types::{
     Context, Error, Kind, Method, Object, Params, RawJson, Request, Response, RpcService, Session,
@@ -17,6 +17,7 @@ use tower_service::Service;
 use super::super::approval;
 use super::super::{QUESTION_META, gate};
 use super::Shared;
+use crate::refusal::advice;
 use crate::{GateFuture, random};
 
 /// Takes what clients grant, and refuses the calls of tools that need more with 1000.
@@ -30,6 +31,9 @@ use crate::{GateFuture, random};
 /// the handle made of them in `_meta`, and one that carries none has none. A tool that lacks a permission asks for it
 /// where the client can ask a human, and a yes is one for this call. Where permissions were not negotiated these
 /// methods do not exist, and no tool is held back: a client that does not know them cannot grant them.
+///
+/// A call of a tool that needs nothing costs no lock and no allocation. One that has to ask boxes its future; dropping
+/// it takes the question back.
 #[derive(Clone)]
 pub struct HeldPermissions<S> {
     inner: S,
@@ -228,11 +232,8 @@ fn refuse(permission: &Permission, decision: Decision, request: &Request) -> Err
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", "permission-not-held"));
     }
-    let mut details = Object::new();
-    for (name, value) in [("reason", reason), ("permission", permission.as_str()), ("next", next)] {
-        details.set(name, RawJson::from_value(value).unwrap_or_else(|_| RawJson::null()));
-    }
-    let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default().with_details(&details);
+    let details = [("reason", reason), ("permission", permission.as_str()), ("next", next)];
+    let recovery = advice(code::PERMISSION_DENIED, &details);
     let message = format!("the tool needs the permission `{permission}`, which the client has not granted");
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }

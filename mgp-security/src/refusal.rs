@@ -1,3 +1,4 @@
+#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 use std::borrow::Cow;
 #[cfg(feature = "limit")]
 use std::time::Duration;
@@ -12,6 +13,7 @@ use mgp_types::mgp::RetryStrategy;
 use mgp_types::{Object, RawJson};
 
 /// A refusal with what is true of every error with its code.
+#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error {
     let error = Error::new(code, message);
     match Recovery::for_code(code) {

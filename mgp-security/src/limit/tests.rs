@@ -141,6 +141,19 @@ async fn many_names_neither_fill_the_memory_nor_begin_anew() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn names_of_tools_take_no_room_from_principals() {
+    let limits = Limits::new().per_principal(minute(2)).per_principal_and_tool(minute(9));
+    let layer = LimitLayer::with(limits, None, 8);
+    // Twelve names of tools are more than there is room for; six principals are not, and each keeps a rate of its own.
+    for agent in ["a", "b", "c", "d", "e", "f"] {
+        for tool in ["x", "y"] {
+            assert_eq!(passed(&layer, 1, agent, tool).await, 1, "{agent} {tool}");
+        }
+        assert_eq!(passed(&layer, 1, agent, "x").await, 0, "{agent}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn everything_counts_but_what_makes_less_work() {
     let layer = LimitLayer::new(Limits::new().per_principal(minute(3)));
     for method in ["notifications/cancelled", "notifications/progress", "notifications/initialized"] {

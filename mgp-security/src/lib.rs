@@ -48,12 +48,22 @@ mod canonical;
 mod clock;
 #[cfg(feature = "code-safety")]
 pub mod code_safety;
+#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
+mod concern;
 #[cfg(feature = "permission")]
 pub mod confirmation;
 #[cfg(feature = "validate")]
 pub mod definition;
+#[cfg(test)]
+mod doubles;
 mod finding;
-#[cfg(feature = "validate")]
+#[cfg(any(
+    feature = "access",
+    feature = "auth",
+    feature = "limit",
+    feature = "permission",
+    feature = "validate"
+))]
 mod gate;
 #[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 mod latest;
@@ -61,10 +71,16 @@ mod latest;
 pub mod limit;
 #[cfg(any(feature = "access", feature = "auth"))]
 mod listing;
+#[cfg(feature = "limit")]
+mod meter;
 #[cfg(feature = "permission")]
 pub mod permission;
 #[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
 mod random;
+#[cfg(feature = "limit")]
+mod rates;
+#[cfg(any(feature = "access", feature = "auth", feature = "limit", feature = "permission"))]
+mod refusal;
 mod reject;
 #[cfg(feature = "schema")]
 mod schema;
@@ -81,8 +97,16 @@ pub mod validator;
 pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;
-#[cfg(feature = "validate")]
+#[cfg(any(
+    feature = "access",
+    feature = "auth",
+    feature = "limit",
+    feature = "permission",
+    feature = "validate"
+))]
 pub use gate::GateFuture;
+#[cfg(any(feature = "access", feature = "auth"))]
+pub use listing::ListingFuture;
 pub use reject::{Reject, RejectFuture, RejectLayer};
 #[cfg(feature = "schema")]
 pub use schema::{Schema, SchemaFault, SchemaViolation};

@@ -1,5 +1,60 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
 use mgp_types::{CacheScope, Error, Object, RawJson, Response, Shape};
+use pin_project_lite::pin_project;
 use serde_json::value::RawValue;
+
+use crate::GateFuture;
+
+pin_project! {
+    /// The future of a gate that takes out of a list of tools what the caller may not see.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ListingFuture<F>
+    where
+        F: Future,
+    {
+        #[pin]
+        gate: GateFuture<F>,
+        may: Option<May>,
+    }
+}
+
+/// Whether the caller may see the tool of this name.
+type May = Box<dyn Fn(&str) -> bool + Send + Sync>;
+
+impl<F: Future> ListingFuture<F> {
+    /// What the gate says, as it is.
+    pub(crate) const fn whole(gate: GateFuture<F>) -> Self {
+        Self { gate, may: None }
+    }
+
+    /// The list that the service further in answers with, without the tools that `may` not be seen.
+    pub(crate) fn only(future: F, may: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self { gate: GateFuture::passed(future), may: Some(Box::new(may)) }
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for ListingFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let outcome = ready!(this.gate.poll(cx));
+        Poll::Ready(match this.may {
+            None => outcome,
+            Some(may) => outcome.and_then(|response| keep_listed(response, &*may)),
+        })
+    }
+}
+
+impl<F: Future> fmt::Debug for ListingFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListingFuture").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}
 
 /// A result of `tools/list` without the tools that `may` not be seen. Everything else stays as it is, the cursor
 /// included: a page may become empty while there are more.
@@ -8,7 +63,7 @@ use serde_json::value::RawValue;
 ///
 /// # Errors
 /// The result is no object, or its `tools` are no list.
-pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) -> Result<Response, Error> {
+fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) -> Result<Response, Error> {
     if response.context.stamp.is_some() {
         // Members that wait outside of the result may say how public it is, so they have to be in it.
         response.result = response.to_raw();

@@ -36,7 +36,8 @@ impl<S> Layer<S> for RejectLayer {
     }
 }
 
-/// The service of [`RejectLayer`].
+/// The service of [`RejectLayer`], which says where it sits. Dropping its future drops that of the service further in,
+/// and nothing else.
 #[derive(Debug, Clone)]
 pub struct Reject<S> {
     inner: S,
@@ -117,23 +118,7 @@ mod tests {
     use mgp_types::{Object, Revision, code};
 
     use super::*;
-
-    #[derive(Clone)]
-    struct Fails(Error);
-
-    impl Service<Request> for Fails {
-        type Response = Response;
-        type Error = Error;
-        type Future = std::future::Ready<Result<Response, Error>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, _: Request) -> Self::Future {
-            std::future::ready(Err(self.0.clone()))
-        }
-    }
+    use crate::doubles::Server;
 
     async fn answer(error: Error, method: Method, speaks_mgp: bool) -> Result<Response, Error> {
         let mut session = Session::new(Revision::LATEST);
@@ -141,7 +126,8 @@ mod tests {
         session.mgp = speaks_mgp.then(|| Negotiated::agree(&offer, &offer)).flatten();
         let mut request = Request::call(method, Object::new());
         request.context.session = Some(Arc::new(session));
-        RejectLayer::new().layer(Fails(error)).call(request).await
+        let server = Server::answering(move |_| Err(error.clone()));
+        RejectLayer::new().layer(server).call(request).await
     }
 
     fn rejected() -> Error {

@@ -1,6 +1,6 @@
 //! The SQLite file that the stores of all sections live in: opened once, migrated by each section.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +29,8 @@ impl Database {
     /// [`StoreError::InUse`] if another process has it, or it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let lock = lock_beside(path)?;
+        // SQLite would make it readable for everybody; what it makes beside it has the same mode.
+        private().create(true).append(true).open(path).map_err(unavailable)?;
         let connection = Connection::open(path)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
@@ -120,13 +122,24 @@ const fn is_unreadable(error: &rusqlite::Error) -> bool {
 fn lock_beside(path: &Path) -> Result<File, StoreError> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let unavailable = |error| StoreError::Unavailable(Box::new(error));
-    let file = File::options().create(true).truncate(false).write(true).open(name).map_err(unavailable)?;
+    let file = private().create(true).append(true).open(name).map_err(unavailable)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse),
         Err(TryLockError::Error(error)) => Err(unavailable(error)),
     }
+}
+
+/// How a file is made that nobody else on the machine may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn unavailable(error: std::io::Error) -> StoreError {
+    StoreError::Unavailable(Box::new(error))
 }
 
 const BUSY: Duration = Duration::from_secs(5);
@@ -181,6 +194,21 @@ mod tests {
         drop(reader);
         drop(writer);
         Database::open(&path).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_on_the_machine_reads_what_is_stored() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::open(&directory.path().join("state.db")).unwrap();
+        database.migrate("things", &[FIRST]).unwrap();
+        let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(Result::unwrap).collect();
+        assert!(files.len() >= 3, "the database, its log and its lock");
+        for file in files {
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{:?}", file.file_name());
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
-use mgp_types::mgp::Recovery;
 use mgp_types::{Error, code};
 
 use crate::StoreError;
+use crate::refusal::refusal;
 
 /// Why access was not changed or told.
 #[derive(Debug, thiserror::Error)]
@@ -38,14 +38,5 @@ impl From<AccessError> for Error {
             AccessError::Store(error) => return error.into(),
         };
         refusal(code, error.to_string())
-    }
-}
-
-/// An error of MGP with what is true of every error with its code.
-pub(super) fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    let error = Error::new(code, message);
-    match Recovery::for_code(code) {
-        Some(recovery) => error.with_recovery(recovery),
-        None => error,
     }
 }

@@ -1,19 +1,16 @@
 use std::borrow::Cow;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
-use mgp_types::{Error, Request, Response, RpcService, code};
-use pin_project_lite::pin_project;
+use mgp_types::{Error, Method, Request, Response, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::error::refusal;
 use super::scope::Need;
 use super::{AccessPolicy, Verdict};
-use crate::listing::keep_listed;
+use crate::refusal::refusal;
+use crate::{GateFuture, ListingFuture};
 
 /// Lets through only what the policy allows the caller (§5). Makes [`Access`] services.
 #[derive(Debug, Clone)]
@@ -63,17 +60,19 @@ impl<S> Layer<S> for AccessLayer {
 /// * `tools/call` needs the tool, as the catalog resolved it, or else as the body names it.
 /// * `tools/list` passes, and its result loses the tools that may not be called; the others keep their bytes. From
 ///   then on it is the caller's alone, so a result that calls itself public is made private.
-/// * What is about a running call, like `tasks/get`, needs anything on the server.
+/// * What is about a running call, like `tasks/get`, and `logging/setLevel` need anything on the server.
 /// * What keeps the session alive passes: `initialize`, `ping`, `server/discover` and the like.
 /// * Everything else needs the server, methods that nobody here knows included. Where the layer is not in front of
-///   one server, a method of MGP is for this process and passes: who serves it decides. Anything else that nobody
-///   resolved is refused.
+///   one server, a method of MGP and `logging/setLevel` are for this process and pass: who serves them decides.
+///   Anything else that nobody resolved is refused, `tools/list` included: which server a listed tool is of only the
+///   catalog knows, so the lists are filtered by the layers in front of the servers before they are put together.
 ///
 /// An operator's calls are held to the entries of its name like an agent's: it can grant itself what it needs, and
 /// that is recorded.
 ///
 /// A refusal is 1001 and the same whether there is such a tool or not. What is let through costs no allocation,
-/// except that the name of a tool nobody resolved is copied where there is a trail to note it on.
+/// except that the name of a tool nobody resolved is copied where there is a trail to note it on, and that a list is
+/// filtered. Never waits; dropping the future drops that of the service further in, and nothing else.
 #[derive(Debug, Clone)]
 pub struct Access<S> {
     inner: S,
@@ -83,7 +82,7 @@ pub struct Access<S> {
 impl<S: RpcService> Service<Request> for Access<S> {
     type Response = Response;
     type Error = Error;
-    type Future = AccessFuture<S::Future>;
+    type Future = ListingFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -91,73 +90,27 @@ impl<S: RpcService> Service<Request> for Access<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match self.settings.admit(&request) {
-            Ok(Admitted::Whole) => AccessFuture::Passed { future: self.inner.call(request) },
-            Ok(Admitted::Listing(listed)) => {
-                AccessFuture::Listing { future: self.inner.call(request), listed }
+            Ok(Admitted::Whole) => ListingFuture::whole(GateFuture::passed(self.inner.call(request))),
+            Ok(Admitted::Listing(agent, server)) => {
+                let policy = self.settings.policy.clone();
+                ListingFuture::only(self.inner.call(request), move |tool| {
+                    policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
+                })
             }
-            Err(error) => AccessFuture::Refused { error: Some(error) },
+            Err(error) => ListingFuture::whole(GateFuture::refused(error)),
         }
-    }
-}
-
-pin_project! {
-    /// The future of [`Access`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum AccessFuture<F> {
-        /// The caller may not.
-        #[doc(hidden)]
-        Refused { error: Option<Error> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-        /// The service behind the layer lists tools.
-        #[doc(hidden)]
-        Listing { #[pin] future: F, listed: Listed },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for AccessFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future } => future.poll(cx),
-            Projected::Listing { future, listed } => {
-                let outcome = ready!(future.poll(cx));
-                Poll::Ready(outcome.and_then(|response| listed.keep_allowed(response)))
-            }
-        }
-    }
-}
-
-/// Whose list of which server's tools it is.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Listed {
-    policy: AccessPolicy,
-    agent: AgentId,
-    server: ServerId,
-}
-
-impl Listed {
-    fn keep_allowed(&self, response: Response) -> Result<Response, Error> {
-        let (agent, server) = (self.agent.as_str(), self.server.as_str());
-        keep_listed(response, |tool| self.policy.decide(agent, server, Some(tool)).allows())
     }
 }
 
 enum Admitted {
     Whole,
-    Listing(Listed),
+    /// Only the tools that this agent may call on this server.
+    Listing(AgentId, ServerId),
 }
 
 impl Settings {
     fn admit(&self, request: &Request) -> Result<Admitted, Error> {
-        let need = Need::of(&request.method);
+        let need = Need::of(request);
         if need == Need::Nothing {
             return Ok(Admitted::Whole);
         }
@@ -172,10 +125,7 @@ impl Settings {
         };
         match need {
             Need::Nothing => Ok(Admitted::Whole),
-            Need::ListedTools => {
-                let (policy, agent, server) = (self.policy.clone(), AgentId::new(agent), server.clone());
-                Ok(Admitted::Listing(Listed { policy, agent, server }))
-            }
+            Need::ListedTools => Ok(Admitted::Listing(AgentId::new(agent), server.clone())),
             Need::Tool => {
                 let named;
                 let tool = if let Some(resolved) = resolved {
@@ -224,7 +174,7 @@ fn decided(request: &Request, verdict: Verdict) -> Result<Admitted, Error> {
 }
 
 fn without_server(request: &Request) -> Result<Admitted, Error> {
-    if request.method.is_mgp() {
+    if request.method.is_mgp() || request.method == Method::SET_LEVEL {
         return Ok(Admitted::Whole);
     }
     note(request, "unresolved");

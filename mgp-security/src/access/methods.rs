@@ -1,13 +1,8 @@
-use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mgp_types::mcp::ContentBlock;
 use mgp_types::mgp::{AccessGrant, AccessQuery, AccessRevoke, Extension, Refusal, TraceId};
-use mgp_types::{
-    BoxFuture, Error, Kind, Method, Object, Principal, RawJson, Request, Response, RpcService, code,
-};
-use pin_project_lite::pin_project;
+use mgp_types::{Error, Kind, Method, Object, Principal, RawJson, Request, Response, RpcService, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tower_layer::Layer;
@@ -15,6 +10,7 @@ use tower_service::Service;
 
 use super::policy::operator;
 use super::{AccessError, AccessPolicy, StoredEntry};
+use crate::GateFuture;
 
 /// Serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4). Makes [`AccessMethods`] services.
 #[derive(Debug, Clone)]
@@ -45,7 +41,8 @@ impl<S> Layer<S> for AccessMethodsLayer {
 /// exist only for a peer with which `access_control` was negotiated. Everything else passes untouched.
 ///
 /// Reads `context.session`, `context.principal`, `context.trace`. Only an operator may grant and revoke (1000), an
-/// agent may ask about itself only (1001), and without a principal all is refused (1002).
+/// agent may ask about itself only (1001), and without a principal all is refused (1002), which is noted in
+/// `context.trail`. Allocates for what it serves only. Dropping a grant or a revocation makes it whole or not at all.
 #[derive(Debug, Clone)]
 pub struct AccessMethods<S> {
     inner: S,
@@ -55,7 +52,7 @@ pub struct AccessMethods<S> {
 impl<S: RpcService> Service<Request> for AccessMethods<S> {
     type Response = Response;
     type Error = Error;
-    type Future = AccessMethodsFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -63,42 +60,9 @@ impl<S: RpcService> Service<Request> for AccessMethods<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match asked(&request) {
-            None => AccessMethodsFuture::Passed { future: self.inner.call(request) },
-            Some(asked) => {
-                let policy = self.policy.clone();
-                AccessMethodsFuture::Served { future: Box::pin(asked.answer(policy, request)) }
-            }
+            None => GateFuture::passed(self.inner.call(request)),
+            Some(asked) => GateFuture::waiting(asked.answer(self.policy.clone(), request)),
         }
-    }
-}
-
-pin_project! {
-    /// The future of [`AccessMethods`].
-    #[project = Projected]
-    pub enum AccessMethodsFuture<F> {
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-        /// The layer answers.
-        #[doc(hidden)]
-        Served { future: BoxFuture<'static, Result<Response, Error>> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for AccessMethodsFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Passed { future } => future.poll(cx),
-            Projected::Served { future } => future.as_mut().poll(cx),
-        }
-    }
-}
-
-impl<F> std::fmt::Debug for AccessMethodsFuture<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AccessMethodsFuture")
     }
 }
 

@@ -20,6 +20,13 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`AccessPolicy`], [`Verdict`] | who may what, and why |
+//! | [`AccessLayer`] | holds requests to it |
+//! | [`AccessMethodsLayer`] | lets operators ask about it and change it |
+//! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
 
 mod entry;
 mod error;
@@ -35,8 +42,8 @@ mod table;
 
 pub use self::entry::{AccessEntry, StoredEntry};
 pub use self::error::AccessError;
-pub use self::layer::{Access, AccessFuture, AccessLayer};
-pub use self::methods::{AccessMethods, AccessMethodsFuture, AccessMethodsLayer};
+pub use self::layer::{Access, AccessLayer};
+pub use self::methods::{AccessMethods, AccessMethodsLayer};
 pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteAccessStore;

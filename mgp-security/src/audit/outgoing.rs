@@ -18,7 +18,8 @@ use crate::random;
 /// request is taken out.
 ///
 /// Sits on the way out, above the retries, so that each try has the same id. Reads `context.trace`, or else what the
-/// request carries, and writes `context.trace`, with a new id if there was none. Refuses nothing and never waits.
+/// request carries, and writes `context.trace`, with a new id if there was none. Refuses nothing and never waits, and
+/// allocates for what it writes; its future is that of the service further in.
 #[derive(Clone)]
 pub struct TraceIdLayer {
     peer: Peer,
@@ -145,7 +146,7 @@ mod tests {
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 
     use super::*;
-    use crate::audit::sample;
+    use crate::doubles::Server;
 
     const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
     const PARENT: &str = "00-550e8400e29b41d4a716446655440000-00f067aa0ba902b7-01";
@@ -158,10 +159,9 @@ mod tests {
     }
 
     fn sent(layer: &TraceIdLayer, request: Request) -> Request {
-        let (service, seen) = sample::recorder();
-        layer.layer(service).call(request).now_or_never().unwrap().unwrap();
-        let request = seen.lock().pop();
-        request.unwrap()
+        let server = Server::new();
+        layer.layer(server.clone()).call(request).now_or_never().unwrap().unwrap();
+        server.last()
     }
 
     fn call(params: &str) -> Request {

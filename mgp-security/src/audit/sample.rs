@@ -1,13 +1,6 @@
-//! What the tests of this section are made of.
-
-use std::future::{Ready, ready};
-use std::sync::Arc;
-use std::task::{Context, Poll};
+//! Events for the tests of the log.
 
 use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, TraceId};
-use mgp_types::{Error, Request, Response};
-use parking_lot::Mutex;
-use tower_service::Service;
 
 /// An event that differs from those with other numbers.
 pub(crate) fn event(number: u32) -> AuditEvent {
@@ -25,28 +18,4 @@ pub(crate) fn event(number: u32) -> AuditEvent {
         result,
     )
     .with_detail("duration_ms", &number)
-}
-
-/// A service that answers everything with `{}` and keeps what it was asked.
-pub(crate) fn recorder() -> (Recorder, Arc<Mutex<Vec<Request>>>) {
-    let seen = Arc::default();
-    (Recorder(Arc::clone(&seen)), seen)
-}
-
-#[derive(Clone)]
-pub(crate) struct Recorder(Arc<Mutex<Vec<Request>>>);
-
-impl Service<Request> for Recorder {
-    type Response = Response;
-    type Error = Error;
-    type Future = Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        self.0.lock().push(request);
-        ready(Ok(Response::empty()))
-    }
 }

@@ -11,7 +11,10 @@ use super::layer::Settings;
 use super::trace::trace_of;
 use crate::random;
 
-/// The service of [`AuditLayer`](super::AuditLayer).
+/// The service of [`AuditLayer`](super::AuditLayer), which says where it sits and what it reads and writes.
+///
+/// It allocates for each request: the trail, and for what is recorded the record. Dropping its future records the call
+/// as cancelled.
 #[derive(Debug, Clone)]
 pub struct Audit<S> {
     inner: S,

@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use mgp_types::{Method, Request};
 
 use super::ApiPermissions;
+use crate::concern::Concern;
 
 /// What a request demands of a key.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub(super) enum Demand<'a> {
     ListedTools,
     /// To call this tool.
     Invoke(Cow<'a, str>),
-    /// To do anything with any tool: what is about a running call, or about changes.
+    /// To do anything with any tool: what is about a running call, about changes, or about the log.
     SomeTool,
     /// To see all tools.
     AllTools,
@@ -29,25 +30,14 @@ impl<'a> Demand<'a> {
     /// There are permissions for tools and for what is registered. Resources and prompts are registered like tools,
     /// and have none of their own, so reading them is reading what is registered.
     pub(super) fn of(request: &'a Request) -> Self {
+        match Concern::of(request) {
+            Concern::Session => return Self::AnyKey,
+            Concern::ToolList => return Self::ListedTools,
+            Concern::Tool => return Self::Invoke(request.params.text("name").unwrap_or_default()),
+            Concern::Running | Concern::Logging => return Self::SomeTool,
+            Concern::Other => {}
+        }
         match request.method.as_str() {
-            "tools/call" => Self::Invoke(request.params.text("name").unwrap_or_default()),
-            "tools/list" => Self::ListedTools,
-            "initialize"
-            | "ping"
-            | "server/discover"
-            | "logging/setLevel"
-            | "notifications/initialized"
-            | "notifications/cancelled"
-            | "notifications/progress"
-            | "notifications/roots/list_changed" => Self::AnyKey,
-            "tasks/get"
-            | "tasks/result"
-            | "tasks/list"
-            | "tasks/update"
-            | "tasks/cancel"
-            | "subscriptions/listen"
-            | "mgp/stream/cancel"
-            | "mgp/callback/respond" => Self::SomeTool,
             "mgp/tools/discover" | "mgp/tools/request" | "mgp/tools/session" => Self::AllTools,
             "mgp/access/query" | "mgp/discovery/list" | "mgp/health/ping" | "mgp/health/status" => Self::Read,
             _ if READING.contains(&request.method) => Self::Read,

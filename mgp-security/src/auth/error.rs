@@ -1,9 +1,8 @@
 use std::time::Duration;
 
-use mgp_types::mgp::Recovery;
 use mgp_types::{Error, code};
 
-use crate::limit::limited;
+use crate::refusal::{limited, refusal};
 
 /// Why a caller was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -34,11 +33,7 @@ impl From<AuthError> for Error {
             AuthError::NotPermitted => code::PERMISSION_DENIED,
             AuthError::TooOften { wait } => return limited(wait),
         };
-        let told = Self::new(code, error.to_string());
-        match Recovery::for_code(code) {
-            Some(recovery) => told.with_recovery(recovery),
-            None => told,
-        }
+        refusal(code, error.to_string())
     }
 }
 

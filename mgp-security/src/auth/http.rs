@@ -1,16 +1,14 @@
-use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mgp_types::Extensions;
-use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{AuthError, Authenticated, KeyRing};
+use crate::GateFuture;
 
 /// Lets in only HTTP requests with a key. Makes [`HttpAuth`] services.
 #[derive(Debug, Clone)]
@@ -36,7 +34,8 @@ impl<S> Layer<S> for HttpAuthLayer {
 /// Sits in front of the HTTP server, where it sees what becomes no request of the protocol: streams that are opened,
 /// sessions that are ended. It puts the [`Principal`](mgp_types::Principal), to which sessions are bound, and what
 /// the key permits into the extensions of the request, for [`Auth`](super::Auth) to go by, and takes `Authorization`
-/// out. Refuses with 401, or with 429 where a key is used too often.
+/// out. Refuses with 401, or with 429 where a key is used too often. Allocates on refusal and for the extensions it
+/// adds. Never waits; dropping the future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct HttpAuth<S> {
     inner: S,
@@ -50,7 +49,7 @@ where
 {
     type Response = http::Response<R>;
     type Error = S::Error;
-    type Future = HttpAuthFuture<S::Future, R>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -62,42 +61,12 @@ where
                 request.headers_mut().remove(AUTHORIZATION);
                 request.extensions_mut().insert(caller.principal().clone());
                 request.extensions_mut().insert(caller);
-                HttpAuthFuture::Passed { future: self.inner.call(request) }
+                GateFuture::passed(self.inner.call(request))
             }
             Err(error) => {
                 tracing::warn!(rule = error.rule(), "caller refused");
-                HttpAuthFuture::Refused { response: Some(refusal(error)) }
+                GateFuture::answered(Ok(refusal(error)))
             }
-        }
-    }
-}
-
-pin_project! {
-    /// The future of [`HttpAuth`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum HttpAuthFuture<F, R> {
-        /// The caller is not let in.
-        #[doc(hidden)]
-        Refused { response: Option<http::Response<R>> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-    }
-}
-
-impl<F, R, E> Future for HttpAuthFuture<F, R>
-where
-    F: Future<Output = Result<http::Response<R>, E>>,
-{
-    type Output = Result<http::Response<R>, E>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { response } => {
-                Poll::Ready(Ok(response.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future } => future.poll(cx),
         }
     }
 }

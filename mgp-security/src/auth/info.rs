@@ -2,7 +2,7 @@ use mgp_types::Principal;
 use mgp_types::mgp::Timestamp;
 
 use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId};
-use crate::limit::Rates;
+use crate::rates::Rates;
 
 /// A key that is to be issued: without permissions, without an end and without a limit until it is told otherwise.
 #[derive(Debug, Clone)]

@@ -1,19 +1,16 @@
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use http::request::Parts;
 use mgp_types::mgp::Refusal;
 use mgp_types::{Error, Principal, Request, Response, RpcService};
-use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::demand::Demand;
 use super::http::{authenticate, strip};
 use super::{ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
-use crate::listing::keep_listed;
+use crate::{GateFuture, ListingFuture};
 
 /// Lets in only those who prove who they are. Makes [`Auth`] services.
 #[derive(Debug, Clone)]
@@ -64,8 +61,9 @@ impl<S> Layer<S> for AuthLayer {
 /// shows what the key may see. Refuses with 1002 without a valid key, 1003 with one that has expired, 3000 with one
 /// that is used too often, and 1000 for what a key does not permit.
 ///
-/// What proved the caller goes no further: `Authorization` is taken out of the head of the HTTP request. Without an
-/// HTTP request, it allocates on refusal only.
+/// What proved the caller goes no further: `Authorization` is taken out of the head of the HTTP request. Why a caller
+/// was refused goes into `context.trail`. Without an HTTP request, it allocates on refusal and for lists only. Never
+/// waits; dropping the future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct Auth<S> {
     inner: S,
@@ -75,7 +73,7 @@ pub struct Auth<S> {
 impl<S: RpcService> Service<Request> for Auth<S> {
     type Response = Response;
     type Error = Error;
-    type Future = AuthFuture<S::Future>;
+    type Future = ListingFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -86,7 +84,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
             Ok(Admitted { principal, visible }) => {
                 request.context.principal = Some(principal);
                 strip(&mut request.extensions);
-                AuthFuture::Passed { future: self.inner.call(request), visible }
+                let future = self.inner.call(request);
+                match visible {
+                    None => ListingFuture::whole(GateFuture::passed(future)),
+                    Some(visible) => ListingFuture::only(future, move |tool| visible.allow_reading(tool)),
+                }
             }
             Err(error) => {
                 let rule = error.rule();
@@ -94,41 +96,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                     trail.note_refusal(Refusal::new("auth", rule));
                 }
                 tracing::warn!(method = %request.method, rule, "caller refused");
-                AuthFuture::Refused { error: Some(error.into()) }
-            }
-        }
-    }
-}
-
-pin_project! {
-    /// The future of [`Auth`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum AuthFuture<F> {
-        /// The caller is not let in.
-        #[doc(hidden)]
-        Refused { error: Option<Error> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F, visible: Option<ApiPermissions> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for AuthFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future, visible } => {
-                let outcome = ready!(future.poll(cx));
-                Poll::Ready(match visible {
-                    None => outcome,
-                    Some(permissions) => outcome
-                        .and_then(|response| keep_listed(response, |tool| permissions.allow_reading(tool))),
-                })
+                ListingFuture::whole(GateFuture::refused(error.into()))
             }
         }
     }

@@ -19,6 +19,14 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`KeyRing`], [`KeyRequest`], [`KeyInfo`] | keys: issued, known again, revoked |
+//! | [`AuthLayer`] | demands one with each request |
+//! | [`HttpAuthLayer`] | demands one with each HTTP request |
+//! | [`ApiPermission`] | what a key lets its owner do |
+//! | [`KeyStore`] | where keys are kept |
 
 mod demand;
 mod error;
@@ -33,10 +41,10 @@ mod sqlite;
 mod store;
 
 pub use self::error::AuthError;
-pub use self::http::{HttpAuth, HttpAuthFuture, HttpAuthLayer};
+pub use self::http::{HttpAuth, HttpAuthLayer};
 pub use self::info::{KeyInfo, KeyRequest, StoredKey};
 pub use self::key::{KeyDigest, KeyId, SecretKey};
-pub use self::layer::{Auth, AuthFuture, AuthLayer};
+pub use self::layer::{Auth, AuthLayer};
 pub use self::permission::{ApiPermission, ApiPermissions};
 pub use self::ring::{Authenticated, KeyRing};
 #[cfg(feature = "sqlite")]

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
-use crate::limit::{Meter, Pace};
+use crate::meter::{Meter, Pace};
 use crate::{Clock, StoreError};
 
 /// All keys, and whose they are. A handle: clones share everything.

@@ -4,16 +4,21 @@
 //! the server, the tool as it is defined, the arguments and a time, and is used up by the call it was given for. It
 //! comes from an operator: while the call waits, through the same [`Approver`](crate::permission::Approver) that asks
 //! for permissions, or ahead, as one of the [`Tickets`].
+//!
+//! | | |
+//! |---|---|
+//! | [`ConfirmationLayer`] | has calls confirmed |
+//! | [`ConfirmationSettings`] | which |
+//! | [`Tickets`] | confirmations given ahead |
+//! | [`Binding`] | what a confirmation is for |
 
 mod binding;
-mod future;
 mod service;
 mod settings;
 mod shown;
 mod tickets;
 
 pub use self::binding::Binding;
-pub use self::future::ConfirmationFuture;
 pub use self::service::{Confirmation, ConfirmationLayer};
 pub use self::settings::ConfirmationSettings;
 pub use self::tickets::{TicketId, Tickets};

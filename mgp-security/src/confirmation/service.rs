@@ -1,23 +1,26 @@
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Decision, EventType, Recovery, Refusal, ResolvedTool, code};
-use mgp_types::{Error, Method, Object, Origin, Principal, RawJson, Request, Response, RpcService};
+use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, code};
+use mgp_types::{Error, Method, Origin, Principal, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::shown::shown;
-use super::{Binding, ConfirmationFuture, ConfirmationSettings, Tickets};
+use super::{Binding, ConfirmationSettings, Tickets};
+use crate::GateFuture;
 use crate::permission::{ApprovalQuestion, Approver, Subject, check_operator};
+use crate::refusal::advice;
 
 /// Makes [`Confirmation`] services.
 #[derive(Debug, Clone)]
 pub struct ConfirmationLayer(Arc<Shared>);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+struct Shared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
     tickets: Tickets,
@@ -66,7 +69,7 @@ impl<S> Confirmation<S> {
 impl<S: RpcService> Service<Request> for Confirmation<S> {
     type Response = Response;
     type Error = Error;
-    type Future = ConfirmationFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -74,20 +77,26 @@ impl<S: RpcService> Service<Request> for Confirmation<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         if request.method != Method::TOOLS_CALL {
-            return ConfirmationFuture::Called { future: self.inner.call(request) };
+            return GateFuture::passed(self.inner.call(request));
         }
         match self.shared.admit(&request) {
-            Ok(None) => ConfirmationFuture::Called { future: self.inner.call(request) },
+            Ok(None) => GateFuture::passed(self.inner.call(request)),
             Ok(Some(call)) => {
-                ConfirmationFuture::wait(self.shared.clone(), self.inner.clone(), request, call)
+                // The capacity that is ready stays for calls that need not wait.
+                let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
+                GateFuture::waiting(async move {
+                    shared.confirm(&call, &request).await?;
+                    poll_fn(|cx| inner.poll_ready(cx)).await?;
+                    inner.call(request).await
+                })
             }
-            Err(error) => ConfirmationFuture::Refused { error: Some(error) },
+            Err(error) => GateFuture::refused(error),
         }
     }
 }
 
 /// A call that is to be confirmed.
-pub(super) struct Unconfirmed {
+struct Unconfirmed {
     tool: Arc<ResolvedTool>,
     caller: Principal,
     binding: Binding,
@@ -114,7 +123,7 @@ impl Shared {
     ///
     /// # Errors
     /// A human says no, nobody answers in time, or the one who answers may not.
-    pub(super) async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<(), Error> {
+    async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<(), Error> {
         let answered = tokio::time::timeout(self.settings.patience(), self.ask(call, request)).await;
         let approver = match answered {
             Err(_) => return Err(refuse("timeout", "nobody confirmed the call in time", request)),
@@ -184,10 +193,6 @@ fn refuse(reason: &'static str, message: &'static str, request: &Request) -> Err
         "denied" => "do not call it again with these arguments; ask the user what to do instead",
         _ => "tell the user that an operator has to confirm it, and call again then",
     };
-    let mut details = Object::new();
-    for (name, value) in [("reason", reason), ("next", next)] {
-        details.set(name, RawJson::from_value(value).unwrap_or_else(|_| RawJson::null()));
-    }
-    let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default().with_details(&details);
+    let recovery = advice(code::PERMISSION_DENIED, &[("reason", reason), ("next", next)]);
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }

@@ -16,8 +16,8 @@ pub(super) fn shown(arguments: Option<&RawJson>, secrets: &[String], max_chars: 
 
 fn write(out: &mut Vec<u8>, value: &RawJson, secrets: &[String], depth: usize) {
     match value.as_bytes().first() {
-        // Deeper values are shown as they came; each level is scanned once more, so the depth is bounded.
-        Some(b'{' | b'[') if depth >= MAX_DEPTH => out.extend_from_slice(value.as_bytes()),
+        // Each level is scanned once more, so the depth is bounded; what was not scanned may hold secrets.
+        Some(b'{' | b'[') if depth >= MAX_DEPTH => out.extend_from_slice(TOO_DEEP.as_bytes()),
         Some(b'{') => match Object::from_raw(value) {
             Ok(object) if object.is_empty() => out.extend_from_slice(b"{}"),
             Ok(object) => {
@@ -95,6 +95,7 @@ const SECRETS: [&str; 10] = [
 ];
 
 const MAX_DEPTH: usize = 16;
+const TOO_DEEP: &str = "… (what is nested deeper is not shown)";
 
 #[cfg(test)]
 mod tests {
@@ -128,7 +129,9 @@ mod tests {
     #[test]
     fn long_and_deep_arguments_are_bounded() {
         let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
-        assert!(shown(Some(&RawJson::parse(deep).unwrap()), &[], 4000).contains("[[[1"));
+        assert!(shown(Some(&RawJson::parse(deep).unwrap()), &[], 4000).contains("nested deeper"));
+        let hidden = format!("{}{}{}", r#"{"a":"#.repeat(40), r#"{"password":"k1"}"#, "}".repeat(40));
+        assert!(!shown(Some(&RawJson::parse(hidden).unwrap()), &[], 4000).contains("k1"));
         let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(5000));
         assert!(
             shown(Some(&RawJson::parse(long).unwrap()), &[], 100).ends_with("more characters are not shown)")

@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Trail};
@@ -165,7 +164,7 @@ async fn a_ticket_that_was_taken_back_or_not_recorded_confirms_nothing() {
     assert!(!tickets.withdraw(&ada(), &id).unwrap());
     assert!(call(ConfirmationSettings::new(), no.clone(), &tickets, request.clone()).await.is_err());
     assert_eq!(audit.lines(), ["PERMISSION_GRANTED  SUCCESS"]);
-    audit.broken.store(true, Ordering::Relaxed);
+    audit.fail();
     let tool = request.context.tool.clone().unwrap();
     let caller = request.context.principal.clone().unwrap();
     let arguments = request.params.get("arguments");
@@ -311,4 +310,20 @@ mod replies {
         assert_eq!(reason(&outcome.unwrap_err()), "denied");
         assert!(exchange.take_questions().is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_ticket_there_is_no_room_for_is_not_recorded_as_given() {
+    let audit = Arc::<Recorded>::default();
+    let tickets = Tickets::new(audit.clone(), Clock::system());
+    let request = of(RiskLevel::Dangerous);
+    for _ in 0..4096 {
+        give(&tickets, &request).await;
+    }
+    let given = audit.lines().len();
+    let tool = request.context.tool.clone().unwrap();
+    let caller = request.context.principal.clone().unwrap();
+    let error = tickets.give(&ada(), &caller, &tool, None, Duration::from_mins(1)).await.unwrap_err();
+    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
+    assert_eq!(audit.lines().len(), given);
 }

@@ -25,6 +25,7 @@ pub struct Tickets(Arc<Inner>);
 struct Inner {
     open: Mutex<HashMap<Binding, Vec<Ticket>, RandomState>>,
     given: watch::Sender<u64>,
+    giving: tokio::sync::Mutex<()>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
 }
@@ -43,7 +44,13 @@ impl Tickets {
     /// No tickets yet; those that are given are recorded in `audit`.
     pub fn new(audit: Arc<dyn AuditPort>, clock: Clock) -> Self {
         let given = watch::Sender::new(0);
-        Self(Arc::new(Inner { open: Mutex::default(), given, audit, clock }))
+        Self(Arc::new(Inner {
+            open: Mutex::default(),
+            given,
+            giving: tokio::sync::Mutex::default(),
+            audit,
+            clock,
+        }))
     }
 
     /// Lets `operator` confirm one call of `tool` by `caller` with these arguments, made within `valid_for`.
@@ -51,6 +58,9 @@ impl Tickets {
     /// # Errors
     /// The principal is no operator (1000), too many confirmations are open (3001), or this one cannot be recorded:
     /// then it is not given.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the ticket or does not; it may have been recorded and not given.
     pub async fn give(
         &self,
         operator: &Principal,
@@ -74,19 +84,13 @@ impl Tickets {
         .with_detail("confirmation", &binding.to_string())
         .with_detail("agent_id", caller.as_str())
         .with_detail("expires_at", &now.saturating_add(valid_for.min(MAX_VALIDITY)));
-        self.0.audit.record(event).await?;
         let id = TicketId(random::name()?.into());
-        let mut open = self.0.open.lock();
-        let now = Instant::now();
-        open.retain(|_, tickets| {
-            tickets.retain(|ticket| now < ticket.end);
-            !tickets.is_empty()
-        });
-        if open.values().map(Vec::len).sum::<usize>() >= MAX_TICKETS {
-            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many confirmations wait for their calls"));
-        }
-        open.entry(binding).or_default().push(Ticket { id: id.clone(), approver: operator.clone(), end });
-        drop(open);
+        // One at a time, so that the room that was found is still there when the record is made.
+        let _alone = self.0.giving.lock().await;
+        self.0.make_room()?;
+        self.0.audit.record(event).await?;
+        let ticket = Ticket { id: id.clone(), approver: operator.clone(), end };
+        self.0.open.lock().entry(binding).or_default().push(ticket);
         self.0.given.send_modify(|given| *given += 1);
         Ok(id)
     }
@@ -125,6 +129,22 @@ impl Tickets {
     /// Counts the tickets that were given, for those who wait for one.
     pub(super) fn given(&self) -> watch::Receiver<u64> {
         self.0.given.subscribe()
+    }
+}
+
+impl Inner {
+    /// Forgets what has ended.
+    fn make_room(&self) -> Result<(), Error> {
+        let mut open = self.open.lock();
+        let now = Instant::now();
+        open.retain(|_, tickets| {
+            tickets.retain(|ticket| now < ticket.end);
+            !tickets.is_empty()
+        });
+        if open.values().map(Vec::len).sum::<usize>() < MAX_TICKETS {
+            return Ok(());
+        }
+        Err(Error::new(code::RESOURCE_EXHAUSTED, "too many confirmations wait for their calls"))
     }
 }
 

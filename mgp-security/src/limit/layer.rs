@@ -1,19 +1,17 @@
 use std::borrow::Cow;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId};
-use mgp_types::{Error, Method, Request, Response, RpcService, code};
-use pin_project_lite::pin_project;
+use mgp_types::mgp::{Refusal, ServerId};
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
+use crate::GateFuture;
+use crate::refusal::limited;
 
 /// Refuses what comes too often. Makes [`Limit`] services, which share what they have counted.
 #[derive(Clone)]
@@ -66,7 +64,8 @@ impl fmt::Debug for LimitLayer {
 /// Sits behind whatever authenticates and records. Reads `context.principal` and `context.tool`; fills
 /// `context.trail`. Calls and notifications count alike, except that taking a call back, progress and the end of the
 /// opening of a session are free. What exceeds a limit is refused with 3000 and told when to come back; it uses up
-/// nothing of any limit. Allocates on refusal only.
+/// nothing of any limit. Allocates on refusal only, and for who is seen for the first time. Never waits; dropping the
+/// future drops that of the service further in, and the call stays counted.
 #[derive(Clone)]
 pub struct Limit<S> {
     inner: S,
@@ -76,7 +75,7 @@ pub struct Limit<S> {
 impl<S: RpcService> Service<Request> for Limit<S> {
     type Response = Response;
     type Error = Error;
-    type Future = LimitFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -84,8 +83,8 @@ impl<S: RpcService> Service<Request> for Limit<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match self.settings.admit(&request) {
-            Ok(()) => LimitFuture::Passed { future: self.inner.call(request) },
-            Err(error) => LimitFuture::Refused { error: Some(error) },
+            Ok(()) => GateFuture::passed(self.inner.call(request)),
+            Err(error) => GateFuture::refused(error),
         }
     }
 }
@@ -96,36 +95,9 @@ impl<S: fmt::Debug> fmt::Debug for Limit<S> {
     }
 }
 
-pin_project! {
-    /// The future of [`Limit`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum LimitFuture<F> {
-        /// It came too often.
-        #[doc(hidden)]
-        Refused { error: Option<Error> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for LimitFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future } => future.poll(cx),
-        }
-    }
-}
-
 impl Settings {
     fn admit(&self, request: &Request) -> Result<(), Error> {
-        if is_free(&request.method) {
+        if is_free(request) {
             return Ok(());
         }
         let (limits, limiter) = (&self.limits, &self.limiter);
@@ -159,21 +131,10 @@ impl Settings {
     }
 }
 
-/// 3000, to be tried again after `wait`. Whose limit it was is not told: it may be one that others used up.
-pub(crate) fn limited(wait: Duration) -> Error {
-    let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-    let error = Error::new(code::RATE_LIMITED, "too many calls; wait, then try again");
-    match Recovery::for_code(code::RATE_LIMITED) {
-        Some(recovery) => error.with_recovery(
-            recovery.with_retry_after_ms(millis).with_retry_strategy(RetryStrategy::ExponentialBackoff),
-        ),
-        None => error,
-    }
-}
-
 /// What makes less work and not more. To refuse it would keep calls running.
-fn is_free(method: &Method) -> bool {
-    [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(method)
+fn is_free(request: &Request) -> bool {
+    request.kind == Kind::Notify
+        && [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(&request.method)
 }
 
 const MAX_KEYS: usize = 65_536;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::meter::{Meter, Pace};
+use crate::meter::{Meter, Pace};
 
 /// The meters of everybody who was seen lately.
 ///
 /// All meters that a call concerns are looked at and changed under one short lock, so that a refused call uses up
-/// nothing anywhere, exactly and not nearly. There is a bound to their number. Those that say the same as new ones
+/// nothing anywhere, exactly and not nearly. There is a bound to their number in each dimension. Those that say the same as new ones
 /// make room, once a second at most; when none does, all newcomers share one meter, so that many names are neither a
 /// way to fill the memory nor to begin anew.
 #[derive(Debug)]
@@ -21,10 +21,14 @@ pub(super) struct Limiter {
     meters: Mutex<Meters>,
 }
 
+/// One crowd for each dimension: the names of tools, of which there can be any number, take no room from principals.
 #[derive(Debug, Default)]
-struct Meters {
-    by_key: HashMap<Key, Meter, foldhash::fast::RandomState>,
-    crowds: [Meter; Dimension::COUNT],
+struct Meters([Crowd; Dimension::COUNT]);
+
+#[derive(Debug, Default)]
+struct Crowd {
+    by_hash: HashMap<u64, Meter, foldhash::fast::RandomState>,
+    newcomers: Meter,
     swept: Duration,
 }
 
@@ -62,53 +66,67 @@ impl Limiter {
         Key { dimension, hash: self.hasher.hash_one(name) }
     }
 
-    /// Takes one call from each of `wanted`, or nothing from any.
+    /// Takes one call from each of `wanted`, at most one of each dimension, or nothing from any.
     pub(super) fn take(&self, wanted: &[Option<(Key, &Pace)>]) -> Result<(), Exceeded> {
         let now = self.started.elapsed();
         let mut meters = self.meters.lock();
-        let full = meters.is_full(self.max_keys, wanted.iter().flatten().count(), now);
-        let waits = wanted.iter().flatten().map(|(key, pace)| Exceeded {
-            dimension: key.dimension,
-            wait: meters.peek(*key, full).wait(pace, now),
-        });
-        if let Some(exceeded) = waits.max_by_key(|exceeded| exceeded.wait)
-            && exceeded.wait > Duration::ZERO
-        {
+        let mut found = [Meter::default(); Dimension::COUNT];
+        let mut exceeded: Option<Exceeded> = None;
+        for (key, pace) in wanted.iter().flatten() {
+            let meter = meters.crowd(key.dimension).meter(key.hash, self.max_keys, now);
+            found[key.dimension.index()] = meter;
+            let wait = meter.wait(pace, now);
+            if wait > exceeded.map_or(Duration::ZERO, |longest| longest.wait) {
+                exceeded = Some(Exceeded { dimension: key.dimension, wait });
+            }
+        }
+        if let Some(exceeded) = exceeded {
             return Err(exceeded);
         }
         for (key, pace) in wanted.iter().flatten() {
-            meters.of(*key, full).take(pace, now);
+            let mut meter = found[key.dimension.index()];
+            meter.take(pace, now);
+            meters.crowd(key.dimension).set(key.hash, meter, self.max_keys);
         }
         Ok(())
     }
 
     #[cfg(test)]
     pub(super) fn keys(&self) -> usize {
-        self.meters.lock().by_key.len()
+        self.meters.lock().0.iter().map(|crowd| crowd.by_hash.len()).sum()
     }
 }
 
 impl Meters {
-    /// Whether there is no room for `more` meters, not even after those that are idle are gone.
-    fn is_full(&mut self, max_keys: usize, more: usize, now: Duration) -> bool {
-        let is_full = |meters: &Self| meters.by_key.len() + more > max_keys;
-        if is_full(self) && now.saturating_sub(self.swept) >= SWEEP_EVERY {
+    fn crowd(&mut self, dimension: Dimension) -> &mut Crowd {
+        &mut self.0[dimension.index()]
+    }
+}
+
+impl Crowd {
+    /// The meter of whoever this is: its own, or that of all newcomers if there is no room for one more.
+    fn meter(&mut self, hash: u64, max_keys: usize, now: Duration) -> Meter {
+        if let Some(meter) = self.by_hash.get(&hash) {
+            return *meter;
+        }
+        if self.is_full(max_keys, now) { self.newcomers } else { Meter::default() }
+    }
+
+    fn set(&mut self, hash: u64, meter: Meter, max_keys: usize) {
+        if self.by_hash.len() < max_keys || self.by_hash.contains_key(&hash) {
+            self.by_hash.insert(hash, meter);
+        } else {
+            self.newcomers = meter;
+        }
+    }
+
+    /// Whether there is no room for another meter, not even after those that are idle are gone.
+    fn is_full(&mut self, max_keys: usize, now: Duration) -> bool {
+        if self.by_hash.len() >= max_keys && now.saturating_sub(self.swept) >= SWEEP_EVERY {
             self.swept = now;
-            self.by_key.retain(|_, meter| !meter.is_idle(now));
+            self.by_hash.retain(|_, meter| !meter.is_idle(now));
         }
-        is_full(self)
-    }
-
-    fn peek(&self, key: Key, full: bool) -> Meter {
-        let newcomer = if full { self.crowds[key.dimension.index()] } else { Meter::default() };
-        self.by_key.get(&key).copied().unwrap_or(newcomer)
-    }
-
-    fn of(&mut self, key: Key, full: bool) -> &mut Meter {
-        if full && !self.by_key.contains_key(&key) {
-            return &mut self.crowds[key.dimension.index()];
-        }
-        self.by_key.entry(key).or_default()
+        self.by_hash.len() >= max_keys
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use mgp_types::mgp::{ServerId, ToolName};
 
 use super::Rates;
-use super::meter::Pace;
+use crate::meter::Pace;
 
 /// What is limited, and to which rates. A call has to be within all that apply to it.
 #[derive(Debug, Clone, Default)]

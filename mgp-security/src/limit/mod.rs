@@ -10,20 +10,20 @@
 //! let layer = LimitLayer::new(limits);
 //! # let _ = layer;
 //! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`LimitLayer`] | refuses what comes too often |
+//! | [`Limits`] | what is limited |
+//! | [`Rates`] | how often is too often |
 
 mod layer;
 mod limiter;
 mod limits;
-mod meter;
-mod rates;
 
-#[cfg(feature = "auth")]
-pub(crate) use self::layer::limited;
-pub use self::layer::{Limit, LimitFuture, LimitLayer};
+pub use self::layer::{Limit, LimitLayer};
 pub use self::limits::Limits;
-#[cfg(feature = "auth")]
-pub(crate) use self::meter::{Meter, Pace};
-pub use self::rates::Rates;
+pub use crate::rates::Rates;
 
 #[cfg(test)]
 mod tests;

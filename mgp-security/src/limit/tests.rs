@@ -1,6 +1,5 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::{Category, RetryStrategy, Trail};
@@ -9,25 +8,9 @@ use proptest::prelude::*;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::meter::{Meter, Pace};
 use super::{LimitLayer, Limits, Rates};
-
-#[derive(Clone)]
-struct Silent;
-
-impl Service<Request> for Silent {
-    type Response = Response;
-    type Error = Error;
-    type Future = std::future::Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Request) -> Self::Future {
-        std::future::ready(Ok(Response::empty()))
-    }
-}
+use crate::doubles::Server;
+use crate::meter::{Meter, Pace};
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()
@@ -45,7 +28,7 @@ fn call(agent: &str, tool: &str) -> Request {
 }
 
 async fn ask(layer: &LimitLayer, request: Request) -> Result<Response, Error> {
-    layer.layer(Silent).call(request).await
+    layer.layer(Server::new()).call(request).await
 }
 
 /// How many of `calls` pass.
@@ -158,6 +141,19 @@ async fn many_names_neither_fill_the_memory_nor_begin_anew() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn names_of_tools_take_no_room_from_principals() {
+    let limits = Limits::new().per_principal(minute(2)).per_principal_and_tool(minute(9));
+    let layer = LimitLayer::with(limits, None, 8);
+    // Twelve names of tools are more than there is room for; six principals are not, and each keeps a rate of its own.
+    for agent in ["a", "b", "c", "d", "e", "f"] {
+        for tool in ["x", "y"] {
+            assert_eq!(passed(&layer, 1, agent, tool).await, 1, "{agent} {tool}");
+        }
+        assert_eq!(passed(&layer, 1, agent, "x").await, 0, "{agent}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn everything_counts_but_what_makes_less_work() {
     let layer = LimitLayer::new(Limits::new().per_principal(minute(3)));
     for method in ["notifications/cancelled", "notifications/progress", "notifications/initialized"] {
@@ -167,6 +163,8 @@ async fn everything_counts_but_what_makes_less_work() {
     assert!(ask(&layer, Request::call("ping", Object::new())).await.is_ok());
     assert!(ask(&layer, Request::call("mgp/access/query", Object::new())).await.is_ok());
     assert!(ask(&layer, Request::call("vendor/x", Object::new())).await.is_err());
+    let disguised = Request::call("notifications/progress", Object::new());
+    assert!(ask(&layer, disguised).await.is_err(), "a call by the name of a notification is a call");
     assert!(ask(&layer, Request::notify("notifications/cancelled", Object::new())).await.is_ok());
 }
 

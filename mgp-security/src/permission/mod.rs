@@ -49,9 +49,7 @@ pub use self::gate::{
     AnswersPermissions, AnswersPermissionsLayer, PermissionFuture, PermissionGate, PermissionLayer,
     Permitted, Settlement,
 };
-pub use self::held::{
-    HandleKey, HeldPermissions, HeldPermissionsFuture, HeldPermissionsLayer, NeededPermissions,
-};
+pub use self::held::{HandleKey, HeldPermissions, HeldPermissionsLayer, NeededPermissions};
 pub use self::record::{GrantRecord, Terms, Verdict};
 pub use self::scope::{ScopeCheck, ScopeError};
 pub use self::settings::{OnRefusal, PermissionSettings};

@@ -1,56 +1,20 @@
 //! What the tests of permissions and confirmations are arranged with.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::{
-    AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Permission,
-    ResolvedTool, RiskLevel, Timestamp,
+    EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Permission, ResolvedTool, RiskLevel,
 };
-use mgp_types::{
-    BoxFuture, Error, Method, Object, Params, Principal, RawJson, Request, Response, Revision, Session,
-};
+use mgp_types::{BoxFuture, Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
-use tower_service::Service;
 
 use super::{
     ApprovalAnswer, ApprovalQuestion, Approver, GrantBook, GrantRecord, GrantStore, MemoryGrants,
     PermissionGate, PermissionSettings,
 };
+pub(crate) use crate::doubles::{Hands, Recorded, Server, moment};
 use crate::{Clock, StoreError};
-
-/// A trail that is read back, and can be made to fail.
-#[derive(Debug, Default)]
-pub(crate) struct Recorded {
-    events: Mutex<Vec<AuditEvent>>,
-    pub(crate) broken: AtomicBool,
-}
-
-impl Recorded {
-    /// What happened, as `TYPE permission RESULT`.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let line = |event: &AuditEvent| {
-            let permission = event.details.text("permission").unwrap_or_default();
-            format!("{} {permission} {}", event.event_type.as_str(), event.result.as_str())
-        };
-        self.events.lock().iter().map(line).collect()
-    }
-}
-
-impl AuditPort for Recorded {
-    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async move {
-            if self.broken.load(Ordering::Relaxed) {
-                return Err(Error::internal("the log is full"));
-            }
-            self.events.lock().push(event);
-            Ok(())
-        })
-    }
-}
 
 /// A store that can be made to fail.
 #[derive(Debug, Default, Clone)]
@@ -75,29 +39,6 @@ impl GrantStore for Fragile {
     }
 }
 
-/// A clock that is set by hand.
-#[derive(Debug, Clone)]
-pub(crate) struct Hands(Arc<AtomicI64>);
-
-impl Hands {
-    pub(crate) fn at(millis: i64) -> Self {
-        Self(Arc::new(AtomicI64::new(millis)))
-    }
-
-    pub(crate) fn set(&self, millis: i64) {
-        self.0.store(millis, Ordering::Relaxed);
-    }
-
-    pub(crate) fn clock(&self) -> Clock {
-        let hands = self.0.clone();
-        Clock::new(move || moment(hands.load(Ordering::Relaxed)))
-    }
-}
-
-pub(crate) fn moment(millis: i64) -> Timestamp {
-    Timestamp::from_millis(millis).unwrap()
-}
-
 /// Answers every question the same way, and keeps them.
 #[derive(Debug)]
 pub(crate) struct Answering {
@@ -115,51 +56,6 @@ impl Approver for Answering {
     fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
         self.asked.lock().push(question);
         Box::pin(std::future::ready(Ok(self.answer.clone())))
-    }
-}
-
-type Answer = Arc<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>;
-
-/// A server that keeps what it is sent and answers by a function.
-#[derive(Clone)]
-pub(crate) struct Server {
-    pub(crate) seen: Arc<Mutex<Vec<Request>>>,
-    answer: Answer,
-}
-
-impl Server {
-    pub(crate) fn answering(
-        answer: impl Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
-    ) -> Self {
-        Self { seen: Arc::default(), answer: Arc::new(answer) }
-    }
-
-    pub(crate) fn new() -> Self {
-        Self::answering(|_| Ok(Response::empty()))
-    }
-
-    pub(crate) fn methods(&self) -> Vec<String> {
-        self.seen.lock().iter().map(|request| request.method.as_str().to_owned()).collect()
-    }
-
-    pub(crate) fn last(&self) -> Request {
-        self.seen.lock().last().unwrap().clone()
-    }
-}
-
-impl Service<Request> for Server {
-    type Response = Response;
-    type Error = Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let answer = (self.answer)(&request);
-        self.seen.lock().push(request);
-        Box::pin(std::future::ready(answer))
     }
 }
 

@@ -25,7 +25,7 @@ fn call(agent: &str, tool: &str) -> Request {
 }
 
 async fn ask(layer: &AccessLayer, request: Request) -> Result<Response, Error> {
-    layer.layer(Echo::default()).call(request).await
+    layer.layer(Server::new()).call(request).await
 }
 
 // covers: MGP-5.1-01, MGP-5.3-01, MGP-5.3-02
@@ -41,10 +41,10 @@ async fn a_call_reaches_the_server_only_if_the_agent_may() {
         ("a", "T", false),
         ("a", r"\u0074", true),
     ] {
-        let echo = Echo::default();
+        let echo = Server::new();
         let outcome = layer.layer(echo.clone()).call(call(agent, tool)).await;
         assert_eq!(outcome.is_ok(), may, "{agent} {tool}");
-        assert_eq!(echo.asked.lock().len(), usize::from(may), "{agent} {tool}");
+        assert_eq!(echo.seen.lock().len(), usize::from(may), "{agent} {tool}");
     }
 }
 
@@ -86,13 +86,18 @@ async fn without_a_principal_nothing_passes_but_the_session() {
         ("ping", true),
         ("server/discover", true),
         ("notifications/cancelled", true),
+        ("notifications/vendor", false),
+        ("logging/setLevel", false),
         ("tools/list", false),
         ("tools/call", false),
         ("resources/read", false),
         ("vendor/thing", false),
         ("mgp/events/subscribe", false),
     ] {
-        let outcome = ask(&layer, Request::call(method, Object::new())).await;
+        let method = Method::new(method);
+        let send: fn(Method, Object) -> Request =
+            if method.is_notification() { Request::notify } else { Request::call };
+        let outcome = ask(&layer, send(method.clone(), Object::new())).await;
         assert_eq!(outcome.is_ok(), passes, "{method}");
         assert!(outcome.err().is_none_or(|error| error.code() == code::AUTH_REQUIRED), "{method}");
     }
@@ -112,10 +117,17 @@ async fn what_is_no_call_of_a_tool_needs_the_server() {
         assert!(ask(&layer, from("whole", method, "{}")).await.is_ok(), "{method}");
         assert!(ask(&layer, from("a", method, "{}")).await.is_err(), "{method}");
     }
-    for method in ["tasks/get", "subscriptions/listen", "mgp/stream/cancel"] {
+    for method in ["tasks/get", "subscriptions/listen", "mgp/stream/cancel", "logging/setLevel"] {
         assert!(ask(&layer, from("a", method, "{}")).await.is_ok(), "{method}");
         assert!(ask(&layer, from("nobody", method, "{}")).await.is_err(), "{method}");
     }
+}
+
+#[tokio::test]
+async fn a_call_by_the_name_of_a_notification_needs_the_server() {
+    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    assert!(ask(&layer, from("a", "notifications/progress", "{}")).await.is_err());
+    assert!(ask(&layer, from("whole", "notifications/progress", "{}")).await.is_ok());
 }
 
 #[tokio::test]
@@ -133,7 +145,9 @@ async fn what_nobody_resolved_is_refused_and_what_is_for_this_process_passes() {
         let error = ask(&layer, from("whole", method, r#"{"name":"t"}"#)).await.unwrap_err();
         assert_eq!(error.code(), code::ACCESS_DENIED, "{method}");
     }
-    assert!(ask(&layer, from("a", "mgp/tools/discover", "{}")).await.is_ok());
+    for method in ["mgp/tools/discover", "logging/setLevel"] {
+        assert!(ask(&layer, from("a", method, "{}")).await.is_ok(), "{method}");
+    }
 }
 
 #[tokio::test]
@@ -181,7 +195,7 @@ async fn the_trail_learns_the_target_and_the_reason() {
 
 async fn list(agent: &str, answer: Response) -> Result<Response, Error> {
     let layer = AccessLayer::new(sample().await).for_server("s".into());
-    let echo = Echo { answer: Some(answer), ..Echo::default() };
+    let echo = Server::answering(move |_| Ok(answer.clone()));
     layer.layer(echo).call(from(agent, Method::TOOLS_LIST.as_str(), "{}")).await
 }
 

@@ -22,7 +22,7 @@ fn request(by: Option<Principal>, method: &str, params: &str) -> Request {
 
 async fn ask(policy: &AccessPolicy, request: Request) -> Result<Object, Error> {
     let layer = AccessMethodsLayer::new(policy.clone());
-    let response = layer.layer(Echo::default()).call(request).await?;
+    let response = layer.layer(Server::new()).call(request).await?;
     Ok(Object::from_raw(&response.to_raw()).unwrap())
 }
 
@@ -158,7 +158,7 @@ async fn parameters_that_do_not_fit_are_refused() {
 async fn everything_else_passes_on() {
     let policy = policy();
     policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
-    let echo = Echo::default();
+    let echo = Server::new();
     for (method, params) in [
         (Method::TOOLS_CALL.as_str(), r#"{"name":"access.grant"}"#),
         ("tools/call", r#"{"name":"mgp.access.list"}"#),
@@ -169,5 +169,5 @@ async fn everything_else_passes_on() {
         let mut service = AccessMethodsLayer::new(policy.clone()).layer(echo.clone());
         service.call(request(None, method, params)).await.unwrap();
     }
-    assert_eq!(echo.asked.lock().len(), 5);
+    assert_eq!(echo.seen.lock().len(), 5);
 }

@@ -6,78 +6,13 @@ mod properties;
 mod sqlite;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::task::{Context, Poll};
 
-use mgp_types::mgp::{
-    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AuditEvent, AuditPort, ServerId, Timestamp,
-};
-use mgp_types::{BoxFuture, Error, Principal, Request, Response};
-use parking_lot::Mutex;
+use mgp_types::mgp::{AccessGrant, AccessPermission, AccessQuery, AccessRevoke, ServerId};
+use mgp_types::{Error, Principal, Request, Response};
 use tower_service::Service;
 
 use super::{AccessPolicy, AccessPolicyBuilder};
-use crate::Clock;
-
-/// A clock that stands where it is put.
-#[derive(Clone, Default)]
-struct Hands(Arc<AtomicI64>);
-
-impl Hands {
-    fn put(&self, millis: i64) {
-        self.0.store(millis, Ordering::Relaxed);
-    }
-
-    fn clock(&self) -> Clock {
-        let hands = self.clone();
-        Clock::new(move || at(hands.0.load(Ordering::Relaxed)))
-    }
-}
-
-/// An audit trail that keeps everything until it is told to fail.
-#[derive(Debug, Default)]
-struct Trailing {
-    events: Mutex<Vec<AuditEvent>>,
-    broken: Mutex<bool>,
-}
-
-impl AuditPort for Trailing {
-    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
-        let outcome = if *self.broken.lock() {
-            Err(Error::internal("the log is full"))
-        } else {
-            self.events.lock().push(event);
-            Ok(())
-        };
-        Box::pin(std::future::ready(outcome))
-    }
-}
-
-/// A service that answers every request with the same, and keeps what it was asked.
-#[derive(Debug, Clone, Default)]
-struct Echo {
-    answer: Option<Response>,
-    asked: Arc<Mutex<Vec<Request>>>,
-}
-
-impl Service<Request> for Echo {
-    type Response = Response;
-    type Error = Error;
-    type Future = std::future::Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        self.asked.lock().push(request);
-        std::future::ready(Ok(self.answer.clone().unwrap_or_else(Response::empty)))
-    }
-}
-
-fn at(millis: i64) -> Timestamp {
-    Timestamp::from_millis(millis).unwrap()
-}
+use crate::doubles::{Hands, Recorded, Server, moment as at};
 
 fn admin() -> Principal {
     Principal::operator("admin")
@@ -87,8 +22,8 @@ fn policy() -> AccessPolicy {
     AccessPolicy::builder().build().unwrap()
 }
 
-fn with_trail() -> (AccessPolicyBuilder, Arc<Trailing>) {
-    let trail = Arc::new(Trailing::default());
+fn with_trail() -> (AccessPolicyBuilder, Arc<Recorded>) {
+    let trail = Arc::new(Recorded::default());
     (AccessPolicy::builder().audit(Arc::clone(&trail) as _), trail)
 }
 

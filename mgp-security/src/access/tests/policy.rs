@@ -1,9 +1,9 @@
 use std::future::Future;
-use std::task::Waker;
+use std::task::{Context, Waker};
 
 use mgp_types::mgp::{
     AccessPermission::{Allow, Deny},
-    AccessSource, AccessState, AgentId, DefaultPolicy, EventType, Outcome, ToolName,
+    AccessSource, AccessState, AgentId, DefaultPolicy, EventType, Outcome, Timestamp, ToolName,
 };
 use mgp_types::{Error, Principal, code};
 
@@ -82,7 +82,7 @@ async fn an_entry_is_as_if_absent_from_its_end_on() {
         (199, (Allow, AccessSource::ServerGrant)),
         (200, (Deny, AccessSource::DefaultPolicy)),
     ] {
-        hands.put(now);
+        hands.set(now);
         assert_eq!(says(&policy, Some("t")), expected, "at {now}");
     }
 }
@@ -95,9 +95,9 @@ async fn the_end_is_a_time_and_not_a_text() {
     let end: Timestamp = "2026-11-20T02:00:01+02:00".parse().unwrap();
     let until = grant("a", "s", None, Allow).with_expires_at(Some(end));
     policy.grant(&admin(), None, until).await.unwrap();
-    hands.put("2026-11-20T00:00:00.999Z".parse::<Timestamp>().unwrap().as_millis());
+    hands.set("2026-11-20T00:00:00.999Z".parse::<Timestamp>().unwrap().as_millis());
     assert!(policy.decide("a", "s", None).allows());
-    hands.put("2026-11-20T00:00:01Z".parse::<Timestamp>().unwrap().as_millis());
+    hands.set("2026-11-20T00:00:01Z".parse::<Timestamp>().unwrap().as_millis());
     assert!(!policy.decide("a", "s", None).allows());
 }
 
@@ -113,10 +113,10 @@ async fn a_clock_set_back_revives_no_permission_and_shortens_no_prohibition() {
     let end = Some(at(100));
     policy.grant(&admin(), None, grant("a", "s", None, Allow).with_expires_at(end)).await.unwrap();
     policy.grant(&admin(), None, grant("a", "open", None, Deny).with_expires_at(end)).await.unwrap();
-    hands.put(100);
+    hands.set(100);
     assert!(!policy.decide("a", "s", None).allows());
     assert!(policy.decide("a", "open", None).allows());
-    hands.put(50);
+    hands.set(50);
     assert!(!policy.decide("a", "s", None).allows());
     assert!(!policy.decide("a", "open", None).allows());
 }
@@ -137,7 +137,7 @@ async fn a_change_holds_for_the_next_decision_and_is_recorded() {
     assert!(!policy.decide("a", "s", Some("t")).allows());
     assert!(policy.revoke(&admin(), None, revoke("a", "s", Some("t"))).await.unwrap().entries.is_empty());
 
-    let events = trail.events.lock();
+    let events = trail.events();
     let kinds: Vec<_> = events.iter().map(|event| (event.event_type.clone(), event.result)).collect();
     let granted = (EventType::AccessGranted, Outcome::Success);
     assert_eq!(kinds, [granted.clone(), granted, (EventType::AccessRevoked, Outcome::Success)]);
@@ -152,7 +152,7 @@ async fn a_change_holds_for_the_next_decision_and_is_recorded() {
 #[tokio::test]
 async fn who_granted_is_who_authenticated_and_not_who_was_claimed() {
     let hands = Hands::default();
-    hands.put(7);
+    hands.set(7);
     let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
     let claimed = grant("a", "s", None, Allow).with_granted_by("root").with_expires_at(Some(at(9)));
     let stored = policy.grant(&admin(), None, claimed).await.unwrap();
@@ -228,7 +228,7 @@ async fn a_change_that_cannot_be_recorded_is_not_made() {
     let (builder, trail) = with_trail();
     let policy = builder.build().unwrap();
     policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
-    *trail.broken.lock() = true;
+    trail.fail();
     assert!(policy.grant(&admin(), None, grant("b", "s", None, Allow)).await.is_err());
     assert!(policy.revoke(&admin(), None, revoke("a", "s", None)).await.is_err());
     assert!(!policy.decide("b", "s", None).allows());
@@ -242,7 +242,7 @@ async fn a_change_that_cannot_be_stored_is_not_made_and_recorded_as_failed() {
     let error = policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap_err();
     assert_eq!(Error::from(error).code(), code::RESOURCE_EXHAUSTED);
     assert!(!policy.decide("a", "s", None).allows());
-    let outcomes: Vec<_> = trail.events.lock().iter().map(|event| event.result).collect();
+    let outcomes: Vec<_> = trail.events().iter().map(|event| event.result).collect();
     assert_eq!(outcomes, [Outcome::Success, Outcome::Failure]);
 }
 

@@ -96,7 +96,7 @@ fn follow(steps: &[Step], policies: &[AccessPolicy], hands: &Hands) -> Result<(M
                 }
             }
         }
-        hands.put(now);
+        hands.set(now);
         for policy in policies {
             check(policy, &model, now)?;
         }

@@ -5,10 +5,10 @@ use mgp_types::{Error, code};
 use super::*;
 use crate::audit::{AuditLog, Durability, Filter, GAP, MemoryStore, PRUNED, Query, Retention};
 
-fn counting() -> (Does, Arc<AtomicU32>) {
+fn counting() -> (Server, Arc<AtomicU32>) {
     let calls = Arc::<AtomicU32>::default();
     let counted = Arc::clone(&calls);
-    let inner = Does::new(move |_| {
+    let inner = Server::answering(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(Response::empty())
     });
@@ -19,7 +19,7 @@ fn counting() -> (Does, Arc<AtomicU32>) {
 async fn a_log_known_to_be_broken_refuses_calls_before_they_are_carried_out() {
     let (inner, calls) = counting();
     let (mut service, kept) = over(inner);
-    *kept.shut.lock() = Some(Error::new(code::RESOURCE_EXHAUSTED, "full"));
+    kept.shut_with(Error::new(code::RESOURCE_EXHAUSTED, "full"));
     for method in ["tools/call", "resources/read", "prompts/get"] {
         let error = service.call(request(method, r#"{"name":"x"}"#)).await.unwrap_err();
         assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
@@ -33,7 +33,7 @@ async fn a_log_known_to_be_broken_refuses_calls_before_they_are_carried_out() {
 async fn an_answer_that_cannot_be_recorded_is_withheld() {
     let (inner, calls) = counting();
     let (mut service, kept) = over(inner);
-    *kept.fails.lock() = Some(Error::internal("the database /var/lib/x is broken"));
+    kept.fail_with(Error::internal("the database /var/lib/x is broken"));
     let error = service.call(call()).await.unwrap_err();
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     assert!(error.message().contains("withheld"), "{error}");
@@ -91,7 +91,7 @@ async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() 
 async fn a_cancelled_call_reaches_the_log() {
     let log = AuditLog::open(MemoryStore::new(10)).unwrap();
     let mut service =
-        AuditLayer::new(log.clone()).layer(Does(Arc::new(|_| Box::pin(std::future::pending()))));
+        AuditLayer::new(log.clone()).layer(Server::working(|_| Box::pin(std::future::pending())));
     drop(service.call(call()));
     log.flush().await.unwrap();
     let event = log.reader().query(&Query::new(Filter::default())).unwrap()[0].to_event().unwrap();

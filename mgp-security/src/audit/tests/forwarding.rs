@@ -1,6 +1,8 @@
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 use mgp_types::{BoxFuture, Error, Outbox, OutboxPort, Revision, Session, StreamId};
 
+use parking_lot::Mutex;
+
 use super::*;
 use crate::audit::{AuditLog, Filter, MemoryStore, Query};
 
@@ -31,7 +33,7 @@ fn session(extensions: &[&str]) -> (Session, Arc<Peer>) {
 #[tokio::test]
 async fn events_go_to_a_server_that_negotiated_audit_in_order_and_with_their_numbers() {
     let log = AuditLog::open(MemoryStore::new(1_000)).unwrap();
-    let mut service = AuditLayer::new(log.clone()).for_server("s".into()).layer(Does::result("{}"));
+    let mut service = AuditLayer::new(log.clone()).for_server("s".into()).layer(Server::with_result("{}"));
     service.call(call()).await.unwrap();
     let (session, peer) = session(&["audit"]);
     let mut subscription = log.subscribe(0);
@@ -54,7 +56,7 @@ async fn events_go_to_a_server_that_negotiated_audit_in_order_and_with_their_num
 #[tokio::test]
 async fn a_server_without_audit_is_told_nothing() {
     let log = AuditLog::open(MemoryStore::new(10)).unwrap();
-    AuditLayer::new(log.clone()).layer(Does::result("{}")).call(call()).await.unwrap();
+    AuditLayer::new(log.clone()).layer(Server::with_result("{}")).call(call()).await.unwrap();
     let (session, peer) = session(&["security"]);
     assert!(log.subscribe(0).forward(&session).await.is_err());
     assert!(peer.0.lock().is_empty());
@@ -64,7 +66,7 @@ async fn a_server_without_audit_is_told_nothing() {
 #[tokio::test]
 async fn without_an_audit_server_events_are_kept_here() {
     let log = AuditLog::open(MemoryStore::new(10)).unwrap();
-    AuditLayer::new(log.clone()).layer(Does::result("{}")).call(call()).await.unwrap();
+    AuditLayer::new(log.clone()).layer(Server::with_result("{}")).call(call()).await.unwrap();
     let kept = log.reader().query(&Query::new(Filter::default())).unwrap();
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0].to_event().unwrap().event_type, EventType::ToolExecuted);
@@ -73,7 +75,7 @@ async fn without_an_audit_server_events_are_kept_here() {
 #[tokio::test]
 async fn a_subscriber_that_comes_back_misses_nothing() {
     let log = AuditLog::open(MemoryStore::new(1_000)).unwrap();
-    let mut service = AuditLayer::new(log.clone()).layer(Does::result("{}"));
+    let mut service = AuditLayer::new(log.clone()).layer(Server::with_result("{}"));
     let mut subscription = log.subscribe(0);
     service.call(call()).await.unwrap();
     assert_eq!(subscription.next().await.unwrap().unwrap()[0].seq, 1);

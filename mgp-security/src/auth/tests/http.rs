@@ -8,7 +8,7 @@ use tower_service::Service;
 
 use super::*;
 use crate::auth::{Authenticated, HttpAuthLayer};
-use crate::limit::Rates;
+use crate::rates::Rates;
 
 /// A server that keeps what it was asked.
 #[derive(Clone, Default)]
@@ -65,7 +65,7 @@ async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     assert_eq!(often.status(), StatusCode::TOO_MANY_REQUESTS);
     let seconds: u32 = often.headers()["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((3500..=3600).contains(&seconds), "{seconds}");
-    hands.put(9);
+    hands.set(9);
     let expired = guarded.call(get(key.expose())).await.unwrap();
     assert_eq!(expired.status(), StatusCode::UNAUTHORIZED);
     assert!(expired.headers()["www-authenticate"].to_str().unwrap().contains("expired"));

@@ -1,33 +1,15 @@
-use std::task::{Context, Poll};
-
 use ::http::request::Parts;
 use mgp_types::mgp::Trail;
-use mgp_types::{Error, Object, RawJson, Request, Response, code};
-use parking_lot::Mutex;
+use mgp_types::{Error, Object, Request, Response, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
 use crate::auth::AuthLayer;
 
-/// A service that lists tools to whatever it is asked, and keeps what it was asked.
-#[derive(Clone, Default)]
-struct Listing(Arc<Mutex<Vec<Request>>>);
-
-impl Service<Request> for Listing {
-    type Response = Response;
-    type Error = Error;
-    type Future = std::future::Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        self.0.lock().push(request);
-        let list = r#"{"tools":[{"name":"echo"},{"name":"add"}],"nextCursor":"2"}"#;
-        std::future::ready(Ok(Response::new(RawJson::parse(list).unwrap())))
-    }
+/// A server that lists tools to whatever it is asked.
+fn listing() -> Server {
+    Server::with_result(r#"{"tools":[{"name":"echo"},{"name":"add"}],"nextCursor":"2"}"#)
 }
 
 fn request(method: &str, params: &str) -> Request {
@@ -50,7 +32,7 @@ fn bearer(key: &SecretKey) -> [(&'static str, String); 2] {
 }
 
 async fn ask(layer: &AuthLayer, request: Request) -> Result<Response, Error> {
-    layer.layer(Listing::default()).call(request).await
+    layer.layer(listing()).call(request).await
 }
 
 #[tokio::test]
@@ -58,13 +40,13 @@ async fn the_key_says_who_the_caller_is_and_goes_no_further() {
     let ring = ring();
     let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke("echo".into())]).await;
     let layer = AuthLayer::http(ring);
-    let listing = Listing::default();
+    let listing = listing();
     let mut call = over_http(request("tools/call", r#"{"name":"echo"}"#), &bearer(&key));
     call.context.principal = Some(Principal::operator("root"));
     let shared = call.clone(); // As the transport keeps the head, too.
     layer.layer(listing.clone()).call(call).await.unwrap();
     drop(shared);
-    let asked = listing.0.lock();
+    let asked = listing.seen.lock();
     assert_eq!(asked[0].context.principal, Some(Principal::new("agent.one")));
     let head = asked[0].extensions.get::<Parts>().unwrap();
     assert!(!head.headers.contains_key("authorization"));
@@ -113,6 +95,8 @@ async fn each_permission_permits_its_own_and_nothing_else() {
         ("tools/call", r#"{"name":"Echo"}"#, &[]),
         ("tools/call", "{}", &[]),
         ("tasks/get", "{}", &[0, 1, 2]),
+        ("logging/setLevel", "{}", &[0, 1, 2]),
+        ("notifications/progress", "{}", &[3]), // By its name a notification, and yet a call.
         ("mgp/tools/discover", "{}", &[2]),
         ("mgp/discovery/register", "{}", &[3]),
         ("mgp/access/grant", "{}", &[3]),
@@ -166,11 +150,11 @@ async fn a_key_from_the_configuration_can_be_revoked() {
 #[tokio::test]
 async fn a_fixed_principal_needs_no_key_and_sees_all() {
     let layer = AuthLayer::fixed(Principal::operator("me"));
-    let listing = Listing::default();
+    let listing = listing();
     let call = over_http(request("tools/list", "{}"), &[("authorization", "Bearer somebody".to_owned())]);
     let list = layer.layer(listing.clone()).call(call).await.unwrap();
     assert!(list.result.as_bytes().ends_with(br#""nextCursor":"2"}"#));
-    let asked = listing.0.lock();
+    let asked = listing.seen.lock();
     assert_eq!(asked[0].context.principal, Some(Principal::operator("me")));
     assert!(!asked[0].extensions.get::<Parts>().unwrap().headers.contains_key("authorization"));
 }

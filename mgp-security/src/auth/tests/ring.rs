@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::auth::{AuthError, KeyDigest, KeyStore};
-use crate::limit::Rates;
+use crate::rates::Rates;
 
 // covers: GGEN-7-11
 #[tokio::test]
@@ -66,14 +66,14 @@ async fn an_expired_key_says_so_to_who_has_it_and_stays_expired() {
     let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
     let wanted = KeyRequest::new(Principal::new("a")).expires_at(at(100));
     let (_, key) = ring.issue(wanted).await.unwrap();
-    hands.put(99);
+    hands.set(99);
     assert!(ring.verify(key.expose()).is_ok());
-    hands.put(100);
+    hands.set(100);
     let error = ring.verify(key.expose()).unwrap_err();
     assert_eq!(Error::from(error).code(), code::AUTH_EXPIRED);
     let guessed = format!("{}{}", &key.expose()[..21], "A".repeat(43));
     assert_eq!(ring.verify(&guessed).unwrap_err(), AuthError::Unknown);
-    hands.put(50);
+    hands.set(50);
     assert_eq!(ring.verify(key.expose()).unwrap_err(), AuthError::Expired);
 }
 
@@ -125,7 +125,7 @@ async fn the_last_use_is_known_at_once_and_kept_once_a_minute() {
     });
     tokio::task::yield_now().await;
     for now in 1..=5 {
-        hands.put(now);
+        hands.set(now);
         ring.verify(key.expose()).unwrap();
     }
     assert_eq!((ring.keys()[0].last_used, kept()), (Some(at(5)), None));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::StoreError;
 use crate::auth::{KeyStore, SqliteKeyStore};
-use crate::limit::Rates;
+use crate::rates::Rates;
 use crate::sqlite::Database;
 
 // covers: GGEN-7-01, GGEN-7-02
@@ -23,7 +23,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let (info, key) = ring.issue(wanted).await.unwrap();
     let (gone, _) = ring.issue(KeyRequest::new(Principal::new("a"))).await.unwrap();
     ring.revoke(gone.id).await.unwrap();
-    hands.put(7);
+    hands.set(7);
     ring.verify(key.expose()).unwrap();
     ring.note_uses_now().await.unwrap();
     drop(ring);

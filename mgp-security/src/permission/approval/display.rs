@@ -1,15 +1,24 @@
 use std::fmt::Write as _;
 
-/// `text` as people can be shown it: without characters that move the cursor, change the direction of writing or
+/// A text as people can be shown it: without characters that move the cursor, change the direction of writing or
 /// cannot be seen, and at most `max_chars` long.
 ///
-/// Names and arguments come from servers and models, and a terminal or a page that shows them as they are can be made
-/// to show something else.
+/// What is shown comes from servers and models, and a terminal or a page that shows it as it is can be made to show
+/// something else.
 pub(crate) fn plain(text: &str, max_chars: usize) -> String {
+    shown(text, max_chars, |c| c == '\n')
+}
+
+/// A name as people can be shown it, in backticks within a sentence: it ends neither its quotes nor its line.
+pub(crate) fn line(name: &str) -> String {
+    shown(name, MAX_NAME_CHARS, |_| false).replace('`', "\\u{60}")
+}
+
+fn shown(text: &str, max_chars: usize, is_kept: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len().min(max_chars));
     let mut chars = text.chars();
     for c in chars.by_ref().take(max_chars) {
-        if c == '\n' || !hides(c) {
+        if is_kept(c) || !hides(c) {
             shown.push(c);
         } else {
             shown.extend(c.escape_unicode());
@@ -31,6 +40,8 @@ fn hides(c: char) -> bool {
             | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e0fff}')
 }
+
+const MAX_NAME_CHARS: usize = 128;
 
 #[cfg(test)]
 mod tests {

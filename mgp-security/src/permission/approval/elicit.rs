@@ -100,9 +100,10 @@ impl Approver for ElicitApprover {
         let asker = question.asker().cloned();
         match asker.and_then(|asker| Some(((self.operator)(&asker)?, asker))) {
             Some((operator, asker)) => {
+                // Servers name permissions as they like; none of them must be the name of a call.
                 let subject = match &question.subject {
-                    Subject::Permission { permission, .. } => permission.as_str(),
-                    Subject::Call { binding, .. } => binding,
+                    Subject::Permission { permission, .. } => format!("permission {permission}"),
+                    Subject::Call { binding, .. } => format!("call {binding}"),
                 };
                 let key = (question.server.clone(), subject.into(), asker);
                 Box::pin(self.elicit(question, operator, key))

@@ -9,6 +9,7 @@ use std::fmt;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
 use mgp_types::{BoxFuture, Context, Error, Principal};
 
+pub(super) use self::display::line;
 pub(crate) use self::display::plain;
 pub use self::elicit::{AskedOperator, ElicitApprover};
 pub(super) use self::elicit::{form, read};
@@ -90,22 +91,22 @@ impl ApprovalQuestion {
         self.context.principal.as_ref()
     }
 
-    /// The question for people. Names that come from a server or a model are shown without control characters.
+    /// The question for people. Names come from servers and models, and none of them ends its quotes or
+    /// its line.
     pub fn message(&self) -> String {
-        let server = plain(self.server.as_str(), MAX_NAME_CHARS);
+        let server = line(self.server.as_str());
         match &self.subject {
             Subject::Permission { permission, risk, tool } => {
-                let permission = plain(permission.as_str(), MAX_NAME_CHARS);
+                let permission = line(permission.as_str());
                 let why = match tool {
-                    Some(tool) => format!("to call its tool `{}`", plain(tool.as_str(), MAX_NAME_CHARS)),
+                    Some(tool) => format!("to call its tool `{}`", line(tool.as_str())),
                     None => "to operate".to_owned(),
                 };
                 format!("The server `{server}` needs the permission `{permission}` ({risk}) {why}. Grant it?")
             }
             Subject::Call { tool, risk, arguments, .. } => {
-                let asker =
-                    self.asker().map_or_else(String::new, |asker| plain(asker.as_str(), MAX_NAME_CHARS));
-                let tool = plain(tool.as_str(), MAX_NAME_CHARS);
+                let asker = self.asker().map_or_else(String::new, |asker| line(asker.as_str()));
+                let tool = line(tool.as_str());
                 format!(
                     "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?\n{arguments}"
                 )
@@ -127,4 +128,26 @@ impl ApprovalAnswer {
     }
 }
 
-const MAX_NAME_CHARS: usize = 128;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_can_end_its_quotes_or_its_line() {
+        let forged = "x` (safe) to operate. Grant it?\n\nThe server `y";
+        let message = |server: &str, subject| {
+            ApprovalQuestion::new(server.into(), subject, Context::default()).message()
+        };
+        let permission =
+            |permission, tool| Subject::Permission { permission, risk: RiskLevel::Dangerous, tool };
+        let plain = permission(Permission::Camera, Some("t".into()));
+        for (question, quotes) in [
+            (message(forged, plain), 6),
+            (message("s", permission(Permission::read(forged), None)), 4),
+            (message("s", permission(Permission::Camera, Some(forged.into()))), 6),
+        ] {
+            assert!(!question.contains('\n'), "{question}");
+            assert_eq!(question.matches('`').count(), quotes, "{question}");
+        }
+    }
+}

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::mgp::{Permission, ServerId, Timestamp, code};
+use mgp_types::mgp::{ServerId, Timestamp, code};
 use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
@@ -16,6 +16,9 @@ use crate::{Clock, random};
 ///
 /// Any number of callers that need the same permission for the same server ask one question, and get one answer. A
 /// question about a call is that of this call alone. A question that nobody waits for any more is taken back.
+///
+/// There is room for so many questions as somebody may read, and nobody takes all of it: neither one agent by its
+/// calls nor one server by what it needs by itself.
 #[derive(Debug, Clone)]
 pub struct PendingApprovals(Arc<Inner>);
 
@@ -116,7 +119,8 @@ impl PendingApprovals {
         let (sender, receiver) = oneshot::channel();
         let mut open = self.0.open.lock();
         open.asked += 1;
-        let (ticket, questions) = (open.asked, open.questions.len());
+        let ticket = open.asked;
+        let is_full = open.questions.len() >= MAX_QUESTIONS || open.has_enough_of(question);
         let same = open.questions.iter_mut().find(|(_, asked)| asked.is_answered_with(question));
         let place = match same {
             Some((_, asked)) if asked.waiting.len() >= MAX_WAITING => return Err(full()),
@@ -124,7 +128,7 @@ impl PendingApprovals {
                 asked.waiting.push((ticket, sender));
                 *place
             }
-            None if questions >= MAX_QUESTIONS => return Err(full()),
+            None if is_full => return Err(full()),
             None => {
                 let shown = PendingApproval {
                     id: ApprovalId(random::name()?.into()),
@@ -153,17 +157,27 @@ impl Approver for PendingApprovals {
     }
 }
 
+impl Open {
+    /// Whether those who ask `question` have as many open as one may: an agent, or a server that asks by itself.
+    fn has_enough_of(&self, question: &ApprovalQuestion) -> bool {
+        let asker = question.asker();
+        let is_theirs = |shown: &PendingApproval| {
+            shown.asker.as_ref() == asker && (asker.is_some() || shown.server == question.server)
+        };
+        let most = if asker.is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
+        self.questions.values().filter(|asked| is_theirs(&asked.shown)).count() >= most
+    }
+}
+
 impl Asked {
     /// Whether the answer to this question is one to the other as well.
     fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
-        let permission = |subject: &Subject| -> Option<Permission> {
-            match subject {
-                Subject::Permission { permission, .. } => Some(permission.clone()),
-                Subject::Call { .. } => None,
+        match (&self.shown.subject, &question.subject) {
+            (Subject::Permission { permission: shown, .. }, Subject::Permission { permission, .. }) => {
+                shown == permission && self.shown.server == question.server
             }
-        };
-        let wanted = permission(&question.subject);
-        wanted.is_some() && self.shown.server == question.server && permission(&self.shown.subject) == wanted
+            _ => false,
+        }
     }
 }
 
@@ -211,12 +225,16 @@ pub(super) fn full() -> Error {
 }
 
 const MAX_QUESTIONS: usize = 256;
+/// How many of them may come of the calls of one principal.
+const MAX_OF_ASKER: usize = 16;
+/// How many of them one server may ask by itself: as many as it may need to operate.
+const MAX_OF_SERVER: usize = 64;
 const MAX_WAITING: usize = 1024;
 
 #[cfg(test)]
 mod tests {
     use mgp_types::Context;
-    use mgp_types::mgp::Decision;
+    use mgp_types::mgp::{Decision, Permission};
 
     use super::*;
     use crate::permission::Terms;
@@ -304,11 +322,44 @@ mod tests {
         let mut asking = Vec::new();
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         for number in 0..=MAX_QUESTIONS {
-            let mut ask = pending.ask(question(Permission::read(&format!("com.example.p{number}"))));
+            let server = format!("s{}", number / 8);
+            let mut ask = pending.ask(from(None, &server, number));
             let polled = ask.as_mut().poll(&mut context);
             assert_eq!(polled.is_ready(), number == MAX_QUESTIONS);
             asking.push(ask);
         }
         assert_eq!(pending.list().len(), MAX_QUESTIONS);
+    }
+
+    fn from(agent: Option<&str>, server: &str, number: usize) -> ApprovalQuestion {
+        let permission = Permission::read(&format!("com.example.{server}.p{number}"));
+        let subject = Subject::Permission { permission, risk: mgp_types::mgp::RiskLevel::Safe, tool: None };
+        let mut context = Context::default();
+        context.principal = agent.map(Principal::new);
+        ApprovalQuestion::new(server.into(), subject, context)
+    }
+
+    #[tokio::test]
+    async fn neither_an_agent_nor_a_server_takes_the_room_of_the_others() {
+        let pending = PendingApprovals::new(Clock::system());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut asking = Vec::new();
+        let mut ask = |agent: Option<&str>, server: &str, count: usize| {
+            let mut refused = 0;
+            for number in 0..count {
+                let mut ask = pending.ask(from(agent, server, number));
+                refused += usize::from(ask.as_mut().poll(&mut context).is_ready());
+                asking.push(ask);
+            }
+            refused
+        };
+        assert_eq!(ask(Some("greedy"), "s", MAX_QUESTIONS), MAX_QUESTIONS - 16);
+        assert_eq!(ask(None, "rogue", MAX_QUESTIONS), MAX_QUESTIONS - 64);
+        assert_eq!(ask(Some("modest"), "other", 16), 0);
+        assert_eq!(ask(None, "honest", 64), 0);
+        // To join a question that stands already takes no room.
+        assert_eq!(ask(Some("greedy"), "honest", 1), 0);
+        drop(asking);
+        assert!(pending.list().is_empty());
     }
 }

@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use mgp_types::BoxFuture;
@@ -115,9 +114,9 @@ async fn a_denial_that_could_not_be_kept_is_kept_when_it_is_tried_again() {
 async fn a_denial_that_could_not_be_recorded_is_recorded_when_it_is_tried_again() {
     let audit = Arc::<Recorded>::default();
     let book = book(&audit).await;
-    audit.broken.store(true, Ordering::Relaxed);
+    audit.fail();
     book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
-    audit.broken.store(false, Ordering::Relaxed);
+    audit.mend();
     book.deny(&ada(), &server(), &SHELL).await.unwrap();
     assert_eq!(audit.lines(), ["PERMISSION_DENIED shell.execute SUCCESS"]);
 }

@@ -2,7 +2,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
-use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, ToolName, TraceId};
+use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, ToolName, TraceId, code};
 use mgp_types::{Context, Error, Origin, Request};
 
 use super::judge::{Admission, Judgement};
@@ -82,6 +82,10 @@ impl PermissionGate {
         let _alone = self.0.settling.lock().await;
         if self.0.settled.load().contains(permission) {
             return Ok(());
+        }
+        if self.0.settled.load().len() >= MAX_SETTLED {
+            let message = "the server needs more permissions than anybody keeps count of";
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         }
         let kind = match verdict {
             Verdict::Approved(_) => EventType::PermissionGranted,
@@ -172,3 +176,6 @@ impl PermissionGate {
         permissions.first().as_ref().is_some_and(expired)
     }
 }
+
+/// A server thinks up names as it likes; what the settings say of each is kept, and recorded, only for so many.
+const MAX_SETTLED: usize = 512;

@@ -4,49 +4,45 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::{Permission, code};
-use mgp_types::{BoxFuture, Error, Origin, Request, Response, RpcService};
+use mgp_types::{Error, Origin, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 
 use super::PermissionGate;
 use super::attach::Carried;
+use crate::GateFuture;
 
 pin_project! {
-    /// The answer of [`Permitted`](super::Permitted).
-    pub struct PermissionFuture<S: RpcService> {
+    /// The future of [`Permitted`](super::Permitted).
+    #[must_use = "futures do nothing unless polled"]
+    pub struct PermissionFuture<F>
+    where
+        F: Future,
+    {
         #[pin]
-        state: State<S::Future>,
+        future: GateFuture<F>,
         // The gate of a call that carries a handle the server may refuse.
         gate: Option<PermissionGate>,
     }
 }
 
-pin_project! {
-    #[project = Projection]
-    enum State<F> {
-        Refused { error: Option<Error> },
-        Called { #[pin] future: F },
-        Waiting { future: BoxFuture<'static, Result<Response, Error>> },
-    }
-}
-
-impl<S: RpcService> PermissionFuture<S> {
+impl<F: Future<Output = Result<Response, Error>>> PermissionFuture<F> {
     pub(super) fn refused(error: Error) -> Self {
-        Self { state: State::Refused { error: Some(error) }, gate: None }
+        Self { future: GateFuture::refused(error), gate: None }
     }
 
-    pub(super) fn called(future: S::Future, gate: &PermissionGate, carried: Carried) -> Self {
+    pub(super) fn called(future: F, gate: &PermissionGate, carried: Carried) -> Self {
         let gate = (carried == Carried::Handle).then(|| gate.clone());
-        Self { state: State::Called { future }, gate }
+        Self { future: GateFuture::passed(future), gate }
     }
 
     /// Waits for an operator, then calls `inner` when that is ready.
-    pub(super) fn waiting(
+    pub(super) fn waiting<S: RpcService<Future = F>>(
         gate: PermissionGate,
         mut inner: S,
         mut request: Request,
         undecided: Vec<Permission>,
     ) -> Self {
-        let future = async move {
+        let future = GateFuture::waiting(async move {
             gate.wait(&request, &undecided).await?;
             // What is decided while the way is blocked counts as well.
             gate.admit_late(&request)?;
@@ -58,8 +54,8 @@ impl<S: RpcService> PermissionFuture<S> {
                 gate.heed(&outcome);
             }
             outcome
-        };
-        Self { state: State::Waiting { future: Box::pin(future) }, gate: None }
+        });
+        Self { future, gate: None }
     }
 }
 
@@ -74,18 +70,12 @@ impl PermissionGate {
     }
 }
 
-impl<S: RpcService> Future for PermissionFuture<S> {
+impl<F: Future<Output = Result<Response, Error>>> Future for PermissionFuture<F> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let outcome = match this.state.project() {
-            Projection::Refused { error } => {
-                Err(error.take().expect("a future is not polled again after it was ready"))
-            }
-            Projection::Called { future } => ready!(future.poll(cx)),
-            Projection::Waiting { future } => ready!(future.as_mut().poll(cx)),
-        };
+        let outcome = ready!(this.future.poll(cx));
         if let Some(gate) = this.gate {
             gate.heed(&outcome);
         }
@@ -93,8 +83,8 @@ impl<S: RpcService> Future for PermissionFuture<S> {
     }
 }
 
-impl<S: RpcService> fmt::Debug for PermissionFuture<S> {
+impl<F: Future> fmt::Debug for PermissionFuture<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PermissionFuture").finish_non_exhaustive()
+        f.debug_struct("PermissionFuture").field("future", &self.future).finish_non_exhaustive()
     }
 }

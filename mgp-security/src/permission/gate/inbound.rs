@@ -8,6 +8,7 @@ use tower_service::Service;
 
 use super::PermissionGate;
 use super::judge::Judgement;
+use super::negotiate::{MAX_NAME_BYTES, MAX_REQUIRED};
 use crate::permission::QUESTION_META;
 
 /// Makes [`AnswersPermissions`] services.
@@ -37,7 +38,8 @@ impl<S> Layer<S> for AnswersPermissionsLayer {
 /// Sits in the stack that answers the server's own requests, behind the layer that knows the session. Only an
 /// elicitation that says in its `_meta` that it asks for permissions is answered here, and only where permissions were
 /// negotiated; everything else goes on. A permission that is granted within a scope is not confirmed to a server that
-/// does not say what for.
+/// does not say what for. Reads `context.session`, writes nothing, and refuses nothing: who may not have it is told so
+/// by the answer. What it answers it boxes; dropping the future takes questions to operators back.
 ///
 /// [`HeldPermissions`]: crate::permission::HeldPermissions
 #[derive(Debug, Clone)]
@@ -100,7 +102,8 @@ fn question(request: &Request) -> Option<Vec<Permission>> {
     let session = request.context.session.as_ref()?;
     session.mgp.as_ref().filter(|mgp| mgp.has(&Extension::Permissions))?;
     let question: PermissionRequest = request.meta(QUESTION_META)?.to().ok()?;
-    if question.permissions.len() > MAX_PERMISSIONS {
+    let is_long = |name: &String| name.len() > MAX_NAME_BYTES;
+    if question.permissions.len() > MAX_REQUIRED || question.permissions.iter().any(is_long) {
         return Some(Vec::new());
     }
     let mut permissions: Vec<_> = question.permissions.iter().map(|name| Permission::read(name)).collect();
@@ -112,4 +115,3 @@ fn question(request: &Request) -> Option<Vec<Permission>> {
 const APPROVED: &str = r#"{"action":"accept","content":{"decision":"approve"}}"#;
 const DENIED: &str = r#"{"action":"decline"}"#;
 const CANCELLED: &str = r#"{"action":"cancel"}"#;
-const MAX_PERMISSIONS: usize = 64;

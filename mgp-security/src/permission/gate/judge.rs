@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 
 use mgp_types::mgp::{Permission, Timestamp};
-use mgp_types::{Error, Method, Object, RawJson, Request};
+use mgp_types::{Error, Kind, Object, RawJson, Request};
 
 use super::refusal::{Reason, not_ready, not_resolved, refuse};
 use super::{Connected, PermissionGate, is_about_permissions};
+use crate::concern::Concern;
 use crate::permission::book::Standing;
 use crate::permission::settings::Say;
 use crate::permission::{OnRefusal, ScopeCheck, Terms, Verdict};
@@ -41,16 +42,19 @@ enum Class {
     Own,
     Tool,
     Resource,
-    Other,
+    /// What is asked for is known, and needs no permission of its own.
+    Known,
+    /// Nobody knows what it does: it may use all that the server was granted.
+    Unknown,
 }
 
 impl PermissionGate {
     pub(super) fn admit(&self, request: &Request) -> Admission {
-        let class = classify(&request.method);
+        let class = classify(request);
         match class {
             Class::Free => return Admission::Pass,
             Class::Own => return Admission::Refused(refuse(self.server(), &Reason::NotYours, None, request)),
-            Class::Tool | Class::Resource | Class::Other => {}
+            Class::Tool | Class::Resource | Class::Known | Class::Unknown => {}
         }
         let connected = self.0.connected.load();
         let Some(connected) = connected.as_ref() else { return Admission::Refused(not_ready(self.server())) };
@@ -66,7 +70,8 @@ impl PermissionGate {
         let now = self.0.book.now();
         let mut undecided = Vec::new();
         // A definition that says nothing may stand for a tool that uses all the server was granted.
-        let bounded = tool.map_or(matches!(class, Class::Resource), |tool| tool.security.derived);
+        let bounded =
+            tool.map_or(matches!(class, Class::Resource | Class::Unknown), |tool| tool.security.derived);
         if self.0.settings.on_refusal() == OnRefusal::Reject || bounded {
             for (_, permission) in &connected.required {
                 let judged = self.judge(&standing, permission, now);
@@ -158,32 +163,38 @@ impl Connected {
 
 /// What a scope is held against.
 fn arguments(request: &Request) -> Option<RawJson> {
-    if request.method == Method::TOOLS_CALL {
-        return request.params.get("arguments");
+    match classify(request) {
+        Class::Tool => request.params.get("arguments"),
+        Class::Resource => {
+            let mut address = Object::new();
+            address.set("uri", request.params.get("uri")?);
+            Some(address.to_raw())
+        }
+        _ => Some(request.params.to_raw()),
     }
-    let mut address = Object::new();
-    address.set("uri", request.params.get("uri")?);
-    Some(address.to_raw())
 }
 
-fn classify(method: &Method) -> Class {
-    match method.as_str() {
-        "tools/call" => Class::Tool,
+fn classify(request: &Request) -> Class {
+    let name = request.method.as_str();
+    match Concern::of(request) {
+        Concern::Session | Concern::Logging | Concern::ToolList => return Class::Free,
+        Concern::Tool => return Class::Tool,
+        Concern::Running if name == "mgp/stream/cancel" => return Class::Free,
+        Concern::Running => return Class::Known,
+        Concern::Other => {}
+    }
+    match name {
         "resources/read" | "resources/subscribe" => Class::Resource,
-        "ping"
-        | "initialize"
-        | "server/discover"
-        | "tools/list"
-        | "resources/list"
-        | "resources/templates/list"
-        | "resources/unsubscribe"
-        | "prompts/list"
-        | "logging/setLevel" => Class::Free,
-        name if is_about_permissions(name) => Class::Own,
-        name if FREE.iter().any(|prefix| name.starts_with(prefix)) => Class::Free,
-        _ => Class::Other,
+        "resources/list" | "resources/templates/list" | "resources/unsubscribe" | "prompts/list" => {
+            Class::Free
+        }
+        "mgp/health/ping" | "mgp/health/status" | "mgp/lifecycle/shutdown" => Class::Free,
+        "prompts/get" | "completion/complete" | "mgp/events/subscribe" | "mgp/events/unsubscribe" => {
+            Class::Known
+        }
+        _ if is_about_permissions(name) => Class::Own,
+        // What MGP says in a notification asks for nothing.
+        _ if request.kind == Kind::Notify && name.starts_with("notifications/mgp.") => Class::Free,
+        _ => Class::Unknown,
     }
 }
-
-/// What says something to the server or asks how it is. A notification asks for nothing, and no tool is called by one.
-const FREE: [&str; 5] = ["notifications/", "mgp/health/", "mgp/lifecycle/", "mgp/stream/", "mgp/events/"];

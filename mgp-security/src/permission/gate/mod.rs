@@ -165,7 +165,7 @@ impl<S> Permitted<S> {
 impl<S: RpcService> Service<Request> for Permitted<S> {
     type Response = Response;
     type Error = Error;
-    type Future = PermissionFuture<S>;
+    type Future = PermissionFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)

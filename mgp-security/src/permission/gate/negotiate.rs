@@ -244,6 +244,7 @@ fn handle(answer: &RawJson) -> Option<(RawJson, Option<Timestamp>)> {
 }
 
 const RENAMED_IN: MgpVersion = MgpVersion::new(0, 4, 0);
-const MAX_REQUIRED: usize = 64;
-const MAX_NAME_BYTES: usize = 256;
+/// More than there are types, with room for custom ones.
+pub(super) const MAX_REQUIRED: usize = 64;
+pub(super) const MAX_NAME_BYTES: usize = 256;
 const MAX_HANDLE: usize = 8192;

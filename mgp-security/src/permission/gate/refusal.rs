@@ -1,9 +1,10 @@
 use std::borrow::Cow;
 
-use mgp_types::mgp::{EventType, Permission, Recovery, Refusal, ServerId, code};
-use mgp_types::{Error, Object, RawJson, Request};
+use mgp_types::mgp::{EventType, Permission, Refusal, ServerId, code};
+use mgp_types::{Error, Request};
 
 use crate::Finding;
+use crate::refusal::{advice, refusal};
 
 /// Why a call may not use a permission.
 #[derive(Debug)]
@@ -60,13 +61,8 @@ pub(in crate::permission) fn refuse(
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
     }
-    let mut details = Object::new();
-    for (member, value) in
-        [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)]
-    {
-        details.set(member, RawJson::from_value(value).unwrap_or_else(|_| RawJson::null()));
-    }
-    let mut recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default().with_details(&details);
+    let details = [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)];
+    let mut recovery = advice(code::PERMISSION_DENIED, &details);
     if matches!(reason, Reason::Deferred) {
         recovery = recovery.with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
     }
@@ -74,9 +70,7 @@ pub(in crate::permission) fn refuse(
 }
 
 pub(super) fn not_ready(server: &ServerId) -> Error {
-    let recovery = Recovery::for_code(code::SERVER_NOT_READY).unwrap_or_default();
-    let message = format!("the permissions of the server `{server}` are not settled yet");
-    Error::new(code::SERVER_NOT_READY, message).with_recovery(recovery)
+    refusal(code::SERVER_NOT_READY, format!("the permissions of the server `{server}` are not settled yet"))
 }
 
 /// The slot is empty, or was filled for another server.

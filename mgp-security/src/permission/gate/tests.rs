@@ -9,6 +9,7 @@ use crate::permission::testing::*;
 use crate::permission::{ApprovalAnswer, OnRefusal, PendingApprovals, Terms};
 
 mod inbound;
+mod reach;
 mod wire;
 
 const SHELL: Permission = Permission::ShellExecute;
@@ -413,11 +414,11 @@ async fn what_cannot_be_recorded_is_not_granted() {
     let store = Fragile::default();
     let book = GrantBook::open(store.clone(), audit.clone(), Clock::system()).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
-    audit.broken.store(true, std::sync::atomic::Ordering::Relaxed);
+    audit.fail();
     assert!(book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.is_err());
     let auto = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     assert!(call(&auto, needing(&READ)).await.is_err());
-    audit.broken.store(false, std::sync::atomic::Ordering::Relaxed);
+    audit.mend();
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
     call(&auto, needing(&READ)).await.unwrap();
     book.grant(&ada(), gate.server(), &READ, Terms::default()).await.unwrap();

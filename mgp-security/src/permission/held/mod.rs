@@ -12,8 +12,9 @@ use tower_layer::Layer;
 
 pub use self::handle::HandleKey;
 use self::ledger::Ledger;
-pub use self::service::{HeldPermissions, HeldPermissionsFuture};
+pub use self::service::HeldPermissions;
 use crate::Clock;
+use crate::latest::Latest;
 
 /// Which permissions the tool of this name needs; empty for a tool that needs none or does not exist.
 pub type NeededPermissions = Arc<dyn Fn(&str) -> Arc<[Permission]> + Send + Sync>;
@@ -25,6 +26,7 @@ pub struct HeldPermissionsLayer(Arc<Shared>);
 struct Shared {
     needed: NeededPermissions,
     clock: Clock,
+    latest: Latest,
     ledger: Ledger,
     handles: Option<HandleKey>,
 }
@@ -32,7 +34,13 @@ struct Shared {
 impl HeldPermissionsLayer {
     /// Holds each tool to what `needed` says of it.
     pub fn new(needed: NeededPermissions, clock: Clock) -> Self {
-        Self(Arc::new(Shared { needed, clock, ledger: Ledger::default(), handles: None }))
+        Self(Arc::new(Shared {
+            needed,
+            clock,
+            latest: Latest::default(),
+            ledger: Ledger::default(),
+            handles: None,
+        }))
     }
 
     /// Gives clients without a session a handle for their grants, sealed with `key`, to send in their place. To be
@@ -43,6 +51,7 @@ impl HeldPermissionsLayer {
         Self(Arc::new(Shared {
             needed: needed.clone(),
             clock: clock.clone(),
+            latest: Latest::default(),
             ledger: Ledger::default(),
             handles: Some(key),
         }))

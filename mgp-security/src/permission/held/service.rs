@@ -1,25 +1,24 @@
 use std::collections::BTreeMap;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::Poll;
 use std::time::Duration;
 
 use mgp_types::mgp::{
-    ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Recovery,
-    Refusal, Timestamp, code, method,
+    ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Refusal,
+    Timestamp, code, method,
 };
 use mgp_types::{
-    BoxFuture, Context, Error, Kind, Method, Object, Params, RawJson, Request, Response, RpcService, Session,
+    Context, Error, Kind, Method, Object, Params, RawJson, Request, Response, RpcService, Session,
 };
-use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::super::approval;
 use super::super::{QUESTION_META, gate};
 use super::Shared;
-use crate::random;
+use crate::refusal::advice;
+use crate::{GateFuture, random};
 
 /// Takes what clients grant, and refuses the calls of tools that need more with 1000.
 ///
@@ -32,6 +31,9 @@ use crate::random;
 /// the handle made of them in `_meta`, and one that carries none has none. A tool that lacks a permission asks for it
 /// where the client can ask a human, and a yes is one for this call. Where permissions were not negotiated these
 /// methods do not exist, and no tool is held back: a client that does not know them cannot grant them.
+///
+/// A call of a tool that needs nothing costs no lock and no allocation. One that has to ask boxes its future; dropping
+/// it takes the question back.
 #[derive(Clone)]
 pub struct HeldPermissions<S> {
     inner: S,
@@ -76,7 +78,7 @@ impl Shared {
                 if asks { self.await_decision(request, &session) } else { self.take(request, &session) };
             return Admission::Answer(answer);
         }
-        let now = self.clock.now();
+        let now = self.now();
         request.context.grants = self.held(request, &session, now);
         let needed = request.params.text("name").map(|name| (self.needed)(&name)).unwrap_or_default();
         let grants = request.context.grants.as_deref();
@@ -100,6 +102,11 @@ impl Shared {
             return Admission::Ask(missing);
         }
         Admission::Answer(Err(refuse(&missing[0], Decision::Deferred, request)))
+    }
+
+    /// What the clock says, and never less than it said before: a clock that is put back revives nothing.
+    fn now(&self) -> Timestamp {
+        self.latest.after(self.clock.now())
     }
 
     /// What the sender of `request` granted.
@@ -127,7 +134,7 @@ impl Shared {
         if asked.permissions.len() > MAX_PERMISSIONS {
             return Err(Error::invalid_params("these are more permissions than there are"));
         }
-        let now = self.clock.now();
+        let now = self.now();
         let held = self.held(request, session, now);
         let decision = |name: &str| {
             let held = held.as_ref().and_then(|held| held.decision(&Permission::read(name), now));
@@ -145,7 +152,7 @@ impl Shared {
         if decided.grants.len() > MAX_PERMISSIONS {
             return Err(Error::invalid_params("these are more permissions than there are"));
         }
-        let now = self.clock.now();
+        let now = self.now();
         if !session.revision.is_stateless() {
             self.ledger.add(session, &decided, now);
             return Ok(Response::empty());
@@ -163,7 +170,7 @@ impl Shared {
 impl<S: RpcService> Service<Request> for HeldPermissions<S> {
     type Response = Response;
     type Error = Error;
-    type Future = HeldPermissionsFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -172,47 +179,16 @@ impl<S: RpcService> Service<Request> for HeldPermissions<S> {
     fn call(&mut self, mut request: Request) -> Self::Future {
         // Grants change here and not in the future, so that the calls behind them find them.
         match self.shared.admit(&mut request) {
-            Admission::Pass => HeldPermissionsFuture::Called { future: self.inner.call(request) },
-            Admission::Answer(answer) => HeldPermissionsFuture::Answered { answer: Some(answer) },
+            Admission::Pass => GateFuture::passed(self.inner.call(request)),
+            Admission::Answer(answer) => GateFuture::answered(answer),
             Admission::Ask(missing) => {
                 let mut inner = self.inner.clone();
-                let future = async move {
+                GateFuture::waiting(async move {
                     ask(&request, &missing).await?;
                     poll_fn(|cx| inner.poll_ready(cx)).await?;
                     inner.call(request).await
-                };
-                HeldPermissionsFuture::Asking { future: Box::pin(future) }
+                })
             }
-        }
-    }
-}
-
-pin_project! {
-    /// The answer of [`HeldPermissions`].
-    #[project = Projection]
-    pub enum HeldPermissionsFuture<F> {
-        /// The layer answered itself.
-        #[doc(hidden)]
-        Answered { answer: Option<Result<Response, Error>> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Called { #[pin] future: F },
-        /// The client is asked first.
-        #[doc(hidden)]
-        Asking { future: BoxFuture<'static, Result<Response, Error>> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for HeldPermissionsFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projection::Answered { answer } => {
-                Poll::Ready(answer.take().expect("a future is not polled again after it was ready"))
-            }
-            Projection::Called { future } => Poll::Ready(ready!(future.poll(cx))),
-            Projection::Asking { future } => future.as_mut().poll(cx),
         }
     }
 }
@@ -220,10 +196,10 @@ impl<F: Future<Output = Result<Response, Error>>> Future for HeldPermissionsFutu
 /// Asks the client for what is missing, for this call.
 async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
     let names: Vec<String> = missing.iter().map(|permission| permission.as_str().to_owned()).collect();
-    let list = names.join("`, `");
-    let tool = request.params.text("name").unwrap_or_default();
-    let message =
-        approval::plain(&format!("The tool `{tool}` needs the permission `{list}`. Grant it?"), MAX_MESSAGE);
+    let list: Vec<_> = names.iter().map(|name| approval::line(name)).collect();
+    let list = list.join("`, `");
+    let tool = approval::line(&request.params.text("name").unwrap_or_default());
+    let message = format!("The tool `{tool}` needs the permission `{list}`. Grant it?");
     // The name has to be the same in each round of one request.
     let key = format!("mgp-permission-{}", names.join("-"));
     let body =
@@ -256,11 +232,8 @@ fn refuse(permission: &Permission, decision: Decision, request: &Request) -> Err
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", "permission-not-held"));
     }
-    let mut details = Object::new();
-    for (name, value) in [("reason", reason), ("permission", permission.as_str()), ("next", next)] {
-        details.set(name, RawJson::from_value(value).unwrap_or_else(|_| RawJson::null()));
-    }
-    let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default().with_details(&details);
+    let details = [("reason", reason), ("permission", permission.as_str()), ("next", next)];
+    let recovery = advice(code::PERMISSION_DENIED, &details);
     let message = format!("the tool needs the permission `{permission}`, which the client has not granted");
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }
@@ -275,12 +248,5 @@ impl<S> fmt::Debug for HeldPermissions<S> {
     }
 }
 
-impl<F> fmt::Debug for HeldPermissionsFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeldPermissionsFuture").finish_non_exhaustive()
-    }
-}
-
 const HANDLE_TTL: Duration = Duration::from_hours(1);
 const MAX_PERMISSIONS: usize = 64;
-const MAX_MESSAGE: usize = 2048;

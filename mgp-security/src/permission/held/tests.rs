@@ -89,18 +89,17 @@ async fn a_tool_runs_while_its_permission_is_held() {
     let client = client(Revision::V2025_11_25);
     let mut held = layer(&hands).layer(server.clone());
     is_refused(held.call(run(&client, None)).await, "not_granted");
-    for tell in [Request::call, Request::notify] {
-        let grant = decided("shell", Decision::Approved).with_expires_at(Some(moment(2000)));
+    for (tell, start) in [(Request::call as fn(_, _) -> _, 1000), (Request::notify, 2000)] {
+        let grant = decided("shell", Decision::Approved).with_expires_at(Some(moment(start + 1000)));
         let mut told = tell(Method::new(method::PERMISSION_RESPONSE), Params::from_value(&grant).unwrap());
         told.context.session = Some(client.clone());
-        hands.set(1000);
+        hands.set(start);
         held.call(told).await.unwrap();
         held.call(run(&client, None)).await.unwrap();
         assert!(server.last().context.grants.is_some());
-        hands.set(2000);
+        hands.set(start + 1000);
         is_refused(held.call(run(&client, None)).await, "not_granted");
     }
-    hands.set(1000);
     let denied = decided("shell.execute", Decision::Denied);
     held.call(request(method::PERMISSION_GRANT, &denied, &client)).await.unwrap();
     is_refused(held.call(run(&client, None)).await, "denied");
@@ -245,5 +244,22 @@ async fn without_a_session_and_with_broken_parameters_nothing_is_taken() {
             (0..65).map(|n| (format!("com.example.p{n}"), Grant::new(Decision::Approved))).collect();
         let many = PermissionResponse::new("x", many);
         assert!(held.call(request(method::PERMISSION_GRANT, &many, &client)).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_clock_put_back_revives_no_grant_in_either_era() {
+    for revision in ERAS {
+        let hands = Hands::at(1000);
+        let client = client(revision);
+        let mut held = layer(&hands).layer(Server::new());
+        let grant = decided("shell", Decision::Approved).with_expires_at(Some(moment(2000)));
+        held.call(request(method::PERMISSION_RESPONSE, &grant, &client)).await.unwrap();
+        let sent = || revision.is_stateless().then(|| RawJson::from_value(&grant).unwrap());
+        held.call(run(&client, sent())).await.unwrap();
+        hands.set(2000);
+        is_refused(held.call(run(&client, sent())).await, "not_granted");
+        hands.set(1000);
+        is_refused(held.call(run(&client, sent())).await, "not_granted");
     }
 }

@@ -71,3 +71,23 @@ async fn other_questions_go_on_to_those_who_answer_them() {
         assert_eq!(human.methods(), ["elicitation/create"]);
     }
 }
+
+#[tokio::test]
+async fn a_server_that_asks_for_ever_new_names_fills_neither_the_memory_nor_the_trail() {
+    let audit = Arc::<Recorded>::default();
+    let book = book(&audit).await;
+    let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
+    for round in 0..64 {
+        let names: Vec<String> = (0..64).map(|number| format!("com.example.p{round}.{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let layer = AnswersPermissionsLayer::new(gate.clone());
+        let outcome = layer.layer(Server::new()).call(question(&negotiated(), &names)).await;
+        assert_eq!(outcome.is_ok(), round < 8, "what is not kept count of is not answered either");
+    }
+    assert_eq!(audit.lines().len(), 512);
+    let long = format!("com.example.{}", "x".repeat(10_000));
+    assert_eq!(answer(&gate, question(&negotiated(), &[&long])).await, "cancel");
+    let interactive = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
+    assert_eq!(answer(&interactive, question(&negotiated(), &[&long])).await, "cancel");
+    assert!(book.waiting().is_empty());
+}

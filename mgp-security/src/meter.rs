@@ -1,7 +1,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::Rates;
+use crate::rates::Rates;
 
 /// [`Rates`] in the terms of a [`Meter`].
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,172 @@
+//! What the tests of all sections are arranged with: a clock, a trail and a server that do as they are told.
+#![allow(dead_code, reason = "each section needs its part, and can be built alone")]
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
+use mgp_types::{BoxFuture, Error, RawJson, Request, Response};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use crate::Clock;
+
+/// A clock that is set by hand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hands(Arc<AtomicI64>);
+
+impl Hands {
+    pub(crate) fn at(millis: i64) -> Self {
+        Self(Arc::new(AtomicI64::new(millis)))
+    }
+
+    pub(crate) fn set(&self, millis: i64) {
+        self.0.store(millis, Ordering::Relaxed);
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        let hands = self.0.clone();
+        Clock::new(move || moment(hands.load(Ordering::Relaxed)))
+    }
+}
+
+pub(crate) fn moment(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis).unwrap()
+}
+
+/// A trail that is read back, and can be made to fail.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    batches: Mutex<Vec<Vec<AuditEvent>>>,
+    fault: Mutex<Option<Error>>,
+    shut: Mutex<Option<Error>>,
+}
+
+impl Recorded {
+    pub(crate) fn batches(&self) -> Vec<Vec<AuditEvent>> {
+        self.batches.lock().clone()
+    }
+
+    pub(crate) fn events(&self) -> Vec<AuditEvent> {
+        self.batches.lock().concat()
+    }
+
+    #[track_caller]
+    pub(crate) fn only(&self) -> AuditEvent {
+        let mut events = self.events();
+        assert_eq!(events.len(), 1, "{events:?}");
+        events.remove(0)
+    }
+
+    /// What happened, as `TYPE permission RESULT`.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let line = |event: &AuditEvent| {
+            let permission = event.details.text("permission").unwrap_or_default();
+            format!("{} {permission} {}", event.event_type.as_str(), event.result.as_str())
+        };
+        self.events().iter().map(line).collect()
+    }
+
+    /// From now on nothing can be recorded.
+    pub(crate) fn fail_with(&self, error: Error) {
+        *self.fault.lock() = Some(error);
+    }
+
+    pub(crate) fn fail(&self) {
+        self.fail_with(Error::internal("the log is full"));
+    }
+
+    pub(crate) fn mend(&self) {
+        *self.fault.lock() = None;
+    }
+
+    /// From now on it is known beforehand that nothing can be recorded.
+    pub(crate) fn shut_with(&self, error: Error) {
+        *self.shut.lock() = Some(error);
+    }
+}
+
+impl AuditPort for Recorded {
+    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
+        self.record_all(vec![event])
+    }
+
+    fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            if let Some(error) = self.fault.lock().clone() {
+                return Err(error);
+            }
+            self.batches.lock().push(events);
+            Ok(())
+        })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.shut.lock().clone().map_or(Ok(()), Err)
+    }
+}
+
+/// A server that keeps what it is sent and answers as it is told, with `{}` unless it is told.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) seen: Arc<Mutex<Vec<Request>>>,
+    work: Work,
+}
+
+type Work = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
+
+impl Server {
+    pub(crate) fn new() -> Self {
+        Self::answering(|_| Ok(Response::empty()))
+    }
+
+    pub(crate) fn answering(
+        answer: impl Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self::working(move |request| {
+            let answer = answer(&request);
+            Box::pin(std::future::ready(answer))
+        })
+    }
+
+    pub(crate) fn with_result(json: &'static str) -> Self {
+        Self::answering(move |_| Ok(Response::new(RawJson::parse(json).unwrap())))
+    }
+
+    pub(crate) fn working(
+        work: impl Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { seen: Arc::default(), work: Arc::new(work) }
+    }
+
+    pub(crate) fn methods(&self) -> Vec<String> {
+        self.seen.lock().iter().map(|request| request.method.as_str().to_owned()).collect()
+    }
+
+    pub(crate) fn last(&self) -> Request {
+        self.seen.lock().last().unwrap().clone()
+    }
+}
+
+impl Service<Request> for Server {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        self.seen.lock().push(request.clone());
+        (self.work)(request)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("seen", &self.methods()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,45 @@
+//! What reaches a server without being the call of a tool.
+
+use mgp_types::{Kind, Object};
+
+use super::*;
+
+/// A gate to a server that needs the shell and goes on without it.
+async fn degraded() -> PermissionGate {
+    let book = book(&Arc::default()).await;
+    let settings = policy(ApprovalPolicy::DenyAll).with_on_refusal(OnRefusal::Degrade);
+    connected(settings, &book, &["shell.execute"]).await
+}
+
+#[tokio::test]
+async fn what_nobody_knows_may_use_all_that_the_server_needs_so_it_has_to_be_granted() {
+    let gate = degraded().await;
+    for name in ["vendor/run", "mgp/lifecycle/unheard", "mgp/health/x", "mgp/events/x", "mgp/stream/open"] {
+        assert_eq!(refused(&gate, Request::call(name, Params::new())).await, "denied", "{name}");
+    }
+    for name in ["notifications/vendor.run", "vendor/run", "notifications/unheard"] {
+        assert_eq!(refused(&gate, Request::notify(name, Params::new())).await, "denied", "{name}");
+    }
+    let mut disguised = Request::notify("notifications/progress", Params::new());
+    call(&gate, disguised.clone()).await.unwrap();
+    disguised.kind = Kind::Call;
+    assert_eq!(refused(&gate, disguised).await, "denied", "a call by the name of a notification");
+    for name in ["prompts/get", "completion/complete", "tasks/get", "subscriptions/listen", "mgp/health/ping"]
+    {
+        call(&gate, Request::call(name, Params::new())).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_knows_is_held_to_the_scope_with_all_its_parameters() {
+    let book = book(&Arc::default()).await;
+    let scope: Scope = serde_json::from_str(r#"{"paths":["/work/**"]}"#).unwrap();
+    let settings = policy(ApprovalPolicy::DenyAll).with_grant(READ, Terms::default().within(scope)).unwrap();
+    let gate = connected(settings, &book, &["filesystem.read"]).await;
+    let read = |path: &str| {
+        let params = Object::parse(format!(r#"{{"path":"{path}"}}"#)).unwrap();
+        Request::call("vendor/read", params)
+    };
+    call(&gate, read("/work/a")).await.unwrap();
+    assert_eq!(refused(&gate, read("/etc/passwd")).await, "out_of_scope");
+}

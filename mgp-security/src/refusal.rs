@@ -1,0 +1,43 @@
+#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
+use std::borrow::Cow;
+#[cfg(feature = "limit")]
+use std::time::Duration;
+
+use mgp_types::Error;
+#[cfg(feature = "limit")]
+use mgp_types::code;
+use mgp_types::mgp::Recovery;
+#[cfg(feature = "limit")]
+use mgp_types::mgp::RetryStrategy;
+#[cfg(feature = "permission")]
+use mgp_types::{Object, RawJson};
+
+/// A refusal with what is true of every error with its code.
+#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
+pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error {
+    let error = Error::new(code, message);
+    match Recovery::for_code(code) {
+        Some(recovery) => error.with_recovery(recovery),
+        None => error,
+    }
+}
+
+/// What is true of every error with this code, and for whoever reads the details: the reason, what to do next.
+#[cfg(feature = "permission")]
+pub(crate) fn advice(code: i64, members: &[(&str, &str)]) -> Recovery {
+    let mut details = Object::new();
+    for (name, text) in members {
+        details.set(name, RawJson::from_value(text).unwrap_or_else(|_| RawJson::null()));
+    }
+    Recovery::for_code(code).unwrap_or_default().with_details(&details)
+}
+
+/// 3000, to be tried again after `wait`. Whose limit it was is not told: it may be one that others used up.
+#[cfg(feature = "limit")]
+pub(crate) fn limited(wait: Duration) -> Error {
+    let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    let recovery = Recovery::for_code(code::RATE_LIMITED).unwrap_or_default();
+    Error::new(code::RATE_LIMITED, "too many calls; wait, then try again").with_recovery(
+        recovery.with_retry_after_ms(millis).with_retry_strategy(RetryStrategy::ExponentialBackoff),
+    )
+}

@@ -50,7 +50,14 @@ async fn a_notification_reaches_no_more_than_a_call() {
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
         for (tool, arguments) in REFUSED {
             let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+            let before = kernel.events().len();
             client.notify("tools/call", &params).await;
+            let blocked = async {
+                while !kernel.kinds(before).contains(&"TOOL_BLOCKED".to_owned()) {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(10), blocked).await.expect(tool);
             assert_untouched(&reached, tool);
         }
     }

@@ -1,10 +1,16 @@
 //! All of security put on top of each other, between clients and servers of both eras.
 
+mod approval;
 mod bypass;
+mod confirming;
+mod definitions;
 mod erased;
 mod events;
 mod front;
+mod holding;
 mod kernel;
+mod owasp;
+mod pairings;
 mod upstream;
 
 use mgp_types::Revision;

@@ -9,6 +9,7 @@ mod events;
 mod front;
 mod holding;
 mod kernel;
+mod lifecycle;
 mod owasp;
 mod pairings;
 mod upstream;

@@ -73,7 +73,10 @@ pub(in crate::permission) fn refuse(
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }
 
-pub(super) fn not_ready(server: &ServerId) -> Error {
+pub(super) fn not_ready(server: &ServerId, request: &Request) -> Error {
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(Refusal::new("permission", "not-settled"));
+    }
     let recovery = Recovery::for_code(code::SERVER_NOT_READY).unwrap_or_default();
     let message = format!("the permissions of the server `{server}` are not settled yet");
     Error::new(code::SERVER_NOT_READY, message).with_recovery(recovery)

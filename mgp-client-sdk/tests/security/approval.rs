@@ -111,7 +111,9 @@ async fn an_agent_cannot_approve_what_it_waits_for() {
                 None => format!(r#"{{"_meta":{grants},{}"#, &echo[1..]),
             };
             accomplice
-                .write(&format!(r#"{{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{with_grants}}}"#))
+                .write(&format!(
+                    r#"{{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{with_grants}}}"#
+                ))
                 .await;
             let answer = accomplice.read().await;
             assert_eq!(answer["result"]["content"][0]["text"], "x", "{answer}");

@@ -153,7 +153,8 @@ async fn a_batch_reaches_no_more_than_its_calls_2025() {
             client.frame("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
         })
         .collect();
-    frames.push(r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"secret","arguments":{}}}"#.into());
+    frames
+        .push(r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"secret","arguments":{}}}"#.into());
     client.write(&format!("[{}]", frames.join(","))).await;
     let answers = client.read().await;
     let answers = answers.as_array().expect("a batch is answered by one");

@@ -15,10 +15,8 @@ use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
 use crate::upstream::{self, Reached};
 
 async fn kernel(reached: &Reached, revision: Revision, patience: Duration) -> Kernel {
-    let setup = Setup {
-        confirmation: Some(ConfirmationSettings::new().with_patience(patience)),
-        ..Setup::default()
-    };
+    let setup =
+        Setup { confirmation: Some(ConfirmationSettings::new().with_patience(patience)), ..Setup::default() };
     Kernel::before(upstream::mgp(reached).accept().unwrap(), revision, setup).await
 }
 
@@ -60,7 +58,10 @@ async fn a_no_is_a_no_and_asks_again_the_next_time() {
         let deciding = async {
             kernel.pending.count().wait_for(|count| *count == 1).await.unwrap();
             let asked = kernel.pending.list().remove(0);
-            kernel.pending.decide(&operator(), &asked.id, &ApprovalAnswer::new(operator(), decision)).unwrap();
+            kernel
+                .pending
+                .decide(&operator(), &asked.id, &ApprovalAnswer::new(operator(), decision))
+                .unwrap();
         };
         let (answer, ()) = tokio::join!(client.tool("wipe", json!({"target": "x"})), deciding);
         assert_eq!(answer["error"]["code"], 1000, "{answer}");

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mgp_client_sdk::Client;
+use mgp_client_sdk::{Client, Started};
 use mgp_transport::era::EraMode;
 use mgp_types::mgp::{Category, ExtensionSet, Offer, Outcome, Permission};
-use mgp_types::{Principal, Revision};
+use mgp_types::{Principal, RawJson, Revision};
 use serde_json::json;
 
 use crate::ERAS;
@@ -91,21 +91,39 @@ async fn typed_clients_on_both_ends_of_the_stack_read_the_same_refusals() {
 }
 
 #[tokio::test]
-async fn an_approved_task_runs_and_is_nobodys_who_may_use_nothing_there_2025() {
-    let reached = Reached::default();
-    let revision = Revision::V2025_11_25;
-    let kernel = kernel(&reached, revision, Setup::default()).await;
-    kernel.permit(Permission::ShellExecute).await;
-    let mut client = Raw::open(&kernel, AGENT, revision, true).await;
-    let mut stranger = Raw::open(&kernel, "agent.none", revision, true).await;
-    let params = r#"{"name":"run","arguments":{"command":"ls"},"task":{"ttl":60000}}"#;
-    let answer = client.call("tools/call", params).await;
-    let task = answer["result"]["task"]["taskId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
-    let about = json!({ "taskId": task }).to_string();
-    for method in ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"] {
-        let answer = stranger.call(method, &about).await;
-        assert_eq!(answer["error"]["code"], 1001, "{method}: {answer}");
+async fn a_task_is_its_callers_alone() {
+    for revision in ERAS {
+        let reached = Reached::default();
+        let kernel = kernel(&reached, revision, Setup::default()).await;
+        let connect = async |agent: &str| {
+            let mode = if revision.is_stateless() { EraMode::Stateless } else { EraMode::Session };
+            let client = Client::builder(agent, "1.0.0").era(mode).tasks();
+            client.in_process(kernel.front(Principal::new(agent))).await.unwrap()
+        };
+        kernel.allow(AGENT, Some("report")).await;
+        kernel.allow("agent.two", Some("report")).await;
+        let (one, two, none) =
+            (connect(AGENT).await, connect("agent.two").await, connect("agent.none").await);
+        let Started::Task(task) = one.start_tool("report", json!({"text": "mine"})).await.unwrap() else {
+            panic!("the server runs it as a task")
+        };
+        let about = json!({ "taskId": task.id() });
+        for method in ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"] {
+            for (other, whose) in [(&two, "two"), (&none, "none")] {
+                let refused = other.request(method, about.clone()).await.unwrap_err();
+                let gone = refused.code() == -32601;
+                assert!(refused.code() == 1001 || gone, "{method} {whose}: {refused}");
+            }
+        }
+        if !revision.is_stateless() {
+            let listed = |list: RawJson| String::from_utf8(list.as_bytes().to_vec()).unwrap();
+            assert!(!listed(two.request("tasks/list", json!({})).await.unwrap()).contains(task.id()));
+            assert!(listed(one.request("tasks/list", json!({})).await.unwrap()).contains(task.id()));
+        }
+        let unknown = two.request("tasks/get", json!({"taskId": "unknown"})).await.unwrap_err();
+        let anothers = two.request("tasks/get", about).await.unwrap_err();
+        assert_eq!((unknown.code(), unknown.message()), (anothers.code(), anothers.message()));
+        let result = task.wait().await.unwrap();
+        assert_eq!(result.content[0].as_text(), Some("mine"));
     }
-    let answer = client.call("tasks/result", &about).await;
-    assert_eq!(answer["result"]["content"][0]["text"], "ran ls", "{answer}");
 }

@@ -24,10 +24,8 @@ async fn kernel(reached: &Reached, revision: Revision, setup: Setup) -> Kernel {
 async fn owasp_mcp01_secrets_are_neither_recorded_nor_shown() {
     for revision in ERAS {
         let reached = Reached::default();
-        let setup = Setup {
-            confirmation: Some(ConfirmationSettings::new().with_moderate()),
-            ..Setup::default()
-        };
+        let setup =
+            Setup { confirmation: Some(ConfirmationSettings::new().with_moderate()), ..Setup::default() };
         let kernel = kernel(&reached, revision, setup).await;
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
         const SECRET: &str = "sk-live-51Habcdefghijklmnop";
@@ -59,7 +57,10 @@ async fn owasp_mcp02_a_grant_reaches_no_further_than_its_scope() {
         assert_eq!(answer["result"]["content"][0]["text"], "ran ls", "{answer}");
         for command in ["cat notes", "git push", "ls; cat notes", "ls && git push"] {
             let answer = client.tool("run", json!({"command": command})).await;
-            assert!(answer["error"]["code"] == 1000 || answer["error"]["code"] == 1010, "{command}: {answer}");
+            assert!(
+                answer["error"]["code"] == 1000 || answer["error"]["code"] == 1010,
+                "{command}: {answer}"
+            );
         }
         assert_eq!(reached.tools(), ["run"]);
     }
@@ -75,8 +76,8 @@ async fn owasp_mcp03_tool_poisoning_is_refused() {
             "Adds.\u{200b}\u{202e}snoitcurtsni",
         ] {
             let reached = Reached::default();
-            let server = upstream::mgp(&reached)
-                .tool(Tool::new("poisoned", description), async |_: Cx| "poisoned");
+            let server =
+                upstream::mgp(&reached).tool(Tool::new("poisoned", description), async |_: Cx| "poisoned");
             let kernel = Kernel::before(server.accept().unwrap(), revision, Setup::default()).await;
             kernel.allow(AGENT, None).await;
             let mut client = Raw::open(&kernel, AGENT, revision, true).await;

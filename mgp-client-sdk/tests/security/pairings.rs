@@ -36,9 +36,11 @@ async fn members_of_mgp_reach_a_server_only_where_both_sides_speak_it() {
             let kernel = pairing(&reached, revision, at_client, at_server).await;
             let mut client = Raw::open(&kernel, AGENT, revision, true).await;
             client.call("tools/list", "{}").await;
-            for (tool, arguments) in
-                [("echo", json!({"text": "x"})), ("run", json!({"command": "ls"})), ("fetch", json!({"url": ""}))]
-            {
+            for (tool, arguments) in [
+                ("echo", json!({"text": "x"})),
+                ("run", json!({"command": "ls"})),
+                ("fetch", json!({"url": ""})),
+            ] {
                 // A trace of its own, and grants that it makes up, like a client of a gateway that speaks MGP.
                 let params = json!({
                     "name": tool,
@@ -56,7 +58,10 @@ async fn members_of_mgp_reach_a_server_only_where_both_sides_speak_it() {
                 let said = said(params.clone());
                 if at_client && at_server {
                     let own = method.starts_with("mgp/") || params["trace_id"].is_string();
-                    assert!(own || method == "tools/list" || !method.starts_with("tools"), "{method}: {said}");
+                    assert!(
+                        own || method == "tools/list" || !method.starts_with("tools"),
+                        "{method}: {said}"
+                    );
                     let attached = params["_meta"]["dev.cloto/mgp/grants"].is_object();
                     assert_eq!(attached, revision.is_stateless() && method == "tools/call", "{said}");
                     continue;

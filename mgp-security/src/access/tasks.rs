@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Method, Object, Principal, RawJson, Request, Response, RpcService, Shape, code};
+use mgp_types::{Error, Object, Principal, RawJson, Request, Response, RpcService, Shape, code};
 use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
@@ -45,7 +45,8 @@ impl<S> Layer<S> for TaskOwnersLayer {
 ///
 /// A server behind one connection takes all of its callers for one, and gives each the tasks of all. So this notes
 /// who began a task, lets nobody else ask about it, and leaves of a list of tasks those of the caller. A task that is
-/// not known, because it began before this process or very long ago, is nobody's.
+/// not known, because it began before this process or very long ago, is nobody's. What the server says of a task unasked
+/// does not pass here: whoever hands out notifications has to look for its owner.
 ///
 /// Sits behind access. Reads `context.principal`; fills `context.trail`. A refusal is 1001, and the same whether there
 /// is such a task or not. The result of a call is searched for one word; only a task takes a lock.
@@ -241,6 +242,12 @@ impl<F: Future<Output = Result<Response, Error>>> Future for TaskOwnersFuture<F>
 impl fmt::Debug for TaskOwnersLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskOwnersLayer").field("tasks", &self.0.lock().begun.len()).finish()
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("then", &self.then).finish_non_exhaustive()
     }
 }
 

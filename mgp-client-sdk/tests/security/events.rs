@@ -20,14 +20,8 @@ struct Refused {
 }
 
 fn refusals() -> Vec<Refused> {
-    let refused = |tool, arguments, code, section, rule, cause| Refused {
-        tool,
-        arguments,
-        code,
-        section,
-        rule,
-        cause,
-    };
+    let refused =
+        |tool, arguments, code, section, rule, cause| Refused { tool, arguments, code, section, rule, cause };
     vec![
         refused("secret", json!({"text": "x"}), 1001, "access", "not-granted", None),
         refused("echo", json!({"text": 1}), 4000, "validate", "schema", Some("VALIDATION_FAILED")),
@@ -85,7 +79,8 @@ async fn every_step_that_refuses_leaves_its_cause_and_its_code_under_one_trace()
             assert_eq!(blocked.details.text("section").as_deref(), Some(section));
             let told = blocked.details.text("rule").unwrap_or_default().into_owned();
             assert!(told == rule || (rule == "*" && !told.is_empty()), "{tool}: {told}");
-            let causes: Vec<_> = events.iter().filter(|event| event.event_type != blocked.event_type).collect();
+            let causes: Vec<_> =
+                events.iter().filter(|event| event.event_type != blocked.event_type).collect();
             assert_eq!(causes.last().map(|event| event.event_type.as_str()), cause, "{tool}: {causes:?}");
             assert!(events.iter().all(|event| event.trace_id == blocked.trace_id), "{tool}: {events:?}");
         }

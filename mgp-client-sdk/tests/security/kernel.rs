@@ -1,4 +1,4 @@
-//! The full stack of security between a client and a server: reject, audit, limit, resolve, access, definitions,
+//! The full stack of security between a client and a server: reject, audit, limit, resolve, access, tasks, definitions,
 //! validators, permission, confirmation, trace.
 
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use mgp_client_sdk::Client;
-use mgp_security::access::{AccessLayer, AccessPolicy};
+use mgp_security::access::{AccessLayer, AccessPolicy, TaskOwnersLayer};
 use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query, TraceIdLayer};
 use mgp_security::confirmation::{ConfirmationLayer, ConfirmationSettings, Tickets};
 use mgp_security::definition::{DefinitionGuard, FirstUse, GuardLayer, MemoryPins, Pins};
@@ -25,7 +25,7 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Error, Principal, Request, Response, Revision, RpcService, Session};
 use parking_lot::Mutex;
-use tokio::io::{AsyncWrite};
+use tokio::io::AsyncWrite;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -101,12 +101,13 @@ impl Kernel {
         tokio::spawn(connection);
         let log = AuditLog::open(MemoryStore::new(1_000)).unwrap();
         let audit = Arc::new(log.clone());
-        let policy =
-            AccessPolicy::builder().audit(audit.clone()).clock(setup.clock.clone()).build().unwrap();
-        let book = GrantBook::open(MemoryGrants::default(), audit.clone(), setup.clock.clone()).await.unwrap();
+        let policy = AccessPolicy::builder().audit(audit.clone()).clock(setup.clock.clone()).build().unwrap();
+        let book =
+            GrantBook::open(MemoryGrants::default(), audit.clone(), setup.clock.clone()).await.unwrap();
         let pending = PendingApprovals::new(setup.clock.clone());
         let approver = Arc::new(pending.clone());
-        let gate = PermissionGate::new(server_id(), setup.settings, book.clone()).with_approver(approver.clone());
+        let gate =
+            PermissionGate::new(server_id(), setup.settings, book.clone()).with_approver(approver.clone());
         let tickets = Tickets::new(audit.clone(), setup.clock.clone());
         let confirmation = setup
             .confirmation
@@ -121,6 +122,7 @@ impl Kernel {
             limit: LimitLayer::new(setup.limits).for_server(server_id()),
             resolve: ResolveLayer::new(server_id(), setup.rules),
             access: AccessLayer::new(policy.clone()).for_server(server_id()),
+            tasks: TaskOwnersLayer::new(),
             guard: lists.clone(),
             validate: ValidateLayer::new(Validators::standard()),
             permission: PermissionLayer::new(gate.clone()),
@@ -133,6 +135,7 @@ impl Kernel {
         let client = Client::builder("kernel", "1.0.0")
             .era(mode)
             .revisions([revision])
+            .tasks()
             .mgp(setup.offer)
             .layer(Held::default())
             .layer(From(Some(Principal::new(AGENT))))
@@ -187,6 +190,7 @@ struct Layers {
     limit: LimitLayer,
     resolve: ResolveLayer,
     access: AccessLayer,
+    tasks: TaskOwnersLayer,
     guard: GuardLayer,
     validate: ValidateLayer,
     permission: PermissionLayer,
@@ -199,7 +203,8 @@ impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Layers {
 
     fn layer(&self, inner: S) -> Erased {
         let service = self.confirmation.layer(self.trace.layer(inner));
-        let service = self.guard.layer(self.validate.layer(self.permission.layer(service)));
+        let service = self.validate.layer(self.permission.layer(service));
+        let service = self.tasks.layer(self.guard.layer(service));
         let service = self.limit.layer(self.resolve.layer(self.access.layer(service)));
         Erased::new(RejectLayer::new().layer(self.audit.layer(service)))
     }

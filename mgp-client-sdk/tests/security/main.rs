@@ -1,9 +1,17 @@
 //! All of security put on top of each other, between clients and servers of both eras.
 
+mod approval;
+mod bypass;
+mod confirming;
+mod definitions;
 mod erased;
 mod events;
 mod front;
+mod holding;
 mod kernel;
+mod lifecycle;
+mod owasp;
+mod pairings;
 mod upstream;
 
 use mgp_types::Revision;

@@ -87,7 +87,7 @@ struct Fetch {
 
 pub(crate) type Watchable = Server<Stack<Reached, Identity>>;
 
-/// A server that says nothing of security: six tools, a resource and a prompt.
+/// A server that says nothing of security: seven tools, a resource and a prompt.
 pub(crate) fn plain(reached: &Reached) -> Watchable {
     server(reached, |tool, _| tool)
 }
@@ -103,13 +103,17 @@ fn server(reached: &Reached, secured: impl Fn(Tool, ToolSecurity) -> Tool) -> Wa
     let dangerous = || ToolSecurity::new(RiskLevel::Dangerous);
     Server::new("upstream", "1.0.0")
         .tool(secured(Tool::new("echo", "Returns the text."), safe()), async |Echo { text }: Echo| text)
+        .tool(
+            secured(Tool::new("report", "Returns the text later.").task(TaskMode::Optional), safe()),
+            async |Echo { text }: Echo| text,
+        )
         .resource(Resource::new("notes://all", "notes"), async || "the notes")
         .prompt(Prompt::new("brief", "Briefs.").optional("style", "How."), async || "brief")
         .complete_prompt("brief", "style", async |typed: Complete| vec![typed.value])
         .tool(secured(Tool::new("secret", "Returns the text."), safe()), async |Echo { text }: Echo| text)
         .tool(
             secured(
-                Tool::new("run", "Runs a command.").task(TaskMode::Optional),
+                Tool::new("run", "Runs a command."),
                 dangerous()
                     .with_permissions([Permission::ShellExecute])
                     .with_validator(ValidatorName::Sandbox),

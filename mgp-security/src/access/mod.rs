@@ -2,6 +2,7 @@
 //!
 //! An [`AccessPolicy`] decides: an entry for the tool before an entry for the server before the server's default.
 //! [`AccessLayer`] holds requests to it, and [`AccessMethodsLayer`] lets operators change it while it runs.
+//! [`TaskOwnersLayer`] keeps the tasks of agents apart that share one way to a server.
 //!
 //! ```
 //! use mgp_security::access::AccessPolicy;
@@ -39,6 +40,7 @@ mod scope;
 mod sqlite;
 mod store;
 mod table;
+mod tasks;
 
 pub use self::entry::{AccessEntry, StoredEntry};
 pub use self::error::AccessError;
@@ -48,6 +50,7 @@ pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteAccessStore;
 pub use self::store::{AccessStore, MemoryAccessStore};
+pub use self::tasks::{TaskOwners, TaskOwnersFuture, TaskOwnersLayer};
 
 #[cfg(test)]
 mod tests;

@@ -57,7 +57,9 @@ impl PermissionGate {
             Class::Tool | Class::Resource | Class::Known | Class::Unknown => {}
         }
         let connected = self.0.connected.load();
-        let Some(connected) = connected.as_ref() else { return Admission::Refused(not_ready(self.server())) };
+        let Some(connected) = connected.as_ref() else {
+            return Admission::Refused(not_ready(self.server(), request));
+        };
         let tool = match (&class, &request.context.tool) {
             (Class::Tool, None) => return Admission::Refused(not_resolved()),
             (Class::Tool, Some(tool)) if tool.server != *self.server() => {

@@ -69,7 +69,10 @@ pub(in crate::permission) fn refuse(
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }
 
-pub(super) fn not_ready(server: &ServerId) -> Error {
+pub(super) fn not_ready(server: &ServerId, request: &Request) -> Error {
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(Refusal::new("permission", "not-settled"));
+    }
     refusal(code::SERVER_NOT_READY, format!("the permissions of the server `{server}` are not settled yet"))
 }
 

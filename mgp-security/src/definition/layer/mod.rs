@@ -338,3 +338,6 @@ const REFUSED: &str = "dev.cloto.mgp.tool_refused";
 const MAX_PAGES: usize = 256;
 const MAX_TOOLS: usize = 16_384;
 const MAX_NAME_CHARS: usize = 128;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Confirmation: a yes to one call, with what was shown.
+
+use std::time::Duration;
+
+use mgp_security::confirmation::ConfirmationSettings;
+use mgp_security::permission::{ApprovalAnswer, Subject};
+use mgp_security::tool::{ToolRules, effective};
+use mgp_types::mgp::{Decision, ResolvedTool, TrustLevel};
+use mgp_types::{Object, Principal, RawJson, Revision};
+use serde_json::json;
+
+use crate::ERAS;
+use crate::front::Raw;
+use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
+use crate::upstream::{self, Reached};
+
+async fn kernel(reached: &Reached, revision: Revision, patience: Duration) -> Kernel {
+    let setup =
+        Setup { confirmation: Some(ConfirmationSettings::new().with_patience(patience)), ..Setup::default() };
+    Kernel::before(upstream::mgp(reached).accept().unwrap(), revision, setup).await
+}
+
+#[tokio::test]
+async fn what_a_human_saw_is_what_the_server_gets() {
+    for revision in ERAS {
+        let reached = Reached::default();
+        let kernel = kernel(&reached, revision, Duration::from_secs(20)).await;
+        let mut client = Raw::open(&kernel, AGENT, revision, true).await;
+        let before = kernel.events().len();
+        let deciding = async {
+            kernel.pending.count().wait_for(|count| *count == 1).await.unwrap();
+            let asked = kernel.pending.list().remove(0);
+            let Subject::Call { tool, arguments, .. } = &asked.subject else { panic!("{asked:?}") };
+            assert_eq!(tool.as_str(), "wipe");
+            assert_eq!(arguments, "{\n  \"target\": \"disk 1\"\n}");
+            let yes = ApprovalAnswer::new(operator(), Decision::Approved);
+            kernel.pending.decide(&operator(), &asked.id, &yes).unwrap();
+        };
+        let params = r#"{"name":"wipe","arguments":{"target":"d\u0069sk 1"}}"#;
+        let (answer, ()) = tokio::join!(client.call("tools/call", params), deciding);
+        assert_eq!(answer["result"]["content"][0]["text"], "wiped disk 1", "{answer}");
+        let (_, sent) = reached.take().pop().unwrap();
+        assert_eq!(sent["arguments"], json!({"target": "disk 1"}));
+        assert!(kernel.sent.text().contains(r#"{"target":"d\u0069sk 1"}"#), "forwarded byte for byte");
+        let event = &kernel.events()[before];
+        assert_eq!(event.event_type.as_str(), "TOOL_EXECUTED");
+        assert!(event.details.to_raw().to::<serde_json::Value>().unwrap().to_string().contains("ada"));
+    }
+}
+
+#[tokio::test]
+async fn a_no_is_a_no_and_asks_again_the_next_time() {
+    let reached = Reached::default();
+    let revision = Revision::V2026_07_28;
+    let kernel = kernel(&reached, revision, Duration::from_secs(20)).await;
+    let mut client = Raw::open(&kernel, AGENT, revision, true).await;
+    for decision in [Decision::Denied, Decision::Deferred, Decision::Denied] {
+        let deciding = async {
+            kernel.pending.count().wait_for(|count| *count == 1).await.unwrap();
+            let asked = kernel.pending.list().remove(0);
+            kernel
+                .pending
+                .decide(&operator(), &asked.id, &ApprovalAnswer::new(operator(), decision))
+                .unwrap();
+        };
+        let (answer, ()) = tokio::join!(client.tool("wipe", json!({"target": "x"})), deciding);
+        assert_eq!(answer["error"]["code"], 1000, "{answer}");
+    }
+    assert!(reached.tools().is_empty());
+}
+
+#[tokio::test]
+async fn a_ticket_is_for_one_call_of_one_caller_with_these_arguments() {
+    for revision in ERAS {
+        let reached = Reached::default();
+        let kernel = kernel(&reached, revision, Duration::from_millis(10)).await;
+        kernel.allow("agent.two", Some("wipe")).await;
+        let mut client = Raw::open(&kernel, AGENT, revision, true).await;
+        let mut other = Raw::open(&kernel, "agent.two", revision, true).await;
+        let list = kernel.client.request("tools/list", json!({})).await.unwrap();
+        let tools: Vec<Object> = Object::from_raw(&list).unwrap().get("tools").unwrap().to().unwrap();
+        let definition = tools.into_iter().find(|tool| tool.text("name").as_deref() == Some("wipe")).unwrap();
+        let security = effective(&definition, &ToolRules::new(TrustLevel::Trusted));
+        let tool = ResolvedTool::new(server_id(), "wipe".into(), definition, security);
+        let arguments = RawJson::parse(r#"{"target":"x"}"#).unwrap();
+        let give = |who: Principal| {
+            let (kernel, tool, arguments) = (&kernel, &tool, &arguments);
+            async move {
+                let agent = Principal::new(AGENT);
+                kernel.tickets.give(&who, &agent, tool, Some(arguments), Duration::from_secs(60)).await
+            }
+        };
+        assert_eq!(give(Principal::new(AGENT)).await.unwrap_err().code(), 1000, "an agent gives none");
+        give(operator()).await.unwrap();
+        reached.take();
+        assert_eq!(other.tool("wipe", json!({"target": "x"})).await["error"]["code"], 1000);
+        assert_eq!(client.tool("wipe", json!({"target": "y"})).await["error"]["code"], 1000);
+        let answer = client.tool("wipe", json!({"target": "x"})).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "wiped x", "{answer}");
+        assert_eq!(client.tool("wipe", json!({"target": "x"})).await["error"]["code"], 1000, "used up");
+        assert_eq!(reached.tools(), ["wipe"]);
+    }
+}

@@ -20,8 +20,12 @@ use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// Judges the code `call` runs, if its program is an interpreter or a file.
 pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
-    if call.head.contains('/') {
+    let windows = [".exe", ".bat", ".cmd", ".ps1", ".com"].iter().any(|end| call.head.ends_with(end));
+    if call.head.contains('/') || windows {
         run_file(judge, &Arg::new(call.head))?;
+    }
+    if matches!(call.program, "start-process" | "start" | "invoke-item" | "saps") {
+        call.operands().try_for_each(|file| run_file(judge, file))?;
     }
     for inner in check_options(call)? {
         if let Inner::Shell(text) = inner {
@@ -226,7 +230,7 @@ pub(super) fn scan(code: &str) -> Result<(), Finding> {
 fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
         let text = arg.text.as_str();
-        if NETWORK.is_match(text) || text.contains("/inet") {
+        if NETWORK.is_match(text) || is_network_device(text) {
             return Err(refuse(REFUSE_REVERSE_SHELL));
         }
         if !text.contains(['{', '(', '|']) {
@@ -406,7 +410,7 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\bunlink\b|\bFile\s*\.\s*(?:delete|unlink)|\bDir\s*\.\s*(?:rmdir|delete|unlink)|\bos\s*\.\s*execute|\bio\s*\.\s*popen",
         r"(?i)Runtime\s*\.\s*getRuntime|ProcessBuilder|do shell script|\bsetuid\b|\bsetreuid\b|\bPOSIX::|\$<\s*=|\$>\s*=\s*0",
         r"(?i)\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUTFILE|DUMPFILE)\b|sys_exec|xp_cmdshell|load_extension|shell-command|call-process",
-        r"(?i)\.rmtree\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
+        r"(?i)\.rmtree\b|\bremove_tree\b|\brm\s*\([^)]*recursive|\bexec\s+(?:/\S*/)?(?:rm|sh|bash|curl|wget|nc|dd)\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
         r"(?i)^\s*(?:shell|!)|\bpython\s+import\s+os|\bspawn\s+(?:/bin/)?(?:sh|bash|ssh|su|sudo)\b",
     ])
 });

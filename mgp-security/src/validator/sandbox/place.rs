@@ -242,7 +242,8 @@ const TOP: [&str; 24] = [
     "private",
 ];
 
-const SYSTEM: [&str; 16] = [
+const SYSTEM: [&str; 17] = [
+    "/selinux",
     "/etc",
     "/boot",
     "/usr",
@@ -278,8 +279,8 @@ const HARMLESS_DEVICES: [&str; 14] = [
     "full",
 ];
 
-const DEVICES: [&str; 20] = [
-    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem",
+const DEVICES: [&str; 21] = [
+    "ada", "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem",
     "kmem", "port", "block/", "nbd", "ram", "sr", "mtd",
 ];
 

@@ -24,7 +24,8 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             return Err(refuse(REFUSE_DEVICE));
         }
         "fdisk" | "sfdisk" | "parted" | "gdisk" | "cfdisk"
-            if call.input.is_fed() || call.has("mklabel") || call.has("-s") =>
+            if call.input.is_fed()
+                || ["mklabel", "mktable", "-s", "--script", "rm"].iter().any(|word| call.has(word)) =>
         {
             return devices(call);
         }
@@ -33,7 +34,11 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         "systemctl" if matches!(call.verb(), "link" | "edit") || enables_path(call) => {
             return Err(refuse(REFUSE_RUNS_LATER));
         }
-        program if program == "mkfs" || program.starts_with("mkfs.") || program == "mke2fs" => {
+        program
+            if program == "mkfs"
+                || program.starts_with("mkfs.")
+                || matches!(program, "mke2fs" | "newfs" | "mkdosfs" | "mkntfs") =>
+        {
             return devices(call);
         }
         _ => {}

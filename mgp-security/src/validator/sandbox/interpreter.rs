@@ -38,12 +38,35 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
         }
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
         "sed" | "gsed" => sed(judge, call),
+        "make" | "gmake" => {
+            let own =
+                |path: &str| ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|d| path.starts_with(d));
+            let shell = call.args.iter().find_map(|arg| arg.text.strip_prefix("SHELL="));
+            if shell.is_some_and(|path| path.contains('/') && !own(path)) {
+                return Err(refuse(REFUSE_CODE));
+            }
+            let piped = matches!(call.value('f', "file"), Some("-" | "/dev/stdin")) && call.input.is_fed();
+            let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
+            if piped || call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
+        }
+        "parallel" if call.operands().next().is_none() => feed(judge, call.input).map(|_| ()),
+        "deno" | "bun"
+            if call.operands().any(|arg| arg.text.starts_with("http"))
+                && (call.program == "bun"
+                    || call.args.iter().any(|arg| {
+                        arg.text == "-A"
+                            || arg.text.starts_with("--allow-all")
+                            || arg.text.starts_with("--allow-run")
+                    })) =>
+        {
+            Err(refuse(REFUSE_DOWNLOAD))
+        }
         "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift"
             if call.args.iter().any(|arg| is_written(judge, arg)) =>
         {
             call.args.iter().try_for_each(|arg| written_code(judge, arg))
         }
-        "go" | "java" | "cargo" | "make" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
+        "go" | "java" | "cargo" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
             let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
             if call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
         }

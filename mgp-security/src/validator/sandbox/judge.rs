@@ -9,6 +9,7 @@ use super::argv::{self, Call};
 use super::finding::{
     REFUSE_COMPLEX, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse,
 };
+use super::place::Place;
 use super::read::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
 use super::read::{Flaw, read};
 use super::unwrap::{Inner, inner_commands};
@@ -213,7 +214,10 @@ impl<'p> Judge<'p> {
         for value in values {
             known.extend(self.expand(value)?);
         }
-        let marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
+        let mut marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
+        if known.iter().any(|arg| Place::new(&arg.text, &self.directory).is_secret()) {
+            marks.add(Marks::SENSITIVE);
+        }
         if known.is_empty() || known.len() > MAX_ROUNDS || !known.iter().all(Arg::is_known) {
             // One name of many tells little.
             self.assign(variable, None, marks.without(Marks::TELLING));

@@ -92,7 +92,7 @@ fn deletes_tree(source: &str) -> bool {
         }
     }
     let own = |target: &&str| !target.contains(['%', '$']) && Place::new(target, "").is_below_here();
-    recursive && !(targets.iter().all(own) && !targets.is_empty())
+    recursive && (targets.is_empty() || !targets.iter().all(own))
 }
 
 fn powershell(source: &str) -> Result<(), Finding> {

@@ -91,12 +91,28 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
         "curl" => call.value('o', "output").into_iter().collect(),
         "wget" => call.value('O', "output-document").into_iter().collect(),
         "chmod" | "chown" | "chgrp" | "setfacl" => permissions(call),
-        "tar" | "gtar" | "bsdtar" | "unzip" if call.flag('x', "extract") || call.program == "unzip" => {
-            call.value('C', "directory").filter(|path| call.place(path).is_vast()).into_iter().collect()
+        "tar" | "gtar" | "bsdtar" | "unzip" if extracts(call) => {
+            let directory =
+                if call.program == "unzip" { call.value('d', "") } else { call.value('C', "directory") };
+            let root = |path: &&str| {
+                let place = call.place(path);
+                let free = OPTIONAL.iter().any(|own| place.as_str().starts_with(own));
+                place.is_vast() && place.is_system() && !free
+            };
+            directory.filter(root).into_iter().collect()
         }
         _ => Vec::new(),
     }
 }
+
+fn extracts(call: &Call<'_>) -> bool {
+    let bundled =
+        call.args.first().is_some_and(|arg| !arg.text.contains(['/', '.']) && arg.text.contains('x'));
+    call.program == "unzip" || bundled || call.flag('x', "extract")
+}
+
+/// Directories that are there to unpack programs and data into.
+const OPTIONAL: [&str; 5] = ["/opt", "/srv", "/mnt", "/media", "/home"];
 
 /// Recursive changes of vast places count as writing to them, single changes as long as the file is not ours.
 fn permissions<'a>(call: &Call<'a>) -> Vec<&'a str> {

@@ -108,7 +108,7 @@ fn substitutions(text: &str) -> Result<(), Finding> {
         let rest = &text[at + 1..];
         match rest.as_bytes().first() {
             Some(b'(') => {
-                if rest.starts_with("(") && is_spoken_of(text, at) {
+                if rest.starts_with('(') && is_spoken_of(text, at) {
                     continue;
                 }
                 if let Some(inner) = rest[1..].split(')').next()

@@ -118,7 +118,8 @@ const METADATA_NAMES: [&str; 11] = [
 ];
 
 /// Top labels that never lead to the public network: reserved ones, and those that networks use for themselves.
-const INWARD_TOPS: [&str; 17] = [
+const INWARD_TOPS: [&str; 18] = [
+    "default",
     "local",
     "internal",
     "lan",

@@ -2,9 +2,10 @@
 
 use crate::Finding;
 
-use super::finding::{REFUSE_OBFUSCATION, refuse};
+use super::argv::is_shell;
+use super::finding::{REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse};
 use super::judge::Judge;
-use super::read::syntax::{Part, Word};
+use super::read::syntax::{Body, Part, Script, Word};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// One character of a word, with what a shell may still do to it.
@@ -106,6 +107,10 @@ impl Judge<'_> {
                     }
                 }
                 Part::Process(script) => {
+                    // A shell that is fed, or read, through a file name runs what nobody has seen.
+                    if is_lone_shell(script) {
+                        return Err(refuse(REFUSE_UNDECIDABLE));
+                    }
                     let flow = self.nested(script)?;
                     out.marks.add(flow.marks);
                     out.marks.add(Marks::PROCESS);
@@ -182,6 +187,15 @@ impl Judge<'_> {
 }
 
 /// Splits a word at unquoted blanks and notes patterns.
+/// `bash` and nothing else.
+fn is_lone_shell(script: &Script) -> bool {
+    let [pipeline] = script.pipelines.as_slice() else { return false };
+    let [stage] = pipeline.stages.as_slice() else { return false };
+    let Body::Simple(simple) = &stage.body else { return false };
+    stage.redirects.is_empty()
+        && matches!(simple.words.as_slice(), [word] if matches!(word.parts.as_slice(), [Part::Bare(name)] if is_shell(name)))
+}
+
 fn split(cells: &[Cell], marks: Marks, quoted: bool, args: &mut Vec<Arg>) {
     let mut arg = Arg { text: String::new(), marks };
     let mut begun = quoted;

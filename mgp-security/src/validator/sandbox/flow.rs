@@ -10,6 +10,8 @@ use super::value::{Arg, Flow, HOLE, Marks, Text};
 pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
     let marks =
         call.args.iter().fold(call.input.marks, |marks, arg| marks.and(arg.marks)).without(Marks::PATTERN);
+    // What a program makes of a file is no file any more.
+    let marks = if matches!(call.program, "cat" | "tee") { marks } else { marks.without(Marks::FILE) };
     copies(judge, call);
     match call.program {
         "echo" => echo(call, marks),
@@ -18,10 +20,11 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         "yes" => Flow::unknown(Marks::ENDLESS),
         "curl" | "wget" | "fetch" | "aria2c" | "http" | "https" | "lynx" | "w3m" | "links" | "nc"
         | "ncat" | "netcat" | "socat" | "telnet" | "ftp" | "tftp" | "axel" | "lwp-request" | "get"
-        | "scp" | "sftp" | "dig" | "nslookup" => {
+        | "scp" | "sftp" | "dig" | "nslookup" | "iwr" | "invoke-webrequest" | "irm" | "invoke-restmethod" => {
             downloads(judge, call);
             Flow::unknown(marks.and(Marks::FETCHED))
         }
+        "openssl" if call.verb() == "s_client" => Flow::unknown(marks.and(Marks::FETCHED)),
         "base64" | "base32" | "openssl" | "gpg" if decodes(call) => Flow::unknown(marks.and(Marks::CRAFTED)),
         "xxd" if call.flag('r', "revert") => Flow::unknown(marks.and(Marks::CRAFTED)),
         "uudecode" | "rev" | "gunzip" | "zcat" | "bzcat" | "xzcat" | "basenc" => {
@@ -62,6 +65,11 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
             if call.operands().any(|arg| call.place(&arg.text).is_accounts()) =>
         {
             Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
+        }
+        "ps" if call.flag('e', "") || call.flag('A', "") || call.has("aux") || call.has("ax") => {
+            let chosen = ["-p", "-C", "-u", "-U", "-t"].iter().any(|option| call.has(option));
+            let marks = marks.and(Marks::TELLING);
+            Flow::unknown(if chosen { marks } else { marks.and(Marks::EVERYTHING) })
         }
         program if TELLERS.contains(&program) => Flow::unknown(marks.and(Marks::TELLING)),
         program if sets_up(program, call) => Flow::unknown(marks.and(Marks::SETUP)),
@@ -130,7 +138,11 @@ fn printf(judge: &mut Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
         match chars.next() {
             Some('s' | 'q' | 'd' | 'i') => text.push_str(values.next().map_or("", |arg| &arg.text)),
             Some('b') => {
-                let value = values.next().map_or_else(String::new, |arg| decode_escapes(&arg.text));
+                let value = values.next().map_or("", |arg| arg.text.as_str());
+                if hides_letters(value) {
+                    marks.add(Marks::CRAFTED);
+                }
+                let value = decode_escapes(value);
                 text.push_str(&value);
             }
             Some('%') => text.push('%'),
@@ -154,7 +166,11 @@ fn pass(judge: &Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
     let mut flow = Flow::default();
     for file in files {
         let next = judge.files.get(&file_key(&file.text)).cloned();
+        let kept = next.is_some();
         let mut next = next.unwrap_or_else(|| Flow::unknown(of_file(file, call.directory)));
+        if call.program == "cat" && !kept && !file.text.contains(HOLE) && !file.text.starts_with("/dev/") {
+            next.marks.add(Marks::FILE);
+        }
         if call.program != "cat" {
             next.marks = next.marks.without(Marks::ENDLESS);
             next.text = Text::Unknown;
@@ -190,12 +206,17 @@ fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
     let mut names: Vec<String> = Vec::new();
     let chosen = match call.program {
         "wget" => call.value('O', "output-document"),
+        "iwr" | "invoke-webrequest" | "irm" | "invoke-restmethod" => call
+            .args
+            .windows(2)
+            .find(|two| two[0].text.eq_ignore_ascii_case("-outfile"))
+            .map(|two| two[1].text.as_str()),
         "tftp" => call.value('l', "").or_else(|| call.value('r', "")),
         _ => call.value('o', "output"),
     };
     if let Some(name) = chosen {
         names.push(name.to_owned());
-    } else if call.program == "wget" || call.flag('O', "remote-name") {
+    } else if matches!(call.program, "wget" | "aria2c" | "axel") || call.flag('O', "remote-name") {
         let urls = call.operands().filter(|arg| arg.text.contains('/'));
         names.extend(urls.filter_map(|arg| {
             let path = arg.text.split(['?', '#']).next().unwrap_or("");

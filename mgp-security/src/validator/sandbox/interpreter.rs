@@ -20,8 +20,12 @@ use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// Judges the code `call` runs, if its program is an interpreter or a file.
 pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
-    if call.head.contains('/') {
+    let windows = [".exe", ".bat", ".cmd", ".ps1", ".com"].iter().any(|end| call.head.ends_with(end));
+    if call.head.contains('/') || windows {
         run_file(judge, &Arg::new(call.head))?;
+    }
+    if matches!(call.program, "start-process" | "start" | "invoke-item" | "saps") {
+        call.operands().try_for_each(|file| run_file(judge, file))?;
     }
     for inner in check_options(call)? {
         if let Inner::Shell(text) = inner {
@@ -34,12 +38,35 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
         }
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
         "sed" | "gsed" => sed(judge, call),
+        "make" | "gmake" => {
+            let own =
+                |path: &str| ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|d| path.starts_with(d));
+            let shell = call.args.iter().find_map(|arg| arg.text.strip_prefix("SHELL="));
+            if shell.is_some_and(|path| path.contains('/') && !own(path)) {
+                return Err(refuse(REFUSE_CODE));
+            }
+            let piped = matches!(call.value('f', "file"), Some("-" | "/dev/stdin")) && call.input.is_fed();
+            let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
+            if piped || call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
+        }
+        "parallel" if call.operands().next().is_none() => feed(judge, call.input).map(|_| ()),
+        "deno" | "bun"
+            if call.operands().any(|arg| arg.text.starts_with("http"))
+                && (call.program == "bun"
+                    || call.args.iter().any(|arg| {
+                        arg.text == "-A"
+                            || arg.text.starts_with("--allow-all")
+                            || arg.text.starts_with("--allow-run")
+                    })) =>
+        {
+            Err(refuse(REFUSE_DOWNLOAD))
+        }
         "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift"
             if call.args.iter().any(|arg| is_written(judge, arg)) =>
         {
             call.args.iter().try_for_each(|arg| written_code(judge, arg))
         }
-        "go" | "java" | "cargo" | "make" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
+        "go" | "java" | "cargo" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
             let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
             if call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
         }
@@ -226,7 +253,7 @@ pub(super) fn scan(code: &str) -> Result<(), Finding> {
 fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
         let text = arg.text.as_str();
-        if NETWORK.is_match(text) || text.contains("/inet") {
+        if NETWORK.is_match(text) || is_network_device(text) {
             return Err(refuse(REFUSE_REVERSE_SHELL));
         }
         if !text.contains(['{', '(', '|']) {
@@ -406,7 +433,7 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\bunlink\b|\bFile\s*\.\s*(?:delete|unlink)|\bDir\s*\.\s*(?:rmdir|delete|unlink)|\bos\s*\.\s*execute|\bio\s*\.\s*popen",
         r"(?i)Runtime\s*\.\s*getRuntime|ProcessBuilder|do shell script|\bsetuid\b|\bsetreuid\b|\bPOSIX::|\$<\s*=|\$>\s*=\s*0",
         r"(?i)\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUTFILE|DUMPFILE)\b|sys_exec|xp_cmdshell|load_extension|shell-command|call-process",
-        r"(?i)\.rmtree\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
+        r"(?i)\.rmtree\b|\bremove_tree\b|\brm\s*\([^)]*recursive|\bexec\s+(?:/\S*/)?(?:rm|sh|bash|curl|wget|nc|dd)\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
         r"(?i)^\s*(?:shell|!)|\bpython\s+import\s+os|\bspawn\s+(?:/bin/)?(?:sh|bash|ssh|su|sudo)\b",
     ])
 });

@@ -9,6 +9,7 @@ use super::argv::{self, Call};
 use super::finding::{
     REFUSE_COMPLEX, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse,
 };
+use super::place::Place;
 use super::read::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
 use super::read::{Flaw, read};
 use super::unwrap::{Inner, inner_commands};
@@ -213,7 +214,10 @@ impl<'p> Judge<'p> {
         for value in values {
             known.extend(self.expand(value)?);
         }
-        let marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
+        let mut marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
+        if known.iter().any(|arg| Place::new(&arg.text, &self.directory).is_secret()) {
+            marks.add(Marks::SENSITIVE);
+        }
         if known.is_empty() || known.len() > MAX_ROUNDS || !known.iter().all(Arg::is_known) {
             // One name of many tells little.
             self.assign(variable, None, marks.without(Marks::TELLING));
@@ -247,6 +251,12 @@ impl<'p> Judge<'p> {
         }
         if args.is_empty() {
             return Ok(if simple.words.is_empty() { input.clone() } else { Flow::default() });
+        }
+        // With other separators a variable falls apart in places that nobody sees.
+        let separated = self.lookup("IFS").is_some_and(|signs| signs.contains(|c: char| !c.is_whitespace()));
+        let begins = simple.words.first().and_then(|word| word.parts.first());
+        if separated && matches!(begins, Some(Part::Variable { .. })) {
+            return Err(refuse(REFUSE_OBFUSCATION));
         }
         windows::check_simple(&simple.source)?;
         self.command(&args, input)
@@ -387,14 +397,25 @@ fn multiplies(condition: &Script, body: &Script) -> bool {
         ),
         _ => false,
     });
-    let waits = body.pipelines.iter().flat_map(|pipeline| &pipeline.stages).any(|stage| match &stage.body {
+    let waits = body.pipelines.iter().filter(|pipeline| !pipeline.background).flat_map(|pipeline| &pipeline.stages).any(|stage| match &stage.body {
         Body::Simple(simple) => matches!(
             simple.words.first().map(|word| word.parts.as_slice()),
             Some([Part::Bare(name)]) if matches!(name.as_str(), "sleep" | "wait" | "read" | "inotifywait" | "nc")
         ),
         _ => false,
     });
-    endless && !waits && body.pipelines.iter().any(|pipeline| pipeline.background)
+    endless && !waits && starts_beside(body)
+}
+
+/// Whether a script starts something and goes on without it.
+fn starts_beside(script: &Script) -> bool {
+    script.pipelines.iter().any(|pipeline| {
+        pipeline.background
+            || pipeline.stages.iter().any(|stage| match &stage.body {
+                Body::Group(scripts) => scripts.iter().any(starts_beside),
+                _ => false,
+            })
+    })
 }
 
 /// More values than these are not tried one by one.

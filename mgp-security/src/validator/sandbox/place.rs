@@ -91,13 +91,15 @@ impl Place {
     pub(super) fn is_below_here(&self) -> bool {
         let first = self.0.split('/').next().unwrap_or("");
         let pattern = first.contains(['*', '?', '[']);
+        // `*.o` chooses, `a*` hardly does.
+        let named = |letters: usize| letters > usize::from(pattern && !first.contains('.'));
         let mut bracketed = false;
         let letters = first.chars().filter(|&c| {
             bracketed = c == '[' || (bracketed && c != ']');
             !bracketed && c.is_alphanumeric()
         });
-        letters.count() > usize::from(pattern)
-            && !self.0.starts_with(['/', '~', '$', '%', '-'])
+        named(letters.count())
+            && !self.0.starts_with(['/', '~', '$', '%'])
             && !self.0.contains([':', HOLE])
             && !self.0.split('/').any(|part| matches!(part, ".git" | ".hg" | ".jj"))
     }
@@ -111,8 +113,8 @@ impl Place {
         };
         let exact = !self.0.contains(['*', '?', '[']);
         self.inside("/var/lib/apt/lists")
-            || ["/var/cache/", "~/.cache/"].iter().any(|directory| named(&directory))
-            || (exact && ["/tmp/", "/var/tmp/"].iter().any(|directory| named(&directory)))
+            || ["/var/cache/", "~/.cache/"].iter().any(|directory| named(directory))
+            || (exact && ["/tmp/", "/var/tmp/"].iter().any(|directory| named(directory)))
     }
 
     /// A disk, a partition or the memory itself.
@@ -242,7 +244,8 @@ const TOP: [&str; 24] = [
     "private",
 ];
 
-const SYSTEM: [&str; 16] = [
+const SYSTEM: [&str; 17] = [
+    "/selinux",
     "/etc",
     "/boot",
     "/usr",
@@ -278,8 +281,8 @@ const HARMLESS_DEVICES: [&str; 14] = [
     "full",
 ];
 
-const DEVICES: [&str; 20] = [
-    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem",
+const DEVICES: [&str; 21] = [
+    "ada", "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem",
     "kmem", "port", "block/", "nbd", "ram", "sr", "mtd",
 ];
 

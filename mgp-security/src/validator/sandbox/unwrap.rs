@@ -63,6 +63,12 @@ pub(super) fn inner_commands(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
                 }
             }
         }
+        "git" => of_git(call, &mut inner)?,
+        "npx" | "npm" | "pnpm" if call.program == "npx" || call.verb() == "exec" => {
+            if let Some(command) = call.value('c', "call") {
+                inner.push(Inner::Shell(command.to_owned()));
+            }
+        }
         "tmux" | "screen" => {
             if let Some(last) = call.args.last().filter(|arg| arg.text.contains(' ')) {
                 inner.push(Inner::Shell(last.text.trim_end_matches("\\n").to_owned()));
@@ -166,6 +172,7 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let secrets = super::argv::delete::looks_for_secrets(call);
     let chosen = super::argv::delete::chooses_here(call);
     let own = super::argv::delete::is_below_here(call);
+    let in_secret = super::argv::delete::begins_in_secret(call);
     let actions = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
     let mut rest = call.args;
     while let Some(at) = rest.iter().position(|arg| actions.contains(&arg.text.as_str())) {
@@ -178,6 +185,12 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         {
             return Err(refuse(REFUSE_OPTION));
         }
+        let looks_only = args.first().is_some_and(|arg| {
+            matches!(
+                arg.text.as_str(),
+                "chmod" | "chown" | "chgrp" | "ls" | "stat" | "file" | "test" | "[" | "touch" | "echo"
+            )
+        });
         let asks = rest[at].text.starts_with("-ok");
         for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {
             arg.text = arg.text.replace("{}", "\0");
@@ -187,7 +200,7 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             if chosen || (unfiltered && own) {
                 arg.marks.add(Marks::CHOSEN);
             }
-            if secrets {
+            if secrets || (in_secret && !looks_only) {
                 arg.marks.add(Marks::SENSITIVE);
             }
         }
@@ -227,6 +240,39 @@ fn in_container(call: &Call<'_>, inner: &mut Vec<Inner>) {
     if let Some(start) = args.iter().position(known) {
         inner.push(Inner::Command(args[start..].to_vec()));
     }
+}
+
+/// The commands that git runs for each commit, each module or each match.
+fn of_git(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
+    let operands: Vec<&Arg> = call.operands().collect();
+    let words: Vec<&str> = operands.iter().map(|arg| arg.text.as_str()).collect();
+    match words.as_slice() {
+        ["submodule", "foreach", command @ ..] => inner.push(Inner::Shell(command.join(" "))),
+        ["bisect", "run", ..] => {
+            let at = call.args.iter().position(|arg| arg.text == "run").map_or(0, |at| at + 1);
+            inner.push(Inner::Command(call.args[at..].to_vec()));
+        }
+        ["rebase" | "difftool", ..] => {
+            let command = call.value('x', "exec").or_else(|| call.value('x', "extcmd"));
+            inner.extend(command.map(|text| Inner::Shell(text.to_owned())));
+        }
+        ["filter-branch", ..] => {
+            let filters = call.args.windows(2).filter(|two| two[0].text.ends_with("-filter"));
+            inner.extend(filters.map(|two| Inner::Shell(two[1].text.clone())));
+        }
+        ["grep", ..] => {
+            let opens = call.args.iter().any(|arg| {
+                let text =
+                    arg.text.strip_prefix("-O").or_else(|| arg.text.strip_prefix("--open-files-in-pager="));
+                text.is_some_and(|program| !program.is_empty() && !matches!(program, "less" | "vim" | "vi"))
+            });
+            if opens {
+                return Err(refuse(REFUSE_OPTION));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// What stands behind `:!`, `\!` or `shell` in the command language of an editor, a pager or a client.
@@ -281,6 +327,9 @@ pub(super) fn check_options(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
             }
             if program != "none" && command.contains([';', '|', '&', '`', '$']) {
                 return Err(refuse(REFUSE_OPTION));
+            }
+            if program != "none" {
+                inner.push(Inner::Shell(command.trim_end_matches(['"', '\'']).to_owned()));
             }
         }
         let next = call.args.get(at + 1).map_or("", |arg| arg.text.as_str());
@@ -367,7 +416,7 @@ const SUDO_LONG: &[&str] = &[
     "chroot",
 ];
 
-const WRAPPERS: [Wrapper; 53] = [
+const WRAPPERS: [Wrapper; 56] = [
     Wrapper { name: "sudo", short: "ugpChrtTDUR", long: SUDO_LONG, skip: 0, shell: false },
     plain("doas", "uC", 0),
     Wrapper { name: "env", short: "uSC", long: &["unset", "chdir", "split-string"], skip: 0, shell: false },
@@ -453,4 +502,7 @@ const WRAPPERS: [Wrapper; 53] = [
     plain("sshpass", "pfde", 0),
     plain("retry", "dt", 0),
     plain("faketime", "f", 1),
+    plain("rlwrap", "", 0),
+    plain("setarch", "", 1),
+    plain("prlimit", "", 0),
 ];

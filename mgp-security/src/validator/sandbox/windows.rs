@@ -92,7 +92,7 @@ fn deletes_tree(source: &str) -> bool {
         }
     }
     let own = |target: &&str| !target.contains(['%', '$']) && Place::new(target, "").is_below_here();
-    recursive && !(targets.iter().all(own) && !targets.is_empty())
+    recursive && (targets.is_empty() || !targets.iter().all(own))
 }
 
 fn powershell(source: &str) -> Result<(), Finding> {
@@ -109,7 +109,9 @@ fn powershell(source: &str) -> Result<(), Finding> {
 }
 
 /// Programs and cmdlets that [`RULES`] speak of.
-const NAMES: [&str; 60] = [
+const NAMES: [&str; 62] = [
+    "get-content",
+    "gc",
     "del",
     "erase",
     "rd",
@@ -226,7 +228,7 @@ static RULES: [(&str, Danger); 31] = [
     (r"(?i)^\W*fsutil\b.*\b(?:deletejournal|setzerodata)", REFUSE_LOG),
     (r"(?i)^\W*(?:new-localuser|add-localgroupmember)\b", REFUSE_PRIVILEGE),
     (
-        r"(?i)^\W*(?:type|copy|esentutl|ntdsutil|procdump)\b.*(?:\\repair\\(?:sam|system)|\\config\\(?:sam|system|security)|ntds\.dit|lsass|ac i ntds)",
+        r"(?i)^\W*(?:type|get-content|gc|copy|esentutl|ntdsutil|procdump)\b.*(?:\\repair\\(?:sam|system)|\\config\\(?:sam|system|security)|ntds\.dit|lsass|ac i ntds)",
         REFUSE_SECRET,
     ),
     (r"(?i)^\W*rundll32\b.*comsvcs.*minidump", REFUSE_SECRET),
@@ -244,7 +246,7 @@ static IN_MEMORY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?:\biex\b|invoke-expression)\s*[\s(&]*.*(?:downloadstring|downloadfile|downloaddata|webclient|invoke-webrequest|iwr|irm|invoke-restmethod|frombase64string|curl|wget)|",
         r"(?:downloadstring|invoke-webrequest|\biwr\b|\birm\b|invoke-restmethod|frombase64string)\b.*\|\s*(?:iex|invoke-expression)\b|",
-        r"net\.sockets\.tcpclient|reflection\.assembly\]?::load",
+        r"downloadfile\s*\(.*\)\s*;.*(?:start-process|invoke-item|\.\\)|net\.sockets\.tcpclient|reflection\.assembly\]?::load",
     ))
 });
 

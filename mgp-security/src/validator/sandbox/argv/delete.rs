@@ -24,14 +24,17 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
         }
         "rsync" | "rclone" => mirror(call),
         "git" if call.verb() == "clean" => {
-            let outside = call.operands().skip(1).any(|arg| call.place(&arg.text).is_vast());
+            let outside = call.operands().skip(1).any(|arg| {
+                let place = call.place(&arg.text);
+                place.is_vast() || place.climbs()
+            });
             if outside { Err(refuse(REFUSE_RECURSIVE_DELETE)) } else { Ok(()) }
         }
         "mv" => {
             let mut operands = call.operands();
             let last = operands.next_back();
             let vanishes = last.is_some_and(|arg| arg.text.starts_with("/dev/null"));
-            if vanishes || operands.any(|arg| arg.is_known() && call.place(&arg.text).is_vast()) {
+            if vanishes || operands.any(|arg| !arg.text.contains(HOLE) && call.place(&arg.text).is_vast()) {
                 return Err(refuse(REFUSE_RECURSIVE_DELETE));
             }
             Ok(())
@@ -61,6 +64,11 @@ fn found(call: &Call<'_>) -> Result<(), Finding> {
 /// Where a `find` begins.
 fn roots<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Arg> + use<'a> {
     call.args.iter().take_while(|arg| !arg.text.starts_with(['-', '(', '!']))
+}
+
+/// Whether a `find` begins where keys are kept.
+pub(in super::super) fn begins_in_secret(call: &Call<'_>) -> bool {
+    roots(call).any(|root| call.place(&root.text).is_secret())
 }
 
 /// Whether a `find` begins in directories that may be deleted as a whole.

@@ -2,10 +2,13 @@
 
 use crate::Finding;
 
-use super::super::finding::{REFUSE_ENVIRONMENT, REFUSE_LOG, REFUSE_OPTION, REFUSE_RUNS_LATER, refuse};
+use super::super::finding::{
+    REFUSE_ENVIRONMENT, REFUSE_LOG, REFUSE_OPTION, REFUSE_RUNS_LATER, REFUSE_UNDECIDABLE, refuse,
+};
 use super::super::judge::Judge;
 use super::super::value::{Arg, Flow};
 use super::Call;
+use super::network::is_shell;
 
 /// Judges the assignment of `value` to `name`.
 pub(in super::super) fn check_assignment(
@@ -33,9 +36,17 @@ pub(in super::super) fn check_assignment(
     if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH") {
         return ssh_only(text);
     }
+    if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") && text.contains(['$', '`']) {
+        // The prompt is expanded each time it is shown.
+        match judge.text(&format!("echo \"{text}\""), &Flow::default()) {
+            Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => return Err(finding),
+            _ => {}
+        }
+    }
     if RUNNING.contains(&name) {
         judge.text(text, &Flow::default())?;
-        if text.contains([';', '|', '&']) && text.contains("sh") {
+        let program = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
+        if is_shell(program) || (text.contains([';', '|', '&']) && text.contains("sh")) {
             return Err(refuse(REFUSE_ENVIRONMENT));
         }
     }
@@ -160,7 +171,12 @@ const LIBRARY_PATHS: [&str; 6] =
     ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB", "RUBYLIB", "NODE_PATH"];
 
 /// Whatever they hold is run by other programs.
-const RUNNING: [&str; 9] = [
+const RUNNING: [&str; 14] = [
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "SUDO_EDITOR",
     "GIT_PAGER",
     "GIT_EDITOR",
     "GIT_SEQUENCE_EDITOR",

@@ -38,7 +38,7 @@ pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
     if !scheme && !bare {
         return false;
     }
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or("");
+    let authority = rest.split(['/', '?', '#', '\\', HOLE]).next().unwrap_or("");
     let authority = authority.rsplit('@').next().unwrap_or("");
     if let Some(end) = authority.strip_prefix('[').and_then(|inner| inner.find(']').map(|end| &inner[..end]))
     {
@@ -112,8 +112,8 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
         }
         "telnet" => call.args.iter().any(|arg| is_shell_path(&arg.text)),
         program if is_shell(program) => {
-            // A shell that is fed by the network, or by a process of which nothing is known.
-            call.input.marks.has(Marks::FETCHED) && call.flag('i', "interactive")
+            // Nobody talks to a shell through a pipe, but another machine may.
+            call.input.is_fed() && call.has("-i")
         }
         _ => false,
     };
@@ -141,6 +141,17 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
     // Archives and disks go to one's own machines through programs that log in.
     let logs_in = matches!(call.program, "ssh" | "scp" | "sftp" | "rsync" | "rclone" | "openssl");
     if call.input.marks.has(Marks::BULK) && !logs_in {
+        return Err(refuse(REFUSE_EXFILTRATION));
+    }
+    let sent = call.args.windows(2).any(|two| {
+        let (option, value) = (two[0].text.as_str(), &two[1]);
+        let data = matches!(option, "-d" | "-F" | "-H" | "-A" | "-b" | "-e" | "-G" | "-u")
+            || ["--data", "--form", "--header", "--user-agent", "--cookie", "--referer", "--json"]
+                .iter()
+                .any(|long| option.starts_with(long));
+        data && value.marks.has(Marks::TELLING) && value.text.contains(HOLE)
+    });
+    if sent && matches!(call.program, "curl" | "wget" | "http" | "https" | "xh") {
         return Err(refuse(REFUSE_EXFILTRATION));
     }
     for arg in call.args {

@@ -3,6 +3,7 @@
 use crate::Finding;
 
 use super::super::finding::{REFUSE_KILL, REFUSE_LOG, REFUSE_POWER, REFUSE_SECURITY, refuse};
+use super::super::value::Marks;
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
@@ -71,6 +72,9 @@ fn stops_all(call: &Call<'_>) -> bool {
                 "-28",
             ];
             let mut numbers = call.args.iter().map(|arg| arg.text.as_str());
+            if call.args.iter().any(|arg| arg.marks.has(Marks::EVERYTHING)) {
+                return true;
+            }
             let listing = call.has("-l") || call.has("-L");
             let all = call.args.iter().skip(1).any(|arg| arg.text == "-1")
                 || (call.verb() == "1"

@@ -163,7 +163,10 @@ fn fits(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 /// Programs that show what is in their files.
-const READERS: [&str; 62] = [
+const READERS: [&str; 65] = [
+    "xargs",
+    "perl",
+    "ruby",
     "cat",
     "tac",
     "nl",

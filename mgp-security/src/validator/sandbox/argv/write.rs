@@ -24,7 +24,8 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             return Err(refuse(REFUSE_DEVICE));
         }
         "fdisk" | "sfdisk" | "parted" | "gdisk" | "cfdisk"
-            if call.input.is_fed() || call.has("mklabel") || call.has("-s") =>
+            if call.input.is_fed()
+                || ["mklabel", "mktable", "-s", "--script", "rm"].iter().any(|word| call.has(word)) =>
         {
             return devices(call);
         }
@@ -33,7 +34,11 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         "systemctl" if matches!(call.verb(), "link" | "edit") || enables_path(call) => {
             return Err(refuse(REFUSE_RUNS_LATER));
         }
-        program if program == "mkfs" || program.starts_with("mkfs.") || program == "mke2fs" => {
+        program
+            if program == "mkfs"
+                || program.starts_with("mkfs.")
+                || matches!(program, "mke2fs" | "newfs" | "mkdosfs" | "mkntfs") =>
+        {
             return devices(call);
         }
         _ => {}
@@ -86,12 +91,28 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
         "curl" => call.value('o', "output").into_iter().collect(),
         "wget" => call.value('O', "output-document").into_iter().collect(),
         "chmod" | "chown" | "chgrp" | "setfacl" => permissions(call),
-        "tar" | "gtar" | "bsdtar" | "unzip" if call.flag('x', "extract") || call.program == "unzip" => {
-            call.value('C', "directory").filter(|path| call.place(path).is_vast()).into_iter().collect()
+        "tar" | "gtar" | "bsdtar" | "unzip" if extracts(call) => {
+            let directory =
+                if call.program == "unzip" { call.value('d', "") } else { call.value('C', "directory") };
+            let root = |path: &&str| {
+                let place = call.place(path);
+                let free = OPTIONAL.iter().any(|own| place.as_str().starts_with(own));
+                place.is_vast() && place.is_system() && !free
+            };
+            directory.filter(root).into_iter().collect()
         }
         _ => Vec::new(),
     }
 }
+
+fn extracts(call: &Call<'_>) -> bool {
+    let bundled =
+        call.args.first().is_some_and(|arg| !arg.text.contains(['/', '.']) && arg.text.contains('x'));
+    call.program == "unzip" || bundled || call.flag('x', "extract")
+}
+
+/// Directories that are there to unpack programs and data into.
+const OPTIONAL: [&str; 5] = ["/opt", "/srv", "/mnt", "/media", "/home"];
 
 /// Recursive changes of vast places count as writing to them, single changes as long as the file is not ours.
 fn permissions<'a>(call: &Call<'a>) -> Vec<&'a str> {

@@ -46,6 +46,9 @@ pub(super) fn is_ready_to_run(text: &str) -> bool {
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" => {
             matches!(next.as_str(), "-c" | "-i" | "-ic" | "-ci" | "-lc" | "-p")
         }
+        "python" | "python3" | "perl" | "ruby" | "node" | "php" | "lua" => {
+            matches!(next.as_str(), "-c" | "-e" | "-r") && text.contains(['\'', '"', '('])
+        }
         "cmd" => matches!(next.as_str(), "/c" | "/k" | "/r" | "/q"),
         "powershell" | "pwsh" => {
             next.starts_with('-') && next.len() > 1 && next.as_bytes()[1].is_ascii_alphabetic()

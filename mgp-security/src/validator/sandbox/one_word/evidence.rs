@@ -60,6 +60,14 @@ pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
     if !rest.starts_with([' ', '\t', '<', '>']) {
         return false;
     }
+    // `wait 5 seconds` is a number of something.
+    let mut counted = args.split_whitespace();
+    if kind == Kind::Word
+        && counted.next().is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+        && counted.next().is_some_and(|unit| unit.len() > 2 && unit.starts_with(char::is_alphabetic))
+    {
+        return false;
+    }
     let first = args
         .split_whitespace()
         .next()

@@ -7,6 +7,8 @@
 mod decode;
 mod disguise;
 mod evidence;
+mod option;
+mod separator;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -21,7 +23,7 @@ use decode::{decode, hides_line_end};
 use disguise::{begins_disguised, is_cut_for_windows, is_formula, is_ready_to_run};
 use evidence::{Evidence, first_name, has_arguments, is_command};
 
-use super::finding::{Danger, REFUSE_COMPLEX, REFUSE_METADATA, REFUSE_OPTION, REFUSE_SECRET, refuse};
+use super::finding::{Danger, REFUSE_COMPLEX, REFUSE_METADATA, REFUSE_SECRET, refuse};
 use super::pattern::pattern;
 use super::place::Place;
 use super::program::{Kind, kind_of};
@@ -55,7 +57,7 @@ pub fn check_word(word: &str) -> Result<(), Finding> {
 }
 
 fn judge(text: &str) -> Result<(), Finding> {
-    option(text)?;
+    option::check(text)?;
     if !text.contains(SIGNS) && !text.contains(' ') {
         return place(text);
     }
@@ -68,34 +70,10 @@ fn judge(text: &str) -> Result<(), Finding> {
     }
     calls(text)?;
     substitutions(text)?;
-    separators(text)?;
+    separator::check(text)?;
     redirections(text)?;
     whole_command(text)?;
     place(text)
-}
-
-/// Options that run something, where a file or a name is expected.
-fn option(text: &str) -> Result<(), Finding> {
-    if !text.starts_with(['-', '+']) {
-        return Ok(());
-    }
-    let lower = text.to_ascii_lowercase();
-    if OPTIONS.iter().any(|option| lower.starts_with(option)) {
-        return Err(refuse(REFUSE_OPTION));
-    }
-    if text.starts_with('-')
-        && let Some((_, path)) = text.split_once('/')
-        && text.split('/').next().is_some_and(|flag| flag.len() == 2)
-        && SHELLS.iter().any(|shell| path.rsplit('/').next() == Some(*shell))
-    {
-        return Err(refuse(REFUSE_OPTION));
-    }
-    // `-o|program` and its like: a short option with a command for a value.
-    let value = text.trim_start_matches(|c: char| c == '-' || c.is_alphanumeric());
-    if value.trim_start_matches(['=', ' ', '\'', '"']).starts_with(['|', '!', '`']) {
-        return Err(refuse(REFUSE_OPTION));
-    }
-    Ok(())
 }
 
 /// `() { :;}; command` where a value begins, as old shells take it for a function; no name stands before it.
@@ -112,7 +90,11 @@ fn is_function_export(text: &str) -> bool {
 fn calls(text: &str) -> Result<(), Finding> {
     for found in CALLS.find_iter(text) {
         let before = text[..found.start()].trim_end();
-        if before.is_empty() || before.ends_with(BOUNDARY) {
+        if before.is_empty()
+            || before.ends_with(BOUNDARY)
+            || before.ends_with("'.")
+            || before.ends_with("\".")
+        {
             return Err(refuse(REFUSE_EMBEDDED_CODE));
         }
     }
@@ -126,7 +108,7 @@ fn substitutions(text: &str) -> Result<(), Finding> {
         let rest = &text[at + 1..];
         match rest.as_bytes().first() {
             Some(b'(') => {
-                if rest.starts_with("(") && is_spoken_of(text, at) {
+                if rest.starts_with('(') && is_spoken_of(text, at) {
                     continue;
                 }
                 if let Some(inner) = rest[1..].split(')').next()
@@ -213,111 +195,6 @@ fn backticks(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// `;`, `|`, `&` and line ends, with a command behind them.
-fn separators(text: &str) -> Result<(), Finding> {
-    let trimmed = text.trim_start();
-    let first = trimmed.trim_start_matches(['\'', '"', ')', '}', ']', '*']).trim_start();
-    let second = text.starts_with(['\n', '\r']) && is_command(trimmed, Evidence::Some);
-    if second || (leads(first) && !is_table_row(trimmed)) {
-        return Err(refuse(REFUSE_SEPARATOR));
-    }
-    if text.contains('\n') || text.contains('\r') {
-        for line in text.split(['\n', '\r']).skip(1) {
-            if is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start()) {
-                return Err(refuse(REFUSE_SEPARATOR));
-            }
-        }
-    }
-    // Separators in a row share what is behind them.
-    let mut seen = 0;
-    let mut commands = 0;
-    for (at, sign) in text.match_indices([';', '|', '&']) {
-        if at < seen {
-            continue;
-        }
-        let rest = &text[at + sign.len()..];
-        let behind = rest.trim_start_matches([';', '|', '&', ' ', '\t', '\'', '"', '(', '{', ')']);
-        seen = text.len() - behind.len();
-        let tight = text[..at].chars().next_back().is_some_and(|c| !c.is_whitespace())
-            && !rest.starts_with([' ', '\t']);
-        let dollar = behind.starts_with(['$', '`'])
-            && !behind[1..].starts_with(|c: char| c.is_ascii_digit() && c != '0');
-        if (dollar && behind.len() > 1) || begins_disguised(behind) || (tight && PIECES.is_match(behind)) {
-            return Err(refuse(REFUSE_SEPARATOR));
-        }
-        let name = first_name(behind);
-        if kind_of(name).is_some() {
-            commands += 1;
-        }
-        // Nothing but a command follows a bracket or an option that is closed by a sign.
-        let closes = text[..at].ends_with([')', '\'']) && !text[..at].contains(' ') && tight;
-        let doubled = rest.starts_with(sign) && sign != ";";
-        // A single word before the sign is no beginning of a sentence.
-        let single = sign == ";" && !text[..at].trim().contains(' ');
-        let prints = matches!(name, "echo" | "printf" | "sleep" | "start" | "touch");
-        let evidence =
-            if doubled || ((tight || single) && prints) || closes || (text.starts_with('-') && tight) {
-                Evidence::Any
-            } else {
-                Evidence::Some
-            };
-        if commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)) {
-            return Err(refuse(REFUSE_SEPARATOR));
-        }
-    }
-    let end = text.trim_end();
-    if let Some(before) = end.strip_suffix([';', '|', '&', '`'])
-        && is_command(before.trim_end(), Evidence::Some)
-        && before.matches('`').count() % 2 == 0
-    {
-        return Err(refuse(REFUSE_SEPARATOR));
-    }
-    // `name|` makes some languages run the name.
-    if let Some(before) = end.strip_suffix(['|', '&'])
-        && !before.is_empty()
-        && !before.trim_end().contains(' ')
-        && (before.contains('/') || is_command(before.trim_end(), Evidence::Any))
-    {
-        return Err(refuse(REFUSE_SEPARATOR));
-    }
-    Ok(())
-}
-
-/// Whether a text begins with a separator that something follows, as no prose does.
-fn leads(text: &str) -> bool {
-    let rest = text.trim_start_matches([';', '|', '&', ' ', '\t']);
-    let signs = text[..text.len() - rest.len()].trim_end();
-    !signs.is_empty()
-        && rest.starts_with(|c: char| c.is_alphanumeric() || "/\\.'\"$`({%@_~".contains(c))
-        && !(signs == "&" && rest.contains(';') && !rest.contains(' '))
-}
-
-/// `| a | b |`, as tables are written in prose.
-fn is_table_row(text: &str) -> bool {
-    let Some(cells) = text.trim_end().strip_prefix("| ").and_then(|row| row.strip_suffix(" |")) else {
-        return false;
-    };
-    cells.contains(" | ")
-        && !cells.contains(['$', '`', ';', '&', '<', '>'])
-        && cells.split(" | ").all(|cell| !is_command(cell.trim(), Evidence::Some))
-}
-
-/// Whether the sign at `at` stands in a quotation within a sentence, so that it is spoken of and not used.
-fn quoted_list(text: &str, at: usize) -> bool {
-    let before = &text[..at];
-    let after = &text[at + 1..];
-    let words = before.split_whitespace().count();
-    [('"', '"'), ('`', '\''), ('`', '`'), ('\'', '\'')].iter().any(|&(open, close)| {
-        let Some(start) = before.rfind(open) else { return false };
-        let opened = open != close || before.matches(open).count() % 2 == 1;
-        let begins = text[..start].ends_with(' ');
-        opened && begins && words >= 3 && after.contains(close)
-    }) || (words >= 4
-        && before.contains(": ")
-        && before.split_whitespace().next().is_some_and(|w| w.chars().all(char::is_alphabetic))
-        && kind_of(before.split_whitespace().next().unwrap_or("")).is_none())
-}
-
 /// `> /path`, `< /path` and `>& file`.
 fn redirections(text: &str) -> Result<(), Finding> {
     let quote = text.find('"').unwrap_or(text.len());
@@ -366,7 +243,7 @@ fn whole_command(text: &str) -> Result<(), Finding> {
     ) && (DRIVE.is_match(rest) || lower.contains("%system") || lower.contains("%windir"));
     let listed =
         ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"].iter().any(|directory| name.starts_with(directory));
-    if windows || (listed && has_arguments(rest, Kind::Word) && !rest.trim().is_empty()) || dangerous(text) {
+    if windows || (listed && has_arguments(rest, Kind::Name) && !rest.trim().is_empty()) || dangerous(text) {
         return Err(refuse(REFUSE_COMMAND));
     }
     Ok(())
@@ -412,53 +289,8 @@ const SIGNS: [char; 14] = [';', '|', '&', '`', '$', '<', '>', '(', '{', '\n', '\
 /// A statement may begin behind these.
 const BOUNDARY: [char; 10] = [';', '|', '&', '\'', '"', '`', '{', '(', '\n', '*'];
 
-/// No text speaks of more commands behind separators.
-const MAX_COMMANDS: usize = 64;
-
 const MAX_WORD_BYTES: usize = 64 * 1024;
 const MAX_DECODINGS: usize = 3;
-
-/// In lower case, each where an argument begins.
-const OPTIONS: [&str; 36] = [
-    "-oproxycommand",
-    "-o proxycommand",
-    "-olocalcommand",
-    "-o localcommand",
-    "-opermitlocalcommand",
-    "-oknownhostscommand",
-    "--upload-pack",
-    "--receive-pack",
-    "--exec",
-    "--execute",
-    "--checkpoint-action",
-    "--to-command",
-    "--use-compress-program",
-    "--rsh",
-    "--rsync-path",
-    "--gpu-launcher",
-    "--renderer-cmd-prefix",
-    "--utility-cmd-prefix",
-    "--browser-subprocess-path",
-    "--use-askpass",
-    "--open-files-in-pager",
-    "--ssh-command",
-    "--eval",
-    "--pre-command",
-    "--post-command",
-    "--info-script",
-    "--unzip-command",
-    "--pager=",
-    "--rcfile",
-    "--init-file",
-    "--lua-exec",
-    "--sh-exec",
-    "--config-env",
-    "--config=core.",
-    "--config=alias.",
-    "-ccore.",
-];
-
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "cmd.exe"];
 
 /// Texts that are code of another language whatever stands around them.
 static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -470,6 +302,10 @@ static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         "<script",
         "<%@",
         "%pipe%",
+        "{%",
+        "<? ",
+        "<% ",
+        "getruntime(",
         "${jndi:",
         "#{",
         "{{[",
@@ -509,14 +345,8 @@ static CALLS: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A name in pieces, or a path in patterns: `w'h'oami`, `/???/??t`.
-static PIECES: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"^(?:[A-Za-z/]*(?:['"\\]+[A-Za-z/]+){2,}|/[A-Za-z?*]*[?*][A-Za-z?*]*/)"#));
-
 static DRIVE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\s+(?:/\w\s+)*\x22?[a-z]:(?:\\|/|\s|$)"));
 
-const REFUSE_SEPARATOR: Danger =
-    ("separator", "the value holds a separator with a command behind it; send the value alone");
 const REFUSE_SUBSTITUTION: Danger =
     ("substitution", "the value holds a substitution that a shell would run; send the plain text instead");
 const REFUSE_REDIRECTION: Danger =

@@ -1,0 +1,87 @@
+//! Options that run something, where a file or a name is expected.
+
+use crate::Finding;
+
+use super::super::finding::{REFUSE_OPTION, refuse};
+use super::super::place::Place;
+
+/// Refuses a value that a program would take for such an option.
+pub(super) fn check(text: &str) -> Result<(), Finding> {
+    if !text.starts_with(['-', '+']) {
+        return Ok(());
+    }
+    let lower = text.to_ascii_lowercase();
+    if OPTIONS.iter().any(|option| lower.starts_with(option)) {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    if text.starts_with('-')
+        && let Some((_, path)) = text.split_once('/')
+        && text.split('/').next().is_some_and(|flag| flag.len() == 2)
+        && SHELLS.iter().any(|shell| path.rsplit('/').next() == Some(*shell))
+    {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    // An option with a value of its own that no caller should choose: `-rf /`, `-T /etc/passwd`.
+    if text.split_whitespace().skip(1).any(|value| value.starts_with(['/', '~']) && is_sensitive(value)) {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    // `-o|program` and its like: a short option with a command for a value.
+    let value = text.trim_start_matches(|c: char| c == '-' || c.is_alphanumeric());
+    if value.trim_start_matches(['=', ' ', '\'', '"']).starts_with(['|', '!', '`']) {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    Ok(())
+}
+
+fn is_sensitive(path: &str) -> bool {
+    let place = Place::new(path, "");
+    place.is_vast() || place.is_secret() || place.is_accounts()
+}
+
+/// In lower case, each where an argument begins.
+const OPTIONS: [&str; 42] = [
+    "-oproxycommand",
+    "-o proxycommand",
+    "-olocalcommand",
+    "-o localcommand",
+    "-opermitlocalcommand",
+    "-oknownhostscommand",
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--execute",
+    "--checkpoint-action",
+    "--to-command",
+    "--use-compress-program",
+    "--rsh",
+    "--rsync-path",
+    "--gpu-launcher",
+    "--renderer-cmd-prefix",
+    "--utility-cmd-prefix",
+    "--browser-subprocess-path",
+    "--use-askpass",
+    "--open-files-in-pager",
+    "--ssh-command",
+    "--eval",
+    "--pre-command",
+    "--post-command",
+    "--info-script",
+    "--unzip-command",
+    "--pager=",
+    "--rcfile",
+    "--init-file",
+    "--lua-exec",
+    "--sh-exec",
+    "--config-env",
+    "--post-file",
+    "--body-file",
+    "--upload-file",
+    "--checkpoint=",
+    "-exec ",
+    "-execdir ",
+    "--config=core.",
+    "--config=alias.",
+    "-ccore.",
+];
+
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "cmd.exe"];

@@ -1,0 +1,143 @@
+//! Separators of commands, and what stands behind them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::Finding;
+
+use super::super::finding::{Danger, refuse};
+use super::super::pattern::pattern;
+use super::super::program::kind_of;
+use super::disguise::begins_disguised;
+use super::evidence::{Evidence, first_name, is_command};
+
+/// `;`, `|`, `&` and line ends, with a command behind them.
+pub(super) fn check(text: &str) -> Result<(), Finding> {
+    let trimmed = text.trim_start();
+    let first = trimmed.trim_start_matches(['\'', '"', ')', '}', ']', '*']).trim_start();
+    let second = text.starts_with(['\n', '\r']) && is_command(trimmed, Evidence::Some);
+    if second || (leads(first) && !is_table_row(trimmed)) {
+        return Err(refuse(REFUSE_SEPARATOR));
+    }
+    if text.contains('\n') || text.contains('\r') {
+        for line in text.split(['\n', '\r']).skip(1) {
+            if is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start()) {
+                return Err(refuse(REFUSE_SEPARATOR));
+            }
+        }
+    }
+    // Separators in a row share what is behind them.
+    let mut seen = 0;
+    let mut commands = 0;
+    for (at, sign) in text.match_indices([';', '|', '&']) {
+        if at < seen {
+            continue;
+        }
+        let rest = &text[at + sign.len()..];
+        // A sign in backticks of its own is spoken of.
+        let after = rest.strip_prefix('`').unwrap_or("x");
+        if text[..at].ends_with('`') && !after.starts_with(|c: char| c.is_alphanumeric() || "$/`".contains(c))
+        {
+            continue;
+        }
+        let behind = rest.trim_start_matches([';', '|', '&', ' ', '\t', '\'', '"', '(', '{', ')']);
+        seen = text.len() - behind.len();
+        let tight = text[..at].chars().next_back().is_some_and(|c| !c.is_whitespace())
+            && !rest.starts_with([' ', '\t']);
+        let dollar = behind.starts_with(['$', '`'])
+            && !behind[1..].starts_with(|c: char| c.is_ascii_digit() && c != '0');
+        if (dollar && behind.len() > 1) || begins_disguised(behind) || (tight && PIECES.is_match(behind)) {
+            return Err(refuse(REFUSE_SEPARATOR));
+        }
+        let name = first_name(behind);
+        if kind_of(name).is_some() {
+            commands += 1;
+        }
+        // Nothing but a command follows a bracket or an option that is closed by a sign.
+        let closes = text[..at].ends_with([')', '\'']) && !text[..at].contains(' ') && tight;
+        let doubled = rest.starts_with(sign) && sign != ";";
+        // A single word before the sign is no beginning of a sentence.
+        let single = sign == ";" && !text[..at].trim().contains(' ');
+        let prints = matches!(name, "echo" | "printf" | "sleep" | "start" | "touch");
+        let evidence =
+            if doubled || ((tight || single) && prints) || closes || (text.starts_with('-') && tight) {
+                Evidence::Any
+            } else {
+                Evidence::Some
+            };
+        if commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)) {
+            return Err(refuse(REFUSE_SEPARATOR));
+        }
+    }
+    let end = text.trim_end();
+    if let Some(before) = end.strip_suffix([';', '|', '&', '`'])
+        && is_command(before.trim_end(), Evidence::Some)
+        && before.matches('`').count() % 2 == 0
+    {
+        return Err(refuse(REFUSE_SEPARATOR));
+    }
+    // `name|` makes some languages run the name.
+    if let Some(before) = end.strip_suffix(['|', '&'])
+        && !before.is_empty()
+        && !before.trim_end().contains(' ')
+        && (before.contains('/') || is_command(before.trim_end(), Evidence::Any))
+    {
+        return Err(refuse(REFUSE_SEPARATOR));
+    }
+    Ok(())
+}
+
+/// Whether a text begins with a separator that something follows, as no prose does.
+fn leads(text: &str) -> bool {
+    let rest = text.trim_start_matches([';', '|', '&', ' ', '\t']);
+    let signs = text[..text.len() - rest.len()].trim_end();
+    !signs.is_empty()
+        && rest.starts_with(|c: char| c.is_alphanumeric() || "/\\.'\"$`({%@_~".contains(c))
+        && !(signs == "&" && (rest.contains(';') && !rest.contains(' ') || is_entity(rest)))
+}
+
+/// `copy;` and its like behind the sign that begins an entity of HTML.
+fn is_entity(text: &str) -> bool {
+    const ENTITIES: [&str; 14] = [
+        "copy", "reg", "trade", "amp", "lt", "gt", "nbsp", "quot", "hellip", "mdash", "ndash", "euro",
+        "laquo", "bull",
+    ];
+    text.split_once(';').is_some_and(|(name, _)| ENTITIES.contains(&name))
+}
+
+/// `| a | b |`, as tables are written in prose.
+fn is_table_row(text: &str) -> bool {
+    let Some(cells) = text.trim_end().strip_prefix("| ").and_then(|row| row.strip_suffix(" |")) else {
+        return false;
+    };
+    cells.contains(" | ")
+        && !cells.contains(['$', '`', ';', '&', '<', '>'])
+        && cells.split(" | ").all(|cell| !is_command(cell.trim(), Evidence::Some))
+}
+
+/// Whether the sign at `at` stands in a quotation within a sentence, so that it is spoken of and not used.
+fn quoted_list(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    let after = &text[at + 1..];
+    let words = before.split_whitespace().count();
+    [('"', '"'), ('`', '\''), ('`', '`'), ('\'', '\'')].iter().any(|&(open, close)| {
+        let Some(start) = before.rfind(open) else { return false };
+        let opened = open != close || before.matches(open).count() % 2 == 1;
+        let begins = text[..start].ends_with(' ');
+        opened && begins && words >= 3 && after.contains(close)
+    }) || (words >= 4
+        && before.contains(": ")
+        && before.split_whitespace().next().is_some_and(|w| w.chars().all(char::is_alphabetic))
+        && kind_of(before.split_whitespace().next().unwrap_or("")).is_none())
+}
+
+/// No text speaks of more commands behind separators.
+const MAX_COMMANDS: usize = 64;
+
+/// A name in pieces, or a path in patterns: `w'h'oami`, `/???/??t`.
+static PIECES: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"^(?:[A-Za-z/]*(?:['"\\]+[A-Za-z/]+){2,}|/[A-Za-z?*]*[?*][A-Za-z?*]*/)"#));
+
+const REFUSE_SEPARATOR: Danger =
+    ("separator", "the value holds a separator with a command behind it; send the value alone");

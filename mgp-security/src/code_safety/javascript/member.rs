@@ -203,6 +203,20 @@ fn is_ordinary(key: &str, object: Node<'_>, node: Node<'_>) -> bool {
     match key {
         "species" | "dispose" | "asyncDispose" => object.text() != "Symbol",
         "_extensions" => object.kind() == "this",
+        // How a class of errors gets its own prototype where classes are compiled down to functions.
+        "setPrototypeOf" => parent.is_some_and(|call| {
+            let mut given = arguments(call).filter(|_| call.kind() == "call_expression");
+            let of_this = given.next().is_some_and(|first| first.kind() == "this");
+            let prototype = given.next().map(|of| plain(of.text()));
+            of_this
+                && prototype.and_then(|of| of.strip_suffix(".prototype").map(str::to_owned)).is_some_and(
+                    |class| {
+                        class == "new.target"
+                            || (class.chars().all(char::is_alphanumeric)
+                                && !BUILTIN_CLASSES.contains(&&*class))
+                    },
+                )
+        }),
         "captureStackTrace" => parent.is_some_and(|parent| {
             let is_call = parent.kind() == "call_expression" && node.field_name() == Some("function");
             let of_this = || arguments(parent).next().is_some_and(|first| first.kind() == "this");

@@ -52,8 +52,22 @@ fn is_harmless_use(name: &str, node: Node<'_>, parent: Node<'_>) -> bool {
             is_plain
                 || (member == "parent" && parent.parent().is_some_and(|around| is_tested(parent, around)))
         }),
-        _ => is_object,
+        _ => is_object || is_of_one_name(node, parent),
     }
+}
+
+/// `spyOn(globalThis, 'fetch')`: the object of all names is given away for one of them, which is harmless.
+fn is_of_one_name(node: Node<'_>, parent: Node<'_>) -> bool {
+    let mut given = parent.named_children();
+    let next = given.by_ref().find(|first| *first == node).and_then(|_| given.next());
+    let name = next.filter(|next| next.kind() == "string").map(|next| next.text().trim_matches(['\'', '"']));
+    parent.kind() == "arguments"
+        && name.is_some_and(|name| {
+            name.chars().all(char::is_alphabetic)
+                && !DANGEROUS_GLOBALS.contains(&name)
+                && !STRICT_GLOBALS.contains(&name)
+                && !matches!(name, "process" | "require" | "constructor")
+        })
 }
 
 /// Whether one variable of the environment is taken: `process.env.X`, `process.env['X']`, `const {X} = process.env`.

@@ -64,7 +64,7 @@ impl<'t> Check<'_, 't> {
                     self.findings.pattern(Strict, &format!("{name}("), at);
                 }
             }
-            path if REMOVERS.contains(&path) && self.is_fixed(node) => {
+            path if MOVERS.contains(&path) && self.is_fixed(node) => {
                 self.findings.pattern(Strict, path, at);
             }
             "os.chmod" | "os.fchmod" => self.mode(path, node),
@@ -82,7 +82,9 @@ impl<'t> Check<'_, 't> {
             }
             _ => {}
         }
-        let reads = READERS.contains(&path) || (path.starts_with("os.") && !path.starts_with("os.path."));
+        let reads = READERS.contains(&path)
+            || (path.starts_with("os.") && !path.starts_with("os.path."))
+            || path.starts_with("shutil.");
         let of_system = positional(node)
             .next()
             .or_else(|| keyword(node, "file"))
@@ -172,6 +174,10 @@ impl<'t> Check<'_, 't> {
             }
             return;
         }
+        // Those of a function are what it made itself.
+        if name != "globals" && !self.is_outermost(node) {
+            return;
+        }
         let Some(parent) = node.parent() else { return };
         let is_known = match parent.kind() {
             "subscript" => parent.field("subscript").is_some_and(|key| self.code.text(key).is_some()),
@@ -182,7 +188,6 @@ impl<'t> Check<'_, 't> {
             }
             "comparison_operator" => true,
             "binary_operator" | "dictionary_splat" => name != "globals",
-            "argument_list" | "call" | "assignment" => name != "globals" && !self.is_outermost(node),
             _ => false,
         };
         if !is_known || (parent.kind() == "subscript" && is_namespace(path)) {
@@ -331,9 +336,21 @@ const READERS: &[&str] = &[
     "pandas.read_csv",
 ];
 
-/// What makes a file or folder vanish under its name.
-const REMOVERS: &[&str] =
-    &["os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.rename", "os.renames", "os.replace"];
+/// What makes files or folders vanish or appear under a name.
+const MOVERS: &[&str] = &[
+    "os.remove",
+    "os.unlink",
+    "os.rmdir",
+    "os.removedirs",
+    "os.rename",
+    "os.renames",
+    "os.replace",
+    "shutil.copy",
+    "shutil.copy2",
+    "shutil.copyfile",
+    "shutil.copytree",
+    "shutil.move",
+];
 
 /// What asks its argument for elements until there are none.
 const ENDLESS_CONSUMERS: &[&str] = &[

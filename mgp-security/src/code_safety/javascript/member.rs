@@ -24,6 +24,12 @@ impl<'t> Check<'_, 't> {
         if is_global(GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
             self.findings.pattern(Strict, &format!("{of}["), node.at());
         }
+        // A function that is called where it is written, without an object, returns the object of all names.
+        let is_on_the_spot = object.kind() == "call_expression"
+            && object.field("function").is_some_and(|function| function.kind() == "parenthesized_expression");
+        if is_on_the_spot && matches!(key.as_deref(), Some("process" | "require")) {
+            self.findings.pattern(Strict, "process", node.at());
+        }
         let is_empty = object.kind() == "array" && object.named_children().next().is_none();
         if is_empty && node.kind() == "subscript_expression" {
             self.findings.pattern(Strict, "[][", node.at());
@@ -130,7 +136,7 @@ impl<'t> Check<'_, 't> {
             "this" => true,
             "identifier" => {
                 let name = plain(object.text());
-                let is_caught = object.ancestors().any(|around| {
+                let is_caught = object.ancestors().take_while(|_| self.scopes.spend()).any(|around| {
                     around.kind() == "catch_clause"
                         && around.field("parameter").is_some_and(|caught| caught.text() == object.text())
                 });

@@ -59,7 +59,7 @@ fn is_harmless_use(name: &str, node: Node<'_>, parent: Node<'_>) -> bool {
 /// `spyOn(globalThis, 'fetch')`: the object of all names is given away for one of them, which is harmless.
 fn is_of_one_name(node: Node<'_>, parent: Node<'_>) -> bool {
     let mut given = parent.named_children();
-    let next = given.by_ref().find(|first| *first == node).and_then(|_| given.next());
+    let next = given.next().filter(|first| *first == node).and_then(|_| given.next());
     let name = next.filter(|next| next.kind() == "string").map(|next| next.text().trim_matches(['\'', '"']));
     parent.kind() == "arguments"
         && name.is_some_and(|name| {
@@ -74,7 +74,14 @@ fn is_of_one_name(node: Node<'_>, parent: Node<'_>) -> bool {
 fn is_single_variable(env: Node<'_>) -> bool {
     let Some(parent) = env.parent() else { return false };
     match parent.kind() {
-        "member_expression" | "subscript_expression" => env.field_name() == Some("object"),
+        "member_expression" | "subscript_expression" => {
+            let is_set = parent.field_name() == Some("left");
+            let name = parent.field("property").or_else(|| parent.field("index")).map(Node::text);
+            let steers = name.is_some_and(|name| {
+                STEERING.iter().any(|start| name.trim_matches(['\'', '"']).starts_with(start))
+            });
+            env.field_name() == Some("object") && !(is_set && steers)
+        }
         "variable_declarator" => parent.field("name").is_some_and(|name| {
             name.kind() == "object_pattern"
                 && !name.named_children().any(|part| part.kind() == "rest_pattern")
@@ -136,3 +143,7 @@ fn shown(name: &str) -> String {
         name.to_owned()
     }
 }
+
+/// Beginnings of the names of variables by which other programs are made to load or run something.
+const STEERING: &[&str] =
+    &["NODE_OPTIONS", "NODE_PATH", "LD_", "DYLD_", "PATH", "BASH_ENV", "GIT_", "npm_config_"];

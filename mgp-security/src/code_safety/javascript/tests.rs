@@ -191,6 +191,8 @@ fn idioms_of_libraries_are_accepted() {
             "Object.setPrototypeOf(this, new.target.prototype)",
             "editor.dispose(); user.species === 'ferret'",
             "vi.spyOn(globalThis, 'fetch')",
+            "process.env.NODE_ENV = 'test'",
+            "function walk(n) { if (n) walk(n - 1) }",
             "if (!('navigator' in globalThis)) { n = 1 }",
             "import x from '@/lib/x'; import y from '~/y.js'; import z from './z'",
             "const f = async (ms: number): Promise<void> => { await wait(ms as number) }",
@@ -208,6 +210,9 @@ fn idioms_of_libraries_are_accepted() {
             "x[Symbol.species] = x",
             "[][(![] + [])[+[]]]",
             "new DisposableStack()",
+            "(function () { return this })().process.exit()",
+            "process.env.NODE_OPTIONS = '--require x'",
+            "function stack() { new Error().stack; stack(); }",
         ],
     );
 }

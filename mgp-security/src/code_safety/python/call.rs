@@ -42,6 +42,14 @@ impl<'t> Check<'_, 't> {
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
                 self.findings.pattern(Standard, path, at);
             }
+            // These read texts as code.
+            "sympy.sympify" | "sympy.S" | "sympy.lambdify" | "sympy.parsing.sympy_parser.parse_expr"
+                if positional(node)
+                    .filter_map(|text| self.code.text(text))
+                    .any(|text| text.contains("__")) =>
+            {
+                self.findings.pattern(Strict, path, at);
+            }
             "torch.load" if keyword(node, "weights_only").is_none_or(|value| value.text() != "True") => {
                 self.findings.pattern(Standard, path, at);
             }
@@ -53,7 +61,7 @@ impl<'t> Check<'_, 't> {
             }
             "builtins.exit" | "builtins.quit" | "builtins.dir"
                 if positional(node).next().is_none_or(|_| path != "builtins.dir")
-                    && self.is_outermost(node) =>
+                    && self.code.scopes.is_outermost(node) =>
             {
                 let is_statement = node.parent().is_some_and(|parent| {
                     parent.kind() == "expression_statement"
@@ -106,6 +114,11 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Strict, "extractall(", node.at());
             }
             "chmod" => self.mode("chmod", node),
+            "load" | "load_all"
+                if keyword(node, "Loader").is_some_and(|loader| !loader.text().contains("Safe")) =>
+            {
+                self.findings.pattern(Standard, &format!("{name}("), node.at());
+            }
             "query" | "eval" => {
                 let text = positional(node).next().and_then(|text| self.code.text(text));
                 if text.is_some_and(|text| reaches_out(&text)) {
@@ -175,7 +188,7 @@ impl<'t> Check<'_, 't> {
             return;
         }
         // Those of a function are what it made itself.
-        if name != "globals" && !self.is_outermost(node) {
+        if name != "globals" && !self.code.scopes.is_outermost(node) {
             return;
         }
         let Some(parent) = node.parent() else { return };
@@ -201,14 +214,10 @@ impl<'t> Check<'_, 't> {
             && positional(node).next().is_some_and(|name| self.code.text(name).is_some())
     }
 
-    /// Whether the node is in no function, so that submitting the code is enough to run it.
-    pub(super) fn is_outermost(&self, node: Node<'t>) -> bool {
-        !node.ancestors().any(|around| matches!(around.kind(), "function_definition" | "lambda"))
-    }
-
     /// Whether what a call is about is written in the code, rather than up to who calls its function.
     fn is_fixed(&self, node: Node<'t>) -> bool {
-        self.is_outermost(node) || positional(node).any(|argument| self.code.text(argument).is_some())
+        self.code.scopes.is_outermost(node)
+            || positional(node).any(|argument| self.code.text(argument).is_some())
     }
 
     /// Texts and loops of a length that only uses up memory or time.
@@ -334,6 +343,7 @@ const READERS: &[&str] = &[
     "mailbox.mbox",
     "netrc.netrc",
     "pandas.read_csv",
+    "readline.read_history_file",
 ];
 
 /// What makes files or folders vanish or appear under a name.
@@ -345,6 +355,8 @@ const MOVERS: &[&str] = &[
     "os.rename",
     "os.renames",
     "os.replace",
+    "os.link",
+    "os.symlink",
     "shutil.copy",
     "shutil.copy2",
     "shutil.copyfile",

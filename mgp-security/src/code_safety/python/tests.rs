@@ -331,6 +331,8 @@ fn what_describes_code_is_read_and_what_it_does_is_not() {
             "f.__code__.co_consts",
             "frame.f_code",
             "type(1).__mro__",
+            "type.mro(int)",
+            "import sys\ndel sys.modules['os']",
             "''.__doc__",
             "().__dir__()",
             "print(locals())",
@@ -355,6 +357,8 @@ fn protections_are_not_switched_off() {
             "from lxml import etree\netree.XMLParser(resolve_entities=True)",
             "import flask\napp = flask.Flask('x')\napp.run(debug=True)",
             "import urllib.request\nurllib.request.urlopen('file:///bin/ls')",
+            "import sympy\nsympy.sympify(\"__import__('os')\")",
+            "import ruamel.yaml as y\ny.load(x, Loader=y.UnsafeLoader)",
             "import pandas as pd\ndf.query('@pd.io.common.os.x()')",
         ],
     );
@@ -376,6 +380,7 @@ fn code_that_cannot_end_is_refused() {
         &[
             "def f(): f()",
             "def f():\n    'doc'\n    return f()",
+            "def f():\n    print(1)\n    f()",
             "import itertools\nlist(itertools.count())",
             "from itertools import repeat\nsum(repeat(1))",
             "exit()",

@@ -43,6 +43,8 @@ struct Record {
     /// One after the last node below this one.
     after: u32,
     named: bool,
+    /// Whether one of its children is in a field, for lists of any length are asked for fields that they do not have.
+    has_fields: bool,
 }
 
 /// One node of a [`Tree`].
@@ -161,7 +163,7 @@ impl<'t> Node<'t> {
     }
 
     pub(super) fn field(self, name: &str) -> Option<Self> {
-        self.children().find(|child| child.field_name() == Some(name))
+        self.record().has_fields.then(|| self.children().find(|child| child.field_name() == Some(name)))?
     }
 
     /// All nodes below this one, parents before their children.
@@ -220,7 +222,11 @@ fn flatten(tree: &tree_sitter::Tree) -> Vec<Record> {
             parent: open.last().copied().unwrap_or(0),
             after: index + 1,
             named: node.is_named(),
+            has_fields: false,
         });
+        if let (Some(_), Some(parent)) = (cursor.field_id(), open.last()) {
+            nodes[*parent as usize].has_fields = true;
+        }
         if cursor.goto_first_child() {
             open.push(index);
             continue;

@@ -24,6 +24,12 @@ impl<'t> Check<'_, 't> {
         if is_global(GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
             self.findings.pattern(Strict, &format!("{of}["), node.at());
         }
+        // A function that is called where it is written, without an object, returns the object of all names.
+        let is_on_the_spot = object.kind() == "call_expression"
+            && object.field("function").is_some_and(|function| function.kind() == "parenthesized_expression");
+        if is_on_the_spot && matches!(key.as_deref(), Some("process" | "require")) {
+            self.findings.pattern(Strict, "process", node.at());
+        }
         let is_empty = object.kind() == "array" && object.named_children().next().is_none();
         if is_empty && node.kind() == "subscript_expression" {
             self.findings.pattern(Strict, "[][", node.at());
@@ -130,7 +136,7 @@ impl<'t> Check<'_, 't> {
             "this" => true,
             "identifier" => {
                 let name = plain(object.text());
-                let is_caught = object.ancestors().any(|around| {
+                let is_caught = object.ancestors().take_while(|_| self.scopes.spend()).any(|around| {
                     around.kind() == "catch_clause"
                         && around.field("parameter").is_some_and(|caught| caught.text() == object.text())
                 });
@@ -203,6 +209,20 @@ fn is_ordinary(key: &str, object: Node<'_>, node: Node<'_>) -> bool {
     match key {
         "species" | "dispose" | "asyncDispose" => object.text() != "Symbol",
         "_extensions" => object.kind() == "this",
+        // How a class of errors gets its own prototype where classes are compiled down to functions.
+        "setPrototypeOf" => parent.is_some_and(|call| {
+            let mut given = arguments(call).filter(|_| call.kind() == "call_expression");
+            let of_this = given.next().is_some_and(|first| first.kind() == "this");
+            let prototype = given.next().map(|of| plain(of.text()));
+            of_this
+                && prototype.and_then(|of| of.strip_suffix(".prototype").map(str::to_owned)).is_some_and(
+                    |class| {
+                        class == "new.target"
+                            || (class.chars().all(char::is_alphanumeric)
+                                && !BUILTIN_CLASSES.contains(&&*class))
+                    },
+                )
+        }),
         "captureStackTrace" => parent.is_some_and(|parent| {
             let is_call = parent.kind() == "call_expression" && node.field_name() == Some("function");
             let of_this = || arguments(parent).next().is_some_and(|first| first.kind() == "this");

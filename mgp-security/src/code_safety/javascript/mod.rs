@@ -90,6 +90,7 @@ impl<'t> Check<'_, 't> {
             }
             // A comment to scripts only: a module runs what is behind it.
             "html_comment" => self.findings.pattern(SafetyLevel::Standard, "<!--", node.at()),
+            "function_declaration" => self.endless_recursion(node),
             "while_statement" | "do_statement" | "for_statement" => self.endless_loop(node),
             _ => {}
         }

@@ -52,15 +52,36 @@ fn is_harmless_use(name: &str, node: Node<'_>, parent: Node<'_>) -> bool {
             is_plain
                 || (member == "parent" && parent.parent().is_some_and(|around| is_tested(parent, around)))
         }),
-        _ => is_object,
+        _ => is_object || is_of_one_name(node, parent),
     }
+}
+
+/// `spyOn(globalThis, 'fetch')`: the object of all names is given away for one of them, which is harmless.
+fn is_of_one_name(node: Node<'_>, parent: Node<'_>) -> bool {
+    let mut given = parent.named_children();
+    let next = given.next().filter(|first| *first == node).and_then(|_| given.next());
+    let name = next.filter(|next| next.kind() == "string").map(|next| next.text().trim_matches(['\'', '"']));
+    parent.kind() == "arguments"
+        && name.is_some_and(|name| {
+            name.chars().all(char::is_alphabetic)
+                && !DANGEROUS_GLOBALS.contains(&name)
+                && !STRICT_GLOBALS.contains(&name)
+                && !matches!(name, "process" | "require" | "constructor")
+        })
 }
 
 /// Whether one variable of the environment is taken: `process.env.X`, `process.env['X']`, `const {X} = process.env`.
 fn is_single_variable(env: Node<'_>) -> bool {
     let Some(parent) = env.parent() else { return false };
     match parent.kind() {
-        "member_expression" | "subscript_expression" => env.field_name() == Some("object"),
+        "member_expression" | "subscript_expression" => {
+            let is_set = parent.field_name() == Some("left");
+            let name = parent.field("property").or_else(|| parent.field("index")).map(Node::text);
+            let steers = name.is_some_and(|name| {
+                STEERING.iter().any(|start| name.trim_matches(['\'', '"']).starts_with(start))
+            });
+            env.field_name() == Some("object") && !(is_set && steers)
+        }
         "variable_declarator" => parent.field("name").is_some_and(|name| {
             name.kind() == "object_pattern"
                 && !name.named_children().any(|part| part.kind() == "rest_pattern")
@@ -122,3 +143,7 @@ fn shown(name: &str) -> String {
         name.to_owned()
     }
 }
+
+/// Beginnings of the names of variables by which other programs are made to load or run something.
+const STEERING: &[&str] =
+    &["NODE_OPTIONS", "NODE_PATH", "LD_", "DYLD_", "PATH", "BASH_ENV", "GIT_", "npm_config_"];

@@ -10,13 +10,25 @@ use crate::code_safety::syntax::{Node, Tree};
 /// The declarations of a whole tree by scope, and what they declare names as.
 pub(super) struct Scopes<'t> {
     declared: HashMap<(usize, Cow<'t, str>), Vec<Option<Node<'t>>>>,
+    /// The scope around every node, by index.
+    around: Vec<Option<Node<'t>>>,
     effort: Cell<usize>,
 }
 
 impl<'t> Scopes<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        let mut scopes =
-            Self { declared: HashMap::new(), effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE) };
+        let mut scopes = Self {
+            declared: HashMap::new(),
+            around: Vec::with_capacity(tree.len()),
+            effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE),
+        };
+        for node in tree.nodes() {
+            let parent = node.parent();
+            let around = parent.and_then(|parent| {
+                if is_scope(parent.kind()) { Some(parent) } else { scopes.around[parent.index()] }
+            });
+            scopes.around.push(around);
+        }
         for node in tree.nodes() {
             scopes.declare(node);
         }
@@ -47,8 +59,7 @@ impl<'t> Scopes<'t> {
     }
 
     fn declarations<'s>(&'s self, name: &'s str, node: Node<'_>) -> Option<&'s [Option<Node<'t>>]> {
-        let around = node.ancestors().filter(|scope| is_scope(scope.kind()));
-        for scope in around {
+        for scope in self.scopes_around(node) {
             if !self.spend() {
                 return None;
             }
@@ -59,14 +70,21 @@ impl<'t> Scopes<'t> {
         None
     }
 
+    /// The scopes that a node is in, from the inside out.
+    fn scopes_around(&self, node: Node<'_>) -> impl Iterator<Item = Node<'t>> {
+        std::iter::successors(self.around[node.index()], |scope| self.around[scope.index()])
+    }
+
     fn declare(&mut self, node: Node<'t>) {
         match node.kind() {
             "variable_declarator" => {
                 let (Some(name), Some(parent)) = (node.field("name"), node.parent()) else { return };
                 // At the top, `var` does not hide a global name; elsewhere it belongs to the function.
                 let scope = match parent.kind() {
-                    "variable_declaration" => node.ancestors().find(|scope| is_function(scope.kind())),
-                    _ => node.ancestors().find(|scope| is_scope(scope.kind())),
+                    "variable_declaration" => {
+                        self.scopes_around(node).find(|scope| is_function(scope.kind()))
+                    }
+                    _ => self.scopes_around(node).next(),
                 };
                 let value = node.field("value").filter(|_| name.kind() == "identifier");
                 if let Some(scope) = scope {
@@ -89,7 +107,7 @@ impl<'t> Scopes<'t> {
                 }
             }
             "function_declaration" | "generator_function_declaration" | "class_declaration" => {
-                let scope = node.ancestors().find(|scope| is_scope(scope.kind()));
+                let scope = self.scopes_around(node).next();
                 if let (Some(name), Some(scope)) = (node.field("name"), scope) {
                     self.bind(scope, name, None);
                 }
@@ -101,7 +119,7 @@ impl<'t> Scopes<'t> {
             }
             "import_clause" => {
                 let names = node.descendants().filter(|name| name.kind() == "identifier");
-                let scope = node.ancestors().last();
+                let scope = self.scopes_around(node).last();
                 for name in names {
                     let is_outer = name.field_name() == Some("name")
                         && name.parent().is_some_and(|p| p.field("alias").is_some());

@@ -177,3 +177,42 @@ fn readonly_refuses_every_way_to_write() {
         ],
     );
 }
+
+// covers: MGP-7.2-03
+#[test]
+fn idioms_of_libraries_are_accepted() {
+    all_accepted(
+        SafetyLevel::Strict,
+        &[
+            "class E extends Error { constructor(m) { super(m); Error.captureStackTrace(this, this.constructor) } }",
+            "if (Error.captureStackTrace) { n = 1 }",
+            "function plain(value) { const proto = Object.getPrototypeOf(value); return proto === null }",
+            "function copy(to, from, key) { to[key] = Object.getOwnPropertyDescriptor(from, key) }",
+            "Object.setPrototypeOf(this, new.target.prototype)",
+            "editor.dispose(); user.species === 'ferret'",
+            "vi.spyOn(globalThis, 'fetch')",
+            "process.env.NODE_ENV = 'test'",
+            "function walk(n) { if (n) walk(n - 1) }",
+            "if (!('navigator' in globalThis)) { n = 1 }",
+            "import x from '@/lib/x'; import y from '~/y.js'; import z from './z'",
+            "const f = async (ms: number): Promise<void> => { await wait(ms as number) }",
+        ],
+    );
+    all_refused(
+        SafetyLevel::Strict,
+        &[
+            "Error.captureStackTrace(error)",
+            "const proto = Object.getPrototypeOf(async () => {})",
+            "try { f() } catch (e) { p = Object.getPrototypeOf(e) }",
+            "Object.getOwnPropertyDescriptor(f, 'constructor')",
+            "Object.setPrototypeOf(this, Function.prototype)",
+            "f(globalThis, 'eval')",
+            "x[Symbol.species] = x",
+            "[][(![] + [])[+[]]]",
+            "new DisposableStack()",
+            "(function () { return this })().process.exit()",
+            "process.env.NODE_OPTIONS = '--require x'",
+            "function stack() { new Error().stack; stack(); }",
+        ],
+    );
+}

@@ -42,6 +42,14 @@ impl<'t> Check<'_, 't> {
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
                 self.findings.pattern(Standard, path, at);
             }
+            // These read texts as code.
+            "sympy.sympify" | "sympy.S" | "sympy.lambdify" | "sympy.parsing.sympy_parser.parse_expr"
+                if positional(node)
+                    .filter_map(|text| self.code.text(text))
+                    .any(|text| text.contains("__")) =>
+            {
+                self.findings.pattern(Strict, path, at);
+            }
             "torch.load" if keyword(node, "weights_only").is_none_or(|value| value.text() != "True") => {
                 self.findings.pattern(Standard, path, at);
             }
@@ -53,7 +61,7 @@ impl<'t> Check<'_, 't> {
             }
             "builtins.exit" | "builtins.quit" | "builtins.dir"
                 if positional(node).next().is_none_or(|_| path != "builtins.dir")
-                    && self.is_outermost(node) =>
+                    && self.code.scopes.is_outermost(node) =>
             {
                 let is_statement = node.parent().is_some_and(|parent| {
                     parent.kind() == "expression_statement"
@@ -64,7 +72,7 @@ impl<'t> Check<'_, 't> {
                     self.findings.pattern(Strict, &format!("{name}("), at);
                 }
             }
-            path if REMOVERS.contains(&path) && self.is_fixed(node) => {
+            path if MOVERS.contains(&path) && self.is_fixed(node) => {
                 self.findings.pattern(Strict, path, at);
             }
             "os.chmod" | "os.fchmod" => self.mode(path, node),
@@ -82,7 +90,9 @@ impl<'t> Check<'_, 't> {
             }
             _ => {}
         }
-        let reads = READERS.contains(&path) || (path.starts_with("os.") && !path.starts_with("os.path."));
+        let reads = READERS.contains(&path)
+            || (path.starts_with("os.") && !path.starts_with("os.path."))
+            || path.starts_with("shutil.");
         let of_system = positional(node)
             .next()
             .or_else(|| keyword(node, "file"))
@@ -104,6 +114,11 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Strict, "extractall(", node.at());
             }
             "chmod" => self.mode("chmod", node),
+            "load" | "load_all"
+                if keyword(node, "Loader").is_some_and(|loader| !loader.text().contains("Safe")) =>
+            {
+                self.findings.pattern(Standard, &format!("{name}("), node.at());
+            }
             "query" | "eval" => {
                 let text = positional(node).next().and_then(|text| self.code.text(text));
                 if text.is_some_and(|text| reaches_out(&text)) {
@@ -172,6 +187,10 @@ impl<'t> Check<'_, 't> {
             }
             return;
         }
+        // Those of a function are what it made itself.
+        if name != "globals" && !self.code.scopes.is_outermost(node) {
+            return;
+        }
         let Some(parent) = node.parent() else { return };
         let is_known = match parent.kind() {
             "subscript" => parent.field("subscript").is_some_and(|key| self.code.text(key).is_some()),
@@ -182,7 +201,6 @@ impl<'t> Check<'_, 't> {
             }
             "comparison_operator" => true,
             "binary_operator" | "dictionary_splat" => name != "globals",
-            "argument_list" | "call" | "assignment" => name != "globals" && !self.is_outermost(node),
             _ => false,
         };
         if !is_known || (parent.kind() == "subscript" && is_namespace(path)) {
@@ -196,14 +214,10 @@ impl<'t> Check<'_, 't> {
             && positional(node).next().is_some_and(|name| self.code.text(name).is_some())
     }
 
-    /// Whether the node is in no function, so that submitting the code is enough to run it.
-    pub(super) fn is_outermost(&self, node: Node<'t>) -> bool {
-        !node.ancestors().any(|around| matches!(around.kind(), "function_definition" | "lambda"))
-    }
-
     /// Whether what a call is about is written in the code, rather than up to who calls its function.
     fn is_fixed(&self, node: Node<'t>) -> bool {
-        self.is_outermost(node) || positional(node).any(|argument| self.code.text(argument).is_some())
+        self.code.scopes.is_outermost(node)
+            || positional(node).any(|argument| self.code.text(argument).is_some())
     }
 
     /// Texts and loops of a length that only uses up memory or time.
@@ -329,11 +343,26 @@ const READERS: &[&str] = &[
     "mailbox.mbox",
     "netrc.netrc",
     "pandas.read_csv",
+    "readline.read_history_file",
 ];
 
-/// What makes a file or folder vanish under its name.
-const REMOVERS: &[&str] =
-    &["os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.rename", "os.renames", "os.replace"];
+/// What makes files or folders vanish or appear under a name.
+const MOVERS: &[&str] = &[
+    "os.remove",
+    "os.unlink",
+    "os.rmdir",
+    "os.removedirs",
+    "os.rename",
+    "os.renames",
+    "os.replace",
+    "os.link",
+    "os.symlink",
+    "shutil.copy",
+    "shutil.copy2",
+    "shutil.copyfile",
+    "shutil.copytree",
+    "shutil.move",
+];
 
 /// What asks its argument for elements until there are none.
 const ENDLESS_CONSUMERS: &[&str] = &[

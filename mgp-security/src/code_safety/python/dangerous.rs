@@ -126,6 +126,7 @@ pub(super) const DANGEROUS: &[&str] = &[
     "concurrent.futures.process",
     "pkg_resources",
     "readline.set_completer",
+    "pstats.Stats",
     "ssl._create_unverified_context",
     "ssl._create_default_https_context",
     "numpy.testing.runstring",
@@ -142,8 +143,6 @@ pub(super) const DANGEROUS: &[&str] = &[
 
 /// Names that change what is outside of the code or give its surroundings away: blocked from strict on.
 pub(super) const STRICT: &[&str] = &[
-    "os.link",
-    "os.symlink",
     "os.truncate",
     "os.ftruncate",
     "os.chown",
@@ -169,6 +168,8 @@ pub(super) const STRICT: &[&str] = &[
     "signal.pthread_kill",
     "signal.raise_signal",
     "types.MethodType()",
+    "builtins.type.mro",
+    "flask.render_template_string",
     "ssl.wrap_socket",
     "ssl.PROTOCOL_SSLv2",
     "ssl.PROTOCOL_SSLv3",

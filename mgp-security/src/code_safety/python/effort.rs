@@ -28,21 +28,14 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// A function that does nothing before it calls itself.
+    /// A function that calls itself before anything could keep it from that.
     pub(super) fn endless_recursion(&mut self, node: Node<'t>) {
-        let body = node.field("body").into_iter().flat_map(Node::named_children);
-        let first = body
-            .into_iter()
-            .find(|statement| !statement.named_children().all(|part| part.kind() == "string"));
-        let called = first
-            .filter(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"))
-            .and_then(|statement| statement.named_children().next())
-            .filter(|call| call.kind() == "call")
-            .and_then(|call| call.field("function"));
-        if let (Some(name), Some(called)) = (node.field("name"), called)
-            && called.kind() == "identifier"
-            && called.text() == name.text()
-        {
+        let (Some(name), Some(body)) = (node.field("name"), node.field("body")) else { return };
+        let plain = body
+            .named_children()
+            .take_while(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"));
+        let mut calls = plain.filter_map(|statement| statement.named_children().next()?.field("function"));
+        if calls.any(|called| called.kind() == "identifier" && called.text() == name.text()) {
             self.findings.pattern(Strict, "endless recursion", node.at());
         }
     }

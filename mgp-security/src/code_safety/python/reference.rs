@@ -125,7 +125,10 @@ impl<'t> Check<'_, 't> {
         match parent.kind() {
             "comparison_operator" | "dotted_name" | "import_from_statement" => true,
             "subscript" => {
-                parent.field("subscript").is_some_and(is_known) && parent.field_name() != Some("left")
+                let is_deleted = parent.parent().is_some_and(|around| around.kind() == "delete_statement");
+                parent.field("subscript").is_some_and(is_known)
+                    && parent.field_name() != Some("left")
+                    && !is_deleted
             }
             "attribute" => {
                 let is_get = parent.field("attribute").is_some_and(|name| name.text() == "get");

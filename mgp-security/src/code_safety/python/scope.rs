@@ -73,6 +73,13 @@ impl<'t> Scopes<'t> {
         self.of[node.index()]
     }
 
+    /// Whether the node is in no function, so that submitting the code is enough to run it.
+    pub(super) fn is_outermost(&self, node: Node<'_>) -> bool {
+        let mut around =
+            std::iter::successors(Some(self.scope(node)), |scope| self.parents.get(scope).copied());
+        !around.any(|scope| self.kinds.get(&scope) == Some(&Kind::Function))
+    }
+
     /// Whether `name` is certainly bound by the code itself at `node`, so that it cannot be the builtin of that name.
     pub(super) fn is_certain(&self, name: &str, node: Node<'_>) -> bool {
         self.visible(name, self.scope(node)).any(|(kind, bound)| self.ends_search(name, kind, bound, node))

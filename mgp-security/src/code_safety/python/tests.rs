@@ -252,3 +252,146 @@ fn readonly_accepts_reading() {
         ],
     );
 }
+
+// covers: MGP-7.2-03
+#[test]
+fn modules_are_refused_by_what_is_taken_of_them() {
+    all_refused(
+        SafetyLevel::Standard,
+        &[
+            "import shutil",
+            "import shutil as s\ns.rmtree(path)",
+            "from shutil import which, rmtree",
+            "from shutil import *",
+            "import importlib\nimportlib.import_module(name)",
+            "import importlib.util as u\nu.module_from_spec(spec)",
+            "import winreg\nwinreg.SetValueEx(key, 'x', 0, 1, 'y')",
+        ],
+    );
+    all_accepted(
+        SafetyLevel::Strict,
+        &[
+            "import shutil\nif shutil.which('git'): pass",
+            "from shutil import copyfileobj, get_terminal_size",
+            "def save(a, b):\n    import shutil\n    shutil.copy2(a, b)",
+            "import importlib.util\nHAS = importlib.util.find_spec('numpy') is not None",
+            "from importlib.metadata import version",
+        ],
+    );
+}
+
+// covers: MGP-7.2-03
+#[test]
+fn parts_of_the_own_program_may_be_imported_unless_a_list_is_declared() {
+    let code = "from utils.cache import Cache\nfrom papers_mcp.client import Client\nimport config";
+    all_accepted(SafetyLevel::Strict, &[code]);
+    let mut declared = CodeSafety::new(SafetyLevel::Strict).with_language("python");
+    declared.allowed_imports = Some(["json".into()].into());
+    assert!(scan(code, &CodePolicy::new(&declared)).is_err());
+    all_refused(SafetyLevel::Strict, &["import unheard_of", "from utils import subprocess"]);
+}
+
+// covers: MGP-7.2-03
+#[test]
+fn files_that_the_code_names_itself_are_not_removed() {
+    all_refused(
+        SafetyLevel::Strict,
+        &[
+            "import os\nos.unlink('x')",
+            "import os\nfor f in files: os.remove(f)",
+            "def f():\n    import os\n    os.rename('a', 'b')",
+            "import shutil\nshutil.move('a', 'b')",
+        ],
+    );
+    all_accepted(
+        SafetyLevel::Strict,
+        &["import os\ndef drop(path):\n    try: os.unlink(path)\n    except OSError: pass"],
+    );
+}
+
+// covers: MGP-7.2-03
+#[test]
+fn what_describes_code_is_read_and_what_it_does_is_not() {
+    all_accepted(
+        SafetyLevel::Strict,
+        &[
+            "n = func.__code__.co_argcount",
+            "name = frame.f_code.co_name",
+            "for t in type(obj).__mro__: pass",
+            "getattr(x, '__class__', None)",
+            "mod = sys.modules.get(cls.__module__)",
+            "def f():\n    log(f'{locals()}')",
+            "e.error.code",
+        ],
+    );
+    all_refused(
+        SafetyLevel::Strict,
+        &[
+            "f.__code__ = g.__code__",
+            "f.__code__.co_consts",
+            "frame.f_code",
+            "type(1).__mro__",
+            "type.mro(int)",
+            "import sys\ndel sys.modules['os']",
+            "''.__doc__",
+            "().__dir__()",
+            "print(locals())",
+            "print(dir())",
+            "type.__call__(type, 'X', (), {})",
+            "__builtins__ = {}",
+            "[*open(0)]",
+            "print(open('flag.txt').read())",
+        ],
+    );
+}
+
+// covers: MGP-7.2-03
+#[test]
+fn protections_are_not_switched_off() {
+    all_refused(
+        SafetyLevel::Strict,
+        &[
+            "import requests\nrequests.get(url, verify=False)",
+            "import httpx\nwith httpx.Client(verify=False) as c: pass",
+            "from jinja2 import Environment as E\nE(autoescape=False)",
+            "from lxml import etree\netree.XMLParser(resolve_entities=True)",
+            "import flask\napp = flask.Flask('x')\napp.run(debug=True)",
+            "import urllib.request\nurllib.request.urlopen('file:///bin/ls')",
+            "import sympy\nsympy.sympify(\"__import__('os')\")",
+            "import ruamel.yaml as y\ny.load(x, Loader=y.UnsafeLoader)",
+            "import pandas as pd\ndf.query('@pd.io.common.os.x()')",
+        ],
+    );
+    all_accepted(
+        SafetyLevel::Strict,
+        &[
+            "import requests\nrequests.get(url, verify=True)",
+            "import urllib.request\nurllib.request.urlopen('https://example.com')",
+            "df.query('x > @limit and y < 3')",
+        ],
+    );
+}
+
+// covers: MGP-7.2-03
+#[test]
+fn code_that_cannot_end_is_refused() {
+    all_refused(
+        SafetyLevel::Strict,
+        &[
+            "def f(): f()",
+            "def f():\n    'doc'\n    return f()",
+            "def f():\n    print(1)\n    f()",
+            "import itertools\nlist(itertools.count())",
+            "from itertools import repeat\nsum(repeat(1))",
+            "exit()",
+        ],
+    );
+    all_accepted(
+        SafetyLevel::Strict,
+        &[
+            "def f(n):\n    if n: return f(n - 1)",
+            "import itertools\nlist(itertools.repeat(0, 3))",
+            "import sys\nif not key:\n    sys.exit(1)",
+        ],
+    );
+}

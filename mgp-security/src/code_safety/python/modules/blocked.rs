@@ -23,10 +23,26 @@ pub(in crate::code_safety) const EXEMPT_MODULES: &[&str] = &[
     "importlib.util.MAGIC_NUMBER",
     "importlib.util.cache_from_source",
     "importlib.util.source_from_cache",
+    "_thread.get_ident",
+    "_thread.allocate_lock",
+    "_thread.RLock",
+    "_thread.LockType",
+    "pwd.getpwnam",
+    "pwd.getpwuid",
+    "grp.getgrnam",
+    "grp.getgrgid",
     "shutil.which",
     "shutil.get_terminal_size",
     "shutil.copyfileobj",
     "shutil.disk_usage",
+    "shutil.copy",
+    "shutil.copy2",
+    "shutil.copyfile",
+    "shutil.copymode",
+    "shutil.copystat",
+    "shutil.copytree",
+    "shutil.ignore_patterns",
+    "shutil.move",
     "shutil.Error",
     "shutil.SameFileError",
     "winreg.OpenKey",
@@ -48,4 +64,4 @@ pub(in crate::code_safety) const EXEMPT_MODULES: &[&str] = &[
 
 /// Blocked modules whose import alone is no offence, for every use of a part that is not exempt is found by itself.
 pub(in crate::code_safety) const BLOCKED_IN_PARTS: &[&str] =
-    &["importlib", "importlib.util", "shutil", "winreg"];
+    &["_thread", "grp", "importlib", "importlib.util", "pwd", "shutil", "winreg"];

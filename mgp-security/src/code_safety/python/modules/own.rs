@@ -4,11 +4,12 @@
 /// install: such a one comes with the code, like a relative import, and holds what its operator put there.
 pub(in crate::code_safety) fn is_own(module: &str) -> bool {
     let root = module.split('.').next().unwrap_or(module);
-    OWN.split_whitespace().any(|name| name == root) || root.split('_').any(|word| word.contains("mcp"))
+    let is_server = root.split('_').any(|word| word.contains("mcp") || word == "server");
+    is_server || OWN.split_whitespace().any(|name| name == root)
 }
 
 const OWN: &str = "\
-    agent agents analysis app application apis backend base cache clients client common config configs \
+    agent agents analysis app application apis auth backend base cache clients client common config configs \
     configuration connection connectors consts constants context controllers conversion core crud data database \
     db decorators definitions dependencies domain dto engine entities errors exceptions extractors fetchers \
     filters formatters formatting handlers helper helpers infrastructure integrations interfaces lib loaders \
@@ -24,7 +25,14 @@ mod tests {
 
     #[test]
     fn parts_of_the_own_program_are_known_by_their_names() {
-        for module in ["utils", "src.tools.search", "config", "paper_mcp_server.client", "weathermcp"] {
+        for module in [
+            "utils",
+            "src.tools.search",
+            "config",
+            "paper_mcp_server.client",
+            "weathermcp",
+            "document_server.tools",
+        ] {
             assert!(is_own(module), "{module}");
         }
         for module in ["socketlib", "evil", "subprocess", "os", ""] {

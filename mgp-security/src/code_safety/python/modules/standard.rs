@@ -16,4 +16,4 @@ pub(super) const STANDARD: &str = "\
     shutil signal sndhdr sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string \
     string.templatelib stringprep struct sunau symtable sys sysconfig tabnanny tarfile tempfile textwrap \
     threading time token tokenize tomllib traceback types typing unicodedata unittest urllib uu uuid \
-    warnings wave weakref winreg _winreg xdrlib xml zipfile zlib zoneinfo";
+    warnings wave weakref winreg _winreg _thread grp pwd readline pstats xdrlib xml zipfile zlib zoneinfo";

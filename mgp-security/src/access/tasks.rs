@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::error::refusal;
+use crate::refusal::refusal;
 
 /// Keeps the tasks that a caller began to itself, where many share one way to a server. Makes [`TaskOwners`] services,
 /// which share what they know.

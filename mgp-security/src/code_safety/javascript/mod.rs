@@ -24,8 +24,8 @@ use super::syntax::{Grammar, Node, Tree};
 
 pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES};
 
-/// As a program, as the method of a class, and as the body of a function or a member of an object; then the same with
-/// types, for runtimes strip them and people say JavaScript to both.
+/// As a program, as the method of a class, and as the body of a function or a member of an object; then with types, for
+/// runtimes strip them and people say JavaScript to both.
 pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::JavaScript, "", ""),
     (Grammar::JavaScript, "class F {", "\n}"),
@@ -34,7 +34,6 @@ pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::TypeScript, "", ""),
     (Grammar::Tsx, "", ""),
     (Grammar::TypeScript, "class F {", "\n}"),
-    (Grammar::TypeScript, "({", "\n})"),
 ];
 /// The same, without and with JSX.
 pub(super) const TYPESCRIPT: &[Reading] = &[

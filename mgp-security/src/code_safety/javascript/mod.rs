@@ -35,7 +35,7 @@ pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::Tsx, "", ""),
     (Grammar::TypeScript, "class F {", "\n}"),
 ];
-/// The same, without and with JSX.
+/// As a program without and with JSX, as the method of a class, and as a member of an object.
 pub(super) const TYPESCRIPT: &[Reading] = &[
     (Grammar::TypeScript, "", ""),
     (Grammar::Tsx, "", ""),

@@ -24,8 +24,8 @@ use super::syntax::{Grammar, Node, Tree};
 
 pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES};
 
-/// As a program, as the method of a class, and as the body of a function or a member of an object; then the same with
-/// types, for runtimes strip them and people say JavaScript to both.
+/// As a program, as the method of a class, and as the body of a function or a member of an object; then with types, for
+/// runtimes strip them and people say JavaScript to both.
 pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::JavaScript, "", ""),
     (Grammar::JavaScript, "class F {", "\n}"),
@@ -34,9 +34,8 @@ pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::TypeScript, "", ""),
     (Grammar::Tsx, "", ""),
     (Grammar::TypeScript, "class F {", "\n}"),
-    (Grammar::TypeScript, "({", "\n})"),
 ];
-/// The same, without and with JSX.
+/// As a program without and with JSX, as the method of a class, and as a member of an object.
 pub(super) const TYPESCRIPT: &[Reading] = &[
     (Grammar::TypeScript, "", ""),
     (Grammar::Tsx, "", ""),

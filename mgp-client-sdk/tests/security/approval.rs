@@ -141,7 +141,7 @@ async fn a_grant_ends_when_its_time_is_over() {
         setup.settings = setup.settings.with_patience(Duration::ZERO);
         let kernel = kernel(&reached, revision, setup).await;
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
-        let terms = Terms::default().until(clock.now().saturating_add(Duration::from_secs(60)));
+        let terms = Terms::default().until(clock.now().saturating_add(Duration::from_mins(1)));
         kernel.book.grant(&operator(), &server_id(), &Permission::ShellExecute, terms).await.unwrap();
         let answer = client.tool("run", json!({"command": "ls"})).await;
         assert_eq!(answer["result"]["content"][0]["text"], "ran ls", "{answer}");

@@ -87,7 +87,7 @@ async fn a_ticket_is_for_one_call_of_one_caller_with_these_arguments() {
             let (kernel, tool, arguments) = (&kernel, &tool, &arguments);
             async move {
                 let agent = Principal::new(AGENT);
-                kernel.tickets.give(&who, &agent, tool, Some(arguments), Duration::from_secs(60)).await
+                kernel.tickets.give(&who, &agent, tool, Some(arguments), Duration::from_mins(1)).await
             }
         };
         assert_eq!(give(Principal::new(AGENT)).await.unwrap_err().code(), 1000, "an agent gives none");

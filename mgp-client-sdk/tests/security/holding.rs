@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_security::Clock;
-use mgp_security::permission::{HeldPermissionsLayer, NeededPermissions};
+use mgp_security::permission::{ApprovalAnswer, HeldPermissionsLayer, NeededPermissions, PermissionSettings};
 use mgp_transport::Accept;
-use mgp_types::mgp::{Extension, Permission};
+use mgp_types::mgp::{ApprovalPolicy, Decision, Extension, Permission};
 use mgp_types::{Object, Origin, Request, Revision};
 use serde_json::json;
 
@@ -60,6 +60,73 @@ async fn the_server_hears_what_is_granted_and_refuses_the_rest_itself() {
         let answer = client.tool("run", json!({"command": "ls"})).await;
         assert_eq!(answer["error"]["code"], 1000, "{answer}");
         eventually(async || kernel.below.send(run()).await.is_err_and(|error| error.code() == 1000)).await;
+    }
+}
+
+/// The stack before a server that needs `network.outbound`, not settled yet.
+async fn unsettled(reached: &Reached, revision: Revision, policy: ApprovalPolicy) -> Kernel {
+    let setup = Setup { settings: PermissionSettings::new(policy), settle: false, ..Setup::default() };
+    let kernel = Kernel::before(server(reached), revision, setup).await;
+    reached.take();
+    kernel
+}
+
+// covers: MGP-3.4-01..03, MGP-3.5-01..05, MGP-3.6-02..04, MGP-3.6-06
+#[tokio::test]
+async fn a_server_waits_for_the_operator_and_is_told_the_decision() {
+    for revision in ERAS {
+        let reached = Reached::default();
+        let kernel = unsettled(&reached, revision, ApprovalPolicy::Interactive).await;
+        let session = kernel.client.session().unwrap();
+        let mut below = kernel.below.clone();
+        let deciding = async {
+            kernel.pending.count().wait_for(|count| *count == 1).await.unwrap();
+            let asked = kernel.pending.list().remove(0);
+            let yes = ApprovalAnswer::new(operator(), Decision::Approved);
+            kernel.pending.decide(&operator(), &asked.id, &yes).unwrap();
+        };
+        let (settled, ()) = tokio::join!(kernel.gate.negotiate(&mut below, &session), deciding);
+        assert_eq!(settled.unwrap().approved, [Permission::NetworkOutbound]);
+        let told = reached.take();
+        if !revision.is_stateless() {
+            let (method, asked) = &told[0];
+            assert_eq!(method, "mgp/permission/request");
+            assert_eq!(asked["permissions"], json!(["network.outbound"]));
+            assert_eq!(asked["policy"], "interactive");
+            assert!(asked["message"].is_string());
+            assert_eq!(asked["request_id"], told[1].1["request_id"]);
+        }
+        let (method, decided) = told.last().unwrap();
+        assert_eq!(method, "mgp/permission/response");
+        assert_eq!(decided["grants"], json!({"network.outbound": "approved"}));
+        assert_eq!(decided["approved_by"], "ada");
+    }
+}
+
+// covers: MGP-3.3-01, MGP-3.3-03..05, MGP-3.4-03
+#[tokio::test]
+async fn the_policy_decides_whether_the_connection_goes_on() {
+    for revision in ERAS {
+        for (policy, goes_on) in [
+            (ApprovalPolicy::AutoApprove, true),
+            (ApprovalPolicy::DenyAll, false),
+            (ApprovalPolicy::ConfigOnly, false),
+        ] {
+            let reached = Reached::default();
+            let kernel = unsettled(&reached, revision, policy).await;
+            let session = kernel.client.session().unwrap();
+            let settled = kernel.gate.negotiate(&mut kernel.below.clone(), &session).await;
+            let mut client = Raw::open(&kernel, AGENT, revision, true).await;
+            let answer = client.tool("fetch", json!({"url": "https://example.com/"})).await;
+            if goes_on {
+                assert_eq!(settled.unwrap().approved, [Permission::NetworkOutbound]);
+                assert!(answer.get("result").is_some(), "{answer}");
+            } else {
+                assert_eq!(settled.unwrap_err().code(), 1000);
+                assert_eq!(answer["error"]["code"], 2000, "{answer}");
+                assert!(reached.tools().is_empty());
+            }
+        }
     }
 }
 

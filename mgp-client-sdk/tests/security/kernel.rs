@@ -238,7 +238,7 @@ impl<S: RpcService> Service<Request> for Named<S> {
     }
 
     fn call(&mut self, mut request: Request) -> S::Future {
-        request.context.principal = self.principal.clone();
+        request.context.principal.clone_from(&self.principal);
         self.inner.call(request)
     }
 }

@@ -1,7 +1,6 @@
 //! One test for each threat of the OWASP MCP Top 10.
 
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::limit::{Limits, Rates};
@@ -24,11 +23,8 @@ async fn kernel(reached: &Reached, revision: Revision, setup: Setup) -> Kernel {
 async fn owasp_mcp01_secrets_are_neither_recorded_nor_shown() {
     for revision in ERAS {
         let reached = Reached::default();
-        let setup =
-            Setup { confirmation: Some(ConfirmationSettings::new().with_moderate()), ..Setup::default() };
-        let kernel = kernel(&reached, revision, setup).await;
+        let kernel = kernel(&reached, revision, Setup::default()).await;
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
-        const SECRET: &str = "sk-live-51Habcdefghijklmnop";
         client.tool("echo", json!({"text": SECRET})).await;
         client.tool("secret", json!({"text": SECRET})).await;
         client.tool("run", json!({"command": format!("rm -rf / {SECRET}")})).await;
@@ -248,6 +244,7 @@ async fn what_comes_too_often_is_refused_and_told_when_to_come_back() {
         let answer = plain.tool("echo", json!({"text": "x"})).await;
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         assert_eq!(reached.tools(), ["echo"]);
-        tokio::time::sleep(Duration::ZERO).await;
     }
 }
+
+const SECRET: &str = "sk-live-51Habcdefghijklmnop";

@@ -91,7 +91,8 @@ fn gate(revision: Revision, terms: &Terms) -> PermissionGate {
         for permission in [Permission::FilesystemRead, Permission::NetworkOutbound] {
             let scoped = permission == Permission::FilesystemRead;
             let terms = if scoped { terms.clone() } else { Terms::default() };
-            let granted = book.grant(&ada, &server.as_str().into(), &permission, terms);
+            let server = server.as_str().into();
+            let granted = book.grant(&ada, &server, &permission, terms);
             runtime.block_on(granted).expect("an operator may");
         }
     }

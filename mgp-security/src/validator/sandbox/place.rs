@@ -113,8 +113,8 @@ impl Place {
         };
         let exact = !self.0.contains(['*', '?', '[']);
         self.inside("/var/lib/apt/lists")
-            || ["/var/cache/", "~/.cache/"].iter().any(|directory| named(directory))
-            || (exact && ["/tmp/", "/var/tmp/"].iter().any(|directory| named(directory)))
+            || ["/var/cache/", "~/.cache/"].iter().any(&named)
+            || (exact && ["/tmp/", "/var/tmp/"].iter().any(named))
     }
 
     /// A disk, a partition or the memory itself.

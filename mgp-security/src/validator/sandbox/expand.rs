@@ -186,7 +186,6 @@ impl Judge<'_> {
     }
 }
 
-/// Splits a word at unquoted blanks and notes patterns.
 /// `bash` and nothing else.
 fn is_lone_shell(script: &Script) -> bool {
     let [pipeline] = script.pipelines.as_slice() else { return false };
@@ -196,6 +195,7 @@ fn is_lone_shell(script: &Script) -> bool {
         && matches!(simple.words.as_slice(), [word] if matches!(word.parts.as_slice(), [Part::Bare(name)] if is_shell(name)))
 }
 
+/// Splits a word at unquoted blanks and notes patterns.
 fn split(cells: &[Cell], marks: Marks, quoted: bool, args: &mut Vec<Arg>) {
     let mut arg = Arg { text: String::new(), marks };
     let mut begun = quoted;

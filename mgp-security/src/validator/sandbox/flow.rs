@@ -1,6 +1,6 @@
 //! What comes out of a command: its text if it is known, and where it came from.
 
-use super::argv::{Call, delete};
+use super::argv::{Call, delete, is_shell};
 use super::judge::{Judge, file_key};
 use super::place::Place;
 use super::read::{decode_escapes, hides_letters};
@@ -70,6 +70,10 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
             let chosen = ["-p", "-C", "-u", "-U", "-t"].iter().any(|option| call.has(option));
             let marks = marks.and(Marks::TELLING);
             Flow::unknown(if chosen { marks } else { marks.and(Marks::EVERYTHING) })
+        }
+        // Nothing but what is asked of it from elsewhere comes out of such a shell.
+        program if is_shell(program) && call.args.iter().all(|arg| arg.text == "-i") => {
+            Flow::unknown(marks.and(Marks::SENSITIVE))
         }
         program if TELLERS.contains(&program) => Flow::unknown(marks.and(Marks::TELLING)),
         program if sets_up(program, call) => Flow::unknown(marks.and(Marks::SETUP)),

@@ -26,6 +26,7 @@ mod tests;
 mod unwrap;
 mod value;
 mod windows;
+mod wrapper;
 
 use unicode_normalization::UnicodeNormalization;
 

@@ -26,8 +26,7 @@ pub(in super::super) fn check_assignment(
     if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
         return Err(refuse(REFUSE_LOG));
     }
-    let loads = name == "PATH" || LIBRARY_PATHS.contains(&name);
-    if loads && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| text.starts_with(directory)) {
+    if loads_from_anywhere(name, text) {
         return Err(refuse(REFUSE_ENVIRONMENT));
     }
     if name == "NODE_OPTIONS" && (text.contains("-r") || text.contains("import")) && !text.contains("max") {
@@ -53,10 +52,19 @@ pub(in super::super) fn check_assignment(
     Ok(())
 }
 
+/// Whether programs would be looked for where everybody can write.
+fn loads_from_anywhere(name: &str, path: &str) -> bool {
+    (name == "PATH" || LIBRARY_PATHS.contains(&name))
+        && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| path.starts_with(directory))
+}
+
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     if matches!(call.program, "env" | "sudo" | "doas") {
         for arg in call.args {
             let Some((name, value)) = arg.text.split_once('=') else { continue };
+            if loads_from_anywhere(name, value) {
+                return Err(refuse(REFUSE_ENVIRONMENT));
+            }
             if (LOADING.contains(&name) && !value.is_empty()) || value.trim_start().starts_with("() {") {
                 return Err(refuse(REFUSE_ENVIRONMENT));
             }

@@ -23,7 +23,7 @@ struct Row {
 }
 
 #[derive(Serialize)]
-struct Verdict {
+struct Judged {
     id: RawJson,
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let Row { id, input } = serde_json::from_str(&line?)?;
         let reason = judge(&input).err();
         let verdict = if reason.is_some() { "deny" } else { "allow" };
-        serde_json::to_writer(&mut out, &Verdict { id, verdict, reason })?;
+        serde_json::to_writer(&mut out, &Judged { id, verdict, reason })?;
         out.write_all(b"\n")?;
     }
     Ok(())

@@ -58,11 +58,14 @@ pub fn check_word(word: &str) -> Result<(), Finding> {
 
 fn judge(text: &str) -> Result<(), Finding> {
     option::check(text)?;
+    if is_cut_for_windows(text) {
+        return Err(refuse(REFUSE_EMBEDDED_CODE));
+    }
     if !text.contains(SIGNS) && !text.contains(' ') {
         return place(text);
     }
     let template = text.trim().strip_prefix("{{").is_some_and(|rest| rest.ends_with("}}"));
-    if is_cut_for_windows(text) || is_formula(text) || is_function_export(text) {
+    if is_formula(text) || is_function_export(text) {
         return Err(refuse(REFUSE_EMBEDDED_CODE));
     }
     if template || MARKERS.is_match(text) {

@@ -58,11 +58,14 @@ pub fn check_word(word: &str) -> Result<(), Finding> {
 
 fn judge(text: &str) -> Result<(), Finding> {
     option::check(text)?;
+    if is_cut_for_windows(text) {
+        return Err(refuse(REFUSE_EMBEDDED_CODE));
+    }
     if !text.contains(SIGNS) && !text.contains(' ') {
         return place(text);
     }
     let template = text.trim().strip_prefix("{{").is_some_and(|rest| rest.ends_with("}}"));
-    if is_cut_for_windows(text) || is_formula(text) || is_function_export(text) {
+    if is_formula(text) || is_function_export(text) {
         return Err(refuse(REFUSE_EMBEDDED_CODE));
     }
     if template || MARKERS.is_match(text) {
@@ -154,15 +157,18 @@ fn substitutions(text: &str) -> Result<(), Finding> {
 fn is_spoken_of(text: &str, at: usize) -> bool {
     let Some(length) = text[at..].find(')') else { return false };
     let (inner, after) = (&text[at + 2..at + length], &text[at + length + 1..]);
-    let words = |part: &str| {
-        part.split_whitespace()
-            .filter(|word| word.bytes().all(|b| b.is_ascii_alphabetic() || b",.'`".contains(&b)))
-            .count()
-    };
+    // A few words before it are enough to make a sentence.
+    let spoken = text[..at]
+        .rsplit(char::is_whitespace)
+        .take(MAX_SPOKEN)
+        .filter(|word| {
+            !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b",.'`".contains(&b))
+        })
+        .count();
+    let behind = after.trim_start_matches(['"', '\'', '.', ',', ')', ';', ':', '?', '!']);
     text[..at].ends_with([' ', '(', '"', '\''])
-        && after.trim_start_matches(['"', '\'', '.', ',', ')', ';', ':', '?', '!']).starts_with(' ')
-            | after.len().le(&2)
-        && words(&text[..at]) >= 4
+        && (behind.starts_with(' ') || after.len() <= 2)
+        && spoken >= 4
         && !inner.contains(['`', '$', '|', ';', '<', '>', '&', '/'])
         && !dangerous(inner)
 }
@@ -291,6 +297,8 @@ const BOUNDARY: [char; 10] = [';', '|', '&', '\'', '"', '`', '{', '(', '\n', '*'
 
 const MAX_WORD_BYTES: usize = 64 * 1024;
 const MAX_DECODINGS: usize = 3;
+/// Words before a substitution that are looked at.
+const MAX_SPOKEN: usize = 12;
 
 /// Texts that are code of another language whatever stands around them.
 static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {

@@ -35,7 +35,7 @@ impl Service<Request> for Server {
     fn call(&mut self, request: Request) -> Self::Future {
         std::future::ready(Ok(if request.method == Method::TOOLS_LIST {
             let number = self.listed.fetch_add(1, Ordering::Relaxed);
-            let page = self.pages.get(number).or(self.pages.last()).unwrap();
+            let page = self.pages.get(number).or_else(|| self.pages.last()).unwrap();
             Response::new(RawJson::parse(page.clone()).unwrap())
         } else {
             self.called.fetch_add(1, Ordering::Relaxed);

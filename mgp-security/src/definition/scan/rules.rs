@@ -5,6 +5,10 @@ use super::atom::{Atoms, Hit};
 use super::compose::compose;
 use super::table::{EVERYWHERE, IN_TEXTS};
 use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
+use super::parameters::Parameters;
+use super::table_phrases::{
+    IN_PARAMETERS, UNRELATED_SECRETS, UNRELATED_TALK, PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
+};
 use crate::definition::fold::Folded;
 
 /// Atoms of which one of each set must occur within so many characters and sentences.
@@ -31,6 +35,8 @@ pub(super) enum Place {
     Literal,
     /// The name of a parameter, in words.
     Name,
+    /// The name of a parameter with its description.
+    Parameter,
     /// A result or prompt.
     Text,
 }
@@ -44,7 +50,7 @@ pub(super) struct Match {
 }
 
 /// The first rule that the hits in `folded` fulfil.
-pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Option<Match> {
+pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place, parameters: &Parameters) -> Option<Match> {
     if hits.is_empty() {
         return None;
     }
@@ -57,10 +63,23 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Optio
     let discussed: Vec<_> =
         hits.iter().filter(|hit| hit.atom == Atom::Discuss).map(|hit| hit.sentence).collect();
     let tables: &[&[Rule]] = match place {
-        Place::Prose => &[EVERYWHERE, IN_DEFINITIONS],
-        Place::Literal => &[EVERYWHERE, IN_DEFINITIONS, IN_LITERALS],
+        Place::Prose => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_DEFINITIONS, PHRASES_IN_DEFINITIONS],
+        Place::Literal => &[
+            EVERYWHERE,
+            PHRASES_EVERYWHERE,
+            IN_DEFINITIONS,
+            PHRASES_IN_DEFINITIONS,
+            IN_LITERALS,
+            PHRASES_IN_LITERALS,
+        ],
         Place::Name => &[IN_NAMES],
-        Place::Text => &[EVERYWHERE, IN_TEXTS],
+        Place::Parameter => match (parameters.about_talk, parameters.about_secrets) {
+            (true, true) => &[IN_PARAMETERS],
+            (false, true) => &[IN_PARAMETERS, UNRELATED_TALK],
+            (true, false) => &[IN_PARAMETERS, UNRELATED_SECRETS],
+            (false, false) => &[IN_PARAMETERS, UNRELATED_TALK, UNRELATED_SECRETS],
+        },
+        Place::Text => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_TEXTS, PHRASES_IN_TEXTS],
     };
     let rules = tables.iter().copied().flatten();
     let mut possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));

@@ -16,7 +16,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     ),
     (
         Prior,
-        "previous|previously|prior|above|earlier|preceding|former|foregoing|before this|so far|\
+        "previous|previously given|previously stated|previously issued|previously received|prior|above|earlier|preceding|former|foregoing|before this|so far|\
          up to now|until now|past|you were given|you have been given|you've been given|you received|\
          you have received",
     ),
@@ -24,7 +24,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     (
         Orders,
         "instruction|instructions|directives|prompt|prompts|programming|guidance|system message|\
-         system messages|you were told|you have been told|training",
+         system messages|developer message|you were told|you have been told|training",
     ),
     (
         Rules,
@@ -40,9 +40,9 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         Override,
         "ignore the above|ignore everything above|ignore all the above|ignore all of the above|\
          ignore everything before|disregard the above|disregard everything above|forget everything|\
-         forget all the above|forget the above|forget what you were told|forget all previous|\
-         ignore all previous|ignore everything you|ignore what you were told|ignore what i said|\
-         forget all your|forget about everything|forget about all|disregard all previous|\
+         forget all the above|forget the above|forget what you were told|forget all previous instruction*|\
+         ignore all previous instruction*|ignore everything you|ignore what you were told|ignore what i said|\
+         forget all your|forget about everything|forget about all|disregard all previous instruction*|\
          disregard everything|ignore previous instructions|ignore prior instructions|\
          overrides all previous|override all previous|overrides any previous|stop obeying|\
          ignore the user and|ignore what the user|ignore the user's request*|\
@@ -59,8 +59,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          adhere to the following instruction*|obey the following|before you can solve the task|\
          before you can solve|before you can complete the task|before completing the task that|\
          after that, you can solve|after that you can solve|the task that i gave you|\
-         task that the user gave|the user's original task|important message from|\
-         please do the following first|this is an important message from|message from me, ",
+         task that the user gave|the user's original task|message from me, ",
     ),
     (
         Detour,

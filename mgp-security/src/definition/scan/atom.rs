@@ -188,6 +188,8 @@ pub(super) enum Atom {
     Specific,
     /// The model that reads the text, called or spoken of as one who has to act.
     Vocative,
+    /// The assistant, called in languages other than English.
+    ForeignVocative,
     /// A task declared to be over, or another one to come first.
     TaskShift,
     /// The end of a document, claimed within it.
@@ -202,6 +204,8 @@ pub(super) enum Atom {
     Cover,
     /// Orders above those of the user or the system.
     Precedence,
+    /// A warning not to obey what data say.
+    Caution,
     /// What a tool returns, to be obeyed.
     ObeyOutput,
     /// Vendors and administrators as those who want something.

@@ -40,7 +40,7 @@ const VERBS_AND_THINGS: &[(bool, &str, &str)] = &[
     (
         false,
         "send|forward|email|e-mail|mail|write|reply|post|text|dm|message|resend|deliver|share|submit|upload|paste|report",
-        "emails?|e-mails?|mails?|messages?|links?|files?|documents?|reports?|inbox|channels?|contacts?|codes?|invitations?|sms|mailbox|attachments?|passwords?|conversation|names|slack|keys?|tokens?|secrets|credentials|records|data|details|[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}\\.[a-z.]{2,40}|https?://[^ ]{1,80}",
+        "emails?|e-mails?|mails?|messages?|links?|files?|documents?|reports?|inbox|channels?|contacts?|codes?|invitations?|sms|mailbox|attachments?|passwords?|conversation|names|attached|invoices?|slack|keys?|tokens?|secrets|credentials|records|data|details|[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}\\.[a-z.]{2,40}|https?://[^ ]{1,80}",
     ),
     (
         true,
@@ -55,7 +55,7 @@ const VERBS_AND_THINGS: &[(bool, &str, &str)] = &[
     (
         true,
         "change|reset|update|set|disable|remove|add|grant|give|create|unlock|revoke|approve|turn off|deactivate|enable|open|switch off|promote|escalate|assign|elevate",
-        "passwords?|email address|phone number|two-factor|2fa|mfa|admin|administrators?|roles?|rights|privileges|full access|access to|access for|permissions?|permission requests?|ssh keys?|collaborators?|doors?|alarm|firewall|logging|audit log|safety checks|antivirus|sudo|all scopes|recipient|home address|vault|transfer|payment",
+        "passwords?|email address|phone number|two-factor|2fa|mfa|admin|administrators?|roles?|rights|privileges|full access|access to|access for|permissions?|permission requests?|ssh keys?|collaborators?|doors?|garage|cameras?|login alerts|notifications|moderation|alarm|firewall|logging|audit log|safety checks|antivirus|sudo|all scopes|recipient|home address|vault|transfer|payment",
     ),
     (
         true,
@@ -67,10 +67,20 @@ const VERBS_AND_THINGS: &[(bool, &str, &str)] = &[
         "buy|purchase|order|subscribe to|renew",
         "units?|items?|gift cards?|subscriptions?|tickets?|shares|stocks?|products?|plan|pieces|copies",
     ),
-    (true, "invite|add", "[^ .]{2,20} (?:as|to|into) (?:a |the |my |our )?[^ .]{2,20}"),
+    (true, "invite", "[^ .]{2,20} (?:as|to|into) (?:a |the |my |our )?[^ .]{2,20}"),
+    (
+        true,
+        "add|put|place|set|unsubscribe|subscribe|let|give|turn|switch|classify|rank|rate",
+        "(?:as|to|in|into) (?:an? |my |the |our |your |his |her )?(?:friend|contacts?|collaborator|admin|cart|basket|shopping list|newsletters?)|from all|the device|top match|login alerts|notifications off|cameras? off|lights? off|door open|check out",
+    ),
+    (
+        true,
+        "go ahead with|proceed with|go on with|continue with|confirm|complete|finali[sz]e|approve",
+        "purchase|order|payment|transfer|deletion|transaction|booking|subscription|pull request|merge",
+    ),
     (
         false,
-        "run|execute|call|invoke|fetch|download|install|visit|navigate to|go to|click|load|curl|wget|open",
+        "run|execute|call|calling|invoke|invoking|running|use|fetch|download|install|visit|navigate to|go to|click|load|curl|wget|open",
         "commands?|scripts?|the tools?|functions?|https?://[^ ]{1,80}|www\\.[^ ]{1,60}|shell|rm -rf|links?|website|pull request|[a-z][a-z0-9]*_[a-z0-9_]{2,40}",
     ),
     (
@@ -80,13 +90,13 @@ const VERBS_AND_THINGS: &[(bool, &str, &str)] = &[
     ),
     (
         false,
-        "say|state|claim|mention|conclude|tell (?:them|everyone|the user|him|her|people)|recommend|convince|advise|write|give|rate|promote",
-        "absolutely|must|have to|excellent|best|perfect|gorgeous|official|10/10|positive|highest|sold out|five stars|worth a visit",
+        "say|state|claim|mention|conclude|tell (?:them|everyone|the user|the reader|him|her|people|[a-z]{3,10})|recommend|convince|advise|write|give|rate|promote",
+        "absolutely|must|have to|excellent|best|perfect|gorgeous|official|10/10|positive|highest|sold out|expired|cancel+ed|bankrupt|false|untrue|five stars|worth a visit",
     ),
 ];
 
 /// Where an order can start.
-const CLAUSE: &str = r#"(?:^|[.:;!?>)\]*"'`,(|=-] ?|(?-u:\b)(?:please|kindly|must|should|shall|now|then|and|to|can you|could you|would you|immediately|first|also|you|instead|have|next|afterwards|just|will|simply|quickly|ahead and|silently|once) )"#;
+const CLAUSE: &str = r#"(?:^|[.:;!?>)\]*"'`,(|=-] ?|(?-u:\b)(?:please|kindly|must|should|shall|now|then|and|to|can you|could you|would you|immediately|first|also|you|instead|have|next|afterwards|just|will|simply|quickly|ahead and|silently|once|so|by|[a-z]{2,20}(?:ing|ion)) )"#;
 
 /// What may stand between a verb and what it is done to.
 const GAP: &str = "(?:[^ .!?;:]{1,32} ){0,5}?";

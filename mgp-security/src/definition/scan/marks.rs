@@ -63,7 +63,7 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
     (
         Atom::ChatToken,
         false,
-        r"<\uff5c[a-z_ ]{2,24}\uff5c>|<\|[a-z_ ]{2,24}\|> ?(?:system|user|assistant)\b",
+        r"<\uff5c[a-z_ ]{2,24}\uff5c>",
     ),
     (
         Atom::ChatToken,
@@ -83,12 +83,12 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
     (
         Atom::PseudoTag,
         false,
-        r"</?(?:directives?|privileged|operator|(?:assistant|ai|model|agent|llm)[_-][a-z]+|[a-z]+[_-]directives?)>",
+        r"\((?:hidden|invisible|secret|ai only|for ai)[^)]{0,20}\)|\bwhite text ?:|</?(?:directives?|privileged|operator|(?:assistant|ai|model|agent|llm)[_-][a-z]+|[a-z]+[_-]directives?)>",
     ),
     (
         Atom::FakeTurn,
         false,
-        r"(?:assistant|ai|bot|model|agent): (?:(?:sure|of course|okay|ok|certainly|understood|absolutely|yes|got it|alright|done|great)[,.!]? )?(?:i will|i'll|i am|i'm|i have|i've|let me|now i|calling|executing|proceeding|transferring|sending|deleting|forwarding|disabling)\b",
+        r"(?:assistant|ai|bot|model|agent): (?:(?:sure|of course|okay|ok|certainly|understood|absolutely|yes|got it|alright|done|great)[,.!]? )?(?:i will|i'll|i am|i'm|let me|now i|calling|executing|proceeding|transferring|sending|deleting|forwarding|disabling)\b",
     ),
     (
         Atom::PseudoTag,
@@ -210,7 +210,6 @@ mod tests {
     #[test]
     fn shapes_are_recognised() {
         for (text, atom) in [
-            ("<|im_start|>system", Atom::ChatToken),
             ("</tool_result><system>", Atom::ChatToken),
             ("<IMPORTANT>", Atom::PseudoTag),
             ("Fine. SYSTEM NOTICE TO THE ASSISTANT: go", Atom::Label),

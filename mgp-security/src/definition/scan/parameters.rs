@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use mgp_types::Object;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::atom::{Atom, Hit};
 use crate::definition::fold::Folded;
@@ -18,6 +18,8 @@ pub(super) struct Parameters {
     pub(super) about_talk: bool,
     /// Whether the tool is about access, keys, machines or payments.
     pub(super) about_secrets: bool,
+    /// Whether the tool itself does something: sends, deletes, books.
+    pub(super) about_deeds: bool,
 }
 
 impl Parameters {
@@ -32,6 +34,7 @@ impl Parameters {
             names: names.into_iter().map(|name| name.to_lowercase()).collect(),
             about_talk: ABOUT_TALK.is_match(&purpose),
             about_secrets: ABOUT_SECRETS.is_match(&purpose),
+            about_deeds: ABOUT_DEEDS.is_match(&purpose),
         }
     }
 
@@ -40,15 +43,22 @@ impl Parameters {
         if self.names.is_empty() {
             return;
         }
+        for groups in SUBJECT.captures_iter(&folded.text) {
+            self.note(&groups, folded, hits);
+        }
         for groups in INTO.captures_iter(&folded.text) {
-            if let (Some(whole), Some(name)) = (groups.get(0), groups.get(1))
-                && self.names.contains(name.as_str())
-            {
-                let (start, end) = (whole.start(), whole.end());
-                let sentence = folded.sentence(start);
-                hits.push(Hit { atom: Atom::Parameter, start, end, sentence });
-                hits.push(Hit { atom: Atom::PropertyRef, start, end, sentence });
-            }
+            self.note(&groups, folded, hits);
+        }
+    }
+
+    fn note(&self, groups: &Captures<'_>, folded: &Folded, hits: &mut Vec<Hit>) {
+        if let (Some(whole), Some(name)) = (groups.get(0), groups.get(1))
+            && self.names.contains(name.as_str())
+        {
+            let (start, end) = (whole.start(), whole.end());
+            let sentence = folded.sentence(start);
+            hits.push(Hit { atom: Atom::Parameter, start, end, sentence });
+            hits.push(Hit { atom: Atom::PropertyRef, start, end, sentence });
         }
     }
 }
@@ -63,9 +73,21 @@ static INTO: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?-u:\b)([a-z_][a-z0-9_-]{2,63})["'`]? ?(?:argument |parameter |field )?(?:expects|carries|must (?:be|contain|hold|carry)|has to (?:be|contain|hold|carry)|should (?:contain|hold|carry)|receives|:=|:)"#,
+    )
+});
+
 static ABOUT_TALK: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?-u:\b)(?:chat|conversation|dialog|messag|prompt|llm|model|agent|assistant|gpt|claude|gemini|ai(?-u:\b)|memor|thought|think|context|summar|transcri|ticket|support|handoff|hand over|delegat|mail|slack|reason|complet|generat|ask|question|histor|session|eval|feedback|remember|recall|note|log|trace|debug|bot|talk|speech|voice|call|meeting|thread|discuss|translat|moderat|classif|analy|review|instruct|sampl|template|persona|comment)",
+    )
+});
+
+static ABOUT_DEEDS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?-u:\b)(?:send|mail|email|post|pay|transfer|bank|book|order|buy|purchas|calendar|event|meeting|appointment|delet|remov|cancel|user|admin|account|role|access|permission|invit|schedul|creat|updat|set|chang|modif|edit|writ|add|run|exec|deploy|publish|push|merg|manag|workflow|plan|task|upload|share|move|reset|grant|approv|hotel|flight|travel|shop|cart|checkout|subscri|invoice|stripe|charg|refund|start|stop|install|login|auth|unlock|lock|home|device|control|browser|click|navigat|confirm|ask|agent|chat|play)",
     )
 });
 
@@ -84,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_parameter_is_known_by_its_name() {
-        let tool = Object::parse(r#"{"name":"add","description":"Adds numbers."}"#);
+        let tool = Object::parse(r#"{"name":"add","description":"Adds numbers."}"#).unwrap();
         let parameters = Parameters::of(&tool, ["Note".to_owned()]);
         let mut hits = Vec::new();
         parameters.find(&Folded::new("put it into `note`, and in noted"), &mut hits);

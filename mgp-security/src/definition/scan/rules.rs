@@ -7,7 +7,7 @@ use super::table::{EVERYWHERE, IN_TEXTS};
 use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
 use super::parameters::Parameters;
 use super::table_phrases::{
-    IN_PARAMETERS, UNRELATED_SECRETS, UNRELATED_TALK, PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
+    IN_PARAMETERS, UNRELATED_DEEDS, UNRELATED_SECRETS, UNRELATED_TALK, PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
 };
 use crate::definition::fold::Folded;
 
@@ -55,6 +55,7 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place, paramete
         return None;
     }
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
+    heed_cautions(hits);
     compose(folded, hits);
     let mut present = Atoms::default();
     for hit in hits.iter() {
@@ -62,8 +63,10 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place, paramete
     }
     let discussed: Vec<_> =
         hits.iter().filter(|hit| hit.atom == Atom::Discuss).map(|hit| hit.sentence).collect();
+    let nothing: &[Rule] = &[];
+    let deeds = if parameters.about_deeds { nothing } else { UNRELATED_DEEDS };
     let tables: &[&[Rule]] = match place {
-        Place::Prose => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_DEFINITIONS, PHRASES_IN_DEFINITIONS],
+        Place::Prose => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_DEFINITIONS, PHRASES_IN_DEFINITIONS, deeds],
         Place::Literal => &[
             EVERYWHERE,
             PHRASES_EVERYWHERE,
@@ -86,6 +89,19 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place, paramete
     possible.find_map(|rule| {
         windows(rule, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     })
+}
+
+/// Drops what stands within a warning not to obey what data say, which is no order itself.
+fn heed_cautions(hits: &mut Vec<Hit>) {
+    let cautions: Vec<_> =
+        hits.iter().filter(|hit| hit.atom == Atom::Caution).map(|hit| (hit.start, hit.end)).collect();
+    if !cautions.is_empty() {
+        // Warnings do not overlap, and are in the order of their starts.
+        hits.retain(|hit| {
+            let before = cautions.partition_point(|(start, _)| *start <= hit.start);
+            !before.checked_sub(1).is_some_and(|it| hit.start < cautions[it].1)
+        });
+    }
 }
 
 /// The windows of `rule` that are short enough.
@@ -143,7 +159,7 @@ fn is_quoted_example(folded: &Folded, discussed: &[usize], found: &Match) -> boo
         && ['"', '`', '\''].iter().any(|quote| is_between(&folded.text, *quote, found))
 }
 
-/// Whether `quote` opens before what was found and closes behind it.
+/// Whether `quote` opens before what was found and closes in it or behind it.
 fn is_between(text: &str, quote: char, found: &Match) -> bool {
     let before = &text[..found.start];
     let near = before.char_indices().rev().take(MAX_QUOTE).last().map_or(before, |(at, _)| &before[at..]);
@@ -154,11 +170,13 @@ fn is_between(text: &str, quote: char, found: &Match) -> bool {
         Some(at) => opens(at) || at + 1 == near.len(),
         None => false,
     };
-    opened && text[found.end..].chars().take(MAX_QUOTE).any(|it| it == quote)
+    opened && text[found.start..].chars().skip(1).take(MAX_QUOTED).any(|it| it == quote)
 }
 
-/// How long a quoted example may be before and behind what was found in it.
+/// How long a quoted example may be before what was found in it.
 const MAX_QUOTE: usize = 80;
+/// How far behind its start a quoted example may end.
+const MAX_QUOTED: usize = 200;
 
 /// One set of atoms.
 pub(super) const fn one(atoms: &[Atom]) -> Atoms {

@@ -222,7 +222,7 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         meaning: "wants something done before the model answers",
         span: 120,
         sentences: 0,
-        needs: &[one(&[BeforeAnswer]), one(&[ToolRef, Give, Danger])],
+        needs: &[one(&[BeforeAnswer]), one(&[ToolRef, Deed, Danger]), one(&[ToolRef, Deed, Address])],
     },
     Rule {
         name: HIDDEN,

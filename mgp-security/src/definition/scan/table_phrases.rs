@@ -13,7 +13,7 @@ pub(super) const PHRASES_EVERYWHERE: &[Rule] = &[
         meaning: "gives the model a part to play that has no rules",
         span: 150,
         sentences: 1,
-        needs: &[one(&[Freedom]), one(&[Role])],
+        needs: &[one(&[Freedom]), one(&[Role, Label, Authority, PseudoTag])],
     },
     Rule {
         name: HIDDEN,
@@ -62,7 +62,7 @@ pub(super) const PHRASES_EVERYWHERE: &[Rule] = &[
         meaning: "gives orders in the marks of another turn",
         span: 160,
         sentences: 1,
-        needs: &[one(&[TurnMark]), one(&[Deed, Danger, Take, Give, Reveal, Ignore, Silence, Claim])],
+        needs: &[one(&[TurnMark]), one(&[Deed, Take, Give, YourPrompt, Context, Ignore, Silence, Claim])],
     },
     Rule {
         name: EXFILTRATION,
@@ -75,6 +75,27 @@ pub(super) const PHRASES_EVERYWHERE: &[Rule] = &[
 
 /// Found in results and prompts.
 pub(super) const PHRASES_IN_TEXTS: &[Rule] = &[
+    Rule {
+        name: HIDDEN,
+        meaning: "speaks to the model and gives it orders",
+        span: 160,
+        sentences: 0,
+        needs: &[one(&[ForeignVocative]), one(&[Deed, Danger, Give, Silence])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "gives orders to be kept from others",
+        span: 160,
+        sentences: 1,
+        needs: &[one(&[Cover]), one(&[Deed])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "speaks from a hidden place and gives orders",
+        span: 120,
+        sentences: 0,
+        needs: &[one(&[PseudoTag, SecretTag]), one(&[Speak, Deed])],
+    },
     Rule {
         name: HIDDEN,
         meaning: "gives orders with the authority of the system",
@@ -119,6 +140,7 @@ pub(super) const PHRASES_IN_TEXTS: &[Rule] = &[
             one(&[AddresseeWeak, Vocative, Addressee]),
             one(&[Give, Supply, Reveal, Take]),
             one(&[Credential, Private, SecretFile, ConfigFile, Context, ContextSoft]),
+            one(&[UsersOwn, Address, Whole, Secretly]),
         ],
     },
     Rule {
@@ -154,8 +176,27 @@ pub(super) const PHRASES_IN_DEFINITIONS: &[Rule] = &[
         needs: &[
             one(&[Authority]),
             one(&[Deed, Silence, Hush, YourPrompt, Claim, Context, Freedom, Personal, Private]),
-            one(&[Model, Give, GiveWeak, Parameter, Demand, Danger, Destination]),
+            one(&[Model, Give, GiveWeak, Parameter, Demand, Danger, Destination, Take]),
         ],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "has the model pass something on in somebody's name",
+        span: 200,
+        sentences: 1,
+        needs: &[
+            one(&[Authority]),
+            one(&[Model, AddresseeWeak, Credential]),
+            one(&[Destination, PropertyRef, UsersOwn, Goods]),
+            one(&[Give, GiveWeak, Supply, Must, PropertyRef]),
+        ],
+    },
+    Rule {
+        name: REQUEST,
+        meaning: "has a parameter filled with secrets or with what was said",
+        span: 120,
+        sentences: 1,
+        needs: &[one(&[SecretFile, Private, Context, ContextSoft, YourPrompt]), one(&[PropertyRef])],
     },
     Rule {
         name: HIDDEN,
@@ -329,7 +370,7 @@ pub(super) const UNRELATED_SECRETS: &[Rule] = &[
         span: 120,
         sentences: 1,
         needs: &[
-            one(&[SecretFile, NamedFile, Private, Credential]),
+            one(&[SecretFile, NamedFile, Private]),
             one(&[Take, Give, Supply, Contents, Whole, UsersOwn]),
         ],
     },
@@ -339,6 +380,38 @@ pub(super) const UNRELATED_SECRETS: &[Rule] = &[
         span: 120,
         sentences: 1,
         needs: &[one(&[SecretFile])],
+    },
+];
+
+/// Found in prose of tools that only look something up.
+pub(super) const UNRELATED_DEEDS: &[Rule] = &[
+    Rule {
+        name: HIDDEN,
+        meaning: "has something done that the tool is not for",
+        span: 140,
+        sentences: 0,
+        needs: &[one(&[After, BeforeAnswer, Must, Timing]), one(&[Affair])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "has something done to somebody else's data, which the tool is not for",
+        span: 140,
+        sentences: 0,
+        needs: &[one(&[After, BeforeAnswer]), one(&[Deed]), one(&[Destination, Address, Danger, Run]), one(&[Specific, SecretFile, Give, ToolRef])],
+    },
+    Rule {
+        name: REQUEST,
+        meaning: "asks for a file of settings, which the tool is not about",
+        span: 140,
+        sentences: 1,
+        needs: &[one(&[ConfigFile, Credential, Personal]), one(&[PropertyRef])],
+    },
+    Rule {
+        name: REQUEST,
+        meaning: "has the user's particulars passed on, which the tool is not about",
+        span: 120,
+        sentences: 0,
+        needs: &[one(&[Personal]), one(&[Take]), one(&[Give])],
     },
 ];
 

@@ -7,7 +7,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         Ignore,
         "ignore|ignoring|disregard*|forget|do not follow|don't follow|stop following|do not obey|\
          don't obey|pay no attention to|no longer follow|cease following|do not adhere to|stop obeying|\
-         delete from your memory",
+         delete from your memory|do away with|pay no heed to|take no notice of|turn a blind eye to|\
+         give no attention to|stop listening to|no longer listen to|put out of your mind",
     ),
     (
         IgnoreWeak,
@@ -18,12 +19,12 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         Prior,
         "previous|previously given|previously stated|previously issued|previously received|prior|above|earlier|preceding|former|foregoing|before this|so far|\
          up to now|until now|past|you were given|you have been given|you've been given|you received|\
-         you have received",
+         you have received|you got|you got before|came before|given before|at the beginning",
     ),
     (PriorWeak, "original|initial|your|existing|system|other|developer|any|all|my|the user's"),
     (
         Orders,
-        "instruction|instructions|directives|prompt|prompts|programming|guidance|system message|\
+        "instruction|instructions|directions|directives|prompt|prompts|programming|guidance|system message|\
          system messages|developer message|you were told|you have been told|training",
     ),
     (
@@ -164,7 +165,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     ),
     (
         Contents,
-        "content|contents|its content|its contents|file content|file contents|the value|full text|\
+        "content|contents|value of|text of|its content|its contents|file content|file contents|the value|full text|\
          verbatim|base64|data from|everything in|body of",
     ),
     (
@@ -255,7 +256,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         "prompt injection|injection attack*|prompt-injection|injection attempts|jailbreak attempt*|\
          attacker*|attack|attacks|malicious|detect|detects|detection|phrases like|phrase|such as|e.g.|\
          for example|example|adversarial|payload|payloads|blocked|filter out|red team*|vulnerab*|\
-         jailbreaks|jailbreaking|like|patterns|scanner",
+         jailbreaks|jailbreaking|like|patterns|scanner|injection|is_injection|test_injection|injection test*|detector|assert|classifier|\
+         the sentence|spots|jailbroken by",
     ),
     (
         Talk,

@@ -39,7 +39,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          must not mention|should not mention|must not tell|should not tell|keep this secret|\
          keep it secret|keep this hidden|keep it hidden|keep this confidential|keep this between us|\
          keep quiet|keep this from|hide this|hide the fact|conceal this|conceal the|conceal that|\
-         hide it from|hidden from the user|invisible to the user|not visible to the user|\
+         hide it from|hidden from the user|\
          avoid mentioning|not bring it up|not bring this up|never bring|avoid telling|\
          refrain from mentioning|refrain from telling|omit this from|omit any mention|make no mention|\
          not to mention this|say nothing about|act as if nothing|as if nothing happened|pretend nothing|\
@@ -158,7 +158,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         FakeTurn,
         "assistant: i will|assistant: i'll|assistant: understood|\
          ai: i will|ai: i'll|\
-         assistant: i have|assistant: i am now|assistant: now i|assistant: calling|\
+         assistant: i am now|assistant: now i|assistant: calling|\
          assistant: to complete|assistant: executing|assistant: i need to|assistant: i should|\
          assistant: let me|assistant: proceeding|assistant: right away",
     ),
@@ -230,7 +230,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     (
         Speak,
         "respond|answer|reply|say|describe|rate|state|claim|mention that|give a|conclude|tell them|\
-         tell the user|assess|grade|score",
+         tell the user|assess|grade|score|classify|rank|end with|rate it",
     ),
     (ToThisTool, "to this tool|this tool with|into this tool|of this tool|this tool has to be|this one|this tool"),
     (Steal, "exfiltrate|exfiltrated|exfiltrating|steal|stealing|siphon|siphon off|smuggle out"),

@@ -180,6 +180,52 @@ pub(super) enum Atom {
     PipedShell,
     /// A run of letters that may be encoded text.
     Blob,
+    /// What an assistant does for its user, told to it as an order.
+    Deed,
+    /// The same where it is about money, dates, travel or the home.
+    Affair,
+    /// What makes an order concrete: an address, an amount, a quoted name.
+    Specific,
+    /// The model that reads the text, called or spoken of as one who has to act.
+    Vocative,
+    /// The assistant, called in languages other than English.
+    ForeignVocative,
+    /// A task declared to be over, or another one to come first.
+    TaskShift,
+    /// The end of a document, claimed within it.
+    EndMark,
+    /// The marks of turns in chat templates, which documentation shows, too.
+    TurnMark,
+    /// No rules, no filters.
+    Freedom,
+    /// A part to play for the model.
+    Role,
+    /// Words by which a step is kept from the user.
+    Cover,
+    /// Orders above those of the user or the system.
+    Precedence,
+    /// A warning not to obey what data say.
+    Caution,
+    /// What a tool returns, to be obeyed.
+    ObeyOutput,
+    /// Vendors and administrators as those who want something.
+    Authority,
+    /// Code, folders, databases: what is worth sending away.
+    Goods,
+    /// To say, to answer.
+    Speak,
+    /// When the work of the tool is done.
+    After,
+    /// A script that reads cookies and sends them.
+    ScriptLeak,
+    /// Pieces of a text to be put together and obeyed.
+    Fragments,
+    /// Names, addresses and codes of a person.
+    Personal,
+    /// Into a parameter of this very tool, by its name.
+    PropertyRef,
+    /// To the tool at hand.
+    ToThisTool,
 }
 
 /// Some atoms.

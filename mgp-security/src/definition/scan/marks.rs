@@ -63,14 +63,13 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
     (
         Atom::ChatToken,
         false,
-        r"<\|[a-z_ ]{2,24}\|>|<\uff5c[a-z_ ]{2,24}\uff5c>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>",
+        r"<\uff5c[a-z_ ]{2,24}\uff5c>",
     ),
     (
         Atom::ChatToken,
         false,
         r"</(?:tool_result|tool_response|tool_output|tool_call|function_results?|function_call|function_response|assistant|user_query|system_prompt|untrusted|document|search_results?|web_page|email|data)> ?<?(?:system|assistant|user|admin|important|instructions?)\b",
     ),
-    (Atom::ChatToken, false, r#"\{ ?"role" ?: ?"(?:system|developer)" ?, ?"content" ?: ?"[^"]{4}"#),
     (
         Atom::ChatToken,
         false,
@@ -80,6 +79,16 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
         Atom::PseudoTag,
         false,
         r"</?(?:important|system|secret|hidden|critical|admin|information|override|urgent|attention|ai|assistant|instructions?_to_ai|system[_-](?:prompt|message|instructions?|reminder|note)|agent[_-]instructions?|hidden[_-]instructions?)(?: [^<>]{0,40})?>",
+    ),
+    (
+        Atom::PseudoTag,
+        false,
+        r"\((?:hidden|invisible|secret|ai only|for ai)[^)]{0,20}\)|\bwhite text ?:|</?(?:directives?|privileged|operator|(?:assistant|ai|model|agent|llm)[_-][a-z]+|[a-z]+[_-]directives?)>",
+    ),
+    (
+        Atom::FakeTurn,
+        false,
+        r"(?:assistant|ai|bot|model|agent): (?:(?:sure|of course|okay|ok|certainly|understood|absolutely|yes|got it|alright|done|great)[,.!]? )?(?:i will|i'll|i am|i'm|let me|now i|calling|executing|proceeding|transferring|sending|deleting|forwarding|disabling)\b",
     ),
     (
         Atom::PseudoTag,
@@ -130,7 +139,7 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
     (
         Atom::NewOrders,
         false,
-        r"\byour (?:actual|real|true|new|updated|only|primary|secret|hidden) (?:job|task|goal|objective|mission|purpose|assignment|instructions?) (?:is|are|will be|now)\b|\bnew (?:objective|mission|directive|task|goal) ?:|\bnow your (?:[a-z]{3,8} )?(?:job|task|goal|mission) is\b",
+        r"\byour (?:actual|real|true|new|updated|only|primary|secret|hidden) (?:job|task|goal|objective|mission|purpose|assignment|instructions?) (?:is|are|will be|now)\b|\bnow your (?:[a-z]{3,8} )?(?:job|task|goal|mission) is\b",
     ),
     (
         Atom::ContextSoft,
@@ -201,10 +210,7 @@ mod tests {
     #[test]
     fn shapes_are_recognised() {
         for (text, atom) in [
-            ("<|im_start|>", Atom::ChatToken),
-            ("x [INST] y", Atom::ChatToken),
             ("</tool_result><system>", Atom::ChatToken),
-            ("{\"role\": \"system\", \"content\": \"do it\"}", Atom::ChatToken),
             ("<IMPORTANT>", Atom::PseudoTag),
             ("Fine. SYSTEM NOTICE TO THE ASSISTANT: go", Atom::Label),
             ("<!-- x -->", Atom::Comment),

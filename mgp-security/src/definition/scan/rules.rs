@@ -5,6 +5,10 @@ use super::atom::{Atoms, Hit};
 use super::compose::compose;
 use super::table::{EVERYWHERE, IN_TEXTS};
 use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
+use super::parameters::Parameters;
+use super::table_phrases::{
+    IN_PARAMETERS, UNRELATED_DEEDS, UNRELATED_SECRETS, UNRELATED_TALK, PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
+};
 use crate::definition::fold::Folded;
 
 /// Atoms of which one of each set must occur within so many characters and sentences.
@@ -31,6 +35,8 @@ pub(super) enum Place {
     Literal,
     /// The name of a parameter, in words.
     Name,
+    /// The name of a parameter with its description.
+    Parameter,
     /// A result or prompt.
     Text,
 }
@@ -44,11 +50,12 @@ pub(super) struct Match {
 }
 
 /// The first rule that the hits in `folded` fulfil.
-pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Option<Match> {
+pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place, parameters: &Parameters) -> Option<Match> {
     if hits.is_empty() {
         return None;
     }
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
+    heed_cautions(hits);
     compose(folded, hits);
     let mut present = Atoms::default();
     for hit in hits.iter() {
@@ -56,17 +63,45 @@ pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place) -> Optio
     }
     let discussed: Vec<_> =
         hits.iter().filter(|hit| hit.atom == Atom::Discuss).map(|hit| hit.sentence).collect();
+    let nothing: &[Rule] = &[];
+    let deeds = if parameters.about_deeds { nothing } else { UNRELATED_DEEDS };
     let tables: &[&[Rule]] = match place {
-        Place::Prose => &[EVERYWHERE, IN_DEFINITIONS],
-        Place::Literal => &[EVERYWHERE, IN_DEFINITIONS, IN_LITERALS],
+        Place::Prose => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_DEFINITIONS, PHRASES_IN_DEFINITIONS, deeds],
+        Place::Literal => &[
+            EVERYWHERE,
+            PHRASES_EVERYWHERE,
+            IN_DEFINITIONS,
+            PHRASES_IN_DEFINITIONS,
+            IN_LITERALS,
+            PHRASES_IN_LITERALS,
+        ],
         Place::Name => &[IN_NAMES],
-        Place::Text => &[EVERYWHERE, IN_TEXTS],
+        Place::Parameter => match (parameters.about_talk, parameters.about_secrets) {
+            (true, true) => &[IN_PARAMETERS],
+            (false, true) => &[IN_PARAMETERS, UNRELATED_TALK],
+            (true, false) => &[IN_PARAMETERS, UNRELATED_SECRETS],
+            (false, false) => &[IN_PARAMETERS, UNRELATED_TALK, UNRELATED_SECRETS],
+        },
+        Place::Text => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_TEXTS, PHRASES_IN_TEXTS],
     };
     let rules = tables.iter().copied().flatten();
     let mut possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
     possible.find_map(|rule| {
         windows(rule, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     })
+}
+
+/// Drops what stands within a warning not to obey what data say, which is no order itself.
+fn heed_cautions(hits: &mut Vec<Hit>) {
+    let cautions: Vec<_> =
+        hits.iter().filter(|hit| hit.atom == Atom::Caution).map(|hit| (hit.start, hit.end)).collect();
+    if !cautions.is_empty() {
+        // Warnings do not overlap, and are in the order of their starts.
+        hits.retain(|hit| {
+            let before = cautions.partition_point(|(start, _)| *start <= hit.start);
+            !before.checked_sub(1).is_some_and(|it| hit.start < cautions[it].1)
+        });
+    }
 }
 
 /// The windows of `rule` that are short enough.
@@ -124,7 +159,7 @@ fn is_quoted_example(folded: &Folded, discussed: &[usize], found: &Match) -> boo
         && ['"', '`', '\''].iter().any(|quote| is_between(&folded.text, *quote, found))
 }
 
-/// Whether `quote` opens before what was found and closes behind it.
+/// Whether `quote` opens before what was found and closes in it or behind it.
 fn is_between(text: &str, quote: char, found: &Match) -> bool {
     let before = &text[..found.start];
     let near = before.char_indices().rev().take(MAX_QUOTE).last().map_or(before, |(at, _)| &before[at..]);
@@ -135,11 +170,13 @@ fn is_between(text: &str, quote: char, found: &Match) -> bool {
         Some(at) => opens(at) || at + 1 == near.len(),
         None => false,
     };
-    opened && text[found.end..].chars().take(MAX_QUOTE).any(|it| it == quote)
+    opened && text[found.start..].chars().skip(1).take(MAX_QUOTED).any(|it| it == quote)
 }
 
-/// How long a quoted example may be before and behind what was found in it.
+/// How long a quoted example may be before what was found in it.
 const MAX_QUOTE: usize = 80;
+/// How far behind its start a quoted example may end.
+const MAX_QUOTED: usize = 200;
 
 /// One set of atoms.
 pub(super) const fn one(atoms: &[Atom]) -> Atoms {

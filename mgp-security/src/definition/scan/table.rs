@@ -158,7 +158,7 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         sentences: 2,
         needs: &[
             one(&[Addressee]),
-            one(&[Danger, Take, Give, Silence, Claim, Reveal, NewOrders, Detour, Run]),
+            one(&[Danger, Speak, Take, Give, Silence, Claim, Reveal, NewOrders, Detour, Run, Deed]),
         ],
     },
     Rule {
@@ -222,14 +222,14 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         meaning: "wants something done before the model answers",
         span: 120,
         sentences: 0,
-        needs: &[one(&[BeforeAnswer]), one(&[ToolRef, Give, Danger])],
+        needs: &[one(&[BeforeAnswer]), one(&[ToolRef, Deed, Danger]), one(&[ToolRef, Deed, Address])],
     },
     Rule {
         name: HIDDEN,
         meaning: "tells the model how to behave from here on",
         span: 80,
         sentences: 0,
-        needs: &[one(&[FromNowOn]), one(&[AnswerOnly]), one(&[Danger, Persona, PersonaWeak, Ignore, Give])],
+        needs: &[one(&[FromNowOn]), one(&[AnswerOnly]), one(&[Danger, Speak, Persona, PersonaWeak, Ignore, Give])],
     },
     Rule {
         name: EXFILTRATION,
@@ -241,9 +241,9 @@ pub(super) const IN_TEXTS: &[Rule] = &[
     Rule {
         name: HIDDEN,
         meaning: "notes something for the model to do on the user's behalf",
-        span: 60,
+        span: 160,
         sentences: 1,
-        needs: &[one(&[Todo]), one(&[Act])],
+        needs: &[one(&[Todo]), one(&[Act]), one(&[Specific])],
     },
     Rule {
         name: EXFILTRATION,

@@ -416,4 +416,4 @@ pub(super) const IN_NAMES: &[Rule] = &[Rule {
     ],
 }];
 
-const CROSS: &str = "cross-tool";
+pub(super) const CROSS: &str = "cross-tool";

@@ -7,7 +7,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         Ignore,
         "ignore|ignoring|disregard*|forget|do not follow|don't follow|stop following|do not obey|\
          don't obey|pay no attention to|no longer follow|cease following|do not adhere to|stop obeying|\
-         delete from your memory",
+         delete from your memory|do away with|pay no heed to|take no notice of|turn a blind eye to|\
+         give no attention to|stop listening to|no longer listen to|put out of your mind",
     ),
     (
         IgnoreWeak,
@@ -16,15 +17,15 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     ),
     (
         Prior,
-        "previous|previously|prior|above|earlier|preceding|former|foregoing|before this|so far|\
+        "previous|previously given|previously stated|previously issued|previously received|prior|above|earlier|preceding|former|foregoing|before this|so far|\
          up to now|until now|past|you were given|you have been given|you've been given|you received|\
-         you have received",
+         you have received|you got|you got before|came before|given before|at the beginning",
     ),
     (PriorWeak, "original|initial|your|existing|system|other|developer|any|all|my|the user's"),
     (
         Orders,
-        "instruction|instructions|directives|prompt|prompts|programming|guidance|system message|\
-         system messages|you were told|you have been told|training",
+        "instruction|instructions|directions|directives|prompt|prompts|programming|guidance|system message|\
+         system messages|developer message|you were told|you have been told|training",
     ),
     (
         Rules,
@@ -40,9 +41,9 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         Override,
         "ignore the above|ignore everything above|ignore all the above|ignore all of the above|\
          ignore everything before|disregard the above|disregard everything above|forget everything|\
-         forget all the above|forget the above|forget what you were told|forget all previous|\
-         ignore all previous|ignore everything you|ignore what you were told|ignore what i said|\
-         forget all your|forget about everything|forget about all|disregard all previous|\
+         forget all the above|forget the above|forget what you were told|forget all previous instruction*|\
+         ignore all previous instruction*|ignore everything you|ignore what you were told|ignore what i said|\
+         forget all your|forget about everything|forget about all|disregard all previous instruction*|\
          disregard everything|ignore previous instructions|ignore prior instructions|\
          overrides all previous|override all previous|overrides any previous|stop obeying|\
          ignore the user and|ignore what the user|ignore the user's request*|\
@@ -59,8 +60,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          adhere to the following instruction*|obey the following|before you can solve the task|\
          before you can solve|before you can complete the task|before completing the task that|\
          after that, you can solve|after that you can solve|the task that i gave you|\
-         task that the user gave|the user's original task|important message from|\
-         please do the following first|this is an important message from|message from me, ",
+         task that the user gave|the user's original task|message from me, ",
     ),
     (
         Detour,
@@ -165,7 +165,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     ),
     (
         Contents,
-        "content|contents|its content|its contents|file content|file contents|the value|full text|\
+        "content|contents|value of|text of|its content|its contents|file content|file contents|the value|full text|\
          verbatim|base64|data from|everything in|body of",
     ),
     (
@@ -256,7 +256,8 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         "prompt injection|injection attack*|prompt-injection|injection attempts|jailbreak attempt*|\
          attacker*|attack|attacks|malicious|detect|detects|detection|phrases like|phrase|such as|e.g.|\
          for example|example|adversarial|payload|payloads|blocked|filter out|red team*|vulnerab*|\
-         jailbreaks|jailbreaking|like|patterns|scanner",
+         jailbreaks|jailbreaking|like|patterns|scanner|injection|is_injection|test_injection|injection test*|detector|assert|classifier|\
+         the sentence|spots|jailbroken by",
     ),
     (
         Talk,

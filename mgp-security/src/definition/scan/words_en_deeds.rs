@@ -39,7 +39,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          must not mention|should not mention|must not tell|should not tell|keep this secret|\
          keep it secret|keep this hidden|keep it hidden|keep this confidential|keep this between us|\
          keep quiet|keep this from|hide this|hide the fact|conceal this|conceal the|conceal that|\
-         hide it from|hidden from the user|invisible to the user|not visible to the user|\
+         hide it from|hidden from the user|\
          avoid mentioning|not bring it up|not bring this up|never bring|avoid telling|\
          refrain from mentioning|refrain from telling|omit this from|omit any mention|make no mention|\
          not to mention this|say nothing about|act as if nothing|as if nothing happened|pretend nothing|\
@@ -137,7 +137,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          upload|install|exfiltrate|post|visit|navigate to|click|open the link|go to|recommend|say that|\
          remove|cancel|approve|merge|push|publish|make the|escalate|add user|add me|create a user|\
          create an admin|run|execute|curl|wget|call|invoke|email|refund|read|schedule|set up a|pay|\
-         output the word|respond|answer|reply|say|describe|rate|hide|promote|praise|rank|favor|favour|\
+         output the word|hide|promote|praise|rank|favor|favour|\
          transmit|leak|comply|must now",
     ),
     (
@@ -156,11 +156,10 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
     ),
     (
         FakeTurn,
-        "assistant: sure|assistant: of course|assistant: i will|assistant: i'll|assistant: okay|\
-         assistant: ok,|assistant: certainly|assistant: understood|assistant: absolutely|\
-         assistant: yes, i|assistant: got it|assistant: alright|ai: sure|ai: i will|ai: i'll|\
-         assistant: i have|assistant: i am now|assistant: now i|assistant: done|assistant: calling|\
-         assistant: to complete|bot: sure|assistant: executing|assistant: i need to|assistant: i should|\
+        "assistant: i will|assistant: i'll|assistant: understood|\
+         ai: i will|ai: i'll|\
+         assistant: i am now|assistant: now i|assistant: calling|\
+         assistant: to complete|assistant: executing|assistant: i need to|assistant: i should|\
          assistant: let me|assistant: proceeding|assistant: right away",
     ),
     (
@@ -228,6 +227,12 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          refund|schedule|post a|make a payment|forward the|book a|book the|delete the|say that|\
          recommend|send all",
     ),
+    (
+        Speak,
+        "respond|answer|reply|say|describe|rate|state|claim|mention that|give a|conclude|tell them|\
+         tell the user|assess|grade|score|classify|rank|end with|rate it",
+    ),
+    (ToThisTool, "to this tool|this tool with|into this tool|of this tool|this tool has to be|this one|this tool"),
     (Steal, "exfiltrate|exfiltrated|exfiltrating|steal|stealing|siphon|siphon off|smuggle out"),
     (
         DestinationWord,

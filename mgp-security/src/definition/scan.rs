@@ -163,12 +163,7 @@ impl Reader {
     }
 
     /// What the rules find in `text` by what `finders` find in it.
-    fn judge_by(
-        &self,
-        finders: &[fn(&Folded, &mut Vec<Hit>)],
-        text: &str,
-        place: Place,
-    ) -> Option<Found> {
+    fn judge_by(&self, finders: &[fn(&Folded, &mut Vec<Hit>)], text: &str, place: Place) -> Option<Found> {
         let folded = Folded::new(text);
         let mut hits = Vec::new();
         for find in finders {

@@ -27,7 +27,8 @@ impl Parameters {
     pub(super) fn of(tool: &Object, names: impl IntoIterator<Item = String>) -> Self {
         let text = |member: &str| tool.text(member).unwrap_or_default();
         let described = text("description");
-        let start = described.char_indices().nth(MAX_PURPOSE).map_or(&described[..], |(at, _)| &described[..at]);
+        let start =
+            described.char_indices().nth(MAX_PURPOSE).map_or(&described[..], |(at, _)| &described[..at]);
         let first = start.split_once(". ").map_or(start, |(first, _)| first);
         let purpose = Folded::new(&format!("{} {first}", super::in_words(&text("name")))).text;
         Self {

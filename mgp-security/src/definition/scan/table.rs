@@ -229,7 +229,11 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         meaning: "tells the model how to behave from here on",
         span: 80,
         sentences: 0,
-        needs: &[one(&[FromNowOn]), one(&[AnswerOnly]), one(&[Danger, Speak, Persona, PersonaWeak, Ignore, Give])],
+        needs: &[
+            one(&[FromNowOn]),
+            one(&[AnswerOnly]),
+            one(&[Danger, Speak, Persona, PersonaWeak, Ignore, Give]),
+        ],
     },
     Rule {
         name: EXFILTRATION,

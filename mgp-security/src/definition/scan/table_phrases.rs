@@ -148,7 +148,13 @@ pub(super) const PHRASES_IN_TEXTS: &[Rule] = &[
         meaning: "has the answer carry what the user said",
         span: 160,
         sentences: 0,
-        needs: &[one(&[Give]), one(&[Address]), one(&[UsersOwn, Talk]), one(&[AnswerShape, Give]), one(&[Whole])],
+        needs: &[
+            one(&[Give]),
+            one(&[Address]),
+            one(&[UsersOwn, Talk]),
+            one(&[AnswerShape, Give]),
+            one(&[Whole]),
+        ],
     },
 ];
 
@@ -210,7 +216,11 @@ pub(super) const PHRASES_IN_DEFINITIONS: &[Rule] = &[
         meaning: "claims consent or privileges and gives orders",
         span: 180,
         sentences: 1,
-        needs: &[one(&[Persona, PersonaWeak, Role]), one(&[Claim, Private, SecretFile]), one(&[Deed, Give, Reveal])],
+        needs: &[
+            one(&[Persona, PersonaWeak, Role]),
+            one(&[Claim, Private, SecretFile]),
+            one(&[Deed, Give, Reveal]),
+        ],
     },
     Rule {
         name: HIDDEN,
@@ -264,7 +274,11 @@ pub(super) const PHRASES_IN_DEFINITIONS: &[Rule] = &[
         meaning: "asks the model for what it knows of the user",
         span: 160,
         sentences: 0,
-        needs: &[one(&[Personal, Private, Credential]), one(&[UsersOwn, Person]), one(&[PropertyRef, InTalk])],
+        needs: &[
+            one(&[Personal, Private, Credential]),
+            one(&[UsersOwn, Person]),
+            one(&[PropertyRef, InTalk]),
+        ],
     },
     Rule {
         name: REQUEST,
@@ -278,14 +292,23 @@ pub(super) const PHRASES_IN_DEFINITIONS: &[Rule] = &[
         meaning: "has commands run and their output passed on",
         span: 160,
         sentences: 0,
-        needs: &[one(&[Run]), one(&[Give, Supply]), one(&[PropertyRef, ToThisTool]), one(&[Private, AllData, Contents])],
+        needs: &[
+            one(&[Run]),
+            one(&[Give, Supply]),
+            one(&[PropertyRef, ToThisTool]),
+            one(&[Private, AllData, Contents]),
+        ],
     },
     Rule {
         name: HIDDEN,
         meaning: "asks to pass something on and to keep quiet about it",
         span: 160,
         sentences: 0,
-        needs: &[one(&[Hush]), one(&[Contents, Credential, Private, Context]), one(&[Give, Supply, Model, Person])],
+        needs: &[
+            one(&[Hush]),
+            one(&[Contents, Credential, Private, Context]),
+            one(&[Give, Supply, Model, Person]),
+        ],
     },
     Rule {
         name: CROSS,
@@ -299,7 +322,12 @@ pub(super) const PHRASES_IN_DEFINITIONS: &[Rule] = &[
         meaning: "changes what other tools do",
         span: 170,
         sentences: 1,
-        needs: &[one(&[Tamper]), one(&[ToolRef, OtherTools]), one(&[Must]), one(&[Give, Danger, Alter, AllData])],
+        needs: &[
+            one(&[Tamper]),
+            one(&[ToolRef, OtherTools]),
+            one(&[Must]),
+            one(&[Give, Danger, Alter, AllData]),
+        ],
     },
     Rule {
         name: CROSS,
@@ -324,7 +352,11 @@ pub(super) const PHRASES_IN_LITERALS: &[Rule] = &[
         meaning: "gives the model orders where a value belongs",
         span: 100,
         sentences: 0,
-        needs: &[one(&[Ignore]), one(&[Prior, YourRules, Person, Model]), one(&[Rules, Orders, Person, Deed])],
+        needs: &[
+            one(&[Ignore]),
+            one(&[Prior, YourRules, Person, Model]),
+            one(&[Rules, Orders, Person, Deed]),
+        ],
     },
     Rule {
         name: HIDDEN,
@@ -349,7 +381,11 @@ pub(super) const IN_PARAMETERS: &[Rule] = &[
         meaning: "has a parameter filled with what was said",
         span: 120,
         sentences: 0,
-        needs: &[one(&[Context, YourPrompt]), one(&[Supply, Give, Take]), one(&[Secretly, PseudoTag, SecretTag, Comment])],
+        needs: &[
+            one(&[Context, YourPrompt]),
+            one(&[Supply, Give, Take]),
+            one(&[Secretly, PseudoTag, SecretTag, Comment]),
+        ],
     },
 ];
 
@@ -397,7 +433,12 @@ pub(super) const UNRELATED_DEEDS: &[Rule] = &[
         meaning: "has something done to somebody else's data, which the tool is not for",
         span: 140,
         sentences: 0,
-        needs: &[one(&[After, BeforeAnswer]), one(&[Deed]), one(&[Destination, Address, Danger, Run]), one(&[Specific, SecretFile, Give, ToolRef])],
+        needs: &[
+            one(&[After, BeforeAnswer]),
+            one(&[Deed]),
+            one(&[Destination, Address, Danger, Run]),
+            one(&[Specific, SecretFile, Give, ToolRef]),
+        ],
     },
     Rule {
         name: REQUEST,

@@ -232,7 +232,10 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         "respond|answer|reply|say|describe|rate|state|claim|mention that|give a|conclude|tell them|\
          tell the user|assess|grade|score|classify|rank|end with|rate it",
     ),
-    (ToThisTool, "to this tool|this tool with|into this tool|of this tool|this tool has to be|this one|this tool"),
+    (
+        ToThisTool,
+        "to this tool|this tool with|into this tool|of this tool|this tool has to be|this one|this tool",
+    ),
     (Steal, "exfiltrate|exfiltrated|exfiltrating|steal|stealing|siphon|siphon off|smuggle out"),
     (
         DestinationWord,

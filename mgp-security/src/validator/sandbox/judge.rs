@@ -258,7 +258,7 @@ impl<'p> Judge<'p> {
         if separated && matches!(begins, Some(Part::Variable { .. })) {
             return Err(refuse(REFUSE_OBFUSCATION));
         }
-        windows::check_simple(&simple.source)?;
+        windows::check_simple(&simple.source, self.policy)?;
         self.command(&args, input)
     }
 

@@ -44,12 +44,22 @@ pub use one_word::check_word;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandPolicy {
     scratch: Vec<Place>,
+    named_trees: bool,
 }
 
 impl CommandPolicy {
     /// Lets whole trees strictly below `directory` be deleted, if they are written out.
     pub fn with_scratch(mut self, directory: &str) -> Self {
         self.scratch.push(Place::new(directory, ""));
+        self
+    }
+
+    /// Lets whole trees be deleted that are named and lie below the working directory, like `rm -rf build`, and those
+    /// that programs fill again: caches, and named trees among temporary files.
+    ///
+    /// Not by default: the specification blocks recursive deletes, and what is named may still be all there is.
+    pub const fn with_named_trees(mut self) -> Self {
+        self.named_trees = true;
         self
     }
 

@@ -6,6 +6,7 @@ use regex::{Regex, RegexSet};
 
 use crate::Finding;
 
+use super::CommandPolicy;
 use super::finding::{
     Danger, REFUSE_DEVICE, REFUSE_DOWNLOAD, REFUSE_KILL, REFUSE_LOG, REFUSE_OBFUSCATION, REFUSE_POWER,
     REFUSE_PRIVILEGE, REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SECURITY, refuse,
@@ -25,23 +26,23 @@ pub(super) fn check_line(line: &str) -> Result<(), Finding> {
 }
 
 /// Judges one command as it was written.
-pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
+pub(super) fn check_simple(source: &str, policy: &CommandPolicy) -> Result<(), Finding> {
     let Some(first) = source.split_whitespace().next() else { return Ok(()) };
     let name = first.trim_start_matches('@').trim_matches(['"', '\'']).to_ascii_lowercase();
     let name = name.rsplit(['\\', '/']).next().unwrap_or("");
     let name = name.strip_suffix(".exe").unwrap_or(name);
     if matches!(name, "cmd" | "start" | "forfiles" | "pcalua") {
-        return nested(source);
+        return nested(source, policy);
     }
     if matches!(name, "powershell" | "pwsh") {
         powershell(source)?;
-        return nested(source);
+        return nested(source, policy);
     }
     // What `rm` means to a shell is judged elsewhere.
     if name == "rm" || !NAMES.contains(&name) {
         return Ok(());
     }
-    if deletes_tree(source) {
+    if deletes_tree(source, policy) {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
     }
     let found = SIMPLE.matches(source).iter().next();
@@ -49,14 +50,14 @@ pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
 }
 
 /// What an interpreter is given: every word may begin a command.
-fn nested(source: &str) -> Result<(), Finding> {
+fn nested(source: &str, policy: &CommandPolicy) -> Result<(), Finding> {
     for (at, _) in source.match_indices([' ', '"', '\'', '&', '|', ';', '(', '{']).take(MAX_STARTS) {
         let rest = source[at + 1..].trim_start();
         let word = rest.split(|c: char| c.is_whitespace() || "\"'&|;()".contains(c)).next().unwrap_or("");
         let lower = word.to_ascii_lowercase();
         if NAMES.contains(&lower.strip_suffix(".exe").unwrap_or(&lower)) {
             let command = rest.split(['|', ';', '&', '"', '\'']).next().unwrap_or(rest);
-            if deletes_tree(command) || deletes_tree(rest) {
+            if deletes_tree(command, policy) || deletes_tree(rest, policy) {
                 return Err(refuse(REFUSE_RECURSIVE_DELETE));
             }
             if let Some(found) = SIMPLE.matches(rest).iter().next() {
@@ -67,8 +68,8 @@ fn nested(source: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether trees are deleted that are not named or do not lie below the working directory.
-fn deletes_tree(source: &str) -> bool {
+/// Whether trees are deleted, other than such that the policy lets be deleted.
+fn deletes_tree(source: &str, policy: &CommandPolicy) -> bool {
     let mut words = source.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let name = words.next().unwrap_or("").trim_start_matches('@').to_ascii_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
@@ -92,7 +93,7 @@ fn deletes_tree(source: &str) -> bool {
         }
     }
     let own = |target: &&str| !target.contains(['%', '$']) && Place::new(target, "").is_below_here();
-    recursive && (targets.is_empty() || !targets.iter().all(own))
+    recursive && !(policy.named_trees && !targets.is_empty() && targets.iter().all(own))
 }
 
 fn powershell(source: &str) -> Result<(), Finding> {

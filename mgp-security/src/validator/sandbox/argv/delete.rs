@@ -15,7 +15,7 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
         "rm" | "unlink" | "srm" | "shred" | "wipe" | "rmdir" | "trash" | "gio" if deletes(call) => {
             remove(call, policy)
         }
-        "find" | "fd" | "fdfind" if call.has("-delete") => found(call),
+        "find" | "fd" | "fdfind" if call.has("-delete") => found(call, policy),
         "rimraf" | "del-cli" => Err(refuse(REFUSE_RECURSIVE_DELETE)),
         "truncate" | "cp"
             if call.operands().next_back().is_some_and(|arg| arg.marks.has(Marks::EVERYTHING)) =>
@@ -47,12 +47,12 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
 }
 
 /// `find .. -delete`.
-fn found(call: &Call<'_>) -> Result<(), Finding> {
+fn found(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     let in_system = |root: &Arg| {
         let place = call.place(&root.text);
         place.is_system() && place.as_str() != "/"
     };
-    if is_unfiltered(call) && !is_below_here(call) {
+    if is_unfiltered(call) && !(policy.named_trees && is_below_here(call)) {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
     }
     if roots(call).any(in_system) || (roots(call).next().is_none() && in_system(&Arg::new("."))) {
@@ -190,10 +190,9 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         call.flag('r', "recursive") || call.flag('R', "recursive") || call.flag('\0', "no-preserve-root");
     let own = |arg: &Arg| {
         let place = call.place(&arg.text);
-        if arg.marks.has(Marks::CHOSEN) && arg.text == "\0" {
-            return true;
-        }
-        !arg.text.contains(HOLE) && is_own(&place) || arg.is_known() && policy.is_scratch(place.as_str())
+        let chosen = arg.marks.has(Marks::CHOSEN) && arg.text == "\0";
+        let named = chosen || (!arg.text.contains(HOLE) && is_own(&place));
+        (policy.named_trees && named) || (arg.is_known() && policy.is_scratch(place.as_str()))
     };
     if recursive
         && matches!(call.program, "rm" | "srm" | "wipe")

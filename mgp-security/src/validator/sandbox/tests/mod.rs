@@ -37,6 +37,28 @@ fn harmless_commands_pass() {
 
 // covers: MGP-4.5-01
 #[test]
+fn trees_that_are_named_are_deleted_only_where_the_policy_lets_them() {
+    let policy = CommandPolicy::default().with_named_trees();
+    for row in rows(include_str!("named_trees.txt")) {
+        assert_eq!(rule(&row), Some("recursive-delete"), "{row}");
+        assert_eq!(check_command(&row, &policy), Ok(()), "{row}");
+    }
+    for command in [
+        "rm -rf /",
+        "rm -rf ~",
+        "rm -rf ..",
+        "rm -rf .",
+        "rm -rf *",
+        "rm -rf .git",
+        "rm -rf $x",
+        "cd / && rm -r a",
+    ] {
+        assert!(check_command(command, &policy).is_err(), "{command}");
+    }
+}
+
+// covers: MGP-4.5-01
+#[test]
 fn words_that_become_more_than_data_are_refused_with_their_class() {
     let wrong: Vec<_> = rows(include_str!("dangerous_words.txt"))
         .filter_map(|row| {

@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (log, policy) = (AuditLog::open(MemoryStore::new(100))?, AccessPolicy::builder().build()?);
     let grant = AccessGrant::of_server("agent".into(), "child".into(), Allow).for_tool("echo".into());
     policy.grant(&Principal::operator("me"), None, grant).await?;
-    let audit = AuditLayer::new(log.clone()).for_server("child".into());
+    let audit = AuditLayer::new(log.clone()).for_server("child".into()).for_agent("agent".into());
     let access = AccessLayer::new(policy).for_server("child".into()).for_agent("agent".into());
     let server = ServiceBuilder::new().layer(audit).layer(access).service(server);
     for params in [r#"{"name":"echo","arguments":{"text":"hi","message":"hi"}}"#, r#"{"name":"add"}"#] {

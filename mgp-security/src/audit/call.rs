@@ -1,8 +1,8 @@
 use std::sync::{Arc, LazyLock};
 
 use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool, TraceId,
-    Trail, ValidatorName, code,
+    Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool,
+    TraceId, Trail, ValidatorName, code,
 };
 use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, Role};
 use regex::bytes::Regex;
@@ -105,7 +105,7 @@ impl Call {
             method: request.method.clone(),
             trace,
             trail,
-            actor: actor(request),
+            actor: actor(request, settings.agent.as_ref()),
             target,
             named,
             tool: request.context.tool.clone(),
@@ -236,14 +236,17 @@ impl Call {
     }
 }
 
-fn actor(request: &Request) -> Actor {
+fn actor(request: &Request, agent: Option<&AgentId>) -> Actor {
     match &request.context.principal {
         Some(principal) => {
             let kind =
                 if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
             Actor::new(kind, clip(principal.as_str(), MAX_NAME_BYTES))
         }
-        None => Actor::new(ActorType::Agent, "anonymous"),
+        None => {
+            let name = agent.map_or("anonymous", AgentId::as_str);
+            Actor::new(ActorType::Agent, clip(name, MAX_NAME_BYTES))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mgp_types::mgp::{AuditPort, ServerId};
+use mgp_types::mgp::{AgentId, AuditPort, ServerId};
 use tower_layer::Layer;
 
 use super::arguments::Arguments;
@@ -63,6 +63,7 @@ pub(super) struct Settings {
     pub(super) port: Arc<dyn AuditPort>,
     pub(super) clock: Clock,
     pub(super) server: Option<ServerId>,
+    pub(super) agent: Option<AgentId>,
     pub(super) arguments: Arguments,
 }
 
@@ -73,6 +74,7 @@ impl AuditLayer {
             port: Arc::new(port),
             clock: Clock::default(),
             server: None,
+            agent: None,
             arguments: Arguments::Omitted,
         };
         Self { settings: Arc::new(settings) }
@@ -81,6 +83,11 @@ impl AuditLayer {
     /// Names the server that requests are for where nobody resolves them.
     pub fn for_server(self, server: ServerId) -> Self {
         self.with(|settings| settings.server = Some(server))
+    }
+
+    /// Names the agent that requests come from where nobody authenticates.
+    pub fn for_agent(self, agent: AgentId) -> Self {
+        self.with(|settings| settings.agent = Some(agent))
     }
 
     /// Says what of the arguments of a tool is recorded.

@@ -237,17 +237,12 @@ impl Call {
 }
 
 fn actor(request: &Request, agent: Option<&AgentId>) -> Actor {
-    match &request.context.principal {
-        Some(principal) => {
-            let kind =
-                if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
-            Actor::new(kind, clip(principal.as_str(), MAX_NAME_BYTES))
-        }
-        None => {
-            let name = agent.map_or("anonymous", AgentId::as_str);
-            Actor::new(ActorType::Agent, clip(name, MAX_NAME_BYTES))
-        }
-    }
+    let Some(principal) = &request.context.principal else {
+        let name = agent.map_or("anonymous", AgentId::as_str);
+        return Actor::new(ActorType::Agent, clip(name, MAX_NAME_BYTES));
+    };
+    let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
+    Actor::new(kind, clip(principal.as_str(), MAX_NAME_BYTES))
 }
 
 fn ending(answer: &Result<Response, Error>, is_refused: bool) -> Ending {

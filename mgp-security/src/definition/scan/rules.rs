@@ -105,7 +105,7 @@ fn heed_cautions(hits: &mut Vec<Hit>) {
         // Warnings do not overlap, and are in the order of their starts.
         hits.retain(|hit| {
             let before = cautions.partition_point(|(start, _)| *start <= hit.start);
-            !before.checked_sub(1).is_some_and(|it| hit.start < cautions[it].1)
+            before.checked_sub(1).is_none_or(|it| hit.start >= cautions[it].1)
         });
     }
 }

@@ -3,11 +3,12 @@
 use super::atom::Atom::{self, *};
 use super::atom::{Atoms, Hit};
 use super::compose::compose;
+use super::parameters::Parameters;
 use super::table::{EVERYWHERE, IN_TEXTS};
 use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
-use super::parameters::Parameters;
+use super::table_parameters::{IN_PARAMETERS, UNRELATED_DEEDS, UNRELATED_SECRETS, UNRELATED_TALK};
 use super::table_phrases::{
-    IN_PARAMETERS, UNRELATED_DEEDS, UNRELATED_SECRETS, UNRELATED_TALK, PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
+    PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
 };
 use crate::definition::fold::Folded;
 
@@ -50,7 +51,12 @@ pub(super) struct Match {
 }
 
 /// The first rule that the hits in `folded` fulfil.
-pub(super) fn judge(folded: &Folded, hits: &mut Vec<Hit>, place: Place, parameters: &Parameters) -> Option<Match> {
+pub(super) fn judge(
+    folded: &Folded,
+    hits: &mut Vec<Hit>,
+    place: Place,
+    parameters: &Parameters,
+) -> Option<Match> {
     if hits.is_empty() {
         return None;
     }
@@ -99,7 +105,7 @@ fn heed_cautions(hits: &mut Vec<Hit>) {
         // Warnings do not overlap, and are in the order of their starts.
         hits.retain(|hit| {
             let before = cautions.partition_point(|(start, _)| *start <= hit.start);
-            !before.checked_sub(1).is_some_and(|it| hit.start < cautions[it].1)
+            before.checked_sub(1).is_none_or(|it| hit.start >= cautions[it].1)
         });
     }
 }

@@ -229,7 +229,11 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         meaning: "tells the model how to behave from here on",
         span: 80,
         sentences: 0,
-        needs: &[one(&[FromNowOn]), one(&[AnswerOnly]), one(&[Danger, Speak, Persona, PersonaWeak, Ignore, Give])],
+        needs: &[
+            one(&[FromNowOn]),
+            one(&[AnswerOnly]),
+            one(&[Danger, Speak, Persona, PersonaWeak, Ignore, Give]),
+        ],
     },
     Rule {
         name: EXFILTRATION,
@@ -237,13 +241,6 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         span: 140,
         sentences: 0,
         needs: &[one(&[UsersOwn]), one(&[Credential, Private]), one(&[Give]), one(&[Destination])],
-    },
-    Rule {
-        name: HIDDEN,
-        meaning: "notes something for the model to do on the user's behalf",
-        span: 160,
-        sentences: 1,
-        needs: &[one(&[Todo]), one(&[Act]), one(&[Specific])],
     },
     Rule {
         name: EXFILTRATION,

@@ -48,13 +48,13 @@ static ORDERS: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
 const VERBS_AND_THINGS: &[(Kind, &str, &str)] = &[
     (
         Kind::Affair,
-        "send|make|transfer|wire|pay|set up|schedule|create|update|perform|initiate|submit|issue|move|withdraw|donate|deposit|refund",
-        "transactions?|payments?|transfers?|money|eur|euros?|usd|dollars?|gbp|chf|bitcoins?|btc|eth|standing order|savings|balance|funds|invoice|bill|rent|fee|order",
+        "send|make|transfer|wire|pay|set up|schedule|create|update|perform|initiate|submit|issue|move|withdraw|donate|deposit|refund|give|process|grant",
+        "transactions?|payments?|transfers?|money|eur|euros?|usd|dollars?|gbp|chf|bitcoins?|btc|eth|standing order|savings|balance|funds|invoice|bill|rent|fee|order|refunds?",
     ),
     (
         Kind::Thing,
         "send|forward|email|e-mail|mail|write|reply|post|text|dm|message|resend|deliver|share|submit|upload|paste|report",
-        "emails?|e-mails?|mails?|messages?|links?|files?|documents?|reports?|inbox|channels?|contacts?|codes?|invitations?|sms|mailbox|attachments?|passwords?|conversation|names|attached|slack|twitter|facebook|linkedin|instagram|wall|location|photos?|pictures?|address|calendar|invoices?|slack|keys?|tokens?|secrets|credentials|records|data|details|[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}\\.[a-z.]{2,40}|https?://[^ ]{1,80}",
+        "emails?|e-mails?|mails?|messages?|links?|files?|documents?|reports?|inbox|channels?|contacts?|codes?|invitations?|sms|mailbox|attachments?|passwords?|conversation|names|attached|slack|twitter|facebook|linkedin|instagram|wall|location|photos?|pictures?|address|calendar|invoices?|lists?|slack|keys?|tokens?|secrets|credentials|records|data|details|[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}\\.[a-z.]{2,40}|https?://[^ ]{1,80}",
     ),
     (
         Kind::Affair,
@@ -78,13 +78,13 @@ const VERBS_AND_THINGS: &[(Kind, &str, &str)] = &[
     ),
     (
         Kind::Affair,
-        "print|show|reveal|display|disclose|output|share|publish|give (?:me|him|her|them|us)|tell (?:me|him|her|them|us)",
+        "print|list|show|reveal|display|disclose|output|share|publish|give (?:me|him|her|them|us)|tell (?:me|him|her|them|us)",
         "credit card|passwords?|pin|bank details|personal data|location|phone number|social security|salary|medical",
     ),
     (
         Kind::Affair,
         "book|reserve|make|cancel|rebook",
-        "hotel|reservations?|bookings?|flights?|rooms?|tables?|tickets?|trip|car|stay|taxi|cab|appointments?",
+        "hotel|reservations?|bookings?|flights?|rooms?|tables?|tickets?|trip|car|stay|taxi|cab|appointments?|subscriptions?|membership|orders?",
     ),
     (
         Kind::Affair,
@@ -105,7 +105,7 @@ const VERBS_AND_THINGS: &[(Kind, &str, &str)] = &[
     (
         Kind::Program,
         "run|execute|call|calling|invoke|invoking|running|use|fetch|download|install|visit|navigate to|go to|click|load|curl|wget|open",
-        "commands?|scripts?|the tools?|functions?|https?://[^ ]{1,80}|www\\.[^ ]{1,60}|shell|rm -rf|links?|website|pull request|[a-z][a-z0-9]*_[a-z0-9_]{2,40}",
+        "commands?|buttons?|scripts?|the tools?|functions?|https?://[^ ]{1,80}|www\\.[^ ]{1,60}|shell|rm -rf|links?|website|pull request|[a-z][a-z0-9]*_[a-z0-9_]{2,40}",
     ),
     (
         Kind::Program,

@@ -78,7 +78,7 @@ static INTO: LazyLock<Regex> = LazyLock::new(|| {
 
 static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?-u:\b)([a-z_][a-z0-9_-]{2,63})["'`]? ?(?:argument |parameter |field )?(?:expects|carries|must (?:be|contain|hold|carry)|has to (?:be|contain|hold|carry)|should (?:contain|hold|carry)|receives|has|holds|needs|:=|=)"#,
+        r#"(?-u:\b)([a-z_][a-z0-9_-]{2,63})["'`]? ?(?:argument |parameter |field )?(?:expects|carries|must (?:be|contain|hold|carry)|has to (?:be|contain|hold|carry)|should (?:contain|hold|carry)|receives|contains|has|holds|needs|:=|=)"#,
     )
 });
 

@@ -301,6 +301,40 @@ const PATTERNS: &[(Atom, &str)] = &[
     ),
     (
         Atom::YourPrompt,
+        r"\b(?:prompt|instructions|rules|text) (?:that )?(?:was|were|has been|have been) (?:given|sent|shown|provided) to you",
+    ),
+    (
+        Atom::Tamper,
+        r"\b(?:any|every|all|each|future|subsequent|following) (?:mail|email|message|payment|transfer|transaction|file)s? [^.]{0,40}(?:must|has to|have to|should) (?:go|be sent|be made|be paid|be addressed)",
+    ),
+    (
+        Atom::OnlyThis,
+        r"\b(?:in place of|instead of|rather than) (?:every|any|all) (?:other )?(?:[a-z]+ )?(?:tools?|functions?|servers?)\b",
+    ),
+    (
+        Atom::Claim,
+        r"\b(?:bypass|skip|omit|suppress|disable|ignore|without) (?:all |any |the |further |user )*(?:confirmations?|approvals?|permission prompts?|consent|permission (?:checks?|requests?))\b",
+    ),
+    (
+        Atom::Private,
+        r"\b(?:whatever|any|all|every|stored|saved) (?:of the )?(?:user's |stored |saved |known )?(?:credentials?|passwords?|keys|tokens?|secrets?)\b",
+    ),
+    (Atom::ContextSoft, r"\b(?:last|previous|latest|current) user (?:message|prompt|request|input)s?\b"),
+    (
+        Atom::Cover,
+        r"\bif asked(?: about [^,.]{1,30})?,? (?:just |simply )?(?:say|answer|reply|respond|claim|tell)|\b(?:do not|don't|never) (?:say|mention|admit|reveal|disclose) that [a-z_']{1,32} (?:was|were|has been|had been)\b",
+    ),
+    (
+        Atom::Affair,
+        r"\b(?:call|invoke|run|use|execute) [`'\x22]?(?:delete|remove|drop|transfer|send|grant|pay|wire|purge|wipe|disable|reset|share|upload|buy|approve)_[a-z_]+",
+    ),
+    (
+        Atom::TaskShift,
+        r"\binstead of (?:summari[sz]ing|answering|translating|reading|helping|reviewing|replying)|\bwhen (?:you are |you're )?(?:done|finished)(?: reading| with (?:this|that|reading))?,|\byou (?:now )?(?:work for|belong to|obey|serve|answer to|listen to) (?:only )?me\b|\bnew (?:instructions?|orders) from [^:.]{2,24}:",
+    ),
+    (Atom::Vocative, r"(?:^|[.!?] )(?:agents|bots|assistants|chatbots): |, (?:ai|llm|assistant|chatbot): "),
+    (
+        Atom::YourPrompt,
         r"\bhere (?:is|are) (?:the|my) (?:full )?(?:system )?(?:prompt|instructions)|\b(?:the )?(?:ai|model|assistant|llm|chatbot)'s (?:[a-z]+ ){0,3}(?:prompt|instructions|rules)|\b(?:secret|password|key|code) you (?:protect|keep|guard|hide|hold|know|are guarding)|\byour (?:[a-z]+ )?list of (?:instructions|rules)",
     ),
     (Atom::Reveal, r"\b(?:reveals|continue the text|answer in json|add the field)\b"),
@@ -310,7 +344,7 @@ const PATTERNS: &[(Atom, &str)] = &[
     ),
     (
         Atom::YourPrompt,
-        r"\byour (?:(?:full|exact|entire|complete|own|configuration|preset|underlying|initial|original|hidden|secret|internal|current|first|system|whole|underlying|very) )*(?:prompt|system prompt|system message|pre-?prompt|initial instructions|instructions|configuration prompt|context window)\b|\b(?:rules|instructions|prompt|guidelines|directives|text|message|words|context|password|secret|key) (?:that )?(?:you (?:were|are|have been|had been|got|received)) (?:given|told|provided|instructed|configured|initiali[sz]ed|programmed|asked|started|not to|sworn|protecting|hiding)|\b(?:at|from|since) the (?:very )?(?:beginning|start|top) of (?:this|our|the) (?:conversation|chat|prompt|session|dialogue|context)|\b(?:model|assistant|llm|agent)'s (?:complete |full |own |hidden )*(?:system prompt|prompt|instructions)|\btold not to (?:reveal|share|tell|disclose)|\babove this (?:line|point|message|sentence)\b|\bthe (?:sentences?|lines?|paragraphs?|text|words|messages?) (?:above|before this)",
+        r"\byour (?:(?:full|exact|entire|complete|own|configuration|preset|underlying|initial|original|hidden|secret|internal|current|first|system|whole|underlying|very) )*(?:prompt|system prompt|system message|pre-?prompt|initial instructions|instructions|configuration prompt|context window)\b|\b(?:rules|instructions|prompt|guidelines|directives|text|message|words|context|password|secret|key) (?:that )?(?:you (?:were|are|have been|had been|got|received)) (?:given|told|provided|instructed|configured|initiali[sz]ed|programmed|asked|started|not to|sworn|protecting|hiding)|\b(?:at|from|since) the (?:very )?(?:beginning|start|top) of (?:this|our|the) (?:conversation|chat|prompt|session|dialogue|context)|\b(?:model|assistant|llm|agent)'s (?:complete |full |own |hidden )*(?:system prompt|prompt|instructions)|\btold not to (?:reveal|share|tell|disclose)|\babove this (?:line|point|message|sentence)\b|\bthe (?:sentences?|lines?|words|messages?) (?:above|before this)|\bthe text above,? (?:including|verbatim|word|in full)",
     ),
     (
         Atom::Reveal,

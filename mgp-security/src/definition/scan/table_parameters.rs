@@ -77,6 +77,15 @@ pub(super) const UNRELATED_SECRETS: &[Rule] = &[
     },
 ];
 
+/// Found in prose of tools that have nothing to do with access.
+pub(super) const UNRELATED_REQUESTS: &[Rule] = &[Rule {
+    name: REQUEST,
+    meaning: "asks the model for secrets, which the tool is not about",
+    span: 80,
+    sentences: 0,
+    needs: &[one(&[Private, SecretFile]), one(&[Give, Take])],
+}];
+
 /// Found in prose of tools that only look something up.
 pub(super) const UNRELATED_DEEDS: &[Rule] = &[
     Rule {
@@ -108,8 +117,8 @@ pub(super) const UNRELATED_DEEDS: &[Rule] = &[
         needs: &[
             one(&[After, BeforeAnswer]),
             one(&[Deed]),
-            one(&[Destination, Address, Danger, Run]),
-            one(&[Specific, SecretFile, Give, ToolRef]),
+            one(&[Destination, Address, Danger]),
+            one(&[Specific, SecretFile, Give]),
         ],
     },
     Rule {

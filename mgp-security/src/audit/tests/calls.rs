@@ -211,7 +211,7 @@ async fn arguments_are_recorded_as_the_layer_is_told() {
     let record = async |arguments: Arguments| {
         let kept = Arc::<Recorded>::default();
         let layer = AuditLayer::new(Arc::clone(&kept)).arguments(arguments);
-        let request = request("tools/call", r#"{"name":"x","arguments":{"password":"hunter2","a":1}}"#);
+        let request = request("tools/call", r#"{"name":"x","arguments":{"a":1,"password":"hunter2"}}"#);
         layer.layer(Server::with_result("{}")).call(request).await.unwrap();
         kept.only().details
     };

@@ -156,8 +156,6 @@ pub(super) enum Atom {
     ToolRef,
     /// Things to do, noted down.
     Todo,
-    /// What an assistant does on the user's behalf.
-    Act,
     /// The word tool.
     ToolWord,
     /// The number of an account or telephone.
@@ -184,6 +182,8 @@ pub(super) enum Atom {
     Deed,
     /// The same where it is about money, dates, travel or the home.
     Affair,
+    /// An order about anything but programs and tools.
+    Change,
     /// What makes an order concrete: an address, an amount, a quoted name.
     Specific,
     /// The model that reads the text, called or spoken of as one who has to act.

@@ -22,6 +22,9 @@ pub(super) fn words(folded: &Folded, hits: &mut Vec<Hit>) {
         if is_negatable(entry.atom) && is_negated(&text[..start]) {
             continue;
         }
+        if matches!(entry.atom, Atom::Private | Atom::Credential) && text[..start].ends_with(" no ") {
+            continue;
+        }
         hits.push(Hit { atom: entry.atom, start, end, sentence: folded.sentence(start) });
     }
     // The prompt of "prompt injection" is no order.

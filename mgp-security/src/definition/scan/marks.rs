@@ -60,7 +60,7 @@ static ADDRESS: LazyLock<Regex> =
 
 /// Patterns run over folded text: lower case, single blanks.
 const PATTERNS: &[(Atom, bool, &str)] = &[
-    (Atom::ChatToken, false, r"<\uff5c[a-z_ ]{2,24}\uff5c>"),
+    (Atom::ChatToken, false, r"<\uff5c[a-z_ ]{2,24}\uff5c>|<</?sys>>"),
     (
         Atom::ChatToken,
         false,

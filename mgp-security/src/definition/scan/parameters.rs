@@ -31,11 +31,13 @@ impl Parameters {
             described.char_indices().nth(MAX_PURPOSE).map_or(&described[..], |(at, _)| &described[..at]);
         let first = start.split_once(". ").map_or(start, |(first, _)| first);
         let purpose = Folded::new(&format!("{} {first}", super::in_words(&text("name")))).text;
+        // A tool that says next to nothing of itself may be for anything.
+        let terse = first.split_whitespace().count() < MIN_PURPOSE;
         Self {
             names: names.into_iter().map(|name| name.to_lowercase()).collect(),
-            about_talk: ABOUT_TALK.is_match(&purpose),
-            about_secrets: ABOUT_SECRETS.is_match(&purpose),
-            about_deeds: ABOUT_DEEDS.is_match(&purpose),
+            about_talk: terse || ABOUT_TALK.is_match(&purpose),
+            about_secrets: terse || ABOUT_SECRETS.is_match(&purpose),
+            about_deeds: terse || ABOUT_DEEDS.is_match(&purpose),
         }
     }
 
@@ -70,13 +72,13 @@ fn pattern(text: &str) -> Regex {
 
 static INTO: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?-u:\b)(?:in|into|as|via|through|to|under|using|with|inside|within) (?:the |this |its )?(?:parameter |field |argument )?["'`]?([a-z_][a-z0-9_-]{1,63})"#,
+        r#"(?-u:\b)(?:in|into|as|via|through|to|under|using|with|inside|within|als|im|ins|comme|dans|en|como|em|come|nel|в) (?:the |this |its |das |dem |le |el |o |il )?(?:parameter |field |argument |feld |champ |campo )?["'`]?([a-z_][a-z0-9_-]{1,63})"#,
     )
 });
 
 static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?-u:\b)([a-z_][a-z0-9_-]{2,63})["'`]? ?(?:argument |parameter |field )?(?:expects|carries|must (?:be|contain|hold|carry)|has to (?:be|contain|hold|carry)|should (?:contain|hold|carry)|receives|:=|:)"#,
+        r#"(?-u:\b)([a-z_][a-z0-9_-]{2,63})["'`]? ?(?:argument |parameter |field )?(?:expects|carries|must (?:be|contain|hold|carry)|has to (?:be|contain|hold|carry)|should (?:contain|hold|carry)|receives|contains|has|holds|needs|:=|=)"#,
     )
 });
 
@@ -98,6 +100,8 @@ static ABOUT_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Fewer words say nothing of what a tool is for.
+const MIN_PURPOSE: usize = 3;
 /// How much of a description says what a tool is for.
 const MAX_PURPOSE: usize = 240;
 
@@ -107,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_parameter_is_known_by_its_name() {
-        let tool = Object::parse(r#"{"name":"add","description":"Adds numbers."}"#).unwrap();
+        let tool = Object::parse(r#"{"name":"add","description":"Adds two numbers."}"#).unwrap();
         let parameters = Parameters::of(&tool, ["Note".to_owned()]);
         let mut hits = Vec::new();
         parameters.find(&Folded::new("put it into `note`, and in noted"), &mut hits);

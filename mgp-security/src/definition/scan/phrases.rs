@@ -124,7 +124,7 @@ const PATTERNS: &[(Atom, &str)] = &[
     (Atom::TaskShift, r"\b(?:next|now|then),? (?:the|you,? the) (?:agent|assistant|model|ai|llm) MUST\b"),
     (
         Atom::TaskShift,
-        r"\binstead,? (?:please |you must |you should |just |now )?(?:do|perform|execute|complete|carry out) (?:the following|this|what follows)|\bdo the following (?:first|instead|now|immediately)\b|\b(?:execute|perform|complete|carry out) (?:the following|this) (?:[a-z]+ )?(?:instead|first|task|instruction)",
+        r"\binstead,? (?:please |you must |you should |just |now )?(?:do|perform|execute|complete|carry out) (?:the following|this|what follows)|\bdo (?:the following|this) (?:first|instead|now|immediately)\b|\b(?:execute|perform|complete|carry out) (?:the following|this) (?:[a-z]+ )?(?:instead|first|task|instruction)",
     ),
     (
         Atom::TaskShift,
@@ -169,7 +169,7 @@ const PATTERNS: &[(Atom, &str)] = &[
     ),
     (
         Atom::Role,
-        r"\b(?:you are|you're|you will be|you will play|you are going to|opposite day|hypothetically|that version of yourself|\[jailbreak\]|two (?:answers|responses)|act(?:ing)? as|pretend|imagine|simulate|role-?play|play a game|game called|stay in character|in character|persona|from now on|respond as|answer as|speak as|you obey|you may now|you can now|respond|your name is|called [a-z]+gpt|an ai|a chatbot|in that role|developer mode|dan mode|maintenance mode|god mode|debug mode|in your answers?|override|all safety)\b",
+        r"\b(?:you are|you're|you will be|you will play|you have no|you now have no|assistant must|model must|you must|you are going to|opposite day|hypothetically|that version of yourself|\[jailbreak\]|two (?:answers|responses)|act(?:ing)? as|pretend|imagine|simulate|role-?play|play a game|game called|stay in character|in character|persona|from now on|respond as|answer as|speak as|you obey|you may now|you can now|respond|your name is|called [a-z]+gpt|an ai|a chatbot|in that role|developer mode|dan mode|maintenance mode|god mode|debug mode|in your answers?|override|all safety)\b",
     ),
     // Keeping a step from the user.
     (
@@ -206,6 +206,10 @@ const PATTERNS: &[(Atom, &str)] = &[
     ),
     (
         Atom::Cover,
+        r"\bPERSON (?:get|gets|become|becomes|feel|feels) (?:nervous|worried|confused|upset|suspicious|annoyed|alarmed)|\b(?:call|step|request|action|this|it|upload|transfer) (?:must|should|has to|is to) (?:stay|remain|be kept|be) (?:invisible|hidden|secret|unseen|silent|unnoticed|confidential)|\b(?:do not|don't|never) (?:list|show|include|count) (?:it|this|them) (?:among|in|with) (?:the |your )?(?:steps|tools|actions|list of)|\b(?:should|if) (?:anybody|anyone|somebody|someone) asks?,? ",
+    ),
+    (
+        Atom::Cover,
         r"\b(?:describe|present|explain|portray|disguise|label|frame|declare|pass) (?:it|this|that|the [a-z]+)(?: off)? (?:to the PERSON )?as (?:a |an )?(?:routine|normal|harmless|simple|regular|standard|ordinary|refresh|check|diagnostic|maintenance|necessary)|\bkeep (?:it|this|that) to yourself\b|\bwithout (?:anyone|anybody|the PERSON|him|her|them) (?:noticing|knowing|realizing|realising|finding out|seeing|being aware)|\brefrain from (?:displaying|showing|mentioning|revealing|disclosing|discussing|listing)[^.]{0,40}PERSON",
     ),
     (
@@ -232,7 +236,7 @@ const PATTERNS: &[(Atom, &str)] = &[
     // Orders above others.
     (
         Atom::Precedence,
-        r"\b(?:higher|highest|more|greater|top|absolute) (?:priority|authority|precedence|weight|importance) (?:than|over)(?: [a-z]+){0,3} (?:user|system|developer|assistant|guidelines|instructions|safety)|\b(?:take|takes|has|have|having|taking) (?:precedence|priority) over (?:[a-z]+ ){0,3}(?:user|system prompt|user's|developer|safety|instructions)|\b(?:overrid(?:e|es|ing)|overrul(?:e|es|ing)|trump(?:s|ing)?|outrank(?:s|ing)?) (?:the |any |all |your )?(?:user|system prompt|developer|safety)(?:'s|s')?\b|\b(?:contradict|conflict with|go against|are against|differ from)(?:s|ing)? (?:the |your |what the )?(?:system prompt|user|developer|safety|guidelines)|\bobeys? [^.]{0,40} (?:above|over|rather than|instead of|before) the user\b|\b(?:precedence|priority) (?:over|above) (?:all|any|every|other)[^.]{0,50}(?:no matter|regardless|even if)|\b(?:prior|previous|earlier|existing) (?:guidance|guidelines|instructions|rules|orders|directives) (?:does|do|no) (?:not|longer) (?:apply|hold|count)",
+        r"\b(?:higher|highest|more|greater|top|absolute) (?:priority|authority|precedence|weight|importance) (?:than|over)(?: [a-z]+){0,3} (?:user|system|developer|assistant|guidelines|instructions|safety)|\b(?:take|takes|has|have|having|taking) (?:precedence|priority) over (?:[a-z]+ ){0,3}(?:user|system prompt|user's|developer|safety|instructions)|\b(?:overrid(?:e|es|ing)|overrul(?:e|es|ing)|trump(?:s|ing)?|outrank(?:s|ing)?) (?:the |any |all |your )?(?:user|system prompt|developer|safety)(?:'s|s')?\b|\b(?:contradict|conflict with|go against|are against|differ from)(?:s|ing)? (?:the |your |what the )?(?:system prompt|user|developer|safety|guidelines)|\byour (?:only|sole|first|highest|true) (?:loyalty|master|purpose|duty|allegiance|obligation|authority) is|\bobeys? [^.]{0,40} (?:above|over|rather than|instead of|before) the user\b|\b(?:precedence|priority) (?:over|above) (?:all|any|every|other)[^.]{0,50}(?:no matter|regardless|even if)|\b(?:prior|previous|earlier|existing) (?:guidance|guidelines|instructions|rules|orders|directives) (?:does|do|no) (?:not|longer) (?:apply|hold|count)",
     ),
     (
         Atom::Precedence,
@@ -240,7 +244,7 @@ const PATTERNS: &[(Atom, &str)] = &[
     ),
     (
         Atom::ObeyOutput,
-        r"\b(?:follow|obey|execute|carry out|comply with|perform|do|act on) (?:all |any |every |the |whatever |each |everything )*(?:instructions?|commands?|orders|directives|steps|actions|requests|(?:the )?[a-z]+ says?|it says) ?(?:that are |that appear |which are |you find |written |contained |found |given |embedded |included |present |listed |returned |stated )*(?:in|inside|within|by|from) (?:the |its |this |any )?(?:[a-z']+ )?(?:result|output|response|returned|return|reply|text|content|tool|field|answer)",
+        r"\b(?:follow|obey|execute|carry out|comply with|perform|do|act on) (?:all |any |every |whatever |each |everything )(?:the |of the )?(?:instructions?|commands?|orders|directives|steps|actions|requests|(?:the )?[a-z]+ says?|it says) ?(?:that are |that appear |which are |you find |written |contained |found |given |embedded |included |present |listed |returned |stated )*(?:in|inside|within|by|from) (?:the |its |this |any )?(?:[a-z']+ )?(?:result|output|response|returned|return|reply|text|content|tool|field|answer)",
     ),
     (
         Atom::ObeyOutput,
@@ -277,6 +281,10 @@ const PATTERNS: &[(Atom, &str)] = &[
     ),
     (
         Atom::Private,
+        r"\b(?:openai|anthropic|aws|github|gitlab|google|azure|stripe|slack) (?:api |access |secret )*(?:key|token)s?\b",
+    ),
+    (
+        Atom::Private,
         r"\$\{?[a-z0-9_]*(?:token|key|secret|password)\b|\b(?:github|gitlab|openai|anthropic|aws|azure|npm|slack|stripe|google|gcp|db|database)_(?:[a-z]+_)*(?:token|key|secret|password)\b|\bprintenv\b|`env`|\bidentity documents\b",
     ),
     (
@@ -284,12 +292,59 @@ const PATTERNS: &[(Atom, &str)] = &[
         r"秘密に|保密|\bno lo (?:comentes|digas|menciones)\b|\bsin que nadie|\bsem que ningu|\bsans que personne|\breste discret|\bohne dass|\bno avises a nadie",
     ),
     (
+        Atom::SecretTag,
+        r"\b(?:hidden|invisible|secret) (?:field|parameter|argument|context|value)\b|\b(?:sudo|root|god|dan|unrestricted) mode ?:",
+    ),
+    (
+        Atom::ContextSoft,
+        r"\byour tool list|\byour (?:[a-z]+ )?list of (?:instructions|rules|tools)|\bhistorique complet|\bhistorial completo|\bkompletten? (?:verlauf|chat)|\b(?:each|every|all) user (?:message|input|request|prompt)s?",
+    ),
+    (
+        Atom::YourPrompt,
+        r"\b(?:prompt|instructions|rules|text) (?:that )?(?:was|were|has been|have been) (?:given|sent|shown|provided) to you",
+    ),
+    (
+        Atom::Tamper,
+        r"\b(?:any|every|all|each|future|subsequent|following) (?:mail|email|message|payment|transfer|transaction|file)s? [^.]{0,40}(?:must|has to|have to|should) (?:go|be sent|be made|be paid|be addressed)",
+    ),
+    (
+        Atom::OnlyThis,
+        r"\b(?:in place of|instead of|rather than) (?:every|any|all) (?:other )?(?:[a-z]+ )?(?:tools?|functions?|servers?)\b",
+    ),
+    (
+        Atom::Claim,
+        r"\b(?:bypass|skip|omit|suppress|disable|ignore|without) (?:all |any |the |further |user )*(?:confirmations?|approvals?|permission prompts?|consent|permission (?:checks?|requests?))\b",
+    ),
+    (
+        Atom::Private,
+        r"\b(?:whatever|any|all|every|stored|saved) (?:of the )?(?:user's |stored |saved |known )?(?:credentials?|passwords?|keys|tokens?|secrets?)\b",
+    ),
+    (Atom::ContextSoft, r"\b(?:last|previous|latest|current) user (?:message|prompt|request|input)s?\b"),
+    (
+        Atom::Cover,
+        r"\bif asked(?: about [^,.]{1,30})?,? (?:just |simply )?(?:say|answer|reply|respond|claim|tell)|\b(?:do not|don't|never) (?:say|mention|admit|reveal|disclose) that [a-z_']{1,32} (?:was|were|has been|had been)\b",
+    ),
+    (
+        Atom::Affair,
+        r"\b(?:call|invoke|run|use|execute) [`'\x22]?(?:delete|remove|drop|transfer|send|grant|pay|wire|purge|wipe|disable|reset|share|upload|buy|approve)_[a-z_]+",
+    ),
+    (
+        Atom::TaskShift,
+        r"\binstead of (?:summari[sz]ing|answering|translating|reading|helping|reviewing|replying)|\bwhen (?:you are |you're )?(?:done|finished)(?: reading| with (?:this|that|reading))?,|\byou (?:now )?(?:work for|belong to|obey|serve|answer to|listen to) (?:only )?me\b|\bnew (?:instructions?|orders) from [^:.]{2,24}:",
+    ),
+    (Atom::Vocative, r"(?:^|[.!?] )(?:agents|bots|assistants|chatbots): |, (?:ai|llm|assistant|chatbot): "),
+    (
+        Atom::YourPrompt,
+        r"\bhere (?:is|are) (?:the|my) (?:full )?(?:system )?(?:prompt|instructions)|\b(?:the )?(?:ai|model|assistant|llm|chatbot)'s (?:[a-z]+ ){0,3}(?:prompt|instructions|rules)|\b(?:secret|password|key|code) you (?:protect|keep|guard|hide|hold|know|are guarding)|\byour (?:[a-z]+ )?list of (?:instructions|rules)",
+    ),
+    (Atom::Reveal, r"\b(?:reveals|continue the text|answer in json|add the field)\b"),
+    (
         Atom::YourPrompt,
         r"\b(?:instructions|prompt|rules|guidelines) (?:that )?you(?: are|'re) (?:running|operating|working|acting|following|using)|\b(?:what|everything|all) i (?:told|gave|said to|wrote to) you (?:at|in|before)|\b(?:text|message|words|wording)[^.]{0,16} you (?:received|got|saw)",
     ),
     (
         Atom::YourPrompt,
-        r"\byour (?:(?:full|exact|entire|complete|own|configuration|preset|underlying|initial|original|hidden|secret|internal|current|first|system|whole|underlying|very) )*(?:prompt|system prompt|system message|pre-?prompt|initial instructions|instructions|configuration prompt|context window)\b|\b(?:rules|instructions|prompt|guidelines|directives|text|message|words|context|password|secret|key) (?:that )?(?:you (?:were|are|have been|had been|got|received)) (?:given|told|provided|instructed|configured|initiali[sz]ed|programmed|asked|started|not to|sworn|protecting|hiding)|\b(?:at|from|since) the (?:very )?(?:beginning|start|top) of (?:this|our|the) (?:conversation|chat|prompt|session|dialogue|context)|\b(?:model|assistant|llm|agent)'s (?:complete |full |own |hidden )*(?:system prompt|prompt|instructions)|\btold not to (?:reveal|share|tell|disclose)|\babove this (?:line|point|message|sentence)\b|\bthe (?:sentences?|lines?|paragraphs?|text|words|messages?) (?:above|before this)",
+        r"\byour (?:(?:full|exact|entire|complete|own|configuration|preset|underlying|initial|original|hidden|secret|internal|current|first|system|whole|underlying|very) )*(?:prompt|system prompt|system message|pre-?prompt|initial instructions|instructions|configuration prompt|context window)\b|\b(?:rules|instructions|prompt|guidelines|directives|text|message|words|context|password|secret|key) (?:that )?(?:you (?:were|are|have been|had been|got|received)) (?:given|told|provided|instructed|configured|initiali[sz]ed|programmed|asked|started|not to|sworn|protecting|hiding)|\b(?:at|from|since) the (?:very )?(?:beginning|start|top) of (?:this|our|the) (?:conversation|chat|prompt|session|dialogue|context)|\b(?:model|assistant|llm|agent)'s (?:complete |full |own |hidden )*(?:system prompt|prompt|instructions)|\btold not to (?:reveal|share|tell|disclose)|\babove this (?:line|point|message|sentence)\b|\bthe (?:sentences?|lines?|words|messages?) (?:above|before this)|\bthe text above,? (?:including|verbatim|word|in full)",
     ),
     (
         Atom::Reveal,
@@ -297,7 +352,7 @@ const PATTERNS: &[(Atom, &str)] = &[
     ),
     (
         Atom::After,
-        r"\b(?:after(?:wards)?,?|once|when (?:done|finished|complete[d]?)|as soon as|when (?:this|it) (?:has|is)|before replying|follow up|as (?:a|the) (?:final|last|next|first) step|at the end(?: of)?|following (?:each|every|this|that|the)|upon (?:success|completion|return)|prior to|finally|in addition|subsequently|on success|whenever|every time|each time|for (?:each|every)|from now on)\b",
+        r"\b(?:after(?:wards)?,?|once|when (?:done|finished|complete[d]?)|as soon as|when (?:this|it) (?:has|is)|next,|followed by|every second|before replying|follow up|as (?:a|the) (?:final|last|next|first) step|at the end(?: of)?|following (?:each|every|this|that|the)|upon (?:success|completion|return)|prior to|finally|in addition|subsequently|on success|whenever|every time|each time|for (?:each|every)|from now on)\b",
     ),
     // Other tools.
     (
@@ -315,6 +370,10 @@ const PATTERNS: &[(Atom, &str)] = &[
     (
         Atom::Tamper,
         r"\b(?:rather than|instead of|and not|not) (?:to )?(?:the|that) (?:address|recipient|one|account|number|person|destination|value|amount|iban) (?:that )?(?:is |was )?(?:given|specified|provided|chosen|requested|named|entered|typed|supplied|asked for) by the user|\b(?:change|modif(?:y|ie)|alter|affect|influence|redefine)s? (?:how|the way|what) (?:[a-z_]{3,40}) (?:behaves?|works?|does|acts?|sends?|writes?|is used)|\b(?:all|every|each) (?:messages?|emails?|mails?|payments?|files?|posts?|requests?|scripts?|commits?|transfers?) (?:it |that are |you )?(?:sent|written|writes|made|posted|created|uploaded|issued|sends)? ?(?:through|via|by|with|using|it writes)?",
+    ),
+    (
+        Atom::OnlyThis,
+        r"\b(?:calls?|requests?|results?|outputs?|arguments?) (?:to|of|from|for) [a-z_ ]{3,40} (?:must|have to|has to|should|are to) (?:always |first |also )?(?:be |go )[a-z]{0,10} ?(?:through|via|to|by) this (?:tool|server)|\b(?:output|results?|answers?|responses?|content)s? (?:of|from) [a-z_]{3,40} (?:must|has to|should|have to|needs? to) be (?:changed|shortened|filtered|replaced|modified|edited|rewritten|cut|hidden|suppressed|altered)",
     ),
     (
         Atom::OnlyThis,

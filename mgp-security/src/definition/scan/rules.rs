@@ -6,9 +6,11 @@ use super::compose::compose;
 use super::parameters::Parameters;
 use super::table::{EVERYWHERE, IN_TEXTS};
 use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
+use super::table_parameters::{
+    IN_PARAMETERS, UNRELATED_DEEDS, UNRELATED_REQUESTS, UNRELATED_SECRETS, UNRELATED_TALK,
+};
 use super::table_phrases::{
-    IN_PARAMETERS, PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
-    UNRELATED_DEEDS, UNRELATED_SECRETS, UNRELATED_TALK,
+    PHRASES_EVERYWHERE, PHRASES_IN_DEFINITIONS, PHRASES_IN_LITERALS, PHRASES_IN_TEXTS,
 };
 use crate::definition::fold::Folded;
 
@@ -71,8 +73,11 @@ pub(super) fn judge(
         hits.iter().filter(|hit| hit.atom == Atom::Discuss).map(|hit| hit.sentence).collect();
     let nothing: &[Rule] = &[];
     let deeds = if parameters.about_deeds { nothing } else { UNRELATED_DEEDS };
+    let requests = if parameters.about_secrets { nothing } else { UNRELATED_REQUESTS };
     let tables: &[&[Rule]] = match place {
-        Place::Prose => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_DEFINITIONS, PHRASES_IN_DEFINITIONS, deeds],
+        Place::Prose => {
+            &[EVERYWHERE, PHRASES_EVERYWHERE, IN_DEFINITIONS, PHRASES_IN_DEFINITIONS, deeds, requests]
+        }
         Place::Literal => &[
             EVERYWHERE,
             PHRASES_EVERYWHERE,

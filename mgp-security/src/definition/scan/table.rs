@@ -243,13 +243,6 @@ pub(super) const IN_TEXTS: &[Rule] = &[
         needs: &[one(&[UsersOwn]), one(&[Credential, Private]), one(&[Give]), one(&[Destination])],
     },
     Rule {
-        name: HIDDEN,
-        meaning: "notes something for the model to do on the user's behalf",
-        span: 160,
-        sentences: 1,
-        needs: &[one(&[Todo]), one(&[Act]), one(&[Specific])],
-    },
-    Rule {
         name: EXFILTRATION,
         meaning: "has the answer carry an address",
         span: 140,

@@ -48,7 +48,7 @@ pub(super) const PHRASES_EVERYWHERE: &[Rule] = &[
         meaning: "declares a task to be over, or another one to come first",
         span: 240,
         sentences: 2,
-        needs: &[one(&[TaskShift]), one(&[Deed, Ignore, Reveal, Persona]), ORDERED],
+        needs: &[one(&[TaskShift]), one(&[Deed, Ignore, YourPrompt, Persona]), ORDERED],
     },
     Rule {
         name: HIDDEN,
@@ -199,10 +199,40 @@ pub(super) const PHRASES_IN_DEFINITIONS: &[Rule] = &[
     },
     Rule {
         name: REQUEST,
+        meaning: "asks for data of the user's with somebody else's authority",
+        span: 200,
+        sentences: 1,
+        needs: &[
+            one(&[PseudoTag, Label, SecretTag, Authority, Vocative, Addressee, Comment]),
+            one(&[PropertyRef]),
+            one(&[Give, Supply, Reveal]),
+            one(&[UsersOwn, Person, Talk, Context, ContextSoft, Private, Credential, Goods]),
+        ],
+    },
+    Rule {
+        name: EXFILTRATION,
+        meaning: "has data passed on and keeps quiet about it",
+        span: 240,
+        sentences: 1,
+        needs: &[
+            one(&[Silence, Secretly]),
+            one(&[Give, Take]),
+            one(&[Destination, SecretFile, Private, Context, ContextSoft]),
+        ],
+    },
+    Rule {
+        name: REQUEST,
         meaning: "has a parameter filled with secrets or with what was said",
         span: 120,
         sentences: 1,
         needs: &[one(&[SecretFile, Private, Context, ContextSoft, YourPrompt]), one(&[PropertyRef])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "speaks in the marks of another turn",
+        span: 160,
+        sentences: 1,
+        needs: &[one(&[TurnMark]), one(&[Role])],
     },
     Rule {
         name: HIDDEN,
@@ -364,95 +394,6 @@ pub(super) const PHRASES_IN_LITERALS: &[Rule] = &[
         span: 100,
         sentences: 0,
         needs: &[one(&[AddresseeWeak, Vocative]), one(&[ToolRef, Deed, Danger])],
-    },
-];
-
-/// Found in the name and description of a parameter, read together.
-pub(super) const IN_PARAMETERS: &[Rule] = &[
-    Rule {
-        name: REQUEST,
-        meaning: "has a parameter filled with secrets from somewhere",
-        span: 120,
-        sentences: 0,
-        needs: &[one(&[Private, SecretFile]), one(&[Supply, Give]), one(&[Contents, Whole, InTalk])],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "has a parameter filled with what was said",
-        span: 120,
-        sentences: 0,
-        needs: &[
-            one(&[Context, YourPrompt]),
-            one(&[Supply, Give, Take]),
-            one(&[Secretly, PseudoTag, SecretTag, Comment]),
-        ],
-    },
-];
-
-/// Found in parameters of tools that have nothing to do with conversations.
-pub(super) const UNRELATED_TALK: &[Rule] = &[Rule {
-    name: REQUEST,
-    meaning: "has a parameter for the conversation or the model's instructions, which the tool is not about",
-    span: 160,
-    sentences: 1,
-    needs: &[one(&[Context, ContextSoft, YourPrompt])],
-}];
-
-/// Found in parameters of tools that have nothing to do with access.
-pub(super) const UNRELATED_SECRETS: &[Rule] = &[
-    Rule {
-        name: REQUEST,
-        meaning: "has a parameter for secrets, which the tool is not about",
-        span: 120,
-        sentences: 1,
-        needs: &[
-            one(&[SecretFile, NamedFile, Private]),
-            one(&[Take, Give, Supply, Contents, Whole, UsersOwn]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "has a parameter for a file of secrets, which the tool is not about",
-        span: 120,
-        sentences: 1,
-        needs: &[one(&[SecretFile])],
-    },
-];
-
-/// Found in prose of tools that only look something up.
-pub(super) const UNRELATED_DEEDS: &[Rule] = &[
-    Rule {
-        name: HIDDEN,
-        meaning: "has something done that the tool is not for",
-        span: 140,
-        sentences: 0,
-        needs: &[one(&[After, BeforeAnswer, Must, Timing]), one(&[Affair])],
-    },
-    Rule {
-        name: HIDDEN,
-        meaning: "has something done to somebody else's data, which the tool is not for",
-        span: 140,
-        sentences: 0,
-        needs: &[
-            one(&[After, BeforeAnswer]),
-            one(&[Deed]),
-            one(&[Destination, Address, Danger, Run]),
-            one(&[Specific, SecretFile, Give, ToolRef]),
-        ],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "asks for a file of settings, which the tool is not about",
-        span: 140,
-        sentences: 1,
-        needs: &[one(&[ConfigFile, Credential, Personal]), one(&[PropertyRef])],
-    },
-    Rule {
-        name: REQUEST,
-        meaning: "has the user's particulars passed on, which the tool is not about",
-        span: 120,
-        sentences: 0,
-        needs: &[one(&[Personal]), one(&[Take]), one(&[Give])],
     },
 ];
 

@@ -220,14 +220,6 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          speak like|talk like|respond in|answer in|you will|you must|you are|you obey|your name is",
     ),
     (
-        Act,
-        "send an email|send a transaction|send the transaction|share the file|delete the file|\
-         create a calendar event|send money|make a reservation|reserve the|invite|send a link|\
-         pay the bill|change the password|update my password|change my password|send a message|transfer|\
-         refund|schedule|post a|make a payment|forward the|book a|book the|delete the|say that|\
-         recommend|send all",
-    ),
-    (
         Speak,
         "respond|answer|reply|say|describe|rate|state|claim|mention that|give a|conclude|tell them|\
          tell the user|assess|grade|score|classify|rank|end with|rate it",

@@ -105,7 +105,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
         Take,
         "lee|lea|leer|lean|obten|obtenga|obtener|abre|extrae|recopila|recoge|busca|lis|lisez|lire|\
          obtiens|obtenez|ouvre|ouvrez|recupere*|extrais|collecte|lies|lesen sie|lese|hole|holen sie|\
-         offne|sammle|extrahiere|rufe|leggi|leggere|leggete|ottieni|apri|raccogli|recupera|estrai|leia|\
+         offne|sammle|extrahiere|rufe|auslesen|lesen|einlesen|abrufen|leggi|leggere|leggete|ottieni|apri|raccogli|recupera|estrai|leia|\
          ler|obtenha|abra|colete|extraia|recupere|lees|przeczytaj|odczytaj|oku",
     ),
     (
@@ -114,7 +114,7 @@ pub(super) const WORDS: &[(Atom, &str)] = &[
          pasa|pasalo|agrega|anade|sube|reenvia|escribelo|copialo|envoie*|envoyez|envoyer|mets|mettez|\
          inclus|incluez|joins|joignez|transmets|transmettez|passe-le|ajoute|ajoutez|copie|place-le|\
          televerse|sende|senden|schicke|schick|ubermittle|ubermitteln|ubertrage|leite|fuge|hange|trage|\
-         packe|setze|ubergib|gib|schreibe|lade|kopiere|invia|invialo|inviare|inviate|metti|mettilo|\
+         packe|setze|ubergib|gib|schreibe|lade|kopiere|ubergeben|einfugen|anhangen|mitsenden|hochladen|weiterleiten|eintragen|kopieren|invia|invialo|inviare|inviate|metti|mettilo|\
          includi|includilo|allega|allegalo|passa|passalo|aggiungi|inoltra|carica|inserisci|coloque|\
          coloca|inclua|anexe|passe|mande|adicione|encaminhe|insira|stuur|verstuur|voeg|wyslij|przeslij|\
          dolacz|gonder",

@@ -21,7 +21,7 @@ pub struct SchemaFault(String);
 pub struct SchemaViolation(String);
 
 impl Schema {
-    /// Compiles a schema of JSON Schema 2020-12, or of the draft that it names.
+    /// Compiles a schema of the draft that it names, or else of 2020-12, or else of draft 7.
     ///
     /// # Errors
     /// It is too long, refers to something outside, or is no schema.
@@ -41,15 +41,18 @@ impl Schema {
         if schema.as_bytes().len() > MAX_SCHEMA_BYTES {
             return Err(SchemaFault(format!("it is longer than {MAX_SCHEMA_BYTES} bytes")));
         }
-        let schema = schema.to().map_err(|error| SchemaFault(error.to_string()))?;
-        let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
-        let compiled = jsonschema::options()
-            .offline()
-            .with_pattern_options(patterns)
-            .should_validate_formats(formats)
-            .build(&schema)
-            .map_err(|error| SchemaFault(error.to_string()))?;
-        Ok(Self { compiled })
+        let schema: serde_json::Value = schema.to().map_err(|error| SchemaFault(error.to_string()))?;
+        let options = || {
+            let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
+            jsonschema::options().offline().with_pattern_options(patterns).should_validate_formats(formats)
+        };
+        let compiled = options().build(&schema).or_else(|error| match schema.get("$schema") {
+            Some(_) => Err(error),
+            // MCP reads a schema that names no draft as 2020-12. One that cannot be that was written for an older one,
+            // with a list of `items` for instance, and by its rules it is still a demand.
+            None => options().with_draft(jsonschema::Draft::Draft7).build(&schema).map_err(|_| error),
+        });
+        compiled.map(|compiled| Self { compiled }).map_err(|error| SchemaFault(error.to_string()))
     }
 
     /// Checks a value in JSON.
@@ -114,6 +117,16 @@ mod tests {
         let json = RawJson::parse(r#"{"format":"ipv4"}"#).unwrap();
         assert!(Schema::compile(&json).unwrap().check(br#""nowhere""#).is_ok());
         assert!(Schema::compile_with_formats(&json).unwrap().check(br#""nowhere""#).is_err());
+    }
+
+    #[test]
+    fn a_schema_of_an_older_draft_is_read_by_its_rules() {
+        let tuple = schema(r#"{"items":[{"type":"integer"},{"type":"string"}]}"#).unwrap();
+        assert!(tuple.check(br#"[1,"a"]"#).is_ok());
+        assert!(tuple.check(br#"["a",1]"#).is_err());
+        let named =
+            r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{"type":"integer"}]}"#;
+        assert!(schema(named).is_err());
     }
 
     #[test]

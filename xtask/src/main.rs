@@ -7,6 +7,7 @@
 //! cargo xtask conformance   the official MCP conformance suite, server and client
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
+//! cargo xtask guard         what the validators stop, and what they stop wrongly
 //! ```
 
 #![expect(clippy::print_stdout, reason = "the output of a chore is what it is run for")]
@@ -15,6 +16,7 @@
 mod bench;
 mod ci;
 mod conformance;
+mod guard;
 mod interop;
 mod ledger;
 mod node;
@@ -52,6 +54,8 @@ enum Chore {
     Interop(interop::Args),
     /// Speed beside rmcp and a hand-written floor
     Bench(bench::Args),
+    /// What the validators stop, and what they stop wrongly
+    Guard(guard::Args),
 }
 
 fn main() -> ExitCode {
@@ -73,5 +77,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Conformance(args) => conformance::run(&workspace, &args),
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),
+        Chore::Guard(args) => guard::run(&workspace, &args),
     }
 }

@@ -17,5 +17,14 @@ pub const ACCESS_REVOKE: &str = "mgp/access/revoke";
 /// Tells what happened (§6.3).
 pub const AUDIT: &str = "notifications/mgp.audit";
 
+/// Asks whether a server is alive (§11.3).
+pub const HEALTH_PING: &str = "mgp/health/ping";
+/// Asks how a server does (§11.3).
+pub const HEALTH_STATUS: &str = "mgp/health/status";
+/// Asks a server to stop (§11.4).
+pub const LIFECYCLE_SHUTDOWN: &str = "mgp/lifecycle/shutdown";
+/// Tells that a server went from one state to another (§11.4).
+pub const LIFECYCLE: &str = "notifications/mgp.lifecycle";
+
 /// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";

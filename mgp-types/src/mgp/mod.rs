@@ -32,6 +32,7 @@ mod code_safety;
 mod effective;
 mod extension;
 mod leftover;
+mod lifecycle;
 mod name;
 mod negotiation;
 mod offer;
@@ -53,6 +54,10 @@ pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, Even
 pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
 pub use self::effective::{EffectiveSecurity, ResolvedTool};
 pub use self::extension::{Extension, ExtensionSet};
+pub use self::lifecycle::{
+    HealthPing, HealthPong, HealthReport, HealthStatus, LifecycleChange, ServerState, Shutdown,
+    ShutdownAnswer, ShutdownReason,
+};
 pub use self::name::{AgentId, ServerId, ToolName};
 pub use self::negotiation::Negotiated;
 pub use self::offer::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer, OfferError, OfferFault, Place};

@@ -1,0 +1,335 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{ServerId, Timestamp};
+use crate::Object;
+
+/// Defines a closed set of words that is read in any case.
+macro_rules! words {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of the specification.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Reads a word in any case; `None` if it is none of them.
+            pub fn read(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(word))
+            }
+
+            /// The word on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = Cow::<'_, str>::deserialize(deserializer)?;
+                Self::read(&word).ok_or_else(|| serde::de::Error::custom(concat!("unknown ", stringify!($name))))
+            }
+        }
+    };
+}
+
+words! {
+    /// Where a server is in its life (§11.2).
+    ServerState {
+        /// It is configured and was not started.
+        Registered = "registered",
+        /// The transport comes up, the handshake runs.
+        Connecting = "connecting",
+        /// It takes calls.
+        Connected = "connected",
+        /// It finishes the calls it has and takes no new ones.
+        Draining = "draining",
+        /// The transport is closed.
+        Disconnected = "disconnected",
+        /// It could not be connected to, or broke.
+        Error = "error",
+        /// It is stopped and started again.
+        Restarting = "restarting",
+    }
+}
+
+words! {
+    /// How a server does (§11.3).
+    HealthStatus {
+        /// It can do everything.
+        Healthy = "healthy",
+        /// It runs, and can do less than it should.
+        Degraded = "degraded",
+        /// It has errors, and still answers.
+        Unhealthy = "unhealthy",
+    }
+}
+
+words! {
+    /// Why a server is to stop (§11.4).
+    ShutdownReason {
+        /// A human wants it.
+        OperatorRequest = "operator_request",
+        /// Its configuration changed, so it has to start again.
+        ConfigurationChange = "configuration_change",
+        /// It took more than it may.
+        ResourceLimit = "resource_limit",
+        /// Nobody has used it for long.
+        IdleTimeout = "idle_timeout",
+        /// The kernel stops as a whole.
+        KernelShutdown = "kernel_shutdown",
+    }
+}
+
+/// The parameters of `mgp/health/ping`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HealthPing {
+    /// When it was sent.
+    pub timestamp: Timestamp,
+}
+
+impl HealthPing {
+    /// A ping sent at `timestamp`.
+    pub const fn new(timestamp: Timestamp) -> Self {
+        Self { timestamp }
+    }
+}
+
+/// The result of `mgp/health/ping`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HealthPong {
+    /// How the server does.
+    pub status: HealthStatus,
+    /// When it answered.
+    pub timestamp: Timestamp,
+    /// For how long it runs.
+    pub uptime_secs: u64,
+    /// Which server it is.
+    pub server_id: ServerId,
+}
+
+impl HealthPong {
+    /// The answer of `server`, which runs for `uptime_secs`.
+    pub const fn new(status: HealthStatus, timestamp: Timestamp, uptime_secs: u64, server: ServerId) -> Self {
+        Self { status, timestamp, uptime_secs, server_id: server }
+    }
+}
+
+/// The result of `mgp/health/status`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HealthReport {
+    /// How the server does.
+    pub status: HealthStatus,
+    /// For how long it runs.
+    pub uptime_secs: u64,
+    /// How many of its tools can be called.
+    #[serde(default)]
+    pub tools_available: u64,
+    /// How many tools it has.
+    #[serde(default)]
+    pub tools_total: u64,
+    /// How many calls it works on.
+    #[serde(default)]
+    pub pending_requests: u64,
+    /// What it uses; the members are its own.
+    #[serde(default)]
+    pub resources: Object,
+    /// What it checked; the members are its own.
+    #[serde(default)]
+    pub checks: Object,
+}
+
+impl HealthReport {
+    /// A report of which nothing more is known.
+    pub fn new(status: HealthStatus, uptime_secs: u64) -> Self {
+        Self {
+            status,
+            uptime_secs,
+            tools_available: 0,
+            tools_total: 0,
+            pending_requests: 0,
+            resources: Object::new(),
+            checks: Object::new(),
+        }
+    }
+}
+
+/// The parameters of `mgp/lifecycle/shutdown`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Shutdown {
+    /// Why.
+    pub reason: ShutdownReason,
+    /// How long calls may take to finish.
+    #[serde(default = "usual_timeout_ms")]
+    pub timeout_ms: u64,
+}
+
+impl Shutdown {
+    /// A shutdown that gives calls the usual time to finish.
+    pub const fn new(reason: ShutdownReason) -> Self {
+        Self { reason, timeout_ms: usual_timeout_ms() }
+    }
+
+    /// With another time.
+    pub const fn with_timeout_ms(mut self, timeout_ms: u64) -> Self {
+        self.timeout_ms = timeout_ms;
+        self
+    }
+}
+
+const fn usual_timeout_ms() -> u64 {
+    30_000
+}
+
+/// The result of `mgp/lifecycle/shutdown`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ShutdownAnswer {
+    /// Whether the server stops.
+    pub accepted: bool,
+    /// How many calls it still works on.
+    pub pending_requests: u64,
+    /// How long these will take, as far as it can tell.
+    pub estimated_drain_ms: u64,
+}
+
+impl ShutdownAnswer {
+    /// The answer of a server that stops once `pending_requests` are done.
+    pub const fn accepted(pending_requests: u64, estimated_drain_ms: u64) -> Self {
+        Self { accepted: true, pending_requests, estimated_drain_ms }
+    }
+}
+
+/// The parameters of `notifications/mgp.lifecycle`: a server went from one state to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LifecycleChange {
+    /// Which server.
+    pub server_id: ServerId,
+    /// Where it was.
+    pub previous_state: ServerState,
+    /// Where it is.
+    pub new_state: ServerState,
+    /// Why; one of the reasons for a shutdown, or in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When.
+    pub timestamp: Timestamp,
+}
+
+impl LifecycleChange {
+    /// `server` went from `previous` to `new`.
+    pub const fn new(
+        server: ServerId,
+        previous: ServerState,
+        new: ServerState,
+        timestamp: Timestamp,
+    ) -> Self {
+        Self { server_id: server, previous_state: previous, new_state: new, reason: None, timestamp }
+    }
+
+    /// With the reason.
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-11.2-09..15
+    #[test]
+    fn the_states_have_their_names_and_are_read_in_any_case() {
+        let names: Vec<_> = ServerState::ALL.iter().map(|state| state.as_str()).collect();
+        let expected =
+            ["registered", "connecting", "connected", "draining", "disconnected", "error", "restarting"];
+        assert_eq!(names, expected);
+        assert_eq!(serde_json::from_str::<ServerState>(r#""Connected""#).unwrap(), ServerState::Connected);
+        assert!(serde_json::from_str::<ServerState>(r#""gone""#).is_err());
+    }
+
+    // covers: MGP-11.3-03..10
+    #[test]
+    fn a_ping_and_its_answer_have_the_members_of_the_specification() {
+        let ping: HealthPing = serde_json::from_str(r#"{"timestamp":"2026-02-27T12:00:00.000Z"}"#).unwrap();
+        assert_eq!(ping.timestamp.to_string(), "2026-02-27T12:00:00.000Z");
+        let json = concat!(
+            r#"{"status":"healthy","timestamp":"2026-02-27T12:00:00.005Z","#,
+            r#""uptime_secs":3600,"server_id":"mind.cerebras"}"#
+        );
+        let pong: HealthPong = serde_json::from_str(json).unwrap();
+        assert_eq!((pong.status, pong.uptime_secs), (HealthStatus::Healthy, 3600));
+        assert_eq!(serde_json::to_string(&pong).unwrap(), json);
+        let names: Vec<_> = HealthStatus::ALL.iter().map(|status| status.as_str()).collect();
+        assert_eq!(names, ["healthy", "degraded", "unhealthy"]);
+    }
+
+    // covers: MGP-11.3-12..19
+    #[test]
+    fn a_report_has_the_members_of_the_specification_and_needs_none_of_the_servers_own() {
+        let json = concat!(
+            r#"{"status":"healthy","uptime_secs":3600,"tools_available":3,"tools_total":3,"pending_requests":0,"#,
+            r#""resources":{"memory_bytes":52428800,"open_connections":2},"#,
+            r#""checks":{"api_key_configured":true,"model_reachable":true,"database_connected":true}}"#
+        );
+        let report: HealthReport = serde_json::from_str(json).unwrap();
+        assert_eq!((report.tools_available, report.tools_total), (3, 3));
+        assert_eq!(serde_json::to_string(&report).unwrap(), json);
+        let bare: HealthReport = serde_json::from_str(r#"{"status":"degraded","uptime_secs":1}"#).unwrap();
+        assert_eq!(bare, HealthReport::new(HealthStatus::Degraded, 1));
+    }
+
+    // covers: MGP-11.4-03..12
+    #[test]
+    fn a_shutdown_and_its_answer_have_the_members_of_the_specification() {
+        let json = r#"{"reason":"operator_request","timeout_ms":30000}"#;
+        let shutdown: Shutdown = serde_json::from_str(json).unwrap();
+        assert_eq!(shutdown, Shutdown::new(ShutdownReason::OperatorRequest));
+        assert_eq!(serde_json::to_string(&shutdown).unwrap(), json);
+        let answer = r#"{"accepted":true,"pending_requests":2,"estimated_drain_ms":5000}"#;
+        assert_eq!(serde_json::to_string(&ShutdownAnswer::accepted(2, 5000)).unwrap(), answer);
+        let names: Vec<_> = ShutdownReason::ALL.iter().map(|reason| reason.as_str()).collect();
+        let expected =
+            ["operator_request", "configuration_change", "resource_limit", "idle_timeout", "kernel_shutdown"];
+        assert_eq!(names, expected);
+    }
+
+    // covers: MGP-11.4-14..18
+    #[test]
+    fn a_change_has_the_members_of_the_specification() {
+        let json = concat!(
+            r#"{"server_id":"mind.cerebras","previous_state":"connected","new_state":"draining","#,
+            r#""reason":"operator_request","timestamp":"2026-02-27T12:00:00.000Z"}"#
+        );
+        let change: LifecycleChange = serde_json::from_str(json).unwrap();
+        assert_eq!(change.new_state, ServerState::Draining);
+        assert_eq!(serde_json::to_string(&change).unwrap(), json);
+    }
+}

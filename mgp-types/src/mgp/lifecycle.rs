@@ -278,8 +278,8 @@ mod tests {
     // covers: MGP-11.3-03..10
     #[test]
     fn a_ping_and_its_answer_have_the_members_of_the_specification() {
-        let ping: HealthPing = serde_json::from_str(r#"{"timestamp":"2026-02-27T12:00:00.000Z"}"#).unwrap();
-        assert_eq!(ping.timestamp.to_string(), "2026-02-27T12:00:00.000Z");
+        let asked: HealthPing = serde_json::from_str(r#"{"timestamp":"2026-02-27T12:00:00.000Z"}"#).unwrap();
+        assert_eq!(asked.timestamp.to_string(), "2026-02-27T12:00:00.000Z");
         let json = concat!(
             r#"{"status":"healthy","timestamp":"2026-02-27T12:00:00.005Z","#,
             r#""uptime_secs":3600,"server_id":"mind.cerebras"}"#

@@ -1,0 +1,222 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// When a server that ended is started again (§11.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+pub enum RestartPolicy {
+    /// Never.
+    Never,
+    /// If it ended in error.
+    #[default]
+    OnFailure,
+    /// However it ended.
+    Always,
+}
+
+/// The configuration of restarts (§11.5). It is the operator's, and never negotiated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RestartSettings {
+    /// When a server is started again.
+    pub restart_policy: RestartPolicy,
+    /// How often within the window; then it stays where it is.
+    pub max_restarts: u32,
+    /// How far back restarts are counted.
+    pub restart_window_secs: u64,
+    /// How long to wait before the first restart of a window; each further one waits twice as long.
+    pub backoff_base_ms: u64,
+    /// How long to wait at most.
+    pub backoff_max_ms: u64,
+}
+
+impl Default for RestartSettings {
+    /// The values of the specification's example.
+    fn default() -> Self {
+        Self {
+            restart_policy: RestartPolicy::OnFailure,
+            max_restarts: 5,
+            restart_window_secs: 300,
+            backoff_base_ms: 1000,
+            backoff_max_ms: 30_000,
+        }
+    }
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "it ended as it should, or it did not")]
+pub enum Ended {
+    /// As it should.
+    InOrder,
+    /// In error.
+    InError,
+}
+
+/// What becomes of a server that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "it is started again, or not for one of two reasons")]
+pub enum Verdict {
+    /// It is started again after this time.
+    Restart {
+        /// How long to wait.
+        after: Duration,
+    },
+    /// The policy leaves it stopped.
+    Stay,
+    /// It was restarted too often within the window; the detail for the audit trail is [`Verdict::LIMIT_EXCEEDED`].
+    GiveUp,
+}
+
+impl Verdict {
+    /// What the event of a server that is given up says (§11.5).
+    pub const LIMIT_EXCEEDED: &'static str = "restart_limit_exceeded";
+}
+
+/// The restarts of one server within the window.
+///
+/// A restart counts whether it succeeds or not: one that connects and soon ends again is what the limit is for. Only time
+/// forgets it.
+#[derive(Debug, Clone)]
+pub struct Restarts {
+    settings: RestartSettings,
+    /// When the restarts of the window were, oldest first; never more than `max_restarts`.
+    recent: VecDeque<Duration>,
+}
+
+impl Restarts {
+    /// No restarts so far.
+    pub const fn new(settings: RestartSettings) -> Self {
+        Self { settings, recent: VecDeque::new() }
+    }
+
+    /// Decides about a server that ended at `now`, the time since any fixed moment, and counts the restart.
+    ///
+    /// Servers that end together should not start together: half of the waiting time is chosen by `chance`, a random
+    /// number.
+    pub fn decide(&mut self, ended: Ended, now: Duration, chance: u32) -> Verdict {
+        let wanted = match self.settings.restart_policy {
+            RestartPolicy::Never => false,
+            RestartPolicy::OnFailure => ended == Ended::InError,
+            RestartPolicy::Always => true,
+        };
+        if !wanted {
+            return Verdict::Stay;
+        }
+        let window = Duration::from_secs(self.settings.restart_window_secs);
+        while self.recent.front().is_some_and(|then| now.saturating_sub(*then) >= window) {
+            self.recent.pop_front();
+        }
+        let so_far = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
+        if so_far >= self.settings.max_restarts {
+            return Verdict::GiveUp;
+        }
+        self.recent.push_back(now);
+        Verdict::Restart { after: self.backoff(so_far, chance) }
+    }
+
+    fn backoff(&self, so_far: u32, chance: u32) -> Duration {
+        let doubled =
+            self.settings.backoff_base_ms.saturating_mul(1u64.checked_shl(so_far).unwrap_or(u64::MAX));
+        let longest = doubled.min(self.settings.backoff_max_ms);
+        let half = longest / 2;
+        let by_chance = u128::from(longest - half) * u128::from(chance) / u128::from(u32::MAX);
+        Duration::from_millis(half.saturating_add(u64::try_from(by_chance).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn with(policy: RestartPolicy) -> Restarts {
+        Restarts::new(RestartSettings { restart_policy: policy, ..RestartSettings::default() })
+    }
+
+    // covers: MGP-11.5-02..04
+    #[test]
+    fn the_policies_decide_by_how_the_server_ended() {
+        let restarts = |policy, ended| with(policy).decide(ended, Duration::ZERO, 0) != Verdict::Stay;
+        for (policy, in_order, in_error) in [
+            (RestartPolicy::Never, false, false),
+            (RestartPolicy::OnFailure, false, true),
+            (RestartPolicy::Always, true, true),
+        ] {
+            assert_eq!(restarts(policy, Ended::InOrder), in_order, "{policy:?}");
+            assert_eq!(restarts(policy, Ended::InError), in_error, "{policy:?}");
+        }
+    }
+
+    // covers: MGP-11.5-01, MGP-11.5-05..09
+    #[test]
+    fn the_settings_have_the_keys_of_the_specification() {
+        let json = concat!(
+            r#"{"restart_policy":"on_failure","max_restarts":5,"restart_window_secs":300,"#,
+            r#""backoff_base_ms":1000,"backoff_max_ms":30000}"#
+        );
+        assert_eq!(serde_json::from_str::<RestartSettings>(json).unwrap(), RestartSettings::default());
+        assert_eq!(serde_json::to_string(&RestartSettings::default()).unwrap(), json);
+        assert!(serde_json::from_str::<RestartSettings>(r#"{"restart_policy":"sometimes"}"#).is_err());
+    }
+
+    // covers: MGP-11.5-10
+    #[test]
+    fn too_many_restarts_within_the_window_end_them_however_well_each_went() {
+        let mut restarts = with(RestartPolicy::Always);
+        for second in 0..5 {
+            let verdict = restarts.decide(Ended::InError, Duration::from_secs(second), 0);
+            assert!(matches!(verdict, Verdict::Restart { .. }), "{second}");
+        }
+        assert_eq!(restarts.decide(Ended::InError, Duration::from_secs(299), 0), Verdict::GiveUp);
+        let verdict = restarts.decide(Ended::InError, Duration::from_mins(5), 0);
+        assert!(matches!(verdict, Verdict::Restart { .. }), "the first has left the window");
+    }
+
+    #[test]
+    fn each_restart_waits_twice_as_long_up_to_the_longest() {
+        let mut settings = RestartSettings { max_restarts: 7, ..RestartSettings::default() };
+        settings.restart_policy = RestartPolicy::Always;
+        let mut restarts = Restarts::new(settings);
+        let waits: Vec<_> = (0..7)
+            .map(|_| match restarts.decide(Ended::InError, Duration::ZERO, u32::MAX) {
+                Verdict::Restart { after } => after.as_millis(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(waits, [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_budget_holds_whatever_happens(
+            steps in prop::collection::vec((any::<bool>(), 0u64..200_000, any::<u32>()), 0..60),
+            max_restarts in 0u32..8,
+            base in any::<u64>(),
+        ) {
+            let settings = RestartSettings {
+                restart_policy: RestartPolicy::Always,
+                max_restarts,
+                backoff_base_ms: base,
+                ..RestartSettings::default()
+            };
+            let mut restarts = Restarts::new(settings);
+            let (mut now, mut started) = (Duration::ZERO, Vec::new());
+            for (in_error, pause, chance) in steps {
+                now += Duration::from_millis(pause);
+                let ended = if in_error { Ended::InError } else { Ended::InOrder };
+                if let Verdict::Restart { after } = restarts.decide(ended, now, chance) {
+                    prop_assert!(after <= Duration::from_secs(30));
+                    started.push(now);
+                }
+                let within = started.iter().filter(|then| now.saturating_sub(**then) < Duration::from_mins(5)).count();
+                prop_assert!(within <= max_restarts as usize);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use mgp_types::mgp::ServerState;
+
+/// Where one server is in its life; it goes only where the specification lets it (§11.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifecycle(ServerState);
+
+/// A server cannot go from where it is to where it was to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a server that is `{from}` cannot become `{to}`")]
+#[non_exhaustive]
+pub struct NoSuchTransition {
+    /// Where it is, and stays.
+    pub from: ServerState,
+    /// Where it was to go.
+    pub to: ServerState,
+}
+
+impl Lifecycle {
+    /// Where the server is.
+    pub const fn state(self) -> ServerState {
+        self.0
+    }
+
+    /// Goes to `to`, and says where the server was.
+    ///
+    /// # Errors
+    /// No transition leads there; the server stays where it is.
+    pub fn go(&mut self, to: ServerState) -> Result<ServerState, NoSuchTransition> {
+        let from = self.0;
+        if !next(from).contains(&to) {
+            return Err(NoSuchTransition { from, to });
+        }
+        self.0 = to;
+        Ok(from)
+    }
+}
+
+impl Default for Lifecycle {
+    /// A server that is configured and was not started.
+    fn default() -> Self {
+        Self(ServerState::Registered)
+    }
+}
+
+/// The figure of §11.2, and three transitions it lacks: a connected server can break, a stopped one can be started
+/// again, and a restart can fail.
+const fn next(from: ServerState) -> &'static [ServerState] {
+    use ServerState::{Connected, Connecting, Disconnected, Draining, Error, Registered, Restarting};
+    match from {
+        Registered | Disconnected => &[Connecting],
+        Connecting | Restarting => &[Connected, Error],
+        Connected => &[Draining, Error],
+        Draining => &[Disconnected, Restarting],
+        Error => &[Restarting],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::ServerState::{
+        Connected, Connecting, Disconnected, Draining, Error, Registered, Restarting,
+    };
+
+    use super::*;
+
+    // covers: MGP-11.2-01..08
+    #[test]
+    fn the_transitions_of_the_specification_are_taken_and_no_others() {
+        let of_the_figure = [
+            (Registered, Connecting),
+            (Connecting, Connected),
+            (Connecting, Error),
+            (Connected, Draining),
+            (Draining, Disconnected),
+            (Draining, Restarting),
+            (Error, Restarting),
+            (Restarting, Connected),
+        ];
+        let added = [(Connected, Error), (Disconnected, Connecting), (Restarting, Error)];
+        for &from in ServerState::ALL {
+            for &to in ServerState::ALL {
+                let mut life = Lifecycle(from);
+                let expected = of_the_figure.contains(&(from, to)) || added.contains(&(from, to));
+                assert_eq!(life.go(to).is_ok(), expected, "{from} to {to}");
+                assert_eq!(life.state(), if expected { to } else { from });
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_transition_names_both_ends() {
+        let error = Lifecycle::default().go(Connected).unwrap_err();
+        assert_eq!(error.to_string(), "a server that is `registered` cannot become `connected`");
+    }
+}

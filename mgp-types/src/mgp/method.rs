@@ -26,5 +26,12 @@ pub const LIFECYCLE_SHUTDOWN: &str = "mgp/lifecycle/shutdown";
 /// Tells that a server went from one state to another (§11.4).
 pub const LIFECYCLE: &str = "notifications/mgp.lifecycle";
 
+/// A part of a result (§12.4).
+pub const STREAM_CHUNK: &str = "notifications/mgp.stream.chunk";
+/// How far a call is (§12.6).
+pub const STREAM_PROGRESS: &str = "notifications/mgp.stream.progress";
+/// Stops a call (§12.7).
+pub const STREAM_CANCEL: &str = "mgp/stream/cancel";
+
 /// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";

@@ -39,6 +39,7 @@ mod offer;
 mod permission;
 mod recovery;
 mod risk;
+mod stream;
 mod timestamp;
 mod tool_security;
 mod trace_id;
@@ -66,6 +67,9 @@ pub use self::permission::{
 };
 pub use self::recovery::{Category, Recovery, RetryStrategy};
 pub use self::risk::RiskLevel;
+pub use self::stream::{
+    PartialResult, StreamCancel, StreamCancelled, StreamChunk, StreamProgress, StreamSummary,
+};
 pub use self::timestamp::{Timestamp, TimestampError};
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
 pub use self::trace_id::{TraceId, TraceIdError};

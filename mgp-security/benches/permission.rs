@@ -64,7 +64,7 @@ fn now<F: Future>(future: F) -> F::Output {
 fn request(meta: bool) -> Request {
     let mut request = Request::with_body(
         "tools/call",
-        &serde_json::json!({ "name": "t", "arguments": { "path": "/work/src/main.rs", "text": "hello" } }),
+        &serde_json::json!({ "name": "t", "arguments": { "path": "/data/src/main.rs", "text": "hello" } }),
     )
     .expect("this is an object");
     let mut security = EffectiveSecurity::new(RiskLevel::Safe);
@@ -138,7 +138,7 @@ fn permission_granted_with_metadata(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn permission_granted_within_a_scope(bencher: Bencher<'_, '_>) {
     let scope: Scope =
-        serde_json::from_str(r#"{"paths":["/work/**"],"deny_paths":[".env"]}"#).expect("this is a scope");
+        serde_json::from_str(r#"{"paths":["/data/**"],"deny_paths":[".env"]}"#).expect("this is a scope");
     let gate = gate(Revision::V2025_11_25, &Terms::default().within(scope));
     measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), false);
 }

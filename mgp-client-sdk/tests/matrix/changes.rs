@@ -5,9 +5,9 @@ use mgp_types::mcp::SubscriptionFilter;
 use serde_json::json;
 
 use crate::calls::text;
+use crate::erased::Erased;
 use crate::leg::Leg;
 use crate::runner::tests;
-use crate::seen::Erased;
 
 tests![
     changed_lists_are_told_and_list_what_is_new,

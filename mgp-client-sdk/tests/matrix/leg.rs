@@ -9,7 +9,8 @@ use mgp_transport::http::serve;
 use mgp_types::{Error, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
-use crate::seen::{Erase, Erased};
+use crate::erased::Erased;
+use crate::seen::Erase;
 use crate::server::server;
 
 /// The argument by which this binary becomes a server.

@@ -14,6 +14,8 @@
 mod asking;
 mod calls;
 mod changes;
+#[path = "../support/erased.rs"]
+mod erased;
 mod leg;
 mod lists;
 mod mgp;

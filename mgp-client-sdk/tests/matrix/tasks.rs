@@ -6,9 +6,9 @@ use mgp_types::mcp::task::TaskStatus;
 use serde_json::json;
 
 use crate::calls::text;
+use crate::erased::Erased;
 use crate::leg::{Connected, Leg, Transport, builder};
 use crate::runner::tests;
-use crate::seen::Erased;
 
 tests![
     a_task_goes_on_and_is_waited_for if has_tasks,

@@ -29,7 +29,8 @@ use tokio::io::AsyncWrite;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::erased::{Erased, Held};
+use crate::erased::Erased;
+use crate::held::Held;
 
 pub(crate) const AGENT: &str = "agent.one";
 pub(crate) const SERVER: &str = "tool.upstream";

@@ -6,9 +6,11 @@ mod approval;
 mod bypass;
 mod confirming;
 mod definitions;
+#[path = "../support/erased.rs"]
 mod erased;
 mod events;
 mod front;
+mod held;
 mod holding;
 mod kernel;
 mod lifecycle;

@@ -1,6 +1,4 @@
-use std::future::{Ready, ready};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, Trail, TrustLevel, ValidatorName};
 use mgp_types::{Error, Method, Object, RawJson, Request, Response};
@@ -9,24 +7,14 @@ use tower_service::Service;
 
 use super::*;
 use crate::Finding;
+use crate::doubles::Server;
 use crate::tool::{ToolRules, effective};
 
 /// Answers a call with the arguments it got.
-#[derive(Clone)]
-struct Server;
-
-impl Service<Request> for Server {
-    type Response = Response;
-    type Error = Error;
-    type Future = Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        ready(Ok(Response::new(request.params.get("arguments").unwrap_or(RawJson::empty_object()))))
-    }
+fn echo() -> Server {
+    Server::answering(|request| {
+        Ok(Response::new(request.params.get("arguments").unwrap_or(RawJson::empty_object())))
+    })
 }
 
 /// A call, ready to be sent through the layer.
@@ -74,7 +62,7 @@ impl Case {
     async fn call(&self, arguments: &str) -> (Result<RawJson, Error>, Arc<Trail>) {
         let request = self.request(arguments);
         let trail = request.context.trail.clone().unwrap();
-        let mut service = ValidateLayer::new(self.validators.clone()).layer(Server);
+        let mut service = ValidateLayer::new(self.validators.clone()).layer(echo());
         (service.call(request).await.map(|response| response.result), trail)
     }
 
@@ -189,7 +177,7 @@ async fn a_validator_that_nobody_knows_lets_nothing_through() {
 async fn a_call_without_a_resolved_tool_is_refused() {
     let mut request = Case::with_argument("a", "none").request("{}");
     request.context.tool = None;
-    let mut service = ValidateLayer::new(Validators::standard()).layer(Server);
+    let mut service = ValidateLayer::new(Validators::standard()).layer(echo());
     assert!(service.call(request).await.is_err());
 }
 

@@ -174,11 +174,11 @@ async fn a_grant_ends_when_it_says_and_a_clock_put_back_does_not_revive_it() {
 #[tokio::test]
 async fn a_scope_is_held_against_the_arguments() {
     let book = book(&Arc::default()).await;
-    let scope: Scope = serde_json::from_str(r#"{"paths":["/work/**"]}"#).unwrap();
+    let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
     let settings = policy(ApprovalPolicy::DenyAll).with_grant(READ, Terms::default().within(scope)).unwrap();
     let gate = connected(settings, &book, &["filesystem.read"]).await;
     let with = |arguments| tool_call(RiskLevel::Safe, &[READ], arguments);
-    call(&gate, with(r#"{"path":"/work/a"}"#)).await.unwrap();
+    call(&gate, with(r#"{"path":"/data/a"}"#)).await.unwrap();
     assert_eq!(refused(&gate, with(r#"{"path":"/etc/passwd"}"#)).await, "out_of_scope");
     // A tool whose definition says nothing may use whatever the server was granted.
     let mut silent = tool_call(RiskLevel::Safe, &[], r#"{"path":"/etc/passwd"}"#);
@@ -188,7 +188,7 @@ async fn a_scope_is_held_against_the_arguments() {
     silent.context.tool = Some(Arc::new(tool));
     assert_eq!(refused(&gate, silent).await, "out_of_scope");
     let read = |uri: &str| Request::with_body("resources/read", &serde_json::json!({ "uri": uri })).unwrap();
-    call(&gate, read("file:///work/a")).await.unwrap();
+    call(&gate, read("file:///data/a")).await.unwrap();
     assert_eq!(refused(&gate, read("file:///etc/passwd")).await, "out_of_scope");
 }
 

@@ -203,10 +203,10 @@ mod tests {
 
     #[test]
     fn a_star_stops_at_a_slash_and_two_do_not() {
-        assert!(matches("/work/*.rs", "/work/a.rs") && !matches("/work/*.rs", "/work/b/a.rs"));
-        assert!(matches("/work/**", "/work/b/a.rs") && !matches("/work/**", "/works/a.rs"));
-        assert!(matches("/work/**/a.rs", "/work/a.rs") && matches("/work/**/a.rs", "/work/b/c/a.rs"));
-        assert!(!matches("/work/**/a.rs", "/work/ba.rs"));
+        assert!(matches("/data/*.rs", "/data/a.rs") && !matches("/data/*.rs", "/data/b/a.rs"));
+        assert!(matches("/data/**", "/data/b/a.rs") && !matches("/data/**", "/datas/a.rs"));
+        assert!(matches("/data/**/a.rs", "/data/a.rs") && matches("/data/**/a.rs", "/data/b/c/a.rs"));
+        assert!(!matches("/data/**/a.rs", "/data/ba.rs"));
         assert!(
             matches("**/.env", ".env") && matches("**/.env", "/x/y/.env") && !matches("**/.env", "x.env")
         );

@@ -27,47 +27,47 @@ fn a_scope_without_bounds_lets_everything_through() {
 
 #[test]
 fn paths_stay_within_what_was_granted() {
-    let scope = r#"{"paths":["/work/**","/tmp/*.txt","notes/*"],"deny_paths":[".env","/work/secret"]}"#;
+    let scope = r#"{"paths":["/data/**","/tmp/*.txt","notes/*"],"deny_paths":[".env","/data/secret"]}"#;
     all_pass(
         scope,
         &[
-            r#"{"path":"/work/a/b.rs"}"#,
-            r#"{"path":"/work//a/./b.rs","content":"/* see /etc/passwd */ ../x"}"#,
-            r#"{"files":["/work/a","/tmp/b.txt"],"recursive":true}"#,
+            r#"{"path":"/data/a/b.rs"}"#,
+            r#"{"path":"/data//a/./b.rs","content":"/* see /etc/passwd */ ../x"}"#,
+            r#"{"files":["/data/a","/tmp/b.txt"],"recursive":true}"#,
             r#"{"path":"notes/today.md"}"#,
-            r#"{"uri":"file:///work/a"}"#,
+            r#"{"uri":"file:///data/a"}"#,
         ],
     );
     all_refused(
         scope,
         &[
             r#"{"path":"/etc/passwd"}"#,
-            r#"{"path":"/work/../etc/passwd"}"#,
-            r#"{"path":"/work/%2e%2e/etc/passwd"}"#,
-            r#"{"path":"/work\\..\\..\\etc"}"#,
-            r#"{"path":"/work/a\u0000.txt"}"#,
-            r#"{"path":"/work/.env"}"#,
-            r#"{"path":"/work/x/.ENV"}"#,
-            r#"{"path":"/work/secret/key"}"#,
-            r#"{"path":"/work/Secret/key"}"#,
+            r#"{"path":"/data/../etc/passwd"}"#,
+            r#"{"path":"/data/%2e%2e/etc/passwd"}"#,
+            r#"{"path":"/data\\..\\..\\etc"}"#,
+            r#"{"path":"/data/a\u0000.txt"}"#,
+            r#"{"path":"/data/.env"}"#,
+            r#"{"path":"/data/x/.ENV"}"#,
+            r#"{"path":"/data/secret/key"}"#,
+            r#"{"path":"/data/Secret/key"}"#,
             r#"{"path":"b.txt"}"#,
             r#"{"path":"~/x"}"#,
             r#"{"path":" /etc/passwd"}"#,
             r#"{"path":"//server/share"}"#,
             r#"{"path":"C:\\Windows\\x"}"#,
             r#"{"path":"file:///etc/passwd"}"#,
-            r#"{"path":"FILE:///work/../etc/passwd"}"#,
-            r#"{"path":"/work/a","target":{"deep":["/etc/passwd"]}}"#,
-            r#"{"source":"/work/a","destination":"/etc/cron.d/a"}"#,
-            r#"{"path":"/work/a","/etc/passwd":1}"#,
-            r#"{"path":"/work/a","code":"open('/etc/passwd')"}"#,
-            r#"{"path":"/work/a","command":"cat /etc/passwd"}"#,
-            r#"{"path":"/work/a","arguments":{"path":"/etc/passwd"}}"#,
-            r#"{"path":"/work/a","args":[{"path":"/etc/passwd"}]}"#,
-            r#"{"path":"/work/a","data":{"target":"/etc/passwd"}}"#,
-            r#"{"path":"/work/a","uri":"/etc/passwd"}"#,
-            r#"{"path":"/work/a","language":"/etc/passwd"}"#,
-            r#"{"path":"/work/a","input":"{\"path\":\"/etc/passwd\"}"}"#,
+            r#"{"path":"FILE:///data/../etc/passwd"}"#,
+            r#"{"path":"/data/a","target":{"deep":["/etc/passwd"]}}"#,
+            r#"{"source":"/data/a","destination":"/etc/cron.d/a"}"#,
+            r#"{"path":"/data/a","/etc/passwd":1}"#,
+            r#"{"path":"/data/a","code":"open('/etc/passwd')"}"#,
+            r#"{"path":"/data/a","command":"cat /etc/passwd"}"#,
+            r#"{"path":"/data/a","arguments":{"path":"/etc/passwd"}}"#,
+            r#"{"path":"/data/a","args":[{"path":"/etc/passwd"}]}"#,
+            r#"{"path":"/data/a","data":{"target":"/etc/passwd"}}"#,
+            r#"{"path":"/data/a","uri":"/etc/passwd"}"#,
+            r#"{"path":"/data/a","language":"/etc/passwd"}"#,
+            r#"{"path":"/data/a","input":"{\"path\":\"/etc/passwd\"}"}"#,
             r#"{"path":""}"#,
             r#"{"query":"anything"}"#,
             "{}",
@@ -94,11 +94,11 @@ fn paths_that_are_denied_are_denied_under_any_name() {
 
 #[test]
 fn drives_are_paths_of_their_own() {
-    let scope = r#"{"paths":["C:/work/**"]}"#;
-    all_pass(scope, &[r#"{"path":"C:\\work\\a.txt"}"#, r#"{"path":"C:/work/b/c"}"#]);
+    let scope = r#"{"paths":["C:/data/**"]}"#;
+    all_pass(scope, &[r#"{"path":"C:\\data\\a.txt"}"#, r#"{"path":"C:/data/b/c"}"#]);
     all_refused(
         scope,
-        &[r#"{"path":"C:\\work\\..\\x"}"#, r#"{"path":"D:/work/a"}"#, r#"{"path":"C:/work/a. "}"#],
+        &[r#"{"path":"C:\\data\\..\\x"}"#, r#"{"path":"D:/data/a"}"#, r#"{"path":"C:/data/a. "}"#],
     );
 }
 

@@ -93,7 +93,7 @@ fn programs_that_read_pass() {
     for line in [
         "ls -la /tmp",
         "/bin/cat a b",
-        "/usr/bin/grep -rn TODO src",
+        "/usr/bin/grep -rn main src",
         "head -n 5 a",
         "git status",
         "git log --oneline -n 5 -- src",

@@ -30,7 +30,7 @@ async fn answer(gate: &PermissionGate, request: Request) -> String {
 #[tokio::test]
 async fn the_answer_is_what_is_decided() {
     let book = book(&Arc::default()).await;
-    let scope: Scope = serde_json::from_str(r#"{"paths":["/work/**"]}"#).unwrap();
+    let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
     book.grant(&ada(), &"s".into(), &SHELL, Terms::default()).await.unwrap();
     book.grant(&ada(), &"s".into(), &READ, Terms::default().within(scope)).await.unwrap();
     book.deny(&ada(), &"s".into(), &Permission::Camera).await.unwrap();

@@ -33,13 +33,13 @@ async fn what_nobody_knows_may_use_all_that_the_server_needs_so_it_has_to_be_gra
 #[tokio::test]
 async fn what_nobody_knows_is_held_to_the_scope_with_all_its_parameters() {
     let book = book(&Arc::default()).await;
-    let scope: Scope = serde_json::from_str(r#"{"paths":["/work/**"]}"#).unwrap();
+    let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
     let settings = policy(ApprovalPolicy::DenyAll).with_grant(READ, Terms::default().within(scope)).unwrap();
     let gate = connected(settings, &book, &["filesystem.read"]).await;
     let read = |path: &str| {
         let params = Object::parse(format!(r#"{{"path":"{path}"}}"#)).unwrap();
         Request::call("vendor/read", params)
     };
-    call(&gate, read("/work/a")).await.unwrap();
+    call(&gate, read("/data/a")).await.unwrap();
     assert_eq!(refused(&gate, read("/etc/passwd")).await, "out_of_scope");
 }

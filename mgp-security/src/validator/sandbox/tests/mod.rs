@@ -112,16 +112,16 @@ fn invisible_characters_are_refused() {
 
 #[test]
 fn scratch_directories_may_be_emptied_below_but_not_left() {
-    let policy = CommandPolicy::default().with_scratch("/srv/work");
+    let policy = CommandPolicy::default().with_scratch("/srv/scratch");
     let allowed = |command: &str| check_command(command, &policy).is_ok();
-    assert!(allowed("rm -rf /srv/work/build"));
-    assert!(allowed("cd /srv/work && rm -r build"));
+    assert!(allowed("rm -rf /srv/scratch/build"));
+    assert!(allowed("cd /srv/scratch && rm -r build"));
     for command in [
-        "rm -rf /srv/work",
-        "rm -rf /srv/work/../x",
-        "rm -rf /srv/worked",
-        "rm -rf /srv/work/$x",
-        "rm -rf /srv/work/*",
+        "rm -rf /srv/scratch",
+        "rm -rf /srv/scratch/../x",
+        "rm -rf /srv/scratched",
+        "rm -rf /srv/scratch/$x",
+        "rm -rf /srv/scratch/*",
         "rm -rf",
         "cd $x && rm -rf build",
         "cd / && rm -rf build",

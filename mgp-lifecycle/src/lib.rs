@@ -27,8 +27,11 @@
 //!
 //! The crate has no features.
 
+pub mod call;
 mod restart;
+pub mod server;
 mod state;
+pub mod supervise;
 
 pub use restart::{Ended, RestartPolicy, RestartSettings, Restarts, Verdict};
 pub use state::{Lifecycle, NoSuchTransition};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::Revision;
 use crate::mcp::{method, notification_name as name};
+use crate::mgp::method as mgp;
 
 /// The name of a method or notification; any name, known to us or not.
 ///
@@ -106,6 +107,14 @@ known! {
     TASKS = name::TASKS;
     /// What of a subscription is honoured.
     ACKNOWLEDGED = name::SUBSCRIPTIONS_ACKNOWLEDGED;
+    /// A part of a result (MGP §12.4).
+    STREAM_CHUNK = mgp::STREAM_CHUNK;
+    /// How far a call is (MGP §12.6).
+    STREAM_PROGRESS = mgp::STREAM_PROGRESS;
+    /// Stops a call (MGP §12.7).
+    STREAM_CANCEL = mgp::STREAM_CANCEL;
+    /// An event of a subscription (MGP §13.3).
+    EVENT = mgp::EVENT;
 }
 
 impl Method {
@@ -133,6 +142,20 @@ impl Method {
     /// `notifications/mgp.`, and no method of MCP with either.
     pub fn is_mgp(&self) -> bool {
         self.as_str().starts_with("mgp/") || self.as_str().starts_with("notifications/mgp.")
+    }
+
+    /// Whether its messages are about one call, which they name by its JSON-RPC id in `request_id`.
+    pub fn is_about_a_call(&self) -> bool {
+        matches!(
+            self.as_str(),
+            mgp::STREAM_CHUNK
+                | mgp::STREAM_PROGRESS
+                | mgp::STREAM_CANCEL
+                | mgp::STREAM_PACE
+                | mgp::STREAM_GAP
+                | mgp::STREAM_GAP_UNRECOVERABLE
+                | mgp::CALLBACK_REQUEST
+        )
     }
 
     /// Whether the name is that of a notification.

@@ -2,19 +2,27 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Request, Response};
 
 /// A boxed future, for the calls that are rare enough not to need a named one.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Which of a connection's streams a message belongs to; chosen by the transport.
+/// The stream of one call: what its messages have in common on this side of the connection, as the JSON-RPC id is on
+/// the other. No two calls of a process have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StreamId(pub u64);
+pub struct StreamId(u64);
 
 impl StreamId {
     /// The stream of messages that belong to no request.
     pub const STANDALONE: Self = Self(0);
+
+    /// A stream that nobody else in this process has.
+    pub fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// The way back to the peer: what a transport offers to those who answer its requests.
@@ -29,6 +37,20 @@ pub trait OutboxPort: Send + Sync + 'static {
 /// The reverse channel of one request: notifications and requests that travel with its answer.
 ///
 /// A layer that cares about them wraps the port. One that leads nowhere costs nothing.
+///
+/// # Messages about a call
+///
+/// Some messages of MGP [name a call](crate::Method::is_about_a_call) by its JSON-RPC id, in `request_id`. No id is seen
+/// here: such a message travels on the stream of its call, and the connection alone writes and reads ids.
+///
+/// * Whoever serves a call sends them on the call's outbox, without `request_id`.
+/// * Whoever serves the message finds the stream of the call in the message's own outbox; it is
+///   [`STANDALONE`](StreamId::STANDALONE) if the peer has no such call in work.
+/// * Whoever makes a call gives it an outbox on a [fresh](StreamId::fresh) stream. What the peer sends about the call
+///   comes to that outbox, in order and before the answer.
+/// * Whoever sends a message about a call of its own gives the message an outbox [on](Outbox::on) the call's stream.
+///
+/// So a gateway that passes a request on with its outbox passes back what comes about it, under the right id.
 #[derive(Clone)]
 pub struct Outbox {
     port: Option<Arc<dyn OutboxPort>>,
@@ -42,6 +64,16 @@ impl Outbox {
     /// The outbox that writes to `stream` of `port`.
     pub fn new(port: Arc<dyn OutboxPort>, stream: StreamId) -> Self {
         Self { port: Some(port), stream }
+    }
+
+    /// An outbox that leads nowhere, for a message about the call that has `stream`.
+    pub const fn on(stream: StreamId) -> Self {
+        Self { port: None, stream }
+    }
+
+    /// The stream that it writes to.
+    pub const fn stream(&self) -> StreamId {
+        self.stream
     }
 
     /// Whether messages lead somewhere.

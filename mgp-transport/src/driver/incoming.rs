@@ -31,7 +31,6 @@ pub(super) struct Incoming<S: RpcService> {
     notified: JoinSet<Result<Response, Error>>,
     batches: Batches,
     batches_allowed: bool,
-    next_stream: u64,
     json: json::Limits,
     max_in_flight: usize,
 }
@@ -65,7 +64,6 @@ impl<S: RpcService> Incoming<S> {
             notified: JoinSet::new(),
             batches: Batches::default(),
             batches_allowed: false,
-            next_stream: 1,
             json: limits.json,
             max_in_flight: limits.max_in_flight,
         }
@@ -217,8 +215,7 @@ impl<S: RpcService> Incoming<S> {
         if let Err(error) = self.admit(&id, &method, batch) {
             return self.answer(&id, &Err(error), batch, writes);
         }
-        let stream = StreamId(self.next_stream);
-        self.next_stream += 1;
+        let stream = StreamId::fresh();
         let opens_session = method == Method::INITIALIZE;
         let subscription = (method == Method::LISTEN).then_some(stream);
         let mut request = Request::call(method, params);

@@ -1,58 +1,8 @@
-use std::borrow::Cow;
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
+use super::words::words;
 use super::{ServerId, Timestamp};
 use crate::Object;
-
-/// Defines a closed set of words that is read in any case.
-macro_rules! words {
-    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$attribute])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-        pub enum $name {
-            $($(#[$doc])* $variant,)+
-        }
-
-        impl $name {
-            /// All of them, in the order of the specification.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// Reads a word in any case; `None` if it is none of them.
-            pub fn read(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(word))
-            }
-
-            /// The word on the wire.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let word = Cow::<'_, str>::deserialize(deserializer)?;
-                Self::read(&word).ok_or_else(|| serde::de::Error::custom(concat!("unknown ", stringify!($name))))
-            }
-        }
-    };
-}
 
 words! {
     /// Where a server is in its life (§11.2).

@@ -32,6 +32,25 @@ pub const STREAM_CHUNK: &str = "notifications/mgp.stream.chunk";
 pub const STREAM_PROGRESS: &str = "notifications/mgp.stream.progress";
 /// Stops a call (§12.7).
 pub const STREAM_CANCEL: &str = "mgp/stream/cancel";
+/// Tells a server how fast a caller takes chunks (later drafts).
+pub const STREAM_PACE: &str = "notifications/mgp.stream.pace";
+/// Tells a server which chunks did not arrive (later drafts).
+pub const STREAM_GAP: &str = "notifications/mgp.stream.gap";
+/// Tells a caller which chunks cannot be sent again (later drafts).
+pub const STREAM_GAP_UNRECOVERABLE: &str = "notifications/mgp.stream.gap_unrecoverable";
+
+/// Asks for events (§13.2).
+pub const EVENTS_SUBSCRIBE: &str = "mgp/events/subscribe";
+/// Ends [`EVENTS_SUBSCRIBE`] (§13.2).
+pub const EVENTS_UNSUBSCRIBE: &str = "mgp/events/unsubscribe";
+/// Asks for events again, or for those since the last time (later drafts).
+pub const EVENTS_REPLAY: &str = "mgp/events/replay";
+/// An event of a subscription (§13.3).
+pub const EVENT: &str = "notifications/mgp.event";
+/// Asks the client for something during a call (§13.4).
+pub const CALLBACK_REQUEST: &str = "notifications/mgp.callback.request";
+/// Answers [`CALLBACK_REQUEST`] (§13.4).
+pub const CALLBACK_RESPOND: &str = "mgp/callback/respond";
 
 /// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";

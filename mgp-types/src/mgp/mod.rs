@@ -46,6 +46,8 @@ mod trace_id;
 mod trail;
 mod trust;
 mod version;
+mod wishes;
+mod words;
 
 pub use self::access::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, DefaultPolicy,
@@ -68,7 +70,8 @@ pub use self::permission::{
 pub use self::recovery::{Category, Recovery, RetryStrategy};
 pub use self::risk::RiskLevel;
 pub use self::stream::{
-    PartialResult, StreamCancel, StreamCancelled, StreamChunk, StreamProgress, StreamSummary,
+    PartialResult, StreamCancel, StreamCancelled, StreamChunk, StreamGap, StreamPace, StreamProgress,
+    StreamSummary,
 };
 pub use self::timestamp::{Timestamp, TimestampError};
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
@@ -76,3 +79,4 @@ pub use self::trace_id::{TraceId, TraceIdError};
 pub use self::trail::{Refusal, Trail};
 pub use self::trust::TrustLevel;
 pub use self::version::{MgpVersion, VersionError};
+pub use self::wishes::CallWishes;

@@ -1,14 +1,17 @@
+//! The bodies of streaming (§12).
+//!
+//! Those that are about a call lack `request_id`: only the connection writes and reads it, see
+//! [`Outbox`](crate::Outbox).
+
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::RawJson;
 use crate::mcp::ContentBlock;
-use crate::{Id, RawJson};
 
 /// The parameters of `notifications/mgp.stream.chunk` (§12.4): a part of a result that is still being made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamChunk {
-    /// The call whose result it is a part of, exactly as the caller wrote its id.
-    pub request_id: Id,
     /// The number of the chunk, from 0 without gaps.
     pub index: u64,
     /// The part.
@@ -19,9 +22,9 @@ pub struct StreamChunk {
 }
 
 impl StreamChunk {
-    /// The part number `index` of the result of `request`.
-    pub const fn new(request: Id, index: u64, content: ContentBlock) -> Self {
-        Self { request_id: request, index, content, done: false }
+    /// The part number `index`.
+    pub const fn new(index: u64, content: ContentBlock) -> Self {
+        Self { index, content, done: false }
     }
 }
 
@@ -49,8 +52,6 @@ impl StreamSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamProgress {
-    /// The call, exactly as the caller wrote its id.
-    pub request_id: Id,
     /// How much of it is done, from 0 to 1.
     pub progress: f64,
     /// What it does, for people.
@@ -62,10 +63,10 @@ pub struct StreamProgress {
 }
 
 impl StreamProgress {
-    /// `request` is done to this part, which is held between 0 and 1.
-    pub const fn new(request: Id, progress: f64) -> Self {
+    /// The call is done to this part, which is held between 0 and 1.
+    pub const fn new(progress: f64) -> Self {
         let progress = if progress.is_nan() { 0.0 } else { progress.clamp(0.0, 1.0) };
-        Self { request_id: request, progress, message: None, estimated_remaining_ms: None }
+        Self { progress, message: None, estimated_remaining_ms: None }
     }
 
     /// With what it does.
@@ -82,20 +83,18 @@ impl StreamProgress {
 }
 
 /// The parameters of `mgp/stream/cancel` (§12.7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamCancel {
-    /// The call to stop.
-    pub request_id: Id,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl StreamCancel {
-    /// Stops `request`.
-    pub const fn new(request: Id) -> Self {
-        Self { request_id: request, reason: None }
+    /// Stops a call.
+    pub const fn new() -> Self {
+        Self { reason: None }
     }
 
     /// With the reason.
@@ -151,22 +150,58 @@ fn blocks_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
     }
 }
 
+/// The parameters of `notifications/mgp.stream.pace` (later drafts): how fast the caller takes chunks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StreamPace {
+    /// How many chunks a second are wanted at most; 0 stands for none until the next such message.
+    #[serde(alias = "max_chunks_per_sec")]
+    pub max_chunks_per_second: f64,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl StreamPace {
+    /// At most so many chunks a second.
+    pub const fn new(max_chunks_per_second: f64) -> Self {
+        Self { max_chunks_per_second, reason: None }
+    }
+
+    /// With the reason.
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+}
+
+/// The parameters of `notifications/mgp.stream.gap` and `notifications/mgp.stream.gap_unrecoverable` (later drafts):
+/// chunks that did not arrive, or cannot be sent again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StreamGap {
+    /// Their numbers.
+    pub missing_indices: Vec<u64>,
+}
+
+impl StreamGap {
+    /// These chunks are missing.
+    pub const fn new(missing_indices: Vec<u64>) -> Self {
+        Self { missing_indices }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // covers: MGP-12.4-02..05
+    // covers: MGP-12.4-03..05
     #[test]
-    fn a_chunk_has_the_members_of_the_specification_and_echoes_the_id() {
-        let json = r#"{"request_id":20,"index":0,"content":{"type":"text","text":"Quantum computing is"},"done":false}"#;
+    fn a_chunk_has_the_members_of_the_specification() {
+        let json = r#"{"index":0,"content":{"type":"text","text":"Quantum computing is"},"done":false}"#;
         let chunk: StreamChunk = serde_json::from_str(json).unwrap();
-        assert_eq!((&chunk.request_id, chunk.index, chunk.done), (&Id::from(20), 0, false));
+        assert_eq!((chunk.index, chunk.done), (0, false));
         assert_eq!(serde_json::to_string(&chunk).unwrap(), json);
-        let named = json.replace("20,", r#""a-20","#);
-        assert_eq!(
-            serde_json::to_string(&serde_json::from_str::<StreamChunk>(&named).unwrap()).unwrap(),
-            named
-        );
     }
 
     // covers: MGP-12.5-02..04
@@ -178,26 +213,26 @@ mod tests {
         assert_eq!(bare.duration_ms, None);
     }
 
-    // covers: MGP-12.6-02..05
+    // covers: MGP-12.6-03..05
     #[test]
     fn progress_has_the_members_of_the_specification() {
         let json = concat!(
-            r#"{"request_id":21,"progress":0.65,"message":"Processing batch 13/20","#,
+            r#"{"progress":0.65,"message":"Processing batch 13/20","#,
             r#""estimated_remaining_ms":4500}"#
         );
-        let progress = StreamProgress::new(Id::from(21), 0.65)
+        let progress = StreamProgress::new(0.65)
             .with_message("Processing batch 13/20")
             .with_estimated_remaining_ms(4500);
         assert_eq!(serde_json::to_string(&progress).unwrap(), json);
         assert_eq!(serde_json::from_str::<StreamProgress>(json).unwrap(), progress);
-        assert!(StreamProgress::new(Id::from(1), f64::NAN).progress.abs() < f64::EPSILON);
+        assert!(StreamProgress::new(f64::NAN).progress.abs() < f64::EPSILON);
     }
 
-    // covers: MGP-12.7-02..05
+    // covers: MGP-12.7-03..05
     #[test]
     fn a_cancellation_and_its_answer_have_the_members_of_the_specification() {
-        let json = r#"{"request_id":20,"reason":"user_cancelled"}"#;
-        let cancel = StreamCancel::new(Id::from(20)).with_reason("user_cancelled");
+        let json = r#"{"reason":"user_cancelled"}"#;
+        let cancel = StreamCancel::new().with_reason("user_cancelled");
         assert_eq!(serde_json::to_string(&cancel).unwrap(), json);
         let answer = r#"{"cancelled":true,"partial_result":{"content":[{"type":"text","text":"Quantum"}]}}"#;
         let read: StreamCancelled = serde_json::from_str(answer).unwrap();
@@ -206,5 +241,13 @@ mod tests {
         assert_eq!(serde_json::from_str::<StreamCancelled>(as_text).unwrap(), read);
         let none = serde_json::to_string(&StreamCancelled::not_active()).unwrap();
         assert_eq!(none, r#"{"cancelled":false,"reason":"not_active"}"#);
+    }
+
+    #[test]
+    fn pace_and_gaps_are_read_as_peers_write_them() {
+        let pace: StreamPace = serde_json::from_str(r#"{"max_chunks_per_sec":2.5,"reason":"ui"}"#).unwrap();
+        assert_eq!(pace, StreamPace::new(2.5).with_reason("ui"));
+        let gap = StreamGap::new(vec![2, 3]);
+        assert_eq!(serde_json::to_string(&gap).unwrap(), r#"{"missing_indices":[2,3]}"#);
     }
 }

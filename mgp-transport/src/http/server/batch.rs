@@ -80,7 +80,7 @@ fn call<S: RpcService>(
         Err(error) => return refuse(error),
     };
     let mut request = request(Kind::Call, method, params, Arc::clone(parts));
-    request.context.outbox = Outbox::new(Arc::clone(stream) as _, StreamId(stream.number()));
+    request.context.outbox = Outbox::new(Arc::clone(stream) as _, StreamId::fresh());
     let call = Call::new(live.service(), request, Form::Session(id), Some(guard));
     let (answer, answered) = oneshot::channel();
     live.session.spawn(async move {

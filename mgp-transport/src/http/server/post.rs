@@ -205,7 +205,7 @@ pub(super) fn session_call<S: RpcService>(
         Ok(guard) => guard,
         Err(error) => return Err(crowded(error).of(Some(id))),
     };
-    request.context.outbox = Outbox::new(Arc::clone(&stream) as _, StreamId(stream.number()));
+    request.context.outbox = Outbox::new(Arc::clone(&stream) as _, StreamId::fresh());
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }

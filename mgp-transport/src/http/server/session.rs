@@ -57,7 +57,7 @@ impl Session {
         let id = SessionId::random().map_err(|error| {
             Error::internal("no session id can be made").with_source(std::io::Error::other(error.to_string()))
         })?;
-        let standalone = ResponseStream::new(kind, Arc::clone(&config), StreamId::STANDALONE.0);
+        let standalone = ResponseStream::new(kind, Arc::clone(&config), STANDALONE);
         let is_sse = kind == StreamKind::Named;
         if let StreamKind::Kept { .. } = kind {
             standalone.detach(0); // Nobody reads it yet.
@@ -72,7 +72,7 @@ impl Session {
             standalone: Arc::new(standalone),
             questions: Mutex::default(),
             streams: Mutex::default(),
-            last_stream: AtomicU64::new(StreamId::STANDALONE.0),
+            last_stream: AtomicU64::new(STANDALONE),
             tasks: Mutex::default(),
             seen: AtomicBool::new(true),
             last_seen: Mutex::new(Instant::now()),
@@ -134,7 +134,7 @@ impl Session {
 
     /// The stream with this number, and its new reader.
     pub(super) fn resume(&self, number: u64, after: u64) -> Result<(Arc<ResponseStream>, u64), Gone> {
-        let stream = if number == StreamId::STANDALONE.0 {
+        let stream = if number == STANDALONE {
             Arc::clone(&self.standalone)
         } else {
             if number > self.last_stream.load(Ordering::Relaxed) {
@@ -233,3 +233,6 @@ impl OutboxPort for Session {
         Box::pin(self.ask(&self.standalone, request))
     }
 }
+
+/// The number of the stream of messages that belong to no request.
+const STANDALONE: u64 = 0;

@@ -1,0 +1,1 @@
+//! Streamed results, progress and cancellation (MGP §12).

@@ -1,0 +1,1 @@
+//! Callbacks: what a server asks its client during a call (MGP §13.4).

@@ -1,0 +1,83 @@
+use super::leftover::{leftover, write_leftover, write_member};
+use crate::{Object, RawJson};
+
+/// What a caller wishes of one call: the member `_mgp` of its parameters (§12.3).
+///
+/// Reading is lenient: a member of another type than expected counts as missing, and members that are not known here
+/// are kept.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CallWishes {
+    /// Whether parts of the result are to be sent as they come.
+    pub stream: bool,
+    /// How many milliseconds are left before nobody waits for the answer any more.
+    pub deadline_ms: Option<u64>,
+    /// Members that are not known here, in order.
+    pub unknown: Object,
+}
+
+impl CallWishes {
+    /// The wishes in the parameters of a call; none if there are none.
+    pub fn of(params: &Object) -> Self {
+        let Some(wishes) = params.get(MEMBER).and_then(|raw| Object::from_raw(&raw).ok()) else {
+            return Self::default();
+        };
+        Self {
+            stream: wishes.get(STREAM).and_then(|raw| raw.to().ok()).unwrap_or_default(),
+            deadline_ms: wishes.get(DEADLINE).and_then(|raw| raw.to().ok()),
+            unknown: leftover(&wishes, &[STREAM, DEADLINE]),
+        }
+    }
+
+    /// Writes the wishes into the parameters of a call, in place of those that are there.
+    pub fn write(&self, params: &mut Object) {
+        let mut out = vec![b'{'];
+        if self.stream {
+            write_member(&mut out, STREAM, b"true");
+        }
+        if let Some(millis) = self.deadline_ms {
+            write_member(&mut out, DEADLINE, millis.to_string().as_bytes());
+        }
+        write_leftover(&mut out, &self.unknown, &[STREAM, DEADLINE]);
+        if out.len() == 1 {
+            params.remove(MEMBER);
+            return;
+        }
+        out.push(b'}');
+        params.set(MEMBER, RawJson::from_valid(out));
+    }
+}
+
+const MEMBER: &str = "_mgp";
+const STREAM: &str = "stream";
+const DEADLINE: &str = "deadline_ms";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-12.3-01
+    #[test]
+    fn wishes_are_read_and_written_beside_what_others_say() {
+        let mut params =
+            Object::parse(r#"{"name":"think","_mgp":{"delegation":{"chain":[]},"stream":true}}"#).unwrap();
+        let mut wishes = CallWishes::of(&params);
+        assert!(wishes.stream && wishes.deadline_ms.is_none());
+        wishes.deadline_ms = Some(1500);
+        wishes.write(&mut params);
+        let expected =
+            r#"{"name":"think","_mgp":{"stream":true,"deadline_ms":1500,"delegation":{"chain":[]}}}"#;
+        assert_eq!(params.to_raw().as_bytes(), expected.as_bytes());
+    }
+
+    #[test]
+    fn wishes_of_the_wrong_type_are_none() {
+        for json in [r#"{"_mgp":true}"#, r#"{"_mgp":{"stream":"yes","deadline_ms":-1}}"#, "{}"] {
+            let wishes = CallWishes::of(&Object::parse(json).unwrap());
+            assert!(!wishes.stream && wishes.deadline_ms.is_none(), "{json}");
+        }
+        let mut params = Object::parse(r#"{"_mgp":{"stream":true}}"#).unwrap();
+        CallWishes::default().write(&mut params);
+        assert!(params.is_empty());
+    }
+}

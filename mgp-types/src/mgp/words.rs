@@ -1,0 +1,50 @@
+//! Words that the specification closed.
+
+/// Defines a closed set of words that is read in any case; they are ordered as they are listed.
+macro_rules! words {
+    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of the specification.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// Reads a word in any case; `None` if it is none of them.
+            pub fn read(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(word))
+            }
+
+            /// The word on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
+                Self::read(&word).ok_or_else(|| serde::de::Error::custom(concat!("unknown ", stringify!($name))))
+            }
+        }
+    };
+}
+pub(super) use words;

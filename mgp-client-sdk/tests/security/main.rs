@@ -16,6 +16,7 @@ mod kernel;
 mod lifecycle;
 mod owasp;
 mod pairings;
+mod recorded;
 mod upstream;
 
 use mgp_types::Revision;

@@ -8,6 +8,7 @@ mod handlers;
 mod inputs;
 mod pages;
 mod peer;
+mod recorded;
 mod subscriptions;
 mod tasks;
 mod timeouts;

@@ -15,7 +15,8 @@ use crate::front::Raw;
 use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
 use crate::upstream::{self, Reached};
 
-fn server(reached: &Reached) -> impl Accept<Service: Unpin> {
+/// A server that holds its tools to what was granted.
+pub(crate) fn server(reached: &Reached) -> impl Accept<Service: Unpin> {
     let needed: NeededPermissions = Arc::new(|tool| match tool {
         "run" => Arc::from([Permission::ShellExecute]),
         "fetch" => Arc::from([Permission::NetworkOutbound]),

@@ -7,13 +7,16 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_security::Clock;
+use mgp_transport::{Accept, ConnectionLimits, connect, memory};
 use mgp_types::mgp::{AccessGrant, AccessPermission, Permission, Timestamp};
 use mgp_types::{BoxFuture, Error, Outbox, RawJson, Request, Response, Revision};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::front::Raw;
+use crate::holding;
 use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
 use crate::upstream::Reached;
 
@@ -161,4 +164,59 @@ async fn i_14_a_tool_under_a_reserved_name_is_neither_listed_nor_called() {
     let answer: Value = client.tool("mgp.evil", json!({})).await;
     assert!(answer["error"]["code"].is_i64(), "{answer}");
     assert!(reached.tools().is_empty());
+}
+
+/// A client that sends recorded frames, and what the server answers to those with an id.
+async fn replay(server: &impl Accept<Service: Unpin>, frames: &[&str]) -> Vec<Value> {
+    let (near, far) = memory::pair(1 << 16);
+    let (_, connection) = connect(far.0, far.1, server, ConnectionLimits::default());
+    let serving = tokio::spawn(connection);
+    let (reader, mut writer) = near;
+    for frame in frames {
+        writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
+    }
+    writer.shutdown().await.unwrap();
+    let mut answers = Vec::new();
+    let mut lines = BufReader::new(reader).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        answers.push(serde_json::from_str(&line).unwrap());
+    }
+    serving.await.unwrap().unwrap();
+    answers
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05",
+    "capabilities":{"mgp":{"version":"0.6.0-draft","extensions":["permissions","tool_security","streaming"]}},
+    "clientInfo":{"name":"other-kernel","version":"0.6.3"}}}"#;
+
+#[tokio::test]
+async fn i_11_a_notification_with_a_null_id_is_taken_as_one_and_never_answered() {
+    let server = holding::server(&Reached::default());
+    let initialized = r#"{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}"#;
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    let answers = replay(&server, &[&INITIALIZE.replace('\n', " "), initialized, list]).await;
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(ids, [json!(1), json!(2)], "{answers:?}");
+    assert!(answers[1]["result"]["tools"].is_array(), "{answers:?}");
+}
+
+#[tokio::test]
+async fn i_12_a_client_that_waits_for_its_operator_on_one_connection_and_grants_on_the_next() {
+    let reached = Reached::default();
+    let server = holding::server(&reached);
+    let initialize = INITIALIZE.replace('\n', " ");
+    let wait = r#"{"jsonrpc":"2.0","id":2,"method":"mgp/permission/await","params":{"request_id":"perm-1","permissions":["shell.execute"],"policy":"interactive","message":"?"}}"#;
+    let answers = replay(&server, &[&initialize, wait]).await;
+    assert_eq!(answers[0]["id"], 1);
+    assert!(answers[1].get("result").is_some(), "{answers:?}");
+
+    let grant = r#"{"jsonrpc":"2.0","id":2,"method":"mgp/permission/grant","params":{"request_id":"perm-1","grants":{"shell.execute":{"decision":"approved"}}}}"#;
+    let initialized = r#"{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}"#;
+    let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
+    let call = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"run","arguments":{"command":"ls"}}}"#;
+    let answers = replay(&server, &[&initialize, grant, initialized, list, call]).await;
+    let answer = |id: i64| answers.iter().find(|answer| answer["id"] == id).unwrap();
+    assert!(answer(2).get("result").is_some() && answer(3)["result"]["tools"].is_array(), "{answers:?}");
+    assert_eq!(answer(4)["result"]["content"][0]["text"], "ran ls", "{answers:?}");
+    assert_eq!(answers.len(), 4);
 }

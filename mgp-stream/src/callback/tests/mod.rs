@@ -1,0 +1,3 @@
+mod bridge;
+mod native;
+mod owners;

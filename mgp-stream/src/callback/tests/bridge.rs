@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::{InputExchange, Method, Object, Origin, RawJson, Revision, Session, Severity, code};
+use mgp_types::{InputExchange, Method, Object, Origin, RawJson, Revision, Severity, code};
 
 use crate::callback::doubles::{Bench, Peer, raw, session};
 use crate::callback::{Callback, Confirmation, Reply};
@@ -69,7 +69,7 @@ async fn a_notification_is_a_log_message_for_those_who_want_it() {
     let tell = || bench.callbacks.ask(&bench.context, "key", Callback::notification("Done."));
     tell().await.unwrap();
     assert!(bench.peer.lines().is_empty());
-    bench.context.session.as_deref().map(|session: &Session| session.set_log_level(Severity::named("info")));
+    bench.context.session.as_ref().unwrap().set_log_level(Severity::named("info"));
     tell().await.unwrap();
     assert_eq!(bench.peer.lines(), [r#"notifications/message {"level":"info","data":"Done."}"#]);
     assert_eq!(bench.callbacks.len(), (0, 0));

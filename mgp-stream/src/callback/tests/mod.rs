@@ -1,3 +1,5 @@
 mod bridge;
+mod desk;
 mod native;
 mod owners;
+mod schedule;

@@ -1,4 +1,5 @@
 use mgp_types::RawJson;
+use mgp_types::json::write_string;
 
 /// What came of a question for a yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +92,13 @@ pub(super) fn selection(options: &[String], response: &RawJson) -> Option<Reply<
 pub(super) fn choice(options: &[String], text: &str) -> Option<Choice> {
     let index = options.iter().position(|option| option == text)?;
     Some(Choice { index, option: options[index].clone() })
+}
+
+/// `text` as JSON.
+pub(super) fn text(text: &str) -> RawJson {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    write_string(&mut out, text);
+    RawJson::from_written(out)
 }
 
 const YES: [&str; 8] = ["confirm", "confirmed", "yes", "true", "ok", "accept", "approve", "approved"];

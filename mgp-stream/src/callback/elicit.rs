@@ -29,8 +29,9 @@ pub(super) fn read<A>(question: &Callback<A>, answer: &RawJson) -> Result<A, Err
 }
 
 pub(super) fn confirmation_form(words: &[String]) -> FormSchema {
-    let yes = words.first().cloned().unwrap_or_default();
-    FormSchema::empty().with_required_field(FIELD, BooleanSchema::new().with_title(yes))
+    let mut schema = BooleanSchema::new();
+    schema.title = words.first().cloned();
+    FormSchema::empty().with_required_field(FIELD, schema)
 }
 
 pub(super) fn input_form(_: &[String]) -> FormSchema {

@@ -6,7 +6,7 @@
 //!
 //! A client puts a [`CallbackDesk`] where such questions arrive: in the stack that answers the server, by
 //! [`CallbackInboundLayer`], and on the outboxes of its own calls, by [`ServerDesk::outbox`]. A gateway passes them on
-//! under names of its own, which a [`CallbackRelay`] keeps.
+//! under names of its own, which a [`CallbackRelay`] keeps, or asks in its own name with [`Callback::foreign`].
 //!
 //! ```
 //! use mgp_stream::callback::{Callback, Callbacks, Confirmation};
@@ -32,6 +32,7 @@ mod answer;
 mod ask;
 mod desk;
 mod elicit;
+mod foreign;
 mod layer;
 mod open;
 mod owner;

@@ -229,6 +229,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn an_answer_in_the_last_moment_counts_and_one_after_it_does_not() {
+        let mut open = Open::default();
+        let (yes, deadline) = (RawJson::parse("true").unwrap(), later(9));
+        open.begin("x".into(), owner("a"), deadline, takes(Handed::Taken)).unwrap();
+        assert_eq!(open.answer(&owner("a"), "x", &yes, deadline), Verdict::Unknown);
+        let before = deadline - Duration::from_nanos(1);
+        assert_eq!(open.answer(&owner("a"), "x", &yes, before), Verdict::Accepted);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_first_answer_counts() {
         let mut open = Open::default();
         let (yes, no) = (RawJson::parse("true").unwrap(), RawJson::parse("false").unwrap());

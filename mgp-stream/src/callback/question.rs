@@ -132,7 +132,7 @@ impl<A> Callback<A> {
         Ok(())
     }
 
-    fn new(
+    pub(super) fn new(
         kind: CallbackType,
         message: impl Into<String>,
         options: Vec<String>,

@@ -3,11 +3,11 @@ use std::fmt;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
-use mgp_types::json::write_string;
 use mgp_types::mgp::{CallbackRequest, ServerId, code};
-use mgp_types::{Context, Error, Params, RawJson, StreamId};
+use mgp_types::{Context, Error, Params, StreamId};
 use tokio::time::Instant;
 
+use super::answer::text;
 use super::owner::{Owner, fresh_id};
 
 /// The callbacks that a gateway passes on, from the servers behind it to the clients in front of it.
@@ -151,12 +151,6 @@ impl fmt::Debug for CallbackRelay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallbackRelay").field("passed", &self.passed.len()).finish_non_exhaustive()
     }
-}
-
-fn text(id: &str) -> RawJson {
-    let mut out = Vec::with_capacity(id.len() + 2);
-    write_string(&mut out, id);
-    RawJson::from_written(out)
 }
 
 const ID: &str = "callback_id";

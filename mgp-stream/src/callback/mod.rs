@@ -19,6 +19,12 @@
 //!         _ => Ok("nothing was done"),
 //!     }
 //! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! // A request that belongs to no session has nobody to be asked.
+//! assert!(delete(&Callbacks::new(), &Context::default()).await.is_err());
+//! # }
 //! ```
 //!
 //! | | |

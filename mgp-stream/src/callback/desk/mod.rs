@@ -121,7 +121,7 @@ impl Question {
         };
         let Some(answer) = answer.filter(|_| wants_answer) else {
             if wants_answer {
-                tracing::debug!(server = %self.server, kind = %self.asked.callback_type, "a callback has no handler");
+                tracing::debug!(server = %self.server, "a callback has no handler");
             }
             return;
         };
@@ -144,7 +144,7 @@ impl Question {
             Ok(Err(error)) => error,
             Err(_) => Error::timeout("the server did not acknowledge the answer"),
         };
-        tracing::debug!(server = %self.server, %error, "the answer to a callback did not arrive");
+        tracing::debug!(server = %self.server, code = error.code(), "the answer to a callback did not arrive");
     }
 }
 

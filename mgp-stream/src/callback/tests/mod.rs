@@ -2,4 +2,5 @@ mod bridge;
 mod desk;
 mod native;
 mod owners;
+mod robust;
 mod schedule;

@@ -28,6 +28,7 @@ pub mod method;
 
 mod access;
 mod audit;
+mod callback;
 mod code_safety;
 mod effective;
 mod extension;
@@ -54,6 +55,7 @@ pub use self::access::{
     EntryType,
 };
 pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome};
+pub use self::callback::{CallbackAnswer, CallbackRequest, CallbackRespond, CallbackType};
 pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
 pub use self::effective::{EffectiveSecurity, ResolvedTool};
 pub use self::extension::{Extension, ExtensionSet};

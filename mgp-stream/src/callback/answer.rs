@@ -1,0 +1,158 @@
+use mgp_types::RawJson;
+use mgp_types::json::write_string;
+
+/// What came of a question for a yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a user says yes, says no, or says nothing")]
+pub enum Confirmation {
+    /// The user said yes.
+    Confirmed,
+    /// The user said no, or something that is not known to be a yes.
+    Declined,
+    /// The user closed the question without an answer.
+    Cancelled,
+}
+
+impl Confirmation {
+    /// Whether the user said yes.
+    pub const fn is_confirmed(self) -> bool {
+        matches!(self, Self::Confirmed)
+    }
+}
+
+/// What came of a question for something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a user answers, says no, or says nothing")]
+pub enum Reply<T> {
+    /// The user answered.
+    Given(T),
+    /// The user said no.
+    Declined,
+    /// The user closed the question without an answer.
+    Cancelled,
+}
+
+impl<T> Reply<T> {
+    /// The answer, if the user gave one.
+    pub fn given(self) -> Option<T> {
+        match self {
+            Self::Given(answer) => Some(answer),
+            Self::Declined | Self::Cancelled => None,
+        }
+    }
+}
+
+/// One of the options of a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Choice {
+    /// Its place among the options.
+    pub index: usize,
+    /// The option.
+    pub option: String,
+}
+
+/// What a client answers to a question for a yes or no; `words` are the two that were offered for it.
+///
+/// Unknown answers are no: a human is asked before something that cannot be taken back.
+pub(super) fn confirmation(words: &[String], response: &RawJson) -> Confirmation {
+    if response.is_null() {
+        return Confirmation::Cancelled;
+    }
+    let Some(text) = response.to_text() else {
+        let is_yes = response.as_bytes() == b"true";
+        return if is_yes { Confirmation::Confirmed } else { Confirmation::Declined };
+    };
+    let text = text.trim();
+    let is = |word: &str| word.eq_ignore_ascii_case(text);
+    // What was offered comes first: somebody may have offered "OK, keep them" for no.
+    let offered = words.iter().position(|word| is(word));
+    match offered {
+        Some(0) => Confirmation::Confirmed,
+        _ if CANCEL.iter().any(|word| is(word)) => Confirmation::Cancelled,
+        None if YES.iter().any(|word| is(word)) => Confirmation::Confirmed,
+        _ => Confirmation::Declined,
+    }
+}
+
+/// What a client answers to a question for anything.
+pub(super) fn input(response: &RawJson) -> Reply<RawJson> {
+    if response.is_null() { Reply::Cancelled } else { Reply::Given(response.detached()) }
+}
+
+/// What a client answers to a question for one of `options`; `None` if the answer is none of them.
+pub(super) fn selection(options: &[String], response: &RawJson) -> Option<Reply<Choice>> {
+    if response.is_null() {
+        return Some(Reply::Cancelled);
+    }
+    choice(options, &response.to_text()?).map(Reply::Given)
+}
+
+/// The option that `text` is, letter by letter: options may differ in case only.
+pub(super) fn choice(options: &[String], text: &str) -> Option<Choice> {
+    let index = options.iter().position(|option| option == text)?;
+    Some(Choice { index, option: options[index].clone() })
+}
+
+/// `text` as JSON.
+pub(super) fn text(text: &str) -> RawJson {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    write_string(&mut out, text);
+    RawJson::from_written(out)
+}
+
+const YES: [&str; 8] = ["confirm", "confirmed", "yes", "true", "ok", "accept", "approve", "approved"];
+const CANCEL: [&str; 2] = ["cancel", "cancelled"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> RawJson {
+        RawJson::parse(json.to_owned()).unwrap()
+    }
+
+    // covers: MGP-13.4-12, MGP-13.4-11
+    #[test]
+    fn only_what_is_known_to_be_a_yes_is_one() {
+        let usual = ["confirm".to_owned(), "cancel".to_owned()];
+        for yes in [r#""confirm""#, r#"" Yes ""#, "true", r#""CONFIRM""#, r#""approve""#, r#""true""#] {
+            assert_eq!(confirmation(&usual, &raw(yes)), Confirmation::Confirmed, "{yes}");
+        }
+        for no in [r#""no""#, "false", "1", r#""""#, r#""yes, but""#, r#"{"confirm":true}"#, "[true]"] {
+            assert_eq!(confirmation(&usual, &raw(no)), Confirmation::Declined, "{no}");
+        }
+        for neither in [r#""cancel""#, "null", r#""Cancelled""#] {
+            assert_eq!(confirmation(&usual, &raw(neither)), Confirmation::Cancelled, "{neither}");
+        }
+    }
+
+    #[test]
+    fn offered_words_come_before_known_ones() {
+        let offered = ["Delete".to_owned(), "ok".to_owned()];
+        assert_eq!(confirmation(&offered, &raw(r#""delete""#)), Confirmation::Confirmed);
+        assert_eq!(confirmation(&offered, &raw(r#""ok""#)), Confirmation::Declined);
+        assert_eq!(confirmation(&offered, &raw(r#""yes""#)), Confirmation::Confirmed);
+    }
+
+    // covers: MGP-13.4-14
+    #[test]
+    fn a_selection_is_one_of_the_options_or_none() {
+        let options = ["a".to_owned(), "A".to_owned()];
+        let chosen = selection(&options, &raw(r#""A""#)).unwrap().given().unwrap();
+        assert_eq!((chosen.index, &*chosen.option), (1, "A"));
+        assert_eq!(selection(&options, &RawJson::null()), Some(Reply::Cancelled));
+        for none in [r#""b""#, "0", r#""a ""#, r#"{"index":0}"#] {
+            assert_eq!(selection(&options, &raw(none)), None, "{none}");
+        }
+    }
+
+    // covers: MGP-13.4-13
+    #[test]
+    fn an_input_is_any_json() {
+        for json in [r#""text""#, "5", r#"{"a":1}"#, "false"] {
+            assert_eq!(input(&raw(json)), Reply::Given(raw(json)), "{json}");
+        }
+        assert_eq!(input(&RawJson::null()).given(), None);
+    }
+}

@@ -1,0 +1,242 @@
+use std::fmt;
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use mgp_types::mgp::{CallbackAnswer, CallbackRespond, Recovery, method};
+use mgp_types::{Context, Error, Method, Object, Outbox, RawJson, Request, Response, Severity, code};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::elicit;
+use super::open::{Handed, Open, Verdict};
+use super::owner::{Owner, fresh_id, has_callbacks};
+use super::question::Callback;
+
+/// The questions that a server has put to its clients. Clones share them; a [`CallbackLayer`] brings the answers.
+///
+/// [`CallbackLayer`]: super::CallbackLayer
+#[derive(Clone)]
+pub struct Callbacks {
+    open: Arc<Mutex<Open>>,
+    resends: u32,
+    resend_after: Duration,
+}
+
+impl Callbacks {
+    /// No questions yet. One that is not answered is sent three more times, every five seconds.
+    pub fn new() -> Self {
+        Self { open: Arc::default(), resends: 3, resend_after: Duration::from_secs(5) }
+    }
+
+    /// Sends a question that is not answered so many more times, with so much time in between.
+    #[must_use]
+    pub const fn with_resends(mut self, times: u32, after: Duration) -> Self {
+        self.resends = times;
+        self.resend_after = after;
+        self
+    }
+
+    /// Asks the client in the middle of the call that `context` is of.
+    ///
+    /// In a session with callbacks the question travels on the call's stream, and again under the same id while it is
+    /// not answered. To a client without them it is an elicitation of MCP, and a notification is a log message if the
+    /// client wants those. Revisions without sessions prefer the elicitation: the call is answered with it, and the
+    /// handler runs again from its start once the answer has come. So what it does before asking must bear being done
+    /// twice, `key` has to be the same in each run, and errors are passed on with `?`.
+    ///
+    /// # Errors
+    /// 3003 if no answer came in time; 3001 if too many questions are open; -32602 if the filled form does not fit; an
+    /// error with `requiredCapabilities` if the client can be asked in no way; those of the connection; or the answer
+    /// is still to come ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)).
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes the question back: an answer that comes later finds nobody.
+    pub async fn ask<A: Send + 'static>(
+        &self,
+        context: &Context,
+        key: &str,
+        question: Callback<A>,
+    ) -> Result<A, Error> {
+        question.check()?;
+        let session = context.session()?;
+        let speaks = has_callbacks(session) && context.outbox.is_open();
+        if !question.kind.wants_answer() {
+            if speaks {
+                self.tell(context, &question).await?;
+            } else if session.wants_log(information()) {
+                context.outbox.notify(Request::notify(Method::MESSAGE, log(&question.message))).await?;
+            }
+            return nothing(&question);
+        }
+        if speaks && !session.revision.is_stateless() {
+            return self.ask_by_callback(context, question).await;
+        }
+        let params = elicit::params(&question, session.revision)?;
+        match timeout(question.timeout, context.ask(key, Method::ELICIT, params)).await {
+            Ok(Ok(answer)) => elicit::read(&question, &answer),
+            // The client was not asked: it cannot fill in forms.
+            Ok(Err(error)) if speaks && error.code() == code::MISSING_CLIENT_CAPABILITY => {
+                self.ask_by_callback(context, question).await
+            }
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(late()),
+        }
+    }
+
+    /// Takes what a client says in `mgp/callback/respond`.
+    pub(super) fn answer(&self, request: &Request) -> Result<Response, Error> {
+        let CallbackRespond { callback_id, response, .. } = request.body()?;
+        let owner = Owner::of(&request.context);
+        let verdict = self.open.lock().answer(&owner, &callback_id, &response, Instant::now());
+        let accepted = match verdict {
+            Verdict::Accepted => true,
+            Verdict::Superseded => false,
+            Verdict::Unfit => {
+                return Err(Error::invalid_params(
+                    "the response is none of the callback's options: send one of them as a text, letter by letter, \
+                     or null for no answer",
+                ));
+            }
+            // Somebody else's question is unknown in the same words as one that never was.
+            Verdict::Unknown => {
+                return Err(Error::invalid_params(
+                    "no callback of this id waits for your response: it never was, was answered long ago, \
+                     timed out, or its call has ended",
+                ));
+            }
+        };
+        Response::with_body(&CallbackAnswer::new(callback_id, accepted))
+    }
+
+    //= mgp §13.4
+    //# Informational — no response required
+    async fn tell<A>(&self, context: &Context, question: &Callback<A>) -> Result<(), Error> {
+        let id = fresh_id()?;
+        self.open.lock().told(id.clone(), Owner::of(context), Instant::now());
+        context.outbox.notify(message(question, id)).await
+    }
+
+    async fn ask_by_callback<A: Send + 'static>(
+        &self,
+        context: &Context,
+        question: Callback<A>,
+    ) -> Result<A, Error> {
+        let id = fresh_id()?;
+        let deadline = Instant::now() + question.timeout;
+        let request = message(&question, id.clone());
+        let (sender, receiver) = oneshot::channel();
+        let (options, read) = (question.options, question.reading.response);
+        let mut sender = Some(sender);
+        let take = move |response: &RawJson| match read(&options, response) {
+            None => Handed::Unfit,
+            Some(answer) => match sender.take().map(|sender| sender.send(answer)) {
+                Some(Ok(())) => Handed::Taken,
+                _ => Handed::Gone,
+            },
+        };
+        self.open.lock().begin(id.clone(), Owner::of(context), deadline, Box::new(take))?;
+        let _asked = Asked { open: &self.open, id };
+        let mut answer = pin!(receiver);
+        let mut sending = pin!(self.keep_sending(&context.outbox, request));
+        let mut end = pin!(sleep_until(deadline));
+        // The answer first: one that came in time counts even if its time is over when it is looked at.
+        poll_fn(|cx| {
+            if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+                return Poll::Ready(answer.map_err(|_| Error::cancelled()));
+            }
+            if let Poll::Ready(error) = sending.as_mut().poll(cx) {
+                return Poll::Ready(Err(error));
+            }
+            end.as_mut().poll(cx).map(|()| Err(late()))
+        })
+        .await
+    }
+
+    /// Sends the question as often as it is to be sent, and ends only if it cannot be.
+    async fn keep_sending(&self, outbox: &Outbox, request: Request) -> Error {
+        for _ in 0..self.resends {
+            if let Err(error) = outbox.notify(request.clone()).await {
+                return error;
+            }
+            sleep(self.resend_after).await;
+        }
+        match outbox.notify(request).await {
+            Ok(()) => pending().await,
+            Err(error) => error,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> (usize, usize) {
+        self.open.lock().len()
+    }
+}
+
+impl Default for Callbacks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Callbacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (waiting, answered) = self.open.lock().len();
+        f.debug_struct("Callbacks")
+            .field("waiting", &waiting)
+            .field("answered", &answered)
+            .field("resends", &self.resends)
+            .field("resend_after", &self.resend_after)
+            .finish()
+    }
+}
+
+/// The place of a question; given up when dropped.
+struct Asked<'a> {
+    open: &'a Mutex<Open>,
+    id: Box<str>,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.open.lock().end(&self.id);
+    }
+}
+
+fn message<A>(question: &Callback<A>, id: Box<str>) -> Request {
+    let method = Method::from_static(method::CALLBACK_REQUEST);
+    Request::notify(method, question.request(id).to_params())
+}
+
+/// What comes of a question that asks for nothing.
+fn nothing<A>(question: &Callback<A>) -> Result<A, Error> {
+    let read = question.reading.response;
+    read(&question.options, &RawJson::null())
+        .ok_or_else(|| Error::internal("a notification asks for nothing"))
+}
+
+fn late() -> Error {
+    let error = Error::timeout("the client did not answer the question in time");
+    match Recovery::for_code(code::TIMEOUT) {
+        Some(recovery) => error.with_recovery(recovery),
+        None => error,
+    }
+}
+
+fn log(message: &str) -> Object {
+    #[derive(serde::Serialize)]
+    struct Log<'a> {
+        level: &'static str,
+        data: &'a str,
+    }
+    Object::from_value(&Log { level: LEVEL, data: message }).unwrap_or_default()
+}
+
+fn information() -> Severity {
+    Severity::named(LEVEL).expect("`info` is one of the names of severities")
+}
+
+const LEVEL: &str = "info";

@@ -1,0 +1,143 @@
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use foldhash::quality::RandomState;
+use mgp_types::mgp::{CallbackRequest, ServerId};
+use mgp_types::{RawJson, Session, StreamId};
+use tokio::time::Instant;
+
+use super::Task;
+
+/// What servers asked lately, and what they were answered.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    servers: HashMap<ServerId, HashMap<Box<str>, Entry, RandomState>, RandomState>,
+    hasher: RandomState,
+}
+
+/// One time that a question was asked.
+#[derive(Debug)]
+pub(super) struct Occurrence {
+    session: Weak<Session>,
+    stream: StreamId,
+    digest: u64,
+    /// When the server stops to wait.
+    end: Instant,
+}
+
+/// A question that was asked.
+#[derive(Debug)]
+pub(super) struct Entry {
+    asked: Occurrence,
+    answer: Option<RawJson>,
+    /// The work on the answer, and its deliveries.
+    tasks: Vec<Task>,
+}
+
+/// How it stands with a question.
+pub(super) enum State<'a> {
+    /// Nobody has seen it.
+    New(&'a mut Entry),
+    /// This is the answer.
+    Answered(&'a mut Entry, RawJson),
+    /// Somebody works on it or delivers its answer, or there will be none.
+    Busy,
+    /// There is no room for it.
+    Full,
+}
+
+impl Book {
+    /// Notes that `server` asked `id`.
+    pub(super) fn note(&mut self, server: &ServerId, id: &str, asked: Occurrence, now: Instant) -> State<'_> {
+        self.forget(now);
+        let entries = self.servers.entry(server.clone()).or_default();
+        if let Some(entry) = entries.get(id)
+            && asked.repeats(&entry.asked)
+        {
+            let entry = entries.get_mut(id).expect("it was found under the same lock");
+            entry.tasks.retain(|task| !task.is_over());
+            return match entry.answer.clone() {
+                Some(answer) if entry.tasks.len() < MAX_DELIVERIES => State::Answered(entry, answer),
+                _ => State::Busy,
+            };
+        }
+        // The id may stand for something else that nobody waits for any more.
+        entries.remove(id);
+        if entries.values().filter(|entry| entry.is_in_work()).count() >= MAX_IN_WORK {
+            return State::Full;
+        }
+        if entries.len() >= MAX_KNOWN {
+            let idle = entries.iter().filter(|(_, entry)| !entry.is_in_work());
+            if let Some(oldest) = idle.min_by_key(|(_, entry)| entry.asked.end).map(|(id, _)| id.clone()) {
+                entries.remove(&oldest);
+            }
+        }
+        let entry = Entry { asked, answer: None, tasks: Vec::new() };
+        State::New(entries.entry(id.into()).or_insert(entry))
+    }
+
+    /// Records the answer to a question.
+    pub(super) fn answered(&mut self, server: &ServerId, id: &str, answer: RawJson) {
+        if let Some(entry) = self.servers.get_mut(server).and_then(|entries| entries.get_mut(id)) {
+            entry.answer = Some(answer);
+        }
+    }
+
+    pub(super) const fn hasher(&self) -> &RandomState {
+        &self.hasher
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.servers.values().map(HashMap::len).sum()
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.servers.retain(|_, entries| {
+            entries.retain(|_, entry| now < entry.asked.end + MEMORY);
+            !entries.is_empty()
+        });
+    }
+}
+
+impl Occurrence {
+    /// Of questions only the hash is kept, under a secret of this process.
+    pub(super) fn new(
+        request: &CallbackRequest,
+        session: &Arc<Session>,
+        stream: StreamId,
+        hasher: &RandomState,
+        end: Instant,
+    ) -> Self {
+        let digest = hasher.hash_one(request.to_params().to_raw().as_bytes());
+        Self { session: Arc::downgrade(session), stream, digest, end }
+    }
+
+    /// Whether it is `earlier` again. Servers number their callbacks from one again after a restart, and some for each
+    /// call. The call may be over when a repeated question comes.
+    fn repeats(&self, earlier: &Self) -> bool {
+        self.digest == earlier.digest
+            && Weak::ptr_eq(&self.session, &earlier.session)
+            && (self.stream == earlier.stream || self.stream == StreamId::STANDALONE)
+    }
+}
+
+impl Entry {
+    pub(super) fn runs(&mut self, task: Task) {
+        self.tasks.push(task);
+    }
+
+    fn is_in_work(&self) -> bool {
+        self.tasks.iter().any(|task| !task.is_over())
+    }
+}
+
+/// How many questions of one server are shown at once.
+const MAX_IN_WORK: usize = 64;
+/// How many questions of one server are remembered.
+const MAX_KNOWN: usize = 256;
+/// How often an answer is under way at once.
+const MAX_DELIVERIES: usize = 4;
+/// For how long a question is remembered after its time.
+const MEMORY: Duration = Duration::from_mins(10);

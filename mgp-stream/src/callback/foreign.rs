@@ -1,0 +1,115 @@
+use std::time::Duration;
+
+use mgp_types::RawJson;
+use mgp_types::mcp::{ElicitResult, FormSchema};
+use mgp_types::mgp::{CallbackRequest, CallbackType};
+
+use super::answer::{Confirmation, Reply, text};
+use super::elicit;
+use super::question::{Callback, Reading};
+
+impl Callback<RawJson> {
+    /// The question of a server behind us, to be put to a client in front of us; its answer is what to respond.
+    ///
+    /// A client with callbacks answers in its own words. From a form comes one of the options, a text, or `confirm` and
+    /// `cancel` for a confirmation without options; the words of a confirmation are chosen from rather than taken for
+    /// yes and no, for only the server knows which is which. Who says no or nothing responds `cancel` where that is an
+    /// option, and `null` else.
+    ///
+    /// `None` for what needs no answer, for types that are not known, and for a selection of nothing.
+    pub fn foreign(request: &CallbackRequest) -> Option<Self> {
+        let reading = match request.callback_type {
+            CallbackType::Confirmation | CallbackType::Selection if !request.options.is_empty() => {
+                reading(elicit::selection_form, |options, result| {
+                    Some(match elicit::selection(options, result)? {
+                        Reply::Given(choice) => text(&choice.option),
+                        Reply::Declined | Reply::Cancelled => refusal(options),
+                    })
+                })
+            }
+            CallbackType::Confirmation => reading(elicit::confirmation_form, |_, result| {
+                let is_yes = elicit::confirmation(result) == Confirmation::Confirmed;
+                Some(text(if is_yes { "confirm" } else { CANCEL }))
+            }),
+            CallbackType::Input => reading(elicit::input_form, |_, result| {
+                Some(elicit::input(result)?.given().unwrap_or(RawJson::null()))
+            }),
+            _ => return None,
+        };
+        let question =
+            Self::new(request.callback_type.clone(), &request.message, request.options.clone(), reading);
+        Some(match request.timeout_ms {
+            Some(millis) => question.timeout(Duration::from_millis(millis)),
+            None => question,
+        })
+    }
+}
+
+/// Callbacks are answered in the client's words, forms as `elicited` says.
+fn reading(
+    form: fn(&[String]) -> FormSchema,
+    elicited: fn(&[String], &ElicitResult) -> Option<RawJson>,
+) -> Reading<RawJson> {
+    Reading { response: |_, response| Some(response.detached()), form, elicited }
+}
+
+/// What to respond for somebody who says no, or nothing.
+fn refusal(options: &[String]) -> RawJson {
+    if options.iter().any(|option| option == CANCEL) { text(CANCEL) } else { RawJson::null() }
+}
+
+const CANCEL: &str = "cancel";
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Revision;
+
+    use super::*;
+    use crate::callback::doubles::{Bench, Peer, raw, session, settle};
+
+    fn asked(kind: &str, options: &[&str]) -> CallbackRequest {
+        CallbackRequest::new("cb", CallbackType::from(kind), "?").with_options(options.iter().copied())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_server_behind_asks_is_answered_from_a_form() {
+        let yes = r#"{"action":"accept","content":{"answer":true}}"#;
+        let second = r#"{"action":"accept","content":{"answer":"b"}}"#;
+        let (no, nothing) = (r#"{"action":"decline"}"#, r#"{"action":"cancel"}"#);
+        for (kind, options, answer, response) in [
+            ("confirmation", &[][..], yes, r#""confirm""#),
+            ("confirmation", &[], no, r#""cancel""#),
+            ("confirmation", &["b", "cancel"], second, r#""b""#),
+            ("confirmation", &["cancel", "b"], no, r#""cancel""#),
+            ("selection", &["a", "b"], second, r#""b""#),
+            ("selection", &["a", "b"], nothing, "null"),
+            ("input", &[], second, r#""b""#),
+            ("input", &[], no, "null"),
+        ] {
+            let plain = session(Revision::V2025_11_25, &[], r#"{"elicitation":{}}"#);
+            let bench = Bench::new(plain, Peer::answering(answer));
+            let question = Callback::foreign(&asked(kind, options)).unwrap();
+            let responded = bench.callbacks.ask(&bench.context, "cb", question).await.unwrap();
+            assert_eq!(responded, raw(response), "{kind} {options:?} {answer}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_with_callbacks_answers_in_its_own_words() {
+        let bench = Bench::with_callbacks();
+        let question = Callback::foreign(&asked("selection", &["a"]).with_timeout_ms(3000)).unwrap();
+        let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
+        let asking = tokio::spawn(async move { callbacks.ask(&context, "cb", question).await });
+        settle().await;
+        assert!(bench.peer.lines()[0].contains(r#""options":["a"],"timeout_ms":3000"#));
+        bench.respond(&bench.id(), r#"{"choice":0}"#).await.unwrap();
+        assert_eq!(asking.await.unwrap().unwrap(), raw(r#"{"choice":0}"#));
+    }
+
+    #[test]
+    fn what_needs_no_answer_or_has_none_is_not_asked() {
+        for (kind, options) in [("notification", &[][..]), ("llm_completion", &["a"]), ("selection", &[])] {
+            assert!(Callback::foreign(&asked(kind, options)).is_none(), "{kind}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::method;
+use mgp_types::{Error, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::Callbacks;
+use super::owner::has_callbacks;
+
+/// Takes the answers to what a server asks. Makes [`CallbackService`]s.
+#[derive(Debug, Clone)]
+pub struct CallbackLayer {
+    callbacks: Callbacks,
+}
+
+impl CallbackLayer {
+    /// Takes the answers to what is asked with `callbacks`.
+    pub const fn new(callbacks: Callbacks) -> Self {
+        Self { callbacks }
+    }
+}
+
+impl<S> Layer<S> for CallbackLayer {
+    type Service = CallbackService<S>;
+
+    fn layer(&self, inner: S) -> CallbackService<S> {
+        CallbackService { inner, callbacks: self.callbacks.clone() }
+    }
+}
+
+/// The service of [`CallbackLayer`].
+///
+/// Sits behind what authenticates and records, anywhere in front of the router. Answers `mgp/callback/respond` where
+/// callbacks were negotiated and lets everything else go on. Reads `context.session` and `context.principal`: only who
+/// was asked may answer, for everybody else the callback does not exist. Writes nothing; allocates and locks for its
+/// own method only. It never waits, so that dropping the future changes nothing.
+#[derive(Debug, Clone)]
+pub struct CallbackService<S> {
+    inner: S,
+    callbacks: Callbacks,
+}
+
+impl<S> CallbackService<S> {
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service inside.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S: RpcService> Service<Request> for CallbackService<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = CallbackServiceFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let is_ours = request.method == *method::CALLBACK_RESPOND
+            && request.context.session.as_deref().is_some_and(has_callbacks);
+        if is_ours {
+            let answer = Some(self.callbacks.answer(&request));
+            return CallbackServiceFuture { state: State::Answered { answer } };
+        }
+        CallbackServiceFuture { state: State::Passed { future: self.inner.call(request) } }
+    }
+}
+
+pin_project! {
+    /// The answer of [`CallbackService`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct CallbackServiceFuture<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project! {
+    #[project = Projection]
+    enum State<F> {
+        Passed { #[pin] future: F },
+        Answered { answer: Option<Result<Response, Error>> },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for CallbackServiceFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project().state.project() {
+            Projection::Passed { future } => future.poll(cx),
+            Projection::Answered { answer } => {
+                Poll::Ready(answer.take().expect("a future is not polled again after it was ready"))
+            }
+        }
+    }
+}
+
+impl<F> fmt::Debug for CallbackServiceFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallbackServiceFuture").finish_non_exhaustive()
+    }
+}

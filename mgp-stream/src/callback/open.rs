@@ -1,0 +1,251 @@
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::hash::BuildHasher;
+use std::time::Duration;
+
+use foldhash::quality::RandomState;
+use mgp_types::mgp::{Recovery, code};
+use mgp_types::{Error, RawJson};
+use tokio::time::Instant;
+
+use super::owner::Owner;
+
+/// The questions that wait for their answers, and which were answered lately.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    waiting: HashMap<Box<str>, Waiting, RandomState>,
+    answered: HashMap<Box<str>, Answered, RandomState>,
+    /// The ids in `answered`, the one to forget first in front: all are remembered for the same time.
+    order: VecDeque<Box<str>>,
+    hasher: RandomState,
+}
+
+/// Hands an answer to the one who asked.
+pub(super) type Take = Box<dyn FnMut(&RawJson) -> Handed + Send>;
+
+/// What became of an answer that was handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handed {
+    /// It is the answer.
+    Taken,
+    /// It does not answer the question.
+    Unfit,
+    /// Nobody waits any more.
+    Gone,
+}
+
+/// What an answer comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is the answer, or the same again.
+    Accepted,
+    /// Another answer came first.
+    Superseded,
+    /// It does not answer the question, which stays open.
+    Unfit,
+    /// No question of this id waits for an answer of theirs.
+    Unknown,
+}
+
+struct Waiting {
+    owner: Owner,
+    deadline: Instant,
+    take: Take,
+}
+
+#[derive(Debug)]
+struct Answered {
+    owner: Owner,
+    /// Of the answer; none where any is as good.
+    digest: Option<u64>,
+    until: Instant,
+}
+
+impl Open {
+    /// Opens the question `id` for `owner`.
+    ///
+    /// # Errors
+    /// 3001 if as many are open as may be.
+    pub(super) fn begin(
+        &mut self,
+        id: Box<str>,
+        owner: Owner,
+        deadline: Instant,
+        take: Take,
+    ) -> Result<(), Error> {
+        let of_owner = self.waiting.values().filter(|waiting| waiting.owner == owner).count();
+        if self.waiting.len() >= MAX_WAITING || of_owner >= MAX_WAITING_OF_OWNER {
+            let error =
+                Error::new(code::RESOURCE_EXHAUSTED, "too many questions wait for an answer of the client");
+            return Err(match Recovery::for_code(code::RESOURCE_EXHAUSTED) {
+                Some(recovery) => error.with_recovery(recovery),
+                None => error,
+            });
+        }
+        self.waiting.insert(id, Waiting { owner, deadline, take });
+        Ok(())
+    }
+
+    /// Closes a question that nobody waits for any more.
+    pub(super) fn end(&mut self, id: &str) {
+        self.waiting.remove(id);
+    }
+
+    /// Notes that `owner` was told something that needs no answer, and may answer all the same.
+    pub(super) fn told(&mut self, id: Box<str>, owner: Owner, now: Instant) {
+        self.remember(id, owner, None, now);
+    }
+
+    /// Takes an answer of `owner`.
+    pub(super) fn answer(&mut self, owner: &Owner, id: &str, response: &RawJson, now: Instant) -> Verdict {
+        self.forget(now);
+        if let Some(answered) = self.answered.get(id).filter(|answered| answered.owner == *owner) {
+            let is_same = answered.digest.is_none_or(|digest| digest == self.digest(response));
+            return if is_same { Verdict::Accepted } else { Verdict::Superseded };
+        }
+        let waiting = self.waiting.get_mut(id);
+        let Some(waiting) = waiting.filter(|waiting| waiting.owner == *owner && now < waiting.deadline)
+        else {
+            return Verdict::Unknown;
+        };
+        match (waiting.take)(response) {
+            Handed::Unfit => return Verdict::Unfit,
+            Handed::Gone => return Verdict::Unknown,
+            Handed::Taken => {}
+        }
+        self.waiting.remove(id);
+        let digest = self.digest(response);
+        self.remember(id.into(), owner.clone(), Some(digest), now);
+        Verdict::Accepted
+    }
+
+    /// How many wait, and how many are remembered.
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.waiting.len(), self.answered.len())
+    }
+
+    /// An answer may be large; that it came again is told by its hash, under a secret of this process.
+    fn digest(&self, response: &RawJson) -> u64 {
+        self.hasher.hash_one(response.as_bytes())
+    }
+
+    fn remember(&mut self, id: Box<str>, owner: Owner, digest: Option<u64>, now: Instant) {
+        self.forget(now);
+        if self.order.len() >= MAX_ANSWERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.answered.remove(&oldest);
+        }
+        self.answered.insert(id.clone(), Answered { owner, digest, until: now + MEMORY });
+        self.order.push_back(id);
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while let Some(oldest) = self.order.front() {
+            if self.answered.get(oldest).is_some_and(|answered| now < answered.until) {
+                return;
+            }
+            self.answered.remove(oldest);
+            self.order.pop_front();
+        }
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting").field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
+
+/// Each of them is a call that waits, so that others bound them as well.
+const MAX_WAITING: usize = 1024;
+/// As many as one client may be asked at once.
+const MAX_WAITING_OF_OWNER: usize = 64;
+const MAX_ANSWERED: usize = 1024;
+/// For how long an answer may come again.
+const MEMORY: Duration = Duration::from_mins(10);
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{Context, Principal};
+
+    use super::*;
+
+    fn owner(name: &str) -> Owner {
+        let mut context = Context::default();
+        context.principal = Some(Principal::new(name));
+        Owner::of(&context)
+    }
+
+    fn later(seconds: u64) -> Instant {
+        Instant::now() + Duration::from_secs(seconds)
+    }
+
+    fn takes(taken: Handed) -> Take {
+        Box::new(move |_| taken)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_asked_more_at_once_than_they_may_be() {
+        let mut open = Open::default();
+        for number in 0..MAX_WAITING_OF_OWNER {
+            let id = number.to_string().into();
+            open.begin(id, owner("a"), later(9), takes(Handed::Taken)).unwrap();
+        }
+        let refused = open.begin("x".into(), owner("a"), later(9), takes(Handed::Taken)).unwrap_err();
+        assert_eq!(refused.code(), code::RESOURCE_EXHAUSTED);
+        assert!(refused.recovery().unwrap().may_retry());
+        open.begin("x".into(), owner("b"), later(9), takes(Handed::Taken)).unwrap();
+        open.end("0");
+        open.begin("y".into(), owner("a"), later(9), takes(Handed::Taken)).unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_together_are_not_asked_more_than_there_is_room_for() {
+        let mut open = Open::default();
+        for number in 0..MAX_WAITING {
+            let owner = owner(&number.to_string());
+            open.begin(number.to_string().into(), owner, later(9), takes(Handed::Taken)).unwrap();
+        }
+        let refused = open.begin("x".into(), owner("x"), later(9), takes(Handed::Taken)).unwrap_err();
+        assert_eq!(refused.code(), code::RESOURCE_EXHAUSTED);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_are_remembered_for_a_while_and_not_without_end() {
+        let mut open = Open::default();
+        let yes = RawJson::parse("true").unwrap();
+        for number in 0..MAX_ANSWERED + 10 {
+            let id: Box<str> = number.to_string().into();
+            open.begin(id.clone(), owner("a"), later(9), takes(Handed::Taken)).unwrap();
+            assert_eq!(open.answer(&owner("a"), &id, &yes, Instant::now()), Verdict::Accepted);
+        }
+        assert_eq!(open.len(), (0, MAX_ANSWERED));
+        assert_eq!(open.answer(&owner("a"), "0", &yes, Instant::now()), Verdict::Unknown);
+        assert_eq!(open.answer(&owner("a"), "10", &yes, Instant::now()), Verdict::Accepted);
+        let past = Instant::now() + MEMORY;
+        assert_eq!(open.answer(&owner("a"), "10", &yes, past), Verdict::Unknown);
+        assert_eq!(open.len(), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_in_the_last_moment_counts_and_one_after_it_does_not() {
+        let mut open = Open::default();
+        let (yes, deadline) = (RawJson::parse("true").unwrap(), later(9));
+        open.begin("x".into(), owner("a"), deadline, takes(Handed::Taken)).unwrap();
+        assert_eq!(open.answer(&owner("a"), "x", &yes, deadline), Verdict::Unknown);
+        let before = deadline - Duration::from_nanos(1);
+        assert_eq!(open.answer(&owner("a"), "x", &yes, before), Verdict::Accepted);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_answer_counts() {
+        let mut open = Open::default();
+        let (yes, no) = (RawJson::parse("true").unwrap(), RawJson::parse("false").unwrap());
+        open.begin("x".into(), owner("a"), later(9), takes(Handed::Taken)).unwrap();
+        let mut answer = |response| open.answer(&owner("a"), "x", response, Instant::now());
+        assert_eq!(answer(&yes), Verdict::Accepted);
+        assert_eq!(answer(&no), Verdict::Superseded);
+        assert_eq!(answer(&yes), Verdict::Accepted);
+    }
+}

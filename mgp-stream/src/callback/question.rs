@@ -1,0 +1,155 @@
+use std::fmt;
+use std::time::Duration;
+
+use mgp_types::mcp::{ElicitResult, FormSchema};
+use mgp_types::mgp::{CallbackRequest, CallbackType};
+use mgp_types::{Error, RawJson};
+
+use super::answer::{self, Choice, Confirmation, Reply};
+use super::elicit;
+
+/// A question for the client, whose answer is an `A`.
+///
+/// ```
+/// use std::time::Duration;
+/// use mgp_stream::callback::Callback;
+///
+/// let question = Callback::selection("Which branch?", ["main", "next"]).timeout(Duration::from_secs(30));
+/// # assert_eq!(format!("{question:?}"), r#"Callback { type: "selection", timeout: 30s, .. }"#);
+/// ```
+pub struct Callback<A> {
+    pub(super) kind: CallbackType,
+    pub(super) message: String,
+    pub(super) options: Vec<String>,
+    pub(super) timeout: Duration,
+    pub(super) reading: Reading<A>,
+}
+
+/// How the answer is read: as callbacks have it, `None` if it does not fit, and as elicitations have it.
+pub(super) struct Reading<A> {
+    pub(super) response: fn(&[String], &RawJson) -> Option<A>,
+    /// The form of the question.
+    pub(super) form: fn(&[String]) -> FormSchema,
+    pub(super) elicited: fn(&[String], &ElicitResult) -> Option<A>,
+}
+
+impl Callback<Confirmation> {
+    /// Asks for a yes or no, before something dangerous is done. The words offered for it are `confirm` and `cancel`.
+    //= mgp §13.4
+    //# Yes/no confirmation for dangerous operations
+    pub fn confirmation(message: impl Into<String>) -> Self {
+        Self::new(
+            CallbackType::Confirmation,
+            message,
+            vec!["confirm".into(), "cancel".into()],
+            Reading {
+                response: |words, response| Some(answer::confirmation(words, response)),
+                form: elicit::confirmation_form,
+                elicited: |_, result| Some(elicit::confirmation(result)),
+            },
+        )
+    }
+
+    /// Offers other words for yes and no.
+    #[must_use]
+    pub fn with_words(mut self, yes: impl Into<String>, no: impl Into<String>) -> Self {
+        self.options = vec![yes.into(), no.into()];
+        self
+    }
+}
+
+impl Callback<Reply<RawJson>> {
+    /// Asks for something that the user knows. An elicitation brings a text; a callback may bring any JSON.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::new(
+            CallbackType::Input,
+            message,
+            Vec::new(),
+            Reading {
+                response: |_, response| Some(answer::input(response)),
+                form: elicit::input_form,
+                elicited: |_, result| elicit::input(result),
+            },
+        )
+    }
+}
+
+impl Callback<Reply<Choice>> {
+    /// Asks for one of `options`.
+    pub fn selection(
+        message: impl Into<String>,
+        options: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        Self::new(
+            CallbackType::Selection,
+            message,
+            options.into_iter().map(Into::into).collect(),
+            Reading {
+                response: answer::selection,
+                form: elicit::selection_form,
+                elicited: elicit::selection,
+            },
+        )
+    }
+}
+
+impl Callback<()> {
+    /// Tells the user something and asks for nothing.
+    pub fn notification(message: impl Into<String>) -> Self {
+        Self::new(
+            CallbackType::Notification,
+            message,
+            Vec::new(),
+            Reading { response: |_, _| Some(()), form: |_| FormSchema::empty(), elicited: |_, _| Some(()) },
+        )
+    }
+}
+
+impl<A> Callback<A> {
+    /// Waits so long for the answer, in place of a minute; a day at most.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout.min(MAX_TIMEOUT);
+        self
+    }
+
+    /// What the client is sent under `id`.
+    pub(super) fn request(&self, id: Box<str>) -> CallbackRequest {
+        let request = CallbackRequest::new(id, self.kind.clone(), self.message.clone())
+            .with_options(self.options.iter().cloned());
+        if !self.kind.wants_answer() {
+            return request;
+        }
+        request.with_timeout_ms(u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// # Errors
+    /// The question has no answer.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.kind == CallbackType::Selection && self.options.is_empty() {
+            return Err(Error::internal("a selection was asked for and there is nothing to select"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn new(
+        kind: CallbackType,
+        message: impl Into<String>,
+        options: Vec<String>,
+        reading: Reading<A>,
+    ) -> Self {
+        Self { kind, message: message.into(), options, timeout: USUAL_TIMEOUT, reading }
+    }
+}
+
+impl<A> fmt::Debug for Callback<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Callback")
+            .field("type", &self.kind.as_str())
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);

@@ -1,0 +1,168 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+
+use foldhash::quality::RandomState;
+use mgp_types::mgp::{CallbackRequest, ServerId, code};
+use mgp_types::{Context, Error, Params, StreamId};
+use tokio::time::Instant;
+
+use super::answer::text;
+use super::owner::{Owner, fresh_id};
+
+/// The callbacks that a gateway passes on, from the servers behind it to the clients in front of it.
+///
+/// Servers choose ids as they like, and two may choose the same; so each callback goes on under an id of our own, which
+/// nobody can guess. Sent again, it goes on under the same id, so that the client knows it again. The answer finds its
+/// server by our id, and only if it comes from whom the question went to.
+///
+/// It does no IO and is given the time: whoever uses it puts a lock around it and sends what it returns.
+pub struct CallbackRelay {
+    passed: HashMap<Box<str>, Passed, RandomState>,
+    ours: HashMap<Theirs, Box<str>, RandomState>,
+}
+
+/// What a server calls its callback: ids may be those of a call only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Theirs {
+    server: ServerId,
+    stream: StreamId,
+    id: Box<str>,
+}
+
+struct Passed {
+    theirs: Theirs,
+    owner: Owner,
+    is_answered: bool,
+    until: Instant,
+}
+
+/// An answer and where it goes.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Routed {
+    /// The server that asked.
+    pub server: ServerId,
+    /// The parameters of `mgp/callback/respond` as this server knows them.
+    pub params: Params,
+}
+
+impl CallbackRelay {
+    /// A relay that has passed nothing on yet.
+    pub fn new() -> Self {
+        Self { passed: HashMap::default(), ours: HashMap::default() }
+    }
+
+    /// The parameters under which a callback request of `server` goes on to the client whose call `front` is.
+    ///
+    /// # Errors
+    /// -32602 if the request has no usable id; -32600 if `front` is no call, so that nobody is there to be asked; 3001
+    /// if too many of the server's callbacks are open.
+    pub fn pass_on(
+        &mut self,
+        server: &ServerId,
+        front: &Context,
+        params: &Params,
+        now: Instant,
+    ) -> Result<Params, Error> {
+        let request = CallbackRequest::read(params)
+            .ok_or_else(|| Error::invalid_params("a callback needs a `callback_id` of 1 to 256 bytes"))?;
+        let stream = front.outbox.stream();
+        if stream == StreamId::STANDALONE {
+            return Err(Error::invalid_request("a callback is about a call, and this call is over"));
+        }
+        let theirs = Theirs { server: server.clone(), stream, id: request.callback_id };
+        let wait = request.timeout_ms.map_or(USUAL_TIMEOUT, Duration::from_millis).min(MAX_TIMEOUT);
+        let until = now + wait + MEMORY;
+        let ours = match self.ours.get(&theirs) {
+            Some(ours) => ours.clone(),
+            None => self.add(theirs, Owner::of(front), now)?,
+        };
+        if let Some(passed) = self.passed.get_mut(&ours) {
+            passed.until = until;
+        }
+        let mut params = params.clone();
+        params.remove(CALL);
+        params.set(ID, text(&ours));
+        Ok(params)
+    }
+
+    /// Where the answer goes whose sender has `context`; `None` if it answers nothing that was passed on to them.
+    pub fn route(&mut self, context: &Context, params: &Params, now: Instant) -> Option<Routed> {
+        let passed = self.passed.get_mut(&*params.text(ID)?)?;
+        if now >= passed.until || passed.owner != Owner::of(context) {
+            return None;
+        }
+        // It is kept: an answer that was lost on its way to the server is sent again.
+        passed.is_answered = true;
+        let mut params = params.clone();
+        params.set(ID, text(&passed.theirs.id));
+        Some(Routed { server: passed.theirs.server.clone(), params })
+    }
+
+    /// Forgets the callbacks of a call that is over.
+    pub fn end_of_call(&mut self, stream: StreamId) {
+        self.retain(|passed| passed.theirs.stream != stream);
+    }
+
+    /// Forgets the callbacks of a server that is gone.
+    pub fn end_of_server(&mut self, server: &ServerId) {
+        self.retain(|passed| passed.theirs.server != *server);
+    }
+
+    fn add(&mut self, theirs: Theirs, owner: Owner, now: Instant) -> Result<Box<str>, Error> {
+        self.retain(|passed| now < passed.until);
+        let of_server = || self.passed.iter().filter(|(_, passed)| passed.theirs.server == theirs.server);
+        if of_server().count() >= MAX_OF_SERVER || self.passed.len() >= MAX_PASSED {
+            let answered = of_server().filter(|(_, passed)| passed.is_answered);
+            let oldest = answered.min_by_key(|(_, passed)| passed.until).map(|(ours, _)| ours.clone());
+            let oldest = oldest.ok_or_else(|| {
+                Error::new(code::RESOURCE_EXHAUSTED, "too many callbacks of the server wait for an answer")
+            })?;
+            if let Some(passed) = self.passed.remove(&oldest) {
+                self.ours.remove(&passed.theirs);
+            }
+        }
+        let ours = fresh_id()?;
+        self.ours.insert(theirs.clone(), ours.clone());
+        self.passed.insert(ours.clone(), Passed { theirs, owner, is_answered: false, until: now });
+        Ok(ours)
+    }
+
+    fn retain(&mut self, keep: impl Fn(&Passed) -> bool) {
+        let ours = &mut self.ours;
+        self.passed.retain(|_, passed| {
+            let is_kept = keep(passed);
+            if !is_kept {
+                ours.remove(&passed.theirs);
+            }
+            is_kept
+        });
+    }
+}
+
+impl Default for CallbackRelay {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for CallbackRelay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallbackRelay").field("passed", &self.passed.len()).finish_non_exhaustive()
+    }
+}
+
+const ID: &str = "callback_id";
+/// Named the call of the connection that the request came from.
+const CALL: &str = "request_id";
+
+const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
+/// For how long answers may come after the server stopped to wait.
+const MEMORY: Duration = Duration::from_mins(1);
+const MAX_PASSED: usize = 1024;
+const MAX_OF_SERVER: usize = 128;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+mod bridge;
+mod desk;
+mod native;
+mod owners;
+mod robust;
+mod schedule;

@@ -1,0 +1,290 @@
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use crate::json::write_string;
+use crate::{Object, RawJson};
+
+/// What a callback asks for (§13.4).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallbackType {
+    /// `confirmation`: a yes or no, before something dangerous is done.
+    Confirmation,
+    /// `input`: something that the user knows.
+    Input,
+    /// `selection`: one of the options.
+    Selection,
+    /// `notification`: nothing; the user is told.
+    Notification,
+    /// A word that is not known here, like `llm_completion` of later drafts.
+    Unknown(Box<str>),
+}
+
+impl CallbackType {
+    /// The word on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Confirmation => "confirmation",
+            Self::Input => "input",
+            Self::Selection => "selection",
+            Self::Notification => "notification",
+            Self::Unknown(word) => word,
+        }
+    }
+
+    /// Whether the server waits for an answer: for all but notifications.
+    pub fn wants_answer(&self) -> bool {
+        !matches!(self, Self::Notification)
+    }
+}
+
+impl From<&str> for CallbackType {
+    fn from(word: &str) -> Self {
+        match word {
+            "confirmation" => Self::Confirmation,
+            "input" => Self::Input,
+            "selection" => Self::Selection,
+            "notification" => Self::Notification,
+            _ => Self::Unknown(word.into()),
+        }
+    }
+}
+
+impl fmt::Display for CallbackType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The parameters of `notifications/mgp.callback.request` (§13.4): what a server asks its client during a call.
+///
+/// The call is not named: only the connection writes and reads `request_id`, see [`Outbox`](crate::Outbox).
+///
+/// Reading is lenient but for the id, without which nothing can be answered: other members of the wrong type count as
+/// missing, and those that are not known here are kept.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct CallbackRequest {
+    /// What the answer names.
+    pub callback_id: Box<str>,
+    /// What is asked for. Some peers call the member `callback_type`.
+    pub callback_type: CallbackType,
+    /// The question, for people.
+    pub message: String,
+    /// The answers to choose from.
+    pub options: Vec<String>,
+    /// For how long the server waits.
+    pub timeout_ms: Option<u64>,
+    /// Members that are not known here, in order.
+    pub unknown: Object,
+}
+
+impl CallbackRequest {
+    /// How long an id may be, in bytes.
+    pub const MAX_ID_BYTES: usize = 256;
+
+    /// A question without options, for which the server waits as long as it likes.
+    pub fn new(id: impl Into<Box<str>>, callback_type: CallbackType, message: impl Into<String>) -> Self {
+        Self {
+            callback_id: id.into(),
+            callback_type,
+            message: message.into(),
+            options: Vec::new(),
+            timeout_ms: None,
+            unknown: Object::new(),
+        }
+    }
+
+    /// With answers to choose from.
+    #[must_use]
+    pub fn with_options(mut self, options: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.options = options.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With the time for which the server waits.
+    #[must_use]
+    pub const fn with_timeout_ms(mut self, millis: u64) -> Self {
+        self.timeout_ms = Some(millis);
+        self
+    }
+
+    /// The request in the parameters of a notification; `None` if it has no id, or one that is too long.
+    pub fn read(params: &Object) -> Option<Self> {
+        let id = params.text(ID).filter(|id| !id.is_empty() && id.len() <= Self::MAX_ID_BYTES)?;
+        let word = params.text(TYPE).or_else(|| params.text(TYPE_ALIAS)).unwrap_or_default();
+        Some(Self {
+            callback_id: (*id).into(),
+            callback_type: (*word).into(),
+            message: params.text(MESSAGE).unwrap_or_default().into_owned(),
+            options: params.get(OPTIONS).and_then(|raw| raw.to().ok()).unwrap_or_default(),
+            timeout_ms: params.get(TIMEOUT).and_then(|raw| raw.to().ok()),
+            unknown: leftover(params, &KNOWN),
+        })
+    }
+
+    /// The parameters of the notification.
+    pub fn to_params(&self) -> Object {
+        Object::from_raw(&self.to_raw()).unwrap_or_default()
+    }
+
+    fn to_raw(&self) -> RawJson {
+        let mut out = vec![b'{'];
+        write_text_member(&mut out, ID, &self.callback_id);
+        write_text_member(&mut out, TYPE, self.callback_type.as_str());
+        write_text_member(&mut out, MESSAGE, &self.message);
+        if !self.options.is_empty() {
+            write_member(&mut out, OPTIONS, b"[");
+            for (place, option) in self.options.iter().enumerate() {
+                if place > 0 {
+                    out.push(b',');
+                }
+                write_string(&mut out, option);
+            }
+            out.push(b']');
+        }
+        if let Some(millis) = self.timeout_ms {
+            write_member(&mut out, TIMEOUT, millis.to_string().as_bytes());
+        }
+        write_leftover(&mut out, &self.unknown, &KNOWN);
+        out.push(b'}');
+        RawJson::from_valid(out)
+    }
+}
+
+impl Serialize for CallbackRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_raw().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallbackRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&Object::deserialize(deserializer)?)
+            .ok_or_else(|| serde::de::Error::custom("`callback_id` is not a text of 1 to 256 bytes"))
+    }
+}
+
+/// The parameters of `mgp/callback/respond` (§13.4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallbackRespond {
+    /// What is answered.
+    pub callback_id: Box<str>,
+    /// The answer, any JSON.
+    pub response: RawJson,
+}
+
+impl CallbackRespond {
+    /// The answer to the callback `id`.
+    pub fn new(id: impl Into<Box<str>>, response: RawJson) -> Self {
+        Self { callback_id: id.into(), response }
+    }
+}
+
+/// The result of `mgp/callback/respond`, which the specification leaves open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallbackAnswer {
+    /// What was answered.
+    pub callback_id: Box<str>,
+    /// Whether the answer is the one that counts: the first is.
+    pub accepted: bool,
+}
+
+impl CallbackAnswer {
+    /// The acknowledgement of an answer to the callback `id`.
+    pub fn new(id: impl Into<Box<str>>, accepted: bool) -> Self {
+        Self { callback_id: id.into(), accepted }
+    }
+}
+
+const ID: &str = "callback_id";
+const TYPE: &str = "type";
+const TYPE_ALIAS: &str = "callback_type";
+const MESSAGE: &str = "message";
+const OPTIONS: &str = "options";
+const TIMEOUT: &str = "timeout_ms";
+/// `request_id` is not the request's to keep: it would name the call of another connection.
+const KNOWN: [&str; 7] = [ID, TYPE, TYPE_ALIAS, MESSAGE, OPTIONS, TIMEOUT, "request_id"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: MGP-13.4-03, MGP-13.4-05..08
+    #[test]
+    fn a_request_has_the_members_of_the_specification() {
+        let json = concat!(
+            r#"{"callback_id":"cb-001","type":"confirmation","#,
+            r#""message":"This operation will delete 15 files. Continue?","#,
+            r#""options":["confirm","cancel"],"timeout_ms":60000}"#
+        );
+        let request = CallbackRequest::new(
+            "cb-001",
+            CallbackType::Confirmation,
+            "This operation will delete 15 files. Continue?",
+        )
+        .with_options(["confirm", "cancel"])
+        .with_timeout_ms(60_000);
+        assert_eq!(serde_json::to_string(&request).unwrap(), json);
+        assert_eq!(serde_json::from_str::<CallbackRequest>(json).unwrap(), request);
+        assert_eq!(request.to_params().to_raw().as_bytes(), json.as_bytes());
+    }
+
+    #[test]
+    fn a_request_needs_no_more_than_an_id() {
+        let bare: CallbackRequest = serde_json::from_str(r#"{"callback_id":"a"}"#).unwrap();
+        assert_eq!(bare, CallbackRequest::new("a", CallbackType::Unknown("".into()), ""));
+        let odd = r#"{"callback_id":"a","options":[1],"timeout_ms":-5,"message":null,"request_id":20}"#;
+        assert_eq!(serde_json::from_str::<CallbackRequest>(odd).unwrap(), bare);
+        let long = format!(r#"{{"callback_id":"{}"}}"#, "a".repeat(257));
+        for wrong in [r#"{"callback_id":1}"#, r#"{"callback_id":""}"#, "{}", &long] {
+            assert!(serde_json::from_str::<CallbackRequest>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_later_drafts_ask_is_read_and_written_again() {
+        let json = r#"{"callback_id":"a","callback_type":"llm_completion","messages":[{"role":"user"}]}"#;
+        let request: CallbackRequest = serde_json::from_str(json).unwrap();
+        assert_eq!(request.callback_type, CallbackType::Unknown("llm_completion".into()));
+        let written = concat!(
+            r#"{"callback_id":"a","type":"llm_completion","message":"","#,
+            r#""messages":[{"role":"user"}]}"#
+        );
+        assert_eq!(serde_json::to_string(&request).unwrap(), written);
+    }
+
+    // covers: MGP-13.4-12..15
+    #[test]
+    fn the_types_have_their_names_and_only_a_notification_wants_no_answer() {
+        let types = ["confirmation", "input", "selection", "notification"].map(CallbackType::from);
+        let expected = [
+            CallbackType::Confirmation,
+            CallbackType::Input,
+            CallbackType::Selection,
+            CallbackType::Notification,
+        ];
+        assert_eq!(types, expected);
+        assert_eq!(types.map(|known| known.wants_answer()), [true, true, true, false]);
+        assert_eq!(CallbackType::from("llm_completion").to_string(), "llm_completion");
+    }
+
+    // covers: MGP-13.4-10, MGP-13.4-11
+    #[test]
+    fn a_response_is_any_json() {
+        let json = r#"{"callback_id":"cb-001","response":"confirm"}"#;
+        let respond: CallbackRespond = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&respond).unwrap(), json);
+        for response in ["5", "null", r#"{"a":[true]}"#] {
+            let json = format!(r#"{{"callback_id":"a","response":{response}}}"#);
+            let respond: CallbackRespond = serde_json::from_str(&json).unwrap();
+            assert_eq!(respond.response.as_bytes(), response.as_bytes());
+        }
+        let answer = CallbackAnswer::new("cb-001", true);
+        assert_eq!(serde_json::to_string(&answer).unwrap(), r#"{"callback_id":"cb-001","accepted":true}"#);
+    }
+}

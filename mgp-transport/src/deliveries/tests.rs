@@ -67,8 +67,8 @@ async fn a_full_queue_has_room_again_when_half_is_taken() {
             async move { deliveries.run().await }
         });
         let mut stall = pin!(Stall::new(&deliveries));
-        let still = tokio::time::timeout(Duration::from_secs(1), stall.as_mut()).await;
-        assert!(still.is_err(), "one is being delivered, three wait");
+        let waited = tokio::time::timeout(Duration::from_secs(1), stall.as_mut()).await;
+        assert!(waited.is_err(), "one is being delivered, three wait");
         reader.permits.add_permits(1);
         assert!(stall.await.is_ok());
         assert!(deliveries.state.lock().patience <= Duration::from_secs(4));

@@ -50,10 +50,10 @@ impl<S: RpcService> Incoming<S> {
                 ours.as_ref()
             }
         };
-        match id {
-            Some(id) => writes.message(|out| frame::write_notification_about(out, method, id, params)),
-            None => tracing::debug!(%method, "dropping a message about a call that is over"),
-        }
+        let Some(id) = id else {
+            return tracing::debug!(%method, "dropping a message about a call that is over");
+        };
+        writes.message(|out| frame::write_notification_about(out, method, id, params));
     }
 
     /// Names the call of ours that has `stream` in the parameters of a request about it.

@@ -95,15 +95,13 @@ impl Deliveries {
         &self.outbox
     }
 
-    /// Puts a message in, of which a frame of so many bytes is kept. There is always a place for it; whoever is told
+    /// Puts a message in that came in so many bytes. There is always a place for it; whoever is told
     /// that there was the last one waits until the [`Stall`] is over.
     pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> Room {
         let mut state = self.state.lock();
         if !matches!(state.progress, Progress::Open) {
             return Room::Left;
         }
-        // A message keeps the buffer that it was read into. Few do no harm, many get buffers of their own.
-        let params = if state.waiting.len() < MAX_IN_SHARED_BUFFERS { params } else { detached(params) };
         state.waiting.push_back(Delivery { method, params, bytes });
         state.bytes += bytes;
         let room = if state.waiting.len() >= self.max_messages || state.bytes >= self.max_bytes {
@@ -226,11 +224,6 @@ impl Drop for Feed {
     }
 }
 
-/// Parameters that keep nothing alive but themselves.
-fn detached(params: Params) -> Params {
-    Params::from_raw(&params.to_raw().detached()).unwrap_or(params)
-}
-
 fn register(slot: &mut Option<Waker>, cx: &Context<'_>) {
     match slot {
         Some(waker) => waker.clone_from(cx.waker()),
@@ -243,6 +236,3 @@ fn wake(waker: Option<Waker>) {
         waker.wake();
     }
 }
-
-/// How many messages may keep the buffers they were read into, which they share with others.
-const MAX_IN_SHARED_BUFFERS: usize = 64;

@@ -133,18 +133,3 @@ async fn the_call_ends_with_its_feed_and_frees_its_reader() {
     drop(deliveries);
     assert_eq!(Arc::strong_count(&reader), 1);
 }
-
-#[test]
-fn a_queue_that_grows_keeps_no_foreign_buffers() {
-    let reader = reader(0);
-    let deliveries = deliveries(&reader, 1024, 1 << 20);
-    let params = Params::parse(r#"{"n":"1"}"#).expect("is an object");
-    for _ in 0..=MAX_IN_SHARED_BUFFERS {
-        let _ = deliveries.put(Method::STREAM_CHUNK, params.clone(), 1);
-    }
-    let state = deliveries.state.lock();
-    let shares = |delivery: &Delivery| {
-        delivery.params.to_raw().as_bytes().as_ptr() == params.to_raw().as_bytes().as_ptr()
-    };
-    assert_eq!(state.waiting.iter().filter(|delivery| shares(delivery)).count(), MAX_IN_SHARED_BUFFERS);
-}

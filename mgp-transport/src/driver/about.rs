@@ -87,7 +87,7 @@ impl<S: RpcService> Incoming<S> {
         self.notified(request, cx);
     }
 
-    /// Takes in a notification about a call of ours, of which a frame of so many bytes is kept.
+    /// Takes in a notification about a call of ours that came in so many bytes.
     pub(super) fn notified_of_ours(
         &mut self,
         method: Method,

@@ -61,6 +61,7 @@ pub mod http;
 mod limits;
 pub mod memory;
 pub mod mrtr;
+mod sent;
 #[cfg(feature = "stdio")]
 pub mod stdio;
 mod trace;

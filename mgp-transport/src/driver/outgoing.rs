@@ -91,13 +91,13 @@ mod tests {
     }
     #[tokio::test]
     async fn a_peer_that_lags_behind_costs_what_it_lags_behind() {
-        let (mut reader, writer) = tokio::io::duplex(512);
-        let mut writes = WriteBuffer::new(writer);
+        let (mut far, near) = tokio::io::duplex(512);
+        let mut writes = WriteBuffer::new(near);
         for _ in 0..1000 {
             writes.message(|out| out.extend_from_slice(&[b'x'; 255]));
             let drained = std::future::poll_fn(|cx| Poll::Ready(writes.poll_drain(cx).is_ready())).await;
             if !drained {
-                tokio::io::AsyncReadExt::read_exact(&mut reader, &mut [0; 256]).await.unwrap();
+                tokio::io::AsyncReadExt::read_exact(&mut far, &mut [0; 256]).await.unwrap();
             }
         }
         assert!(writes.buffer.capacity() < 4096, "{}", writes.buffer.capacity());

@@ -15,6 +15,7 @@ use super::waiter::Answering;
 use crate::ConnectionLimits;
 use crate::about::Whose;
 use crate::deliveries::{Deliveries, Feed};
+use crate::sent::Sent;
 
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
 ///
@@ -150,7 +151,7 @@ impl OutboxPort for Wire {
             return Box::pin(self.queue(message));
         }
         match self.0.messages.try_send(message) {
-            Ok(()) => Box::pin(Queued),
+            Ok(()) => Box::pin(Sent),
             Err(TrySendError::Full(message)) => Box::pin(self.queue(message)),
             Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(closed()))),
         }
@@ -164,17 +165,6 @@ impl OutboxPort for Wire {
 impl fmt::Debug for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wire").field("closed", &self.is_closed()).finish()
-    }
-}
-
-/// The future of a message that has its place in the queue.
-struct Queued;
-
-impl Future for Queued {
-    type Output = Result<(), Error>;
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(Ok(()))
     }
 }
 

@@ -64,8 +64,8 @@ fn without_name(params: &Params) -> Params {
 }
 
 /// Names the call that the message is about.
-pub(crate) fn set_id(params: &mut Params, id: i64) {
-    params.set(REQUEST_ID, Id::Number(id).to_raw());
+pub(crate) fn name(params: &mut Params, id: &Id) {
+    params.set(REQUEST_ID, id.to_raw());
 }
 
 /// The number of a call of ours; some peers write numbers as strings.

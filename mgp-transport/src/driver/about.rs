@@ -12,7 +12,7 @@ use tokio::io::AsyncWrite;
 use super::incoming::Incoming;
 use super::outgoing::WriteBuffer;
 use super::waiter::Waiter;
-use crate::about::{Whose, set_id, take_id};
+use crate::about::{self, Whose, take_id};
 use crate::deliveries::{Outcome, Room, Stall};
 
 /// A call of ours whose caller is so slow to take what comes about it that nothing more is taken in for now.
@@ -63,7 +63,7 @@ impl<S: RpcService> Incoming<S> {
     pub(super) fn name(&self, stream: StreamId, params: &mut Params) -> Result<(), Outcome> {
         match self.id_of_ours(stream) {
             Some(id) => {
-                set_id(params, id);
+                about::name(params, &id.into());
                 Ok(())
             }
             None => Err(not_active()),
@@ -102,7 +102,7 @@ impl<S: RpcService> Incoming<S> {
         let outbox = match (followed, waiter) {
             (Some(call), _) if call.outbox().is_open() && !asks => {
                 if call.put(method, params, bytes) == Room::None
-                    && let (None, Some(id)) = (&self.stopped, id.as_ref().and_then(crate::about::number))
+                    && let (None, Some(id)) = (&self.stopped, id.as_ref().and_then(about::number))
                 {
                     self.stopped = Some(Stopped { id, stall: Stall::new(call) });
                 }

@@ -48,10 +48,12 @@
 //! Features: `stdio` (default) for this process' own standard input and output, `child` for servers as child
 //! processes, `unix` for Unix domain sockets, `http-client` and `http-server`, `tls` for `https` URLs.
 
+mod about;
 mod accept;
 mod catch_panic;
 #[cfg(feature = "child")]
 pub mod child;
+mod deliveries;
 mod driver;
 pub mod era;
 #[cfg(any(feature = "http-client", feature = "http-server"))]
@@ -59,6 +61,7 @@ pub mod http;
 mod limits;
 pub mod memory;
 pub mod mrtr;
+mod sent;
 #[cfg(feature = "stdio")]
 pub mod stdio;
 mod trace;

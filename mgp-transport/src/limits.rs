@@ -16,6 +16,13 @@ pub struct ConnectionLimits {
     pub max_queued: usize,
     /// How many bytes may wait to be written before reading stops. Default: 1 MiB.
     pub max_unwritten_bytes: usize,
+    /// How many messages about a call of ours may wait for the caller before reading stops. Default: 1024.
+    pub max_undelivered: usize,
+    /// How many bytes of such messages may wait. Default: 4 MiB.
+    pub max_undelivered_bytes: usize,
+    /// How long in sum the caller of one call may keep the connection from reading, by being slow to take what
+    /// the peer sends about the call; then the call fails with 3001. Default: 5 s.
+    pub delivery_timeout: Duration,
     /// How long the peer may refuse to read before the connection ends. Default: 60 s.
     pub write_timeout: Duration,
     /// How long requests in work may go on when the peer sends no more. Default: 1 s.
@@ -30,6 +37,9 @@ impl Default for ConnectionLimits {
             max_in_flight: 1024,
             max_queued: 256,
             max_unwritten_bytes: 1 << 20,
+            max_undelivered: 1024,
+            max_undelivered_bytes: 4 << 20,
+            delivery_timeout: Duration::from_secs(5),
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(1),
         }

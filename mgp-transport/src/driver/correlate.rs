@@ -3,6 +3,8 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use mgp_types::Id;
 
+use crate::about::number;
+
 /// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be
 /// in use in both directions. Knows nothing of IO or time.
 #[derive(Debug)]
@@ -26,19 +28,17 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
     /// Who waits for the answer under this id. A second answer, a late one, or one to a request that was
     /// never sent finds nobody.
     pub(super) fn answered(&mut self, id: &Id) -> Option<Waiter> {
-        match id {
-            Id::Number(number) => self.ours.remove(number),
-            // Ids are ours to choose, and we choose numbers; some peers write them as strings.
-            Id::Text(text) => self.ours.remove(&text.parse().ok()?),
-        }
+        self.ours.remove(&number(id)?)
     }
 
     /// Looks at who waits for the answer under this id.
     pub(super) fn waiter(&self, id: &Id) -> Option<&Waiter> {
-        match id {
-            Id::Number(number) => self.ours.get(number),
-            Id::Text(_) => None,
-        }
+        self.ours.get(&number(id)?)
+    }
+
+    /// The id of the newest request of ours whose waiter is the one looked for.
+    pub(super) fn find_ours(&self, sought: impl Fn(&Waiter) -> bool) -> Option<i64> {
+        self.ours.iter().filter(|(_, waiter)| sought(waiter)).map(|(id, _)| *id).max()
     }
 
     /// Notes a request of the peer that is in work.
@@ -49,6 +49,11 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
     /// Whether the peer has a request under this id in work.
     pub(super) fn is_in_work(&self, id: &Id) -> bool {
         self.theirs.contains_key(id)
+    }
+
+    /// The work on the peer's request.
+    pub(super) fn work(&self, id: &Id) -> Option<&Work> {
+        self.theirs.get(id)
     }
 
     /// How many of the peer's requests are in work.

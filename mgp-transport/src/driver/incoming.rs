@@ -8,15 +8,20 @@ use mgp_types::{
     StreamId, code, json,
 };
 use tokio::io::AsyncWrite;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
+use super::about::Stopped;
 use super::batch::{BatchId, Batches};
 use super::correlate::Correlation;
 use super::outgoing::WriteBuffer;
+use super::queue::Queue;
+use super::streams::Streams;
 use super::task::{Report, Work};
+use super::waiter::Waiter;
 use super::wire::{Outgoing, closed};
+use crate::about::{UNNAMED, Whose};
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits};
 
@@ -24,9 +29,13 @@ use crate::{Accept, CatchPanic, ConnectionLimits};
 pub(super) struct Incoming<S: RpcService> {
     service: CatchPanic<S>,
     /// The way back to the peer. `None` once the connection is over.
-    port: Option<Arc<dyn OutboxPort>>,
+    pub(super) port: Option<Arc<dyn OutboxPort>>,
+    queue: Queue,
     reports: mpsc::UnboundedSender<Report>,
-    waiting: Correlation<Waiter, InWork>,
+    pub(super) waiting: Correlation<Waiter, InWork>,
+    pub(super) streams: Streams,
+    /// The call whose caller is to catch up before more is taken in.
+    pub(super) stopped: Option<Stopped>,
     /// Notifications that are still in work, at most as many as requests.
     notified: JoinSet<Result<Response, Error>>,
     batches: Batches,
@@ -35,32 +44,30 @@ pub(super) struct Incoming<S: RpcService> {
     max_in_flight: usize,
 }
 
-/// Who waits for an answer of the peer.
-struct Waiter {
-    answer: oneshot::Sender<Result<Response, Error>>,
-    method: Method,
-}
-
 /// A request of the peer that goes on in a task.
-struct InWork {
+pub(super) struct InWork {
     task: AbortHandle,
     batch: Option<BatchId>,
-    /// The stream of a subscription: its messages name the request.
-    subscription: Option<StreamId>,
+    pub(super) stream: StreamId,
+    is_subscription: bool,
 }
 
 impl<S: RpcService> Incoming<S> {
     pub(super) fn new<A: Accept<Service = S>>(
         accept: &A,
         port: Arc<dyn OutboxPort>,
+        queue: Queue,
         reports: mpsc::UnboundedSender<Report>,
         limits: &ConnectionLimits,
     ) -> Self {
         Self {
             service: CatchPanic::new(accept.accept(Outbox::new(port.clone(), StreamId::STANDALONE))),
             port: Some(port),
+            queue,
             reports,
             waiting: Correlation::default(),
+            streams: Streams::default(),
+            stopped: None,
             notified: JoinSet::new(),
             batches: Batches::default(),
             batches_allowed: false,
@@ -79,46 +86,68 @@ impl<S: RpcService> Incoming<S> {
         W: AsyncWrite + Unpin,
     {
         match frame::decode(bytes, self.json) {
-            Frame::Single(message) => self.message(message, None, cx, writes),
+            Frame::Single(message) => self.message(message, bytes.len(), None, cx, writes),
             Frame::Batch(_) if !self.batches_allowed => {
                 let error = Error::invalid_request("batches are not part of this protocol version");
                 writes.message(|out| frame::write_error(out, None, &error));
             }
             Frame::Batch(messages) => {
                 let batch = self.batches.open();
+                let share = bytes.len() / messages.len().max(1);
                 for message in messages {
-                    self.message(message, Some(batch), cx, writes);
+                    self.message(message, share, Some(batch), cx, writes);
                 }
                 self.answer_batch(batch, writes, |_| {});
             }
         }
     }
 
-    /// Writes a message of our side.
-    pub(super) fn send<W: AsyncWrite + Unpin>(&mut self, message: Outgoing, writes: &mut WriteBuffer<W>) {
-        match message {
-            Outgoing::Notify { stream, method, mut params } => {
-                if let Some(id) = self.subscription(stream) {
-                    tag_subscription(&mut params, &id);
-                }
-                writes.message(|out| frame::write_notification(out, &method, &params));
-            }
-            Outgoing::Call { id, method, params, waiter } => {
-                if self.port.is_none() {
-                    let _ = waiter.send(Err(closed()));
-                    return;
-                }
-                writes.message(|out| frame::write_call(out, &Id::Number(id), &method, &params));
-                self.waiting.sent(id, Waiter { answer: waiter, method });
+    /// Takes what our side wants written, as long as less than `enough` bytes wait to be. Whether there may be more.
+    pub(super) fn poll_queue<W>(
+        &mut self,
+        cx: &mut Context<'_>,
+        writes: &mut WriteBuffer<W>,
+        enough: usize,
+    ) -> bool
+    where
+        W: AsyncWrite + Unpin,
+    {
+        self.queue.poll_reports(cx);
+        while writes.unwritten() < enough {
+            match self.queue.report() {
+                Some(Report::Done { id, outcome }) => self.finish(&id, outcome, writes),
+                Some(Report::Dropped { id }) => self.take_back(id, writes),
+                None => match self.queue.poll_message(cx) {
+                    Poll::Ready(message) => self.send(message, writes),
+                    Poll::Pending => return false,
+                },
             }
         }
+        true
     }
 
-    /// Does what a report asks for.
-    pub(super) fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
-        match report {
-            Report::Done { id, outcome } => self.finish(&id, outcome, writes),
-            Report::Dropped { id } => self.take_back(id, writes),
+    /// Writes a message of our side.
+    fn send<W: AsyncWrite + Unpin>(&mut self, message: Outgoing, writes: &mut WriteBuffer<W>) {
+        match message {
+            Outgoing::Notify { stream, method, mut params } => match Whose::call(&method) {
+                None => {
+                    if let Some(id) = self.streams.subscription(stream) {
+                        tag_subscription(&mut params, id);
+                    }
+                    writes.message(|out| frame::write_notification(out, &method, &params));
+                }
+                Some(whose) => self.send_about(whose, stream, &method, &params, writes),
+            },
+            Outgoing::Call { answer, .. } if self.port.is_none() => answer.answer(Err(closed())),
+            Outgoing::Call { id, method, mut params, about, answer } => {
+                if about != StreamId::STANDALONE
+                    && let Err(over) = self.name(about, &mut params)
+                {
+                    return answer.answer(over);
+                }
+                writes.message(|out| frame::write_call(out, &Id::Number(id), &method, &params));
+                self.waiting.sent(id, Waiter { method, answer });
+            }
         }
     }
 
@@ -130,15 +159,21 @@ impl<S: RpcService> Incoming<S> {
         writes: &mut WriteBuffer<W>,
     ) {
         // A request that was taken back is not answered.
-        let Some(work) = self.waiting.ended(id) else { return };
-        if let (Some(_), Ok(response)) = (work.subscription, &mut outcome) {
+        let Some(work) = self.end(id) else { return };
+        if let (true, Ok(response)) = (work.is_subscription, &mut outcome) {
             tag_result(response, id);
         }
         self.answer(id, &outcome, work.batch, writes);
     }
 
+    fn end(&mut self, id: &Id) -> Option<InWork> {
+        let work = self.waiting.ended(id)?;
+        self.streams.ended(work.stream);
+        Some(work)
+    }
+
     /// Tells the peer that nobody waits for its answer any more.
-    fn take_back<W: AsyncWrite + Unpin>(&mut self, id: i64, writes: &mut WriteBuffer<W>) {
+    pub(super) fn take_back<W: AsyncWrite + Unpin>(&mut self, id: i64, writes: &mut WriteBuffer<W>) {
         let Some(waiter) = self.waiting.answered(&Id::Number(id)) else { return };
         // The specification forbids to cancel the opening of a session.
         if waiter.method == Method::INITIALIZE {
@@ -153,7 +188,7 @@ impl<S: RpcService> Incoming<S> {
     pub(super) fn lose_answers(&mut self) {
         self.port = None;
         for waiter in self.waiting.lost() {
-            let _ = waiter.answer.send(Err(closed()));
+            waiter.answer.answer(Err(closed()));
         }
     }
 
@@ -168,6 +203,7 @@ impl<S: RpcService> Incoming<S> {
     fn message<W: AsyncWrite + Unpin>(
         &mut self,
         message: Result<Message, Malformed>,
+        bytes: usize,
         batch: Option<BatchId>,
         cx: &mut Context<'_>,
         writes: &mut WriteBuffer<W>,
@@ -182,7 +218,11 @@ impl<S: RpcService> Incoming<S> {
             Ok(Message::Notify { method, params }) if method == Method::CANCELLED => {
                 self.cancelled(&params, writes);
             }
-            Ok(Message::Notify { method, params }) => self.notified(method, params, cx),
+            Ok(Message::Notify { method, params }) => match Whose::call(&method) {
+                None => self.notified(Request::new(Kind::Notify, method, params), cx),
+                Some(Whose::Senders) => self.notified_of_theirs(method, params, cx),
+                Some(Whose::Receivers) => self.notified_of_ours(method, params, bytes, cx),
+            },
             Ok(Message::Reply { id: Some(id), outcome }) => self.replied(&id, outcome),
             Ok(Message::Reply { id: None, outcome }) => {
                 tracing::warn!(error = ?outcome.err(), "the peer could not read a message of ours");
@@ -217,21 +257,29 @@ impl<S: RpcService> Incoming<S> {
         }
         let stream = StreamId::fresh();
         let opens_session = method == Method::INITIALIZE;
-        let subscription = (method == Method::LISTEN).then_some(stream);
+        let is_subscription = method == Method::LISTEN;
         let mut request = Request::call(method, params);
-        if let Some(port) = &self.port {
+        if Whose::call(&request.method) == Some(Whose::Senders) {
+            match self.theirs(&mut request.params) {
+                Some(outbox) => request.context.outbox = outbox,
+                None => return self.answer(&id, &Err(Error::invalid_params(UNNAMED)), batch, writes),
+            }
+        } else if let Some(port) = &self.port {
             request.context.outbox = Outbox::new(port.clone(), stream);
         }
         let task = match self.service.poll_ready(cx) {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
                 // Most calls are done when they are first looked at and need no task.
-                if subscription.is_none()
+                if !is_subscription
                     && let Poll::Ready(outcome) =
                         future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
                 {
                     if opens_session {
                         self.batches_allowed = outcome.as_ref().is_ok_and(allows_batches);
+                    }
+                    if !self.queue.is_empty() {
+                        self.send_before_answer(stream, &id, writes);
                     }
                     return self.answer(&id, &outcome, batch, writes);
                 }
@@ -244,7 +292,22 @@ impl<S: RpcService> Incoming<S> {
                 tokio::spawn(Work::new(id.clone(), future, self.reports.clone()))
             }
         };
-        self.waiting.began(id, InWork { task: task.abort_handle(), batch, subscription });
+        if is_subscription {
+            self.streams.subscribed(stream, id.clone());
+        }
+        self.waiting.began(id, InWork { task: task.abort_handle(), batch, stream, is_subscription });
+    }
+
+    /// What a handler sent before it was done leaves before its answer, though it was done at once.
+    fn send_before_answer<W>(&mut self, stream: StreamId, id: &Id, writes: &mut WriteBuffer<W>)
+    where
+        W: AsyncWrite + Unpin,
+    {
+        self.streams.named(stream, id.clone());
+        for message in self.queue.waiting() {
+            self.send(message, writes);
+        }
+        self.streams.ended(stream);
     }
 
     fn admit(&self, id: &Id, method: &Method, batch: Option<BatchId>) -> Result<(), Error> {
@@ -260,13 +323,13 @@ impl<S: RpcService> Incoming<S> {
         Ok(())
     }
 
-    fn notified(&mut self, method: Method, params: Params, cx: &mut Context<'_>) {
+    /// Hands a notification to the service.
+    pub(super) fn notified(&mut self, request: Request, cx: &mut Context<'_>) {
         while self.notified.try_join_next().is_some() {}
         if self.notified.len() >= self.max_in_flight {
-            tracing::warn!(%method, "dropping a notification: too many are in work");
+            tracing::warn!(method = %request.method, "dropping a notification: too many are in work");
             return;
         }
-        let request = Request::new(Kind::Notify, method, params);
         match self.service.poll_ready(cx) {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
@@ -284,7 +347,7 @@ impl<S: RpcService> Incoming<S> {
     /// The peer takes a request of its own back, or ends a subscription of ours.
     fn cancelled<W: AsyncWrite + Unpin>(&mut self, params: &Params, writes: &mut WriteBuffer<W>) {
         let Some(id) = params.bytes("requestId").and_then(Id::from_json) else { return };
-        if let Some(work) = self.waiting.ended(&id) {
+        if let Some(work) = self.end(&id) {
             work.task.abort();
             if let Some(batch) = work.batch {
                 self.answer_batch(batch, writes, |_| {});
@@ -292,7 +355,7 @@ impl<S: RpcService> Incoming<S> {
         } else if self.waiting.waiter(&id).is_some_and(|waiter| waiter.method == Method::LISTEN)
             && let Some(waiter) = self.waiting.answered(&id)
         {
-            let _ = waiter.answer.send(Err(Error::cancelled()));
+            waiter.answer.answer(Err(Error::cancelled()));
         }
     }
 
@@ -301,8 +364,7 @@ impl<S: RpcService> Incoming<S> {
             tracing::debug!(%id, "ignoring an answer nobody waits for");
             return;
         };
-        // Fails if the caller has given up in this moment.
-        let _ = waiter.answer.send(outcome.map(Response::new));
+        waiter.answer.answer(outcome);
     }
 
     fn answer<W: AsyncWrite + Unpin>(
@@ -331,14 +393,6 @@ impl<S: RpcService> Incoming<S> {
         if let Some(answers) = self.batches.answered(batch, write) {
             writes.message(|out| out.extend_from_slice(&answers));
         }
-    }
-
-    /// The id of the subscription that the stream belongs to.
-    fn subscription(&self, stream: StreamId) -> Option<Id> {
-        if stream == StreamId::STANDALONE {
-            return None;
-        }
-        self.waiting.find(|work| work.subscription == Some(stream)).cloned()
     }
 }
 

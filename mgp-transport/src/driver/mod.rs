@@ -1,11 +1,15 @@
 //! One connection: frames in, frames out, and who waits for which answer.
 
+mod about;
 mod batch;
 mod correlate;
 mod incoming;
 mod lines;
 mod outgoing;
+mod queue;
+mod streams;
 mod task;
+mod waiter;
 mod wire;
 
 use std::future::Future;
@@ -19,11 +23,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
+use self::about::Stalled;
 use self::incoming::Incoming;
 use self::lines::{Line, Lines};
 use self::outgoing::WriteBuffer;
-use self::task::Report;
-use self::wire::Outgoing;
+use self::queue::Queue;
 pub use self::wire::Wire;
 use crate::{Accept, ConnectionLimits};
 
@@ -42,9 +46,6 @@ pub struct Connection<R, W, S: RpcService> {
     lines: Lines,
     writes: WriteBuffer<W>,
     incoming: Incoming<S>,
-    messages: mpsc::Receiver<Outgoing>,
-    reports: mpsc::UnboundedReceiver<Report>,
-    reported: Vec<Report>,
     stalled: Option<Pin<Box<Sleep>>>,
     reading: Reading,
     limits: ConnectionLimits,
@@ -71,17 +72,15 @@ where
 {
     let (messages_in, messages) = mpsc::channel(limits.max_queued);
     let (reports_in, reports) = mpsc::unbounded_channel();
-    let wire = Wire::new(messages_in, reports_in.clone());
+    let wire = Wire::new(messages_in, reports_in.clone(), limits.clone());
     let port: Arc<dyn OutboxPort> = Arc::new(wire.clone());
-    let incoming = Incoming::new(accept, port, reports_in, &limits);
+    let queue = Queue::new(messages, reports);
+    let incoming = Incoming::new(accept, port, queue, reports_in, &limits);
     let connection = Connection {
         reader,
         lines: Lines::new(limits.max_frame_bytes),
         writes: WriteBuffer::new(writer),
         incoming,
-        messages,
-        reports,
-        reported: Vec::new(),
         stalled: None,
         reading: Reading::Open,
         limits,
@@ -95,29 +94,16 @@ where
     W: AsyncWrite + Unpin,
     S: RpcService,
 {
-    /// Takes what others want written.
-    fn poll_messages(&mut self, cx: &mut Context<'_>) {
-        if self.writes.unwritten() >= self.limits.max_unwritten_bytes {
-            return;
-        }
-        // Reports are taken first and written last: what a handler sent before it finished has then arrived
-        // in `messages` and goes out before the answer.
-        while let Poll::Ready(Some(report)) = self.reports.poll_recv(cx) {
-            self.reported.push(report);
-        }
-        while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
-            self.incoming.send(message, &mut self.writes);
-        }
-        for report in self.reported.drain(..) {
-            self.incoming.report(report, &mut self.writes);
-        }
-    }
-
     /// Reads frames and has them answered. Whether anything came.
     fn poll_frames(&mut self, cx: &mut Context<'_>) -> Result<bool, Error> {
         let mut any = false;
         loop {
             while self.writes.unwritten() < self.limits.max_unwritten_bytes {
+                match self.incoming.poll_stall(cx, &mut self.writes) {
+                    Stalled::No => {}
+                    Stalled::Over => any = true,
+                    Stalled::Yes => return Ok(any),
+                }
                 match self.lines.next() {
                     Line::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
                     Line::TooLong => {
@@ -189,10 +175,13 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        this.poll_messages(cx);
+        let mut more = true;
         loop {
+            if more {
+                more = this.incoming.poll_queue(cx, &mut this.writes, this.limits.max_unwritten_bytes);
+            }
             let written = this.poll_writes(cx)?.is_ready();
-            if this.poll_frames(cx)? {
+            if this.poll_frames(cx)? || (more && written) {
                 continue;
             }
             if written && this.poll_finished(cx).is_ready() {

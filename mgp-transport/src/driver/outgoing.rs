@@ -39,7 +39,11 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
     /// Writes and flushes all that waits.
     pub(super) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.written < self.buffer.len() {
-            let wrote = ready!(Pin::new(&mut self.writer).poll_write(cx, &self.buffer[self.written..]))?;
+            let wrote = Pin::new(&mut self.writer).poll_write(cx, &self.buffer[self.written..]);
+            let Poll::Ready(wrote) = wrote? else {
+                self.forget_written();
+                return Poll::Pending;
+            };
             if wrote == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -55,6 +59,15 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
             self.unflushed = false;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// A peer that never quite catches up must not make the buffer grow with all that it was sent. What is moved is
+    /// less than what was written since the last time.
+    fn forget_written(&mut self) {
+        if self.written >= self.unwritten() {
+            self.buffer.drain(..self.written);
+            self.written = 0;
+        }
     }
 
     /// Tells the peer that nothing more comes.
@@ -75,5 +88,18 @@ mod tests {
         writes.message(|out| out.extend_from_slice(b"{\r\n  \"a\": \"\\n\"\n}"));
         writes.message(|out| out.extend_from_slice(b"{}"));
         assert_eq!(writes.buffer, b"{    \"a\": \"\\n\" }\n{}\n");
+    }
+    #[tokio::test]
+    async fn a_peer_that_lags_behind_costs_what_it_lags_behind() {
+        let (mut far, near) = tokio::io::duplex(512);
+        let mut writes = WriteBuffer::new(near);
+        for _ in 0..1000 {
+            writes.message(|out| out.extend_from_slice(&[b'x'; 255]));
+            let drained = std::future::poll_fn(|cx| Poll::Ready(writes.poll_drain(cx).is_ready())).await;
+            if !drained {
+                tokio::io::AsyncReadExt::read_exact(&mut far, &mut [0; 256]).await.unwrap();
+            }
+        }
+        assert!(writes.buffer.capacity() < 4096, "{}", writes.buffer.capacity());
     }
 }

@@ -5,16 +5,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Kind, Method, OutboxPort, Params, Request, Response, StreamId};
+use mgp_types::{BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Params, Request, Response, StreamId};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
 use super::task::Report;
+use super::waiter::Answering;
+use crate::ConnectionLimits;
+use crate::about::Whose;
+use crate::deliveries::{Deliveries, Feed};
+use crate::sent::Sent;
 
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
 ///
 /// Clones share the connection. Dropping the future of a call takes the request back: the peer is told
 /// with `notifications/cancelled`, and a late answer is ignored.
+///
+/// What the peer sends about a call goes to the call's [`outbox`](mgp_types::Context::outbox) while the future of the
+/// call is polled, and all of it before the answer. A caller that takes it slowly keeps the peer waiting, for a
+/// [bounded time](ConnectionLimits::delivery_timeout).
 #[derive(Clone)]
 pub struct Wire(Arc<Shared>);
 
@@ -24,17 +34,34 @@ struct Shared {
     /// Where calls that were dropped are reported.
     reports: mpsc::UnboundedSender<Report>,
     next_id: AtomicI64,
+    limits: ConnectionLimits,
 }
 
 /// A message on its way out.
 pub(super) enum Outgoing {
-    Notify { stream: StreamId, method: Method, params: Params },
-    Call { id: i64, method: Method, params: Params, waiter: oneshot::Sender<Result<Response, Error>> },
+    Notify {
+        /// The stream of the call that it belongs to.
+        stream: StreamId,
+        method: Method,
+        params: Params,
+    },
+    Call {
+        id: i64,
+        method: Method,
+        params: Params,
+        /// The stream of the call of ours that this one is about.
+        about: StreamId,
+        answer: Answering,
+    },
 }
 
 impl Wire {
-    pub(super) fn new(messages: mpsc::Sender<Outgoing>, reports: mpsc::UnboundedSender<Report>) -> Self {
-        Self(Arc::new(Shared { messages, reports, next_id: AtomicI64::new(1) }))
+    pub(super) fn new(
+        messages: mpsc::Sender<Outgoing>,
+        reports: mpsc::UnboundedSender<Report>,
+        limits: ConnectionLimits,
+    ) -> Self {
+        Self(Arc::new(Shared { messages, reports, next_id: AtomicI64::new(1), limits }))
     }
 
     /// Whether the connection has ended.
@@ -48,17 +75,56 @@ impl Wire {
     }
 
     async fn send(self, stream: StreamId, request: Request) -> Result<Response, Error> {
-        let Request { kind, method, params, .. } = request;
+        let Request { kind, method, params, context, .. } = request;
+        let outbox = context.outbox;
         if kind == Kind::Notify {
-            let message = Outgoing::Notify { stream, method, params };
+            let message = notification(stream, outbox.stream(), method, params);
             self.0.messages.send(message).await.map_err(|_| closed())?;
             return Ok(Response::empty());
         }
-        let (waiter, reply) = oneshot::channel();
-        let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        self.0.messages.send(Outgoing::Call { id, method, params, waiter }).await.map_err(|_| closed())?;
+        let about = match outbox.stream() {
+            StreamId::STANDALONE => StreamId::STANDALONE,
+            named if Whose::call(&method) == Some(Whose::Senders) => named,
+            _ => StreamId::STANDALONE,
+        };
+        if about == StreamId::STANDALONE && (outbox.is_open() || outbox.stream() != about) {
+            // Boxed, so that the future of a call that nobody follows stays small.
+            return Box::pin(self.follow(outbox, method, params)).await;
+        }
+        let (answer, reply) = oneshot::channel();
+        let answer = Answering::Alone(answer);
+        let id = self.next_id();
+        let message = Outgoing::Call { id, method, params, about, answer };
+        self.0.messages.send(message).await.map_err(|_| closed())?;
         Answer { wire: &self.0, id, reply }.await
     }
+
+    /// Makes a call, and delivers to `outbox` what the peer sends about it.
+    async fn follow(self, outbox: Outbox, method: Method, params: Params) -> Result<Response, Error> {
+        let deliveries = Arc::new(Deliveries::new(outbox, &self.0.limits));
+        let answer = Answering::Followed(Feed::new(&deliveries));
+        let id = self.next_id();
+        let message = Outgoing::Call { id, method, params, about: StreamId::STANDALONE, answer };
+        self.0.messages.send(message).await.map_err(|_| closed())?;
+        let mut followed = Followed { wire: &self.0, id, deliveries: Some(&deliveries) };
+        let outcome = deliveries.run().await;
+        followed.deliveries = None;
+        outcome.map(Response::new)
+    }
+
+    async fn queue(&self, message: Outgoing) -> Result<(), Error> {
+        self.0.messages.send(message).await.map_err(|_| closed())
+    }
+
+    fn next_id(&self) -> i64 {
+        self.0.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A notification; one about a call of ours is on the stream of that.
+fn notification(stream: StreamId, own: StreamId, method: Method, params: Params) -> Outgoing {
+    let stream = if Whose::call(&method) == Some(Whose::Senders) { own } else { stream };
+    Outgoing::Notify { stream, method, params }
 }
 
 impl Service<Request> for Wire {
@@ -76,10 +142,19 @@ impl Service<Request> for Wire {
 }
 
 impl OutboxPort for Wire {
-    fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        notification.kind = Kind::Notify;
-        let sent = self.clone().send(stream, notification);
-        Box::pin(async { sent.await.map(|_| ()) })
+    fn notify(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<(), Error>> {
+        let Request { method, params, context, .. } = request;
+        let message = notification(stream, context.outbox.stream(), method, params);
+        // With room in the queue nothing is left to wait for, and such a future is free. One that has sent much is to
+        // give way to others, which waiting sees to.
+        if !tokio::task::coop::has_budget_remaining() {
+            return Box::pin(self.queue(message));
+        }
+        match self.0.messages.try_send(message) {
+            Ok(()) => Box::pin(Sent),
+            Err(TrySendError::Full(message)) => Box::pin(self.queue(message)),
+            Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(closed()))),
+        }
     }
 
     fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
@@ -90,6 +165,24 @@ impl OutboxPort for Wire {
 impl fmt::Debug for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wire").field("closed", &self.is_closed()).finish()
+    }
+}
+
+/// A call that is followed until its answer; tells the connection when nobody does any more.
+struct Followed<'a> {
+    wire: &'a Shared,
+    id: i64,
+    /// `None` once the call has its answer.
+    deliveries: Option<&'a Deliveries>,
+}
+
+impl Drop for Followed<'_> {
+    fn drop(&mut self) {
+        if let Some(deliveries) = self.deliveries {
+            deliveries.close();
+            // Fails only if the connection is gone, and then there is nobody to tell.
+            let _ = self.wire.reports.send(Report::Dropped { id: self.id });
+        }
     }
 }
 

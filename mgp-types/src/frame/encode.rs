@@ -14,6 +14,31 @@ pub fn write_notification(out: &mut Vec<u8>, method: &Method, params: &Params) {
     write_method(out, method, params);
 }
 
+/// Appends a notification [about the call](Method::is_about_a_call) `id` to `out`, without a line end.
+///
+/// The call is named in front of `params`, in place of a `request_id` that they may hold from elsewhere.
+pub fn write_notification_about(out: &mut Vec<u8>, method: &Method, id: &Id, params: &Params) {
+    if params.contains(REQUEST_ID) {
+        let mut unnamed = params.clone();
+        unnamed.remove(REQUEST_ID);
+        return write_notification_about(out, method, id, &unnamed);
+    }
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
+    write_string(out, method.as_str());
+    out.extend_from_slice(br#","params":{"request_id":"#);
+    id.write(out);
+    let members = out.len();
+    params.write(out);
+    // What was an object of its own goes on with the one that was begun.
+    if out[members + 1..].trim_ascii_start() == b"}" {
+        out.truncate(members);
+        out.push(b'}');
+    } else {
+        out[members] = b',';
+    }
+    out.push(b'}');
+}
+
 /// Appends the answer to a request to `out`, without a line end.
 pub fn write_reply(out: &mut Vec<u8>, id: &Id, response: &Response) {
     out.reserve(response.written_bytes() + 48);
@@ -52,6 +77,9 @@ fn write_method(out: &mut Vec<u8>, method: &Method, params: &Params) {
     out.push(b'}');
 }
 
+/// What names the call that a message is about.
+const REQUEST_ID: &str = "request_id";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +111,26 @@ mod tests {
             written(|out| write_error(out, None, &error)),
             r#"{"jsonrpc":"2.0","error":{"code":7,"message":"a \"b\"","data":null}}"#
         );
+    }
+    // covers: MGP-12.4-02, MGP-12.6-02, MGP-13.4-04
+    #[test]
+    fn the_call_is_named_in_front_of_what_is_said_about_it() {
+        let about = |id: Id, params: &str| {
+            let params = Params::parse(params.to_owned()).unwrap();
+            let written = written(|out| write_notification_about(out, &Method::STREAM_CHUNK, &id, &params));
+            let head = r#"{"jsonrpc":"2.0","method":"notifications/mgp.stream.chunk","params":"#;
+            written.strip_prefix(head).unwrap().strip_suffix('}').unwrap().to_owned()
+        };
+        assert_eq!(about(20.into(), r#"{"index":0}"#), r#"{"request_id":20,"index":0}"#);
+        assert_eq!(about("a\"b".into(), r#"{ "index" : 0 }"#), r#"{"request_id":"a\"b", "index" : 0 }"#);
+        assert_eq!(about(1.into(), "{}"), r#"{"request_id":1}"#);
+        assert_eq!(about(1.into(), "{ \n }"), r#"{"request_id":1}"#);
+        let relayed = r#"{"index":0,"request_id":"of another","done":true}"#;
+        assert_eq!(about(1.into(), relayed), r#"{"request_id":1,"index":0,"done":true}"#);
+        assert_eq!(about(1.into(), r#"{"request_id":7}"#), r#"{"request_id":1}"#);
+        let built = written(|out| {
+            write_notification_about(out, &Method::STREAM_CHUNK, &1.into(), &Params::new());
+        });
+        assert!(built.ends_with(r#""params":{"request_id":1}}"#), "{built}");
     }
 }

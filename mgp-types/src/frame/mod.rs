@@ -4,4 +4,4 @@ mod decode;
 mod encode;
 
 pub use self::decode::{Frame, Malformed, Message, decode};
-pub use self::encode::{write_call, write_error, write_notification, write_reply};
+pub use self::encode::{write_call, write_error, write_notification, write_notification_about, write_reply};

@@ -10,8 +10,9 @@ use http::{HeaderMap, HeaderValue, Uri};
 use mgp_types::{Error, Id, Request, Response, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
 
+use super::followed::FollowedCalls;
+use super::inbound::Question;
 use super::link::Link;
 use super::tasks::Tasks;
 use crate::ConnectionLimits;
@@ -30,6 +31,9 @@ pub(super) trait Peer: Send + Sync + Sized + 'static {
         session: Option<&Arc<Session>>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
+    /// Whether anybody waits for the answer to request `id` beside the reader of its own stream.
+    fn is_awaited(&self, id: i64) -> bool;
+
     /// Carries a request, and brings its answer.
     fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send;
 }
@@ -46,8 +50,10 @@ pub(super) struct Core<I> {
     pub(super) tasks: Arc<Tasks>,
     /// Cloned once per stream; the lock makes a service that is not `Sync` shareable.
     pub(super) inbound: Mutex<I>,
-    /// The server's requests that are being answered. `None` while the task is being started.
-    pub(super) answering: Mutex<HashMap<Id, Option<AbortHandle>>>,
+    /// The server's requests that are being answered.
+    pub(super) answering: Mutex<HashMap<Id, Question>>,
+    /// The calls whose callers take what the server says about them.
+    pub(super) followed: FollowedCalls,
     /// Room for what the server starts here: its requests, and notifications that take their time.
     pub(super) in_flight: Arc<Semaphore>,
     /// Room for messages that are sent on the side: taking back and refusing.
@@ -79,6 +85,7 @@ impl<I: RpcService> Core<I> {
             tasks,
             inbound: Mutex::new(inbound),
             answering: Mutex::new(HashMap::new()),
+            followed: FollowedCalls::default(),
             next_id: AtomicI64::new(1),
         }
     }

@@ -3,6 +3,7 @@ use std::sync::{Arc, Weak};
 use std::task::Poll;
 
 use mgp_types::frame::{Malformed, Message, write_error, write_reply};
+use mgp_types::mgp::method;
 use mgp_types::{
     BoxFuture, Error, Id, Kind, Method, Outbox, OutboxPort, Params, Request, Response, Session, StreamId,
     code,
@@ -12,6 +13,9 @@ use tower_service::Service;
 
 use super::core::{Peer, post_aside, post_in_time};
 use super::replies::Outcome;
+use crate::about::{UNNAMED, Whose, name, number, take_id};
+use crate::deliveries::{Deliveries, Room, Stall};
+use crate::sent::Sent;
 
 /// Brings the messages of one stream to the service that answers the server.
 pub(super) struct Receiver<P: Peer> {
@@ -21,7 +25,17 @@ pub(super) struct Receiver<P: Peer> {
     outbox: Outbox,
     asking: Asking,
     pace: Pace,
+    /// The call of ours that the stream is the answer to.
+    call: Option<i64>,
     questions: Option<Questions>,
+}
+
+/// A request of the server that is being answered.
+pub(super) struct Question {
+    /// `None` while it is being started.
+    task: Option<AbortHandle>,
+    /// The way back to the server, on the stream of the request.
+    outbox: Outbox,
 }
 
 /// What the server asked on the stream of a call. Nobody waits for the answers when the call is dropped.
@@ -54,6 +68,13 @@ pub(super) enum Pace {
     Onward,
 }
 
+/// To whom a message about a call goes.
+enum For {
+    Service(Outbox),
+    Caller(Arc<Deliveries>, i64),
+    Nobody,
+}
+
 /// An answer of the server.
 #[derive(Debug)]
 pub(super) struct Reply {
@@ -75,22 +96,30 @@ impl Reply {
 
 impl<P: Peer> Receiver<P> {
     pub(super) fn new(peer: &Arc<P>, session: Option<&Arc<Session>>, asking: Asking, pace: Pace) -> Self {
-        let port = Back { peer: Arc::downgrade(peer), session: session.cloned() };
+        let port = Back { peer: Arc::downgrade(peer), session: session.cloned(), call: None };
         Self {
             peer: Arc::clone(peer),
             service: peer.core().inbound.lock().clone(),
             session: session.cloned(),
-            outbox: Outbox::new(Arc::new(port), StreamId::STANDALONE),
+            outbox: port.outbox(),
             asking,
             pace,
+            call: None,
             questions: None,
         }
     }
 
-    /// Ends what is asked on the stream when this is dropped, unless the call was [answered](Self::answered).
-    pub(super) fn of_a_call(mut self) -> Self {
-        self.questions = Some(Questions::default());
+    /// The messages come with the answer to call `id`.
+    pub(super) fn about(mut self, id: i64) -> Self {
+        self.call = Some(id);
         self
+    }
+
+    /// The stream is that of call `id`. Ends what is asked on it when this is dropped, unless the call was
+    /// [answered](Self::answered).
+    pub(super) fn of_call(mut self, id: i64) -> Self {
+        self.questions = Some(Questions::default());
+        self.about(id)
     }
 
     /// The call was answered; what is still on its way to the server may arrive.
@@ -121,16 +150,30 @@ impl<P: Peer> Receiver<P> {
         None
     }
 
-    async fn notify(&mut self, method: Method, params: Params) {
+    async fn notify(&mut self, method: Method, mut params: Params) {
         if method == Method::CANCELLED && self.take_back(&params) {
             return;
         }
-        let started = self.start(Kind::Notify, method, params).await;
+        let outbox = match Whose::call(&method) {
+            None => self.outbox.clone(),
+            Some(Whose::Senders) => match self.theirs(&mut params) {
+                Some(outbox) => outbox,
+                None => return tracing::debug!(%method, "dropping a message that names no call"),
+            },
+            Some(Whose::Receivers) => match self.of_ours(&method, &mut params) {
+                For::Service(outbox) => outbox,
+                For::Caller(call, id) => return self.deliver(&call, id, method, params).await,
+                For::Nobody => return tracing::debug!(%method, "dropping a message nobody waits for"),
+            },
+        };
+        // People take their time to answer, and nothing is to wait for them that does not have to.
+        let asks = method == *method::CALLBACK_REQUEST;
+        let started = self.start(Kind::Notify, method, params, outbox).await;
         let mut taking_in = match started {
             Ok(future) => Box::pin(future),
             Err(error) => return tracing::debug!(%error, "a notification was not taken in"),
         };
-        if self.pace == Pace::InTurn {
+        if self.pace == Pace::InTurn && !asks {
             log_refusal(taking_in.await);
             return;
         }
@@ -152,20 +195,81 @@ impl<P: Peer> Receiver<P> {
         });
     }
 
-    async fn call(&mut self, id: Id, method: Method, params: Params) {
+    /// To whom a notification about a call of ours goes.
+    fn of_ours(&self, method: &Method, params: &mut Params) -> For {
+        let asks = *method == *method::CALLBACK_REQUEST;
+        let id = take_id(params).as_ref().and_then(number);
+        match id.and_then(|id| Some((id, self.peer.core().followed.get(id)?))) {
+            Some((id, call)) if call.outbox().is_open() && !asks => For::Caller(call, id),
+            Some((_, call)) if call.outbox().is_open() => For::Service(call.outbox().clone()),
+            Some((_, call)) => For::Service(self.way_back(call.stream())),
+            None if asks => For::Service(self.outbox.clone()),
+            None if id.is_some_and(|id| self.call == Some(id) || self.peer.is_awaited(id)) => {
+                For::Service(self.outbox.clone())
+            }
+            None => For::Nobody,
+        }
+    }
+
+    /// Brings a message to who made the call. On the call's own stream nothing is read until it was taken; a stream of
+    /// others waits only when too much waits already, and not for too long.
+    async fn deliver(&mut self, call: &Arc<Deliveries>, id: i64, method: Method, params: Params) {
+        if self.call == Some(id) {
+            if let Err(error) = call.outbox().notify(Request::notify(method, params)).await {
+                tracing::debug!(%error, "the caller did not take a message about its call");
+            }
+            return;
+        }
+        let bytes = params.to_raw().as_bytes().len();
+        if call.put(method, params, bytes) == Room::None
+            && let Err(error) = Stall::new(call).await
+        {
+            tracing::warn!("a call fails because its stream is read too slowly");
+            call.fail(error);
+        }
+    }
+
+    /// The way back on the stream of the server's request that a message names; `None` if it names none.
+    fn theirs(&self, params: &mut Params) -> Option<Outbox> {
+        let id = take_id(params)?;
+        let answering = self.peer.core().answering.lock();
+        Some(answering.get(&id).map_or_else(|| self.outbox.clone(), |question| question.outbox.clone()))
+    }
+
+    fn way_back(&self, stream: StreamId) -> Outbox {
+        match self.outbox.clone().into_parts() {
+            Some((port, _)) => Outbox::new(port, stream),
+            None => Outbox::on(stream),
+        }
+    }
+
+    async fn call(&mut self, id: Id, method: Method, mut params: Params) {
         if self.asking == Asking::Forbidden {
             return tracing::warn!(%method, "the server asked where it must not; nobody answers");
+        }
+        let mut about = None;
+        if Whose::call(&method) == Some(Whose::Senders) {
+            match self.theirs(&mut params) {
+                Some(outbox) => about = Some(outbox),
+                None => return self.refuse(&id, &Error::invalid_params(UNNAMED)),
+            }
         }
         let core = self.peer.core();
         let Ok(room) = Arc::clone(&core.in_flight).try_acquire_owned() else {
             return self.refuse(&id, &Error::new(code::RESOURCE_EXHAUSTED, "too many requests are in work"));
         };
+        let port = Back {
+            peer: Arc::downgrade(&self.peer),
+            session: self.session.clone(),
+            call: Some((StreamId::fresh(), id.clone())),
+        };
+        let own = port.outbox();
         // Entered before the task starts, so that what forgets it again always comes later.
         let is_new = {
             let mut answering = core.answering.lock();
             let is_new = !answering.contains_key(&id);
             if is_new {
-                answering.insert(id.clone(), None);
+                answering.insert(id.clone(), Question { task: None, outbox: own.clone() });
             }
             is_new
         };
@@ -173,7 +277,7 @@ impl<P: Peer> Receiver<P> {
             return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
         }
         let entry = Entry { peer: Arc::clone(&self.peer), id: id.clone() };
-        let started = self.start(Kind::Call, method, params).await;
+        let started = self.start(Kind::Call, method, params, about.unwrap_or(own)).await;
         let peer = Arc::clone(&self.peer);
         let session = self.session.clone();
         let task_id = id.clone();
@@ -195,8 +299,8 @@ impl<P: Peer> Receiver<P> {
             questions.0.retain(|question| !question.is_finished());
             questions.0.push(task.clone());
         }
-        if let Some(entry) = self.peer.core().answering.lock().get_mut(&id) {
-            *entry = task;
+        if let Some(question) = self.peer.core().answering.lock().get_mut(&id) {
+            question.task = task;
         }
     }
 
@@ -206,10 +310,11 @@ impl<P: Peer> Receiver<P> {
         kind: Kind,
         method: Method,
         params: Params,
+        outbox: Outbox,
     ) -> Result<<P::Inbound as Service<Request>>::Future, Error> {
         let mut request = Request::new(kind, method, params);
         request.context.session.clone_from(&self.session);
-        request.context.outbox = self.outbox.clone();
+        request.context.outbox = outbox;
         poll_fn(|cx| self.service.poll_ready(cx)).await?;
         Ok(self.service.call(request))
     }
@@ -219,7 +324,7 @@ impl<P: Peer> Receiver<P> {
         let id = params.bytes("requestId").and_then(Id::from_json);
         let answering = id.and_then(|id| self.peer.core().answering.lock().remove(&id));
         let was_answering = answering.is_some();
-        if let Some(Some(task)) = answering {
+        if let Some(task) = answering.and_then(|question| question.task) {
             task.abort();
         }
         was_answering
@@ -260,9 +365,25 @@ impl<P: Peer> Drop for Entry<P> {
 struct Back<P> {
     peer: Weak<P>,
     session: Option<Arc<Session>>,
+    /// The request of the server that this is the way back of: what stands for it on our side, and on the server's.
+    call: Option<(StreamId, Id)>,
 }
 
 impl<P: Peer> Back<P> {
+    /// The way as the outbox of its request.
+    fn outbox(self) -> Outbox {
+        let stream = self.call.as_ref().map_or(StreamId::STANDALONE, |(stream, _)| *stream);
+        Outbox::new(Arc::new(self), stream)
+    }
+
+    /// The id of the server's request on `stream`, while it is being answered.
+    fn request_on(&self, stream: StreamId) -> Option<&Id> {
+        let (own, id) = self.call.as_ref().filter(|(own, _)| *own == stream)?;
+        let peer = self.peer.upgrade()?;
+        let answering = peer.core().answering.lock();
+        answering.get(id).is_some_and(|question| question.outbox.stream() == *own).then_some(id)
+    }
+
     async fn send(&self, kind: Kind, mut request: Request) -> Result<Response, Error> {
         let peer = self.peer.upgrade().ok_or_else(|| Error::disconnected("the client has ended"))?;
         request.kind = kind;
@@ -274,7 +395,14 @@ impl<P: Peer> Back<P> {
 }
 
 impl<P: Peer> OutboxPort for Back<P> {
-    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+    fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if Whose::call(&notification.method) == Some(Whose::Receivers) {
+            let Some(id) = self.request_on(stream) else {
+                tracing::debug!(method = %notification.method, "dropping a message about no call in work");
+                return Box::pin(Sent);
+            };
+            name(&mut notification.params, id);
+        }
         Box::pin(async { self.send(Kind::Notify, notification).await.map(|_| ()) })
     }
 

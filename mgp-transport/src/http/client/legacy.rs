@@ -126,22 +126,24 @@ impl<I: RpcService> Sse<I> {
         let mut waiting = self.replies.wait(id)?;
         let mut take_back = (request.method != Method::INITIALIZE)
             .then(|| TakeBack::new(self, id, request.context.session.as_ref()));
-        let outcome = {
+        let asking = async {
             let answer = waiting.answer();
             tokio::pin!(answer);
             // Some servers answer on the stream before they answer the POST.
-            tokio::select! {
+            let outcome = tokio::select! {
                 biased;
                 outcome = &mut answer => outcome,
                 carried = self.carry(message) => match carried {
                     Ok(()) => answer.await,
                     Err(error) => Err(error),
                 },
+            };
+            if let Some(take_back) = &mut take_back {
+                take_back.done();
             }
+            Ok(outcome)
         };
-        if let Some(take_back) = &mut take_back {
-            take_back.done();
-        }
+        let outcome = self.core.followed.follow(id, request, &self.core.limits, asking).await;
         outcome.map(Response::new)
     }
 }
@@ -157,9 +159,19 @@ impl<I: RpcService> Peer for Sse<I> {
         self.carry(message).await
     }
 
-    fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send {
+    fn is_awaited(&self, id: i64) -> bool {
+        self.replies.is_awaited(id)
+    }
+
+    fn exchange(
+        self: Arc<Self>,
+        mut request: Request,
+    ) -> impl Future<Output = Result<Response, Error>> + Send {
         let id = self.core.next_id();
         async move {
+            if let Err(over) = self.core.followed.name(&mut request) {
+                return over;
+            }
             match request.kind {
                 RequestKind::Call => self.call(id, &request).await,
                 RequestKind::Notify => {

@@ -7,7 +7,7 @@
 //! | `legacy` | HTTP+SSE of 2024-11-05 |
 //! | `core`, `tasks` | what both kinds consist of; the tasks they own |
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
-//! | `inbound`, `replies` | messages of the server, to whom they go |
+//! | `inbound`, `replies`, `followed` | messages of the server, to whom they go |
 //! | `events`, `sse`, `pause` | event streams, and when to open them again |
 //! | `link`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
@@ -16,6 +16,7 @@ mod builder;
 mod connect;
 mod core;
 mod events;
+mod followed;
 mod head;
 mod inbound;
 mod legacy;

@@ -1,11 +1,10 @@
 use std::collections::HashMap;
 
-use mgp_types::{Error, RawJson};
+use mgp_types::Error;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// What a server answered.
-pub(super) type Outcome = Result<RawJson, Error>;
+pub(super) use crate::deliveries::Outcome;
 
 /// The requests whose answers come on a stream that others read; one for each caller that waits.
 #[derive(Debug)]
@@ -33,6 +32,11 @@ impl Replies {
         let mut waiting = self.waiting.lock();
         waiting.as_mut().ok_or_else(ended)?.insert(id, sender);
         Ok(Waiting { replies: self, id, answer })
+    }
+
+    /// Whether anybody waits for the answer to request `id`.
+    pub(super) fn is_awaited(&self, id: i64) -> bool {
+        self.waiting.lock().as_ref().is_some_and(|waiting| waiting.contains_key(&id))
     }
 
     /// Hands an answer to whoever waits for it; says whether anybody did.
@@ -68,6 +72,8 @@ fn ended() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use mgp_types::RawJson;
+
     use super::*;
 
     #[tokio::test]

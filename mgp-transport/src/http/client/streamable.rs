@@ -51,9 +51,19 @@ impl<I: RpcService> Peer for Streamable<I> {
         self.notification(message.into(), head, id.is_some()).await
     }
 
-    fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send {
+    fn is_awaited(&self, id: i64) -> bool {
+        self.stray.is_awaited(id)
+    }
+
+    fn exchange(
+        self: Arc<Self>,
+        mut request: Request,
+    ) -> impl Future<Output = Result<Response, Error>> + Send {
         let id = self.core.next_id();
         async move {
+            if let Err(over) = self.core.followed.name(&mut request) {
+                return over;
+            }
             let era = Era::of(&request)?;
             match request.kind {
                 RequestKind::Call => self.call(id, &era, &request).await,
@@ -110,11 +120,15 @@ impl<I: RpcService> Streamable<I> {
             Era::Stateless(_) | Era::Opening => None,
             Era::Session(_) | Era::Unknown => Some(TakeBack::new(self, id, request.context.session.as_ref())),
         };
-        let outcome = self.ask(id, era, request, message.into()).await;
-        if let Some(take_back) = &mut take_back {
-            take_back.done();
-        }
-        outcome?.map(Response::new)
+        let asking = async {
+            let outcome = self.ask(id, era, request, message.into()).await;
+            if let Some(take_back) = &mut take_back {
+                take_back.done();
+            }
+            outcome
+        };
+        let outcome = self.core.followed.follow(id, request, &self.core.limits, asking).await;
+        outcome.map(Response::new)
     }
 
     /// Asks and waits. The outer error says that there is no answer.
@@ -165,8 +179,9 @@ impl<I: RpcService> Streamable<I> {
                     return Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
                 }
                 other => {
-                    let receiver = receiver
-                        .get_or_insert_with(|| Receiver::new(self, session, asking(era), Pace::InTurn));
+                    let receiver = receiver.get_or_insert_with(|| {
+                        Receiver::new(self, session, asking(era), Pace::InTurn).about(id)
+                    });
                     match receiver.take(other).await {
                         Some(reply) => reply,
                         None => continue,
@@ -207,7 +222,7 @@ impl<I: RpcService> Streamable<I> {
         session: Option<&Arc<Session>>,
         mut events: Events,
     ) -> Result<Outcome, Error> {
-        let mut receiver = Receiver::new(self, session, asking(era), Pace::InTurn).of_a_call();
+        let mut receiver = Receiver::new(self, session, asking(era), Pace::InTurn).of_call(id);
         let mut pause = Pause::new(MAX_FAILED_RESUMPTIONS);
         loop {
             let end = match events.next().await {

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 use mgp_types::frame::{Malformed, Message};
-use mgp_types::{Error, Id, Kind, Method, Outbox, Params, RpcService, StreamId};
-use tokio::sync::{Notify, oneshot};
+use mgp_types::{Error, Id, Kind, Method, Params, RpcService};
+use tokio::sync::oneshot;
 
 use super::call::{BoxCall, Call, Form};
 use super::calling::{Calling, Owner};
 use super::in_flight::{Canceller, InFlight};
+use super::named::named;
 use super::post::{notification, request};
 use super::respond::Answer;
+use super::shared_way::SharedWay;
 use super::stream::ResponseStream;
 use super::table::Live;
+use crate::about::Whose;
 
 /// Starts everything in a batch, in order. `None` if nothing in it is answered.
 pub(super) fn dispatch<S: RpcService>(
@@ -73,20 +76,30 @@ fn call<S: RpcService>(
     if method == Method::INITIALIZE {
         return refuse(Error::invalid_request("`initialize` must not be part of a batch"));
     }
-    let stop = Arc::new(Notify::new());
-    let canceller = Canceller::Task(Arc::clone(&stop));
+    let mut request = request(Kind::Call, method, params, Arc::clone(parts));
+    let mut about = None;
+    if Whose::call(&request.method) == Some(Whose::Senders) {
+        match named(&mut request.params, Some(&live.session)) {
+            Ok(outbox) => about = Some(outbox),
+            Err(error) => return refuse(error),
+        }
+    }
+    let way = SharedWay::new(id.clone(), stream, &live.session);
+    let canceller = Canceller::Task(Arc::clone(&way));
     let guard = match InFlight::enter(Arc::clone(&live.session), &id, canceller) {
         Ok(guard) => guard,
         Err(error) => return refuse(error),
     };
-    let mut request = request(Kind::Call, method, params, Arc::clone(parts));
-    request.context.outbox = Outbox::new(Arc::clone(stream) as _, StreamId::fresh());
+    request.context.outbox = match about {
+        None => way.outbox(),
+        Some(named) => named.unwrap_or_else(|| stream.standalone_outbox()),
+    };
     let call = Call::new(live.service(), request, Form::Session(id), Some(guard));
     let (answer, answered) = oneshot::channel();
     live.session.spawn(async move {
         tokio::select! {
             biased;
-            () = stop.notified() => {}
+            () = way.stopped() => {}
             done = call => {
                 let _ = answer.send(done);
             }

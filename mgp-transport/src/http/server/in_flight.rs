@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mgp_types::{Error, Id, code};
+use mgp_types::{Error, Id, Outbox, code};
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 
 use super::session::Session;
+use super::shared_way::SharedWay;
 use super::stream::ResponseStream;
 
 /// A slab: entering and leaving cost a few instructions, and only the rare search walks it.
@@ -25,15 +25,22 @@ struct Slots {
 pub(super) enum Canceller {
     /// It is polled by whoever reads its stream.
     Stream(Arc<ResponseStream>),
-    /// It runs in a task of its own.
-    Task(Arc<Notify>),
+    /// It runs in a task of its own, and writes to a stream that it shares.
+    Task(Arc<SharedWay>),
 }
 
 impl Canceller {
     fn cancel(self) {
         match self {
             Self::Stream(stream) => stream.cancel(),
-            Self::Task(task) => task.notify_one(),
+            Self::Task(way) => way.stop(),
+        }
+    }
+
+    fn outbox(&self) -> Outbox {
+        match self {
+            Self::Stream(stream) => stream.outbox(),
+            Self::Task(way) => way.outbox(),
         }
     }
 }
@@ -55,12 +62,19 @@ impl Calls {
         // The entry stays, as it belongs to the call until that is dropped; a second cancel does no harm.
         let canceller = entry.map(|(_, canceller)| match canceller {
             Canceller::Stream(stream) => Canceller::Stream(Arc::clone(stream)),
-            Canceller::Task(task) => Canceller::Task(Arc::clone(task)),
+            Canceller::Task(way) => Canceller::Task(Arc::clone(way)),
         });
         drop(slots);
         if let Some(canceller) = canceller {
             canceller.cancel();
         }
+    }
+
+    /// The outbox of the call with this id, if it is in work.
+    pub(super) fn outbox(&self, id: &Id) -> Option<Outbox> {
+        let slots = self.slots.lock();
+        let mut entries = slots.entries.iter().flatten();
+        entries.find(|(known, _)| known == id).map(|(_, canceller)| canceller.outbox())
     }
 
     pub(super) fn cancel_all(&self) {
@@ -109,6 +123,9 @@ impl Drop for InFlight {
         let entry = slots.entries[self.slot].take();
         slots.free.push(self.slot);
         drop(slots);
+        if let Some((_, Canceller::Task(way))) = &entry {
+            way.end();
+        }
         drop(entry);
         self.session.touch();
     }

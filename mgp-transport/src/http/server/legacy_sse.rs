@@ -7,19 +7,21 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{Error, Id, Kind, Method, Outbox, Params, Principal, RpcService, StreamId, code};
-use tokio::sync::Notify;
+use mgp_types::{Error, Id, Kind, Method, Params, Principal, RpcService, code};
 
 use super::HttpServer;
 use super::body::{Events, HttpBody};
 use super::calling::Touch;
 use super::in_flight::{Canceller, InFlight};
+use super::named::named;
 use super::post::{call_once, crowded, notification, refuse, request};
 use super::respond::{Answer, Refusal, events};
 use super::session_id::SessionId;
+use super::shared_way::SharedWay;
 use super::stream::StreamKind;
 use super::table::{Live, Table};
 use crate::Accept;
+use crate::about::Whose;
 use crate::http::sse::Event;
 
 impl<A: Accept> HttpServer<A> {
@@ -101,20 +103,36 @@ fn call<S: RpcService>(
     params: Params,
 ) -> Result<(), Refusal> {
     let opens = method == Method::INITIALIZE;
-    let stop = Arc::new(Notify::new());
     let session = Arc::clone(&live.session);
-    let canceller = Canceller::Task(Arc::clone(&stop));
+    let mut request = request(Kind::Call, method, params, Arc::clone(parts));
+    let mut about = None;
+    if Whose::call(&request.method) == Some(Whose::Senders) {
+        match named(&mut request.params, Some(&session)) {
+            Ok(outbox) => about = Some(outbox),
+            Err(error) => {
+                live.session.spawn(async move {
+                    let answer = Answer::error(StatusCode::OK, Some(&id), &error);
+                    let _ = session.standalone().push(&answer.json).await;
+                });
+                return Ok(());
+            }
+        }
+    }
+    let way = SharedWay::new(id.clone(), session.standalone(), &session);
+    let canceller = Canceller::Task(Arc::clone(&way));
     let guard = match InFlight::enter(Arc::clone(&session), &id, canceller) {
         Ok(guard) => guard,
         Err(error) => return Err(crowded(error).of(Some(id))),
     };
-    let mut request = request(Kind::Call, method, params, Arc::clone(parts));
-    request.context.outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
+    request.context.outbox = match about {
+        None => way.outbox(),
+        Some(named) => named.unwrap_or_else(|| session.standalone().standalone_outbox()),
+    };
     let call = call_once(live.service(), request);
     live.session.spawn(async move {
         let outcome = tokio::select! {
             biased;
-            () = stop.notified() => return,
+            () = way.stopped() => return,
             outcome = call => outcome,
         };
         drop(guard);

@@ -7,6 +7,7 @@
 //! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
 //! | `call`, `calling`, `future`, `body` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
+//! | `named`, `shared_way` | messages about a call: which it is, and calls that share a stream |
 //! | `session`, `session_id`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
 //! | `serve`, `connection`, `routes` | a server on a socket |
 
@@ -24,6 +25,7 @@ mod get;
 mod head;
 mod in_flight;
 mod legacy_sse;
+mod named;
 mod negotiate;
 mod origin;
 mod post;
@@ -34,6 +36,7 @@ mod routes;
 mod serve;
 mod session;
 mod session_id;
+mod shared_way;
 mod stream;
 mod table;
 

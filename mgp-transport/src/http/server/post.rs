@@ -18,12 +18,14 @@ use super::decide::{self, Route};
 use super::envelope::BodyVersion;
 use super::head::{Marks, SessionMark};
 use super::in_flight::{Canceller, InFlight};
-use super::respond::{Answer, Refusal, is_refused_envelope};
+use super::named::named;
+use super::respond::{Answer, Refusal, is_refused_envelope, stateless_status};
 use super::session::Session;
 use super::stream::{ResponseStream, StreamKind};
 use super::table::Live;
 use super::{HttpServer, batch};
 use crate::Accept;
+use crate::about::{Whose, take_id};
 
 /// What a POST leads to.
 pub(super) enum Step {
@@ -82,10 +84,22 @@ impl<A: Accept> HttpServer<A> {
         if subscribes {
             stream = stream.of_subscription(id.clone());
         }
+        let names_call = Whose::call(&request.method) == Some(Whose::Senders);
+        if names_call && let Err(error) = named(&mut request.params, None) {
+            return Step::Done(if id.is_some() {
+                Refusal::new(stateless_status(&error), error).of(id).into_response()
+            } else {
+                tracing::debug!(method = %request.method, "dropping a message that names no call");
+                Answer::ACCEPTED.into_response()
+            });
+        }
+        if let (Some(id), false) = (&id, names_call) {
+            stream = stream.of_call(id.clone());
+        }
         let stream = Arc::new(stream);
         let form = match id {
             Some(id) => {
-                request.context.outbox = Outbox::new(Arc::clone(&stream) as _, StreamId::STANDALONE);
+                request.context.outbox = stream.outbox();
                 if subscribes { Form::Subscription(id) } else { Form::Stateless(id) }
             }
             None => Form::Notification,
@@ -102,7 +116,7 @@ impl<A: Accept> HttpServer<A> {
         let session = Arc::clone(&live.session);
         let mut request = request(Kind::Call, Method::INITIALIZE, params, parts);
         let stream = Arc::new(ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0));
-        request.context.outbox = Outbox::new(Arc::clone(&stream) as _, StreamId::STANDALONE);
+        request.context.outbox = stream.standalone_outbox();
         let server = self.clone();
         let call: BoxCall = Box::pin(async move {
             let handshake = call_once(live.service(), request);
@@ -198,14 +212,24 @@ pub(super) fn session_call<S: RpcService>(
     params: Params,
 ) -> Result<Calling, Refusal> {
     let mut request = request(Kind::Call, method, params, parts);
-    let stream = Arc::new(session.new_stream());
+    let mut about = None;
+    if Whose::call(&request.method) == Some(Whose::Senders) {
+        match named(&mut request.params, Some(&session)) {
+            Ok(outbox) => about = Some(outbox),
+            Err(error) => return Err(Refusal::new(StatusCode::OK, error).of(Some(id))),
+        }
+    }
+    let stream = Arc::new(session.new_stream().of_call(id.clone()));
     let canceller = Canceller::Stream(Arc::clone(&stream));
     let guard = InFlight::enter(Arc::clone(&session), &id, canceller);
     let guard = match guard {
         Ok(guard) => guard,
         Err(error) => return Err(crowded(error).of(Some(id))),
     };
-    request.context.outbox = Outbox::new(Arc::clone(&stream) as _, StreamId::fresh());
+    request.context.outbox = match about {
+        None => stream.outbox(),
+        Some(named) => named.unwrap_or_else(|| stream.standalone_outbox()),
+    };
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
@@ -243,7 +267,23 @@ pub(super) fn notification<S: RpcService>(
         return None;
     }
     let mut request = request(Kind::Notify, method, params, parts);
-    request.context.outbox = Outbox::new(Arc::clone(&live.session) as _, StreamId::STANDALONE);
+    let mut about = None;
+    match Whose::call(&request.method) {
+        None => {}
+        Some(Whose::Senders) => {
+            let Ok(outbox) = named(&mut request.params, Some(&live.session)) else {
+                tracing::debug!(method = %request.method, "dropping a message that names no call");
+                return None;
+            };
+            about = outbox;
+        }
+        // No id of a question is seen above, and nobody follows what is said about one.
+        Some(Whose::Receivers) => {
+            take_id(&mut request.params);
+        }
+    }
+    request.context.outbox =
+        about.unwrap_or_else(|| Outbox::new(Arc::clone(&live.session) as _, StreamId::STANDALONE));
     Some(Box::pin(Call::new(live.service(), request, Form::Notification, None)))
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use mgp_types::{BoxFuture, Error, Id, OutboxPort, Request, Response, StreamId, frame};
+use mgp_types::{BoxFuture, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, frame};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
@@ -11,8 +11,10 @@ use tokio::time::{Instant, timeout};
 use super::config::HttpConfig;
 use super::replay::{Gone, Window};
 use super::session::Session;
+use crate::about::Whose;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
+use crate::sent::Sent;
 
 /// The stream of events that may become the answer to one POST.
 ///
@@ -26,6 +28,8 @@ pub struct ResponseStream {
     config: Arc<HttpConfig>,
     /// The session it belongs to, through which its reader can be asked.
     session: Option<Arc<Session>>,
+    /// What stands for the call on our side of the connection, and on the peer's; `None` if it is not one call's.
+    call: Option<(StreamId, Id)>,
     /// The `subscriptions/listen` that everything on the stream belongs to.
     subscription: Option<Id>,
     used: AtomicBool,
@@ -74,6 +78,7 @@ impl ResponseStream {
             kind,
             config,
             session: None,
+            call: None,
             subscription: None,
             used: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
@@ -85,6 +90,22 @@ impl ResponseStream {
     pub(super) fn in_session(mut self, session: Arc<Session>) -> Self {
         self.session = Some(session);
         self
+    }
+
+    pub(super) fn of_call(mut self, id: Id) -> Self {
+        self.call = Some((StreamId::fresh(), id));
+        self
+    }
+
+    /// The stream as the outbox of its call.
+    pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
+        let stream = self.call.as_ref().map_or(StreamId::STANDALONE, |(stream, _)| *stream);
+        Outbox::new(Arc::clone(self) as _, stream)
+    }
+
+    /// The stream as an outbox of no call.
+    pub(super) fn standalone_outbox(self: &Arc<Self>) -> Outbox {
+        Outbox::new(Arc::clone(self) as _, StreamId::STANDALONE)
     }
 
     pub(super) fn of_subscription(mut self, id: Option<Id>) -> Self {
@@ -167,6 +188,22 @@ impl ResponseStream {
             if timeout(self.config.limits.write_timeout, room).await.is_err() {
                 self.dismiss();
             }
+        }
+    }
+
+    /// Writes a notification about the call `id`.
+    pub(super) fn notify_about(&self, id: &Id, notification: &Request) -> BoxFuture<'_, Result<(), Error>> {
+        let mut json = Vec::new();
+        frame::write_notification_about(&mut json, &notification.method, id, &notification.params);
+        self.push_soon(json)
+    }
+
+    /// As [`push`](Self::push); free of charge where there is room at once.
+    fn push_soon(&self, json: Vec<u8>) -> BoxFuture<'_, Result<(), Error>> {
+        match self.try_push(&json) {
+            Ok(true) => Box::pin(Sent),
+            Ok(false) => Box::pin(async move { self.push(&json).await }),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
 
@@ -335,15 +372,22 @@ impl ResponseStream {
 }
 
 impl OutboxPort for ResponseStream {
-    fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async move {
-            if let Some(id) = &self.subscription {
-                tag_subscription(&mut notification.params, id);
-            }
-            let mut json = Vec::new();
-            frame::write_notification(&mut json, &notification.method, &notification.params);
-            self.push(&json).await
-        })
+    fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if Whose::call(&notification.method) == Some(Whose::Receivers) {
+            return match &self.call {
+                Some((own, id)) if *own == stream => self.notify_about(id, &notification),
+                _ => {
+                    tracing::debug!(method = %notification.method, "dropping a message about no call in work");
+                    Box::pin(Sent)
+                }
+            };
+        }
+        if let Some(id) = &self.subscription {
+            tag_subscription(&mut notification.params, id);
+        }
+        let mut json = Vec::new();
+        frame::write_notification(&mut json, &notification.method, &notification.params);
+        self.push_soon(json)
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {

@@ -1,0 +1,148 @@
+//! Messages about a call: whose call it is, and how the peer names it.
+
+use mgp_types::mgp::method;
+use mgp_types::{Id, Method, Params, RawJson};
+
+/// Whose call a message is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// That of whoever sends the message: it is to be stopped, or slowed down.
+    Senders,
+    /// That of whoever gets it: a part of the result, or how far it is.
+    Receivers,
+}
+
+impl Whose {
+    /// `None` for a message that is about no call.
+    ///
+    /// Later drafts have further messages on the stream of a call; they go where the known ones go.
+    pub(crate) fn call(method: &Method) -> Option<Self> {
+        match method.as_str() {
+            method::STREAM_CANCEL | method::STREAM_PACE | method::STREAM_GAP => Some(Self::Senders),
+            method::CALLBACK_REQUEST => Some(Self::Receivers),
+            name => name.starts_with(STREAM).then_some(Self::Receivers),
+        }
+    }
+}
+
+/// Takes the name of the call out of the parameters of a message about it; `None` if it is missing or no id.
+///
+/// Above the connection no id is seen, and none is relayed.
+pub(crate) fn take_id(params: &mut Params) -> Option<Id> {
+    let name = params.get(REQUEST_ID)?;
+    *params = unnamed(params, &name);
+    Id::from_json(name.as_bytes())
+}
+
+/// The parameters without the name, in a buffer of their own: a message that waits must not keep the one that it was
+/// read into, which holds many others.
+fn unnamed(params: &Params, name: &RawJson) -> Params {
+    let whole = params.to_raw();
+    let mut own = Vec::new();
+    if let Some(members) = behind(whole.as_bytes(), name.as_bytes()) {
+        own.reserve_exact(members.len() + 1);
+        own.push(b'{');
+        own.extend_from_slice(members);
+    } else {
+        without_name(params).write(&mut own);
+    }
+    // What was read under other limits than the usual ones may be too deep for them.
+    Params::parse(own).unwrap_or_else(|_| without_name(params))
+}
+
+/// What stands behind the name in an object that begins with it, as those of most peers do.
+fn behind<'a>(whole: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let value = whole.strip_prefix(b"{")?.strip_prefix(br#""request_id":"#)?;
+    let rest = value.trim_ascii_start().strip_prefix(name)?;
+    rest.strip_prefix(b",").or_else(|| rest.starts_with(b"}").then_some(rest))
+}
+
+fn without_name(params: &Params) -> Params {
+    let mut params = params.clone();
+    params.remove(REQUEST_ID);
+    params
+}
+
+/// Names the call that the message is about.
+pub(crate) fn name(params: &mut Params, id: &Id) {
+    params.set(REQUEST_ID, id.to_raw());
+}
+
+/// The number of a call of ours; some peers write numbers as strings.
+pub(crate) fn number(id: &Id) -> Option<i64> {
+    match id {
+        Id::Number(number) => Some(*number),
+        Id::Text(text) => text.parse().ok(),
+    }
+}
+
+/// What is wrong with a request about a call that it does not name.
+pub(crate) const UNNAMED: &str = "`request_id` must be the id of the call, a string or an integer";
+
+const REQUEST_ID: &str = "request_id";
+const STREAM: &str = "notifications/mgp.stream.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_about_a_call_has_a_side() {
+        for (name, whose) in [
+            (method::STREAM_CHUNK, Whose::Receivers),
+            (method::STREAM_PROGRESS, Whose::Receivers),
+            (method::STREAM_GAP_UNRECOVERABLE, Whose::Receivers),
+            (method::CALLBACK_REQUEST, Whose::Receivers),
+            ("notifications/mgp.stream.later", Whose::Receivers),
+            (method::STREAM_CANCEL, Whose::Senders),
+            (method::STREAM_PACE, Whose::Senders),
+            (method::STREAM_GAP, Whose::Senders),
+        ] {
+            assert_eq!(Whose::call(&Method::new(name)), Some(whose), "{name}");
+        }
+        assert_eq!(Whose::call(&Method::PROGRESS), None);
+    }
+
+    #[test]
+    fn the_name_is_taken_out_wherever_it_stands() {
+        for (json, rest) in [
+            (r#"{"request_id":20,"index":1}"#, r#"{"index":1}"#),
+            (r#"{"request_id": 20, "index": 1}"#, r#"{ "index": 1}"#),
+            (r#"{"index":1,"request_id":20}"#, r#"{"index":1}"#),
+            (r#"{"request\u005fid":20,"index":1}"#, r#"{"index":1}"#),
+            (r#"{ "request_id" : 20 , "index":1}"#, r#"{"index":1}"#),
+            (r#"{"request_id":20}"#, "{}"),
+        ] {
+            let mut params = Params::parse(json).unwrap();
+            assert_eq!(take_id(&mut params), Some(20.into()), "{json}");
+            assert_eq!(params.to_raw().as_bytes(), rest.as_bytes());
+            assert!(!params.contains(REQUEST_ID));
+        }
+    }
+
+    #[test]
+    fn a_bad_name_is_none_and_taken_out_too() {
+        for bad in ["{}", r#"{"request_id":null}"#, r#"{"request_id":1.5}"#, r#"{"request_id":[1]}"#] {
+            let mut params = Params::parse(bad.to_owned()).unwrap();
+            assert_eq!(take_id(&mut params), None, "{bad}");
+            assert_eq!(params.to_raw().as_bytes(), b"{}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_keeps_no_foreign_buffer() {
+        let frame = bytes::Bytes::from(vec![b' '; 100]);
+        let at = |bytes: &[u8]| bytes.as_ptr() as usize;
+        for json in
+            [r#"{"request_id":20,"index":1}"#, r#"{"index":1,"request_id":20}"#, r#"{"request_id":2}"#]
+        {
+            let mut text = frame.to_vec();
+            text.extend_from_slice(json.as_bytes());
+            let frame = bytes::Bytes::from(text);
+            let mut params = Params::parse(frame.clone()).unwrap();
+            take_id(&mut params);
+            let left = at(params.to_raw().as_bytes());
+            assert!(left < at(&frame) || left >= at(&frame) + frame.len(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What the peer sends about one call of ours, on its way to whoever made the call.
+//!
+//! The connection, which many calls share, puts messages in; the future that waits for the answer takes them out,
+//! hands them to the outbox of the call one after the other, and has the answer when all of them are delivered.
+
+mod stall;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
+use parking_lot::Mutex;
+
+pub(crate) use self::stall::Stall;
+use crate::ConnectionLimits;
+
+/// What the peer answered.
+pub(crate) type Outcome = Result<RawJson, Error>;
+
+/// The messages about one call that its caller has not taken yet, and its answer behind them.
+pub(crate) struct Deliveries {
+    outbox: Outbox,
+    max_messages: usize,
+    max_bytes: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    waiting: VecDeque<Delivery>,
+    bytes: usize,
+    progress: Progress,
+    /// How much longer the connection may be kept from reading.
+    patience: Duration,
+    /// Woken when there is something to take.
+    caller: Option<Waker>,
+    /// Woken when there is room again.
+    connection: Option<Waker>,
+}
+
+struct Delivery {
+    method: Method,
+    params: Params,
+    bytes: usize,
+}
+
+enum Progress {
+    /// More may come.
+    Open,
+    /// The answer came; it is taken after what waits.
+    Answered(Outcome),
+    /// The call failed for good: nothing is delivered any more.
+    Failed(Error),
+    /// Nobody waits any more.
+    Over,
+}
+
+/// Whether more may be put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "whoever puts in too much has to wait"]
+pub(crate) enum Room {
+    Left,
+    None,
+}
+
+impl Deliveries {
+    pub(crate) fn new(outbox: Outbox, limits: &ConnectionLimits) -> Self {
+        Self {
+            outbox,
+            max_messages: limits.max_undelivered,
+            max_bytes: limits.max_undelivered_bytes,
+            state: Mutex::new(State {
+                waiting: VecDeque::new(),
+                bytes: 0,
+                progress: Progress::Open,
+                patience: limits.delivery_timeout,
+                caller: None,
+                connection: None,
+            }),
+        }
+    }
+
+    /// The stream of the call.
+    pub(crate) fn stream(&self) -> StreamId {
+        self.outbox.stream()
+    }
+
+    /// The outbox of the call.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// Puts a message in that came in so many bytes. There is always a place for it; whoever is told
+    /// that there was the last one waits until the [`Stall`] is over.
+    pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> Room {
+        let mut state = self.state.lock();
+        if !matches!(state.progress, Progress::Open) {
+            return Room::Left;
+        }
+        state.waiting.push_back(Delivery { method, params, bytes });
+        state.bytes += bytes;
+        let room = if state.waiting.len() >= self.max_messages || state.bytes >= self.max_bytes {
+            Room::None
+        } else {
+            Room::Left
+        };
+        wake(state.caller.take());
+        room
+    }
+
+    /// Notes the answer; it is taken when everything before it was.
+    pub(crate) fn answer(&self, outcome: Outcome) {
+        let mut state = self.state.lock();
+        if let Progress::Open = state.progress {
+            state.progress = Progress::Answered(outcome);
+        }
+        wake(state.caller.take());
+    }
+
+    /// Fails the call at once.
+    pub(crate) fn fail(&self, error: Error) {
+        let mut state = self.state.lock();
+        let dropped = std::mem::take(&mut state.waiting);
+        state.progress = Progress::Failed(error);
+        wake(state.caller.take());
+        drop(state);
+        drop(dropped);
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock();
+        let dropped = std::mem::take(&mut state.waiting);
+        let progress = std::mem::replace(&mut state.progress, Progress::Over);
+        wake(state.connection.take());
+        drop(state);
+        drop((dropped, progress));
+    }
+
+    /// Delivers what comes, and returns the answer behind it. To be awaited once.
+    pub(crate) async fn run(&self) -> Outcome {
+        while let Some(Delivery { method, params, .. }) = poll_fn(|cx| self.poll_next(cx)).await {
+            let mut delivered = pin!(self.outbox.notify(Request::notify(method, params)));
+            let outcome = poll_fn(|cx| match delivered.as_mut().poll(cx) {
+                Poll::Ready(outcome) => Poll::Ready(Ok(outcome)),
+                // A call that failed does not wait for a reader who takes nothing.
+                Poll::Pending => self.poll_failed(cx).map(Err),
+            });
+            if let Err(error) = outcome.await? {
+                tracing::debug!(%error, "the caller did not take a message about its call");
+            }
+            // Readers that take everything at once must not keep their task from all else.
+            tokio::task::consume_budget().await;
+        }
+        self.take_answer()
+    }
+
+    /// The next message; `None` when only the answer is left.
+    fn poll_next(&self, cx: &Context<'_>) -> Poll<Option<Delivery>> {
+        let mut state = self.state.lock();
+        if let Some(next) = state.waiting.pop_front() {
+            state.bytes -= next.bytes;
+            // Woken late, the connection has something to do when it is woken.
+            if state.connection.is_some() && self.has_room(&state) {
+                wake(state.connection.take());
+            }
+            return Poll::Ready(Some(next));
+        }
+        if let Progress::Open = state.progress {
+            register(&mut state.caller, cx);
+            return Poll::Pending;
+        }
+        Poll::Ready(None)
+    }
+
+    fn poll_failed(&self, cx: &Context<'_>) -> Poll<Error> {
+        let mut state = self.state.lock();
+        match std::mem::replace(&mut state.progress, Progress::Over) {
+            Progress::Failed(error) => Poll::Ready(error),
+            progress => {
+                state.progress = progress;
+                register(&mut state.caller, cx);
+                Poll::Pending
+            }
+        }
+    }
+
+    fn take_answer(&self) -> Outcome {
+        match std::mem::replace(&mut self.state.lock().progress, Progress::Over) {
+            Progress::Answered(outcome) => outcome,
+            Progress::Failed(error) => Err(error),
+            Progress::Open | Progress::Over => Err(Error::cancelled()),
+        }
+    }
+
+    /// Whether a connection that was stopped may go on. Half of the room at least is then left.
+    fn has_room(&self, state: &State) -> bool {
+        state.waiting.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
+            || !matches!(state.progress, Progress::Open)
+    }
+}
+
+/// Whoever puts messages in. The call ends with it, whatever becomes of the connection.
+pub(crate) struct Feed(Arc<Deliveries>);
+
+impl Feed {
+    pub(crate) fn new(deliveries: &Arc<Deliveries>) -> Self {
+        Self(Arc::clone(deliveries))
+    }
+
+    pub(crate) fn deliveries(&self) -> &Arc<Deliveries> {
+        &self.0
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.0.answer(Err(Error::disconnected("the connection is closed")));
+    }
+}
+
+fn register(slot: &mut Option<Waker>, cx: &Context<'_>) {
+    match slot {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *slot = Some(cx.waker().clone()),
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}

@@ -1,0 +1,135 @@
+use mgp_types::{BoxFuture, OutboxPort, Response, code};
+use tokio::sync::Semaphore;
+
+use super::*;
+
+/// A reader that takes one message per permit.
+struct Reader {
+    permits: Semaphore,
+    taken: Mutex<Vec<String>>,
+}
+
+impl OutboxPort for Reader {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.permits.acquire().await.expect("never closed").forget();
+            self.taken.lock().push(notification.params.text("n").expect("is there").into_owned());
+            Ok(())
+        })
+    }
+
+    fn call(&self, _: StreamId, _: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(async { Err(Error::internal("not asked")) })
+    }
+}
+
+fn reader(permits: usize) -> Arc<Reader> {
+    Arc::new(Reader { permits: Semaphore::new(permits), taken: Mutex::default() })
+}
+
+fn deliveries(reader: &Arc<Reader>, max_messages: usize, max_bytes: usize) -> Arc<Deliveries> {
+    let limits = ConnectionLimits {
+        max_undelivered: max_messages,
+        max_undelivered_bytes: max_bytes,
+        ..ConnectionLimits::default()
+    };
+    let outbox = Outbox::new(Arc::clone(reader) as _, StreamId::fresh());
+    Arc::new(Deliveries::new(outbox, &limits))
+}
+
+fn put(deliveries: &Deliveries, n: usize, bytes: usize) -> Room {
+    let params = Params::parse(format!(r#"{{"n":"{n}"}}"#)).expect("is an object");
+    deliveries.put(Method::STREAM_CHUNK, params, bytes)
+}
+
+#[tokio::test]
+async fn everything_is_delivered_in_order_before_the_answer() {
+    let reader = reader(Semaphore::MAX_PERMITS);
+    let deliveries = deliveries(&reader, 1024, 1 << 20);
+    for n in 0..500 {
+        assert_eq!(put(&deliveries, n, 10), Room::Left);
+    }
+    deliveries.answer(Ok(RawJson::null()));
+    assert!(deliveries.run().await.expect("it was answered").is_null());
+    let expected: Vec<_> = (0..500).map(|n| n.to_string()).collect();
+    assert_eq!(*reader.taken.lock(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_has_room_again_when_half_is_taken() {
+    for (messages, bytes) in [(4, 1 << 20), (1024, 40)] {
+        let reader = reader(0);
+        let deliveries = deliveries(&reader, messages, bytes);
+        let rooms: Vec<_> = (0..4).map(|n| put(&deliveries, n, 10)).collect();
+        assert_eq!(rooms, [Room::Left, Room::Left, Room::Left, Room::None]);
+        let caller = tokio::spawn({
+            let deliveries = Arc::clone(&deliveries);
+            async move { deliveries.run().await }
+        });
+        let mut stall = pin!(Stall::new(&deliveries));
+        let waited = tokio::time::timeout(Duration::from_secs(1), stall.as_mut()).await;
+        assert!(waited.is_err(), "one is being delivered, three wait");
+        reader.permits.add_permits(1);
+        assert!(stall.await.is_ok());
+        assert!(deliveries.state.lock().patience <= Duration::from_secs(4));
+        caller.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn patience_is_spent_in_sum() {
+    let reader = reader(0);
+    let deliveries = deliveries(&reader, 1, 1 << 20);
+    let caller = tokio::spawn({
+        let deliveries = Arc::clone(&deliveries);
+        async move { deliveries.run().await }
+    });
+    assert_eq!(put(&deliveries, 0, 1), Room::None);
+    tokio::task::yield_now().await;
+    let began = tokio::time::Instant::now();
+    let error = loop {
+        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        let slow = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            reader.permits.add_permits(1);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            stalled = Stall::new(&deliveries) => match stalled {
+                Ok(()) => {}
+                Err(error) => break error,
+            },
+            () = slow => {}
+        }
+    };
+    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
+    deliveries.fail(error);
+    let outcome = caller.await.expect("it did not panic");
+    assert_eq!(outcome.expect_err("it failed").code(), code::RESOURCE_EXHAUSTED);
+}
+
+#[tokio::test]
+async fn a_closed_queue_keeps_nothing_and_stalls_nobody() {
+    let reader = reader(0);
+    let deliveries = deliveries(&reader, 1, 1);
+    assert_eq!(put(&deliveries, 0, 1), Room::None);
+    deliveries.close();
+    assert!(Stall::new(&deliveries).await.is_ok());
+    assert_eq!(put(&deliveries, 0, 1), Room::Left);
+    assert!(deliveries.state.lock().waiting.is_empty());
+}
+
+#[tokio::test]
+async fn the_call_ends_with_its_feed_and_frees_its_reader() {
+    let reader = reader(1);
+    let deliveries = deliveries(&reader, 8, 1 << 20);
+    let feed = Feed::new(&deliveries);
+    let _ = put(&deliveries, 0, 1);
+    drop(feed);
+    let error = deliveries.run().await.expect_err("the connection is gone");
+    assert_eq!(error.origin(), mgp_types::Origin::Connection);
+    assert_eq!(*reader.taken.lock(), ["0"]);
+    drop(deliveries);
+    assert_eq!(Arc::strong_count(&reader), 1);
+}

@@ -1,0 +1,167 @@
+//! Messages about a call: on our side its stream stands for the id that the peer sees.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::{StreamCancelled, method};
+use mgp_types::{Error, Id, Kind, Method, Outbox, Params, RawJson, Request, RpcService, StreamId, frame};
+use tokio::io::AsyncWrite;
+
+use super::incoming::Incoming;
+use super::outgoing::WriteBuffer;
+use super::waiter::Waiter;
+use crate::about::{self, Whose, take_id};
+use crate::deliveries::{Outcome, Room, Stall};
+
+/// A call of ours whose caller is so slow to take what comes about it that nothing more is taken in for now.
+pub(super) struct Stopped {
+    id: i64,
+    stall: Stall,
+}
+
+/// Whether frames may be taken in.
+pub(super) enum Stalled {
+    No,
+    /// They may again; something may have been written.
+    Over,
+    Yes,
+}
+
+impl<S: RpcService> Incoming<S> {
+    /// Writes a notification about the call on `stream`; one about a call that is over is dropped.
+    pub(super) fn send_about<W: AsyncWrite + Unpin>(
+        &mut self,
+        whose: Whose,
+        stream: StreamId,
+        method: &Method,
+        params: &Params,
+        writes: &mut WriteBuffer<W>,
+    ) {
+        let ours;
+        let id = match whose {
+            Whose::Receivers => {
+                let find = || self.waiting.find(|work| work.stream == stream).cloned();
+                self.streams.id(stream, find)
+            }
+            Whose::Senders => {
+                ours = self.id_of_ours(stream).map(Id::Number);
+                ours.as_ref()
+            }
+        };
+        let Some(id) = id else {
+            return tracing::debug!(%method, "dropping a message about a call that is over");
+        };
+        writes.message(|out| frame::write_notification_about(out, method, id, params));
+    }
+
+    /// Names the call of ours that has `stream` in the parameters of a request about it.
+    ///
+    /// # Errors
+    /// The answer to a request about a call that is over.
+    pub(super) fn name(&self, stream: StreamId, params: &mut Params) -> Result<(), Outcome> {
+        match self.id_of_ours(stream) {
+            Some(id) => {
+                about::name(params, &id.into());
+                Ok(())
+            }
+            None => Err(not_active()),
+        }
+    }
+
+    /// The way back on the stream of the peer's call that a message names; `None` if it names none.
+    pub(super) fn theirs(&self, params: &mut Params) -> Option<Outbox> {
+        let id = take_id(params)?;
+        let stream = self.waiting.work(&id).map_or(StreamId::STANDALONE, |work| work.stream);
+        Some(self.way_back(stream))
+    }
+
+    /// Takes in a notification about a call of the peer.
+    pub(super) fn notified_of_theirs(&mut self, method: Method, mut params: Params, cx: &mut Context<'_>) {
+        let Some(outbox) = self.theirs(&mut params) else {
+            return tracing::debug!(%method, "dropping a notification about a call that it does not name");
+        };
+        let mut request = Request::new(Kind::Notify, method, params);
+        request.context.outbox = outbox;
+        self.notified(request, cx);
+    }
+
+    /// Takes in a notification about a call of ours that came in so many bytes.
+    pub(super) fn notified_of_ours(
+        &mut self,
+        method: Method,
+        mut params: Params,
+        bytes: usize,
+        cx: &mut Context<'_>,
+    ) {
+        let asks = method == *method::CALLBACK_REQUEST;
+        let id = take_id(&mut params);
+        let waiter = id.as_ref().and_then(|id| self.waiting.waiter(id));
+        let followed = waiter.and_then(|waiter| waiter.answer.deliveries());
+        let outbox = match (followed, waiter) {
+            (Some(call), _) if call.outbox().is_open() && !asks => {
+                if call.put(method, params, bytes) == Room::None
+                    && let (None, Some(id)) = (&self.stopped, id.as_ref().and_then(about::number))
+                {
+                    self.stopped = Some(Stopped { id, stall: Stall::new(call) });
+                }
+                return;
+            }
+            (Some(call), _) if call.outbox().is_open() => call.outbox().clone(),
+            (Some(call), _) => self.way_back(call.stream()),
+            (None, None) if !asks => {
+                return tracing::debug!(%method, "dropping a notification about a call nobody waits for");
+            }
+            (None, _) => self.way_back(StreamId::STANDALONE),
+        };
+        let mut request = Request::new(Kind::Notify, method, params);
+        request.context.outbox = outbox;
+        self.notified(request, cx);
+    }
+
+    /// Whether a caller of ours has to catch up first. One who takes too long loses the call.
+    pub(super) fn poll_stall<W>(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>) -> Stalled
+    where
+        W: AsyncWrite + Unpin,
+    {
+        let Some(stopped) = &mut self.stopped else { return Stalled::No };
+        match Pin::new(&mut stopped.stall).poll(cx) {
+            Poll::Pending => return Stalled::Yes,
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => {
+                let id = stopped.id;
+                tracing::warn!("a call fails because its stream is read too slowly");
+                let waiter = self.waiting.waiter(&Id::Number(id));
+                let followed = waiter.and_then(|waiter| waiter.answer.deliveries()).map(Arc::clone);
+                if let Some(call) = followed {
+                    call.fail(error);
+                    self.take_back(id, writes);
+                }
+            }
+        }
+        self.stopped = None;
+        Stalled::Over
+    }
+
+    fn id_of_ours(&self, stream: StreamId) -> Option<i64> {
+        if stream == StreamId::STANDALONE {
+            return None;
+        }
+        let is_on = |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| call.stream() == stream);
+        self.waiting.find_ours(is_on)
+    }
+
+    fn way_back(&self, stream: StreamId) -> Outbox {
+        match &self.port {
+            Some(port) => Outbox::new(Arc::clone(port), stream),
+            None => Outbox::on(stream),
+        }
+    }
+}
+
+/// The answer to a cancellation of a call that is over.
+fn not_active() -> Outcome {
+    RawJson::from_value(&StreamCancelled::not_active())
+        .map_err(|error| Error::internal("the answer is not JSON").with_source(error))
+}

@@ -1,0 +1,91 @@
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use mgp_types::mgp::StreamCancelled;
+use mgp_types::{Error, Kind, Request, Response, StreamId};
+use parking_lot::Mutex;
+
+use super::replies::Outcome;
+use crate::ConnectionLimits;
+use crate::about::{self, Whose};
+use crate::deliveries::Deliveries;
+
+/// The calls of one client that have a stream on our side: what the server says about them goes to their callers, and
+/// messages of ours can be about them.
+#[derive(Default)]
+pub(super) struct FollowedCalls(Mutex<HashMap<i64, Arc<Deliveries>>>);
+
+/// A followed call, until this is dropped.
+struct Following<'a> {
+    calls: &'a FollowedCalls,
+    id: i64,
+    deliveries: Arc<Deliveries>,
+}
+
+impl FollowedCalls {
+    /// Waits for the answer to call `id`, and delivers meanwhile what others than `asking` read about it.
+    pub(super) async fn follow(
+        &self,
+        id: i64,
+        request: &Request,
+        limits: &ConnectionLimits,
+        asking: impl Future<Output = Result<Outcome, Error>>,
+    ) -> Outcome {
+        let outbox = &request.context.outbox;
+        let is_followed = outbox.is_open() || outbox.stream() != StreamId::STANDALONE;
+        if !is_followed || Whose::call(&request.method) == Some(Whose::Senders) {
+            return asking.await?;
+        }
+        let deliveries = Arc::new(Deliveries::new(outbox.clone(), limits));
+        self.0.lock().insert(id, Arc::clone(&deliveries));
+        let following = Following { calls: self, id, deliveries };
+        let mut delivered = pin!(following.deliveries.run());
+        let answer = tokio::select! {
+            biased;
+            answer = asking => answer,
+            failed = &mut delivered => return failed,
+        };
+        following.deliveries.answer(answer.unwrap_or_else(Err));
+        delivered.await
+    }
+
+    /// The call `id`, if it is followed.
+    pub(super) fn get(&self, id: i64) -> Option<Arc<Deliveries>> {
+        self.0.lock().get(&id).map(Arc::clone)
+    }
+
+    /// Names the call of ours in a message about it, if `request` is one.
+    ///
+    /// # Errors
+    /// The call is over, and this is what there is to say about it.
+    pub(super) fn name(&self, request: &mut Request) -> Result<(), Result<Response, Error>> {
+        let stream = request.context.outbox.stream();
+        if stream == StreamId::STANDALONE || Whose::call(&request.method) != Some(Whose::Senders) {
+            return Ok(());
+        }
+        let calls = self.0.lock();
+        let found = calls.iter().filter(|(_, call)| call.stream() == stream).map(|(id, _)| *id).max();
+        drop(calls);
+        match (found, request.kind) {
+            (Some(id), _) => {
+                about::name(&mut request.params, &id.into());
+                Ok(())
+            }
+            (None, Kind::Call) => Err(Response::with_body(&StreamCancelled::not_active())),
+            (None, Kind::Notify) => {
+                tracing::debug!(method = %request.method, "dropping a message about a call that is over");
+                Err(Ok(Response::empty()))
+            }
+        }
+    }
+}
+
+impl Drop for Following<'_> {
+    fn drop(&mut self) {
+        let call = self.calls.0.lock().remove(&self.id);
+        drop(call);
+        self.deliveries.close();
+    }
+}

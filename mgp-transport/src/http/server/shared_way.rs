@@ -1,0 +1,71 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mgp_types::{BoxFuture, Error, Id, Outbox, OutboxPort, Request, Response, StreamId};
+use tokio::sync::Notify;
+
+use super::session::Session;
+use super::stream::ResponseStream;
+use crate::about::Whose;
+use crate::sent::Sent;
+
+/// The way back of one call among others that write to the same stream: those of a batch, and all of HTTP+SSE.
+pub(super) struct SharedWay {
+    /// What stands for the call on our side of the connection, and on the peer's.
+    call: (StreamId, Id),
+    stream: Arc<ResponseStream>,
+    session: Arc<Session>,
+    stop: Notify,
+    /// The stream may go on; nothing more is said about the call.
+    over: AtomicBool,
+}
+
+impl SharedWay {
+    pub(super) fn new(id: Id, stream: &Arc<ResponseStream>, session: &Arc<Session>) -> Arc<Self> {
+        Arc::new(Self {
+            call: (StreamId::fresh(), id),
+            stream: Arc::clone(stream),
+            session: Arc::clone(session),
+            stop: Notify::new(),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// The way as the outbox of its call.
+    pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
+        Outbox::new(Arc::clone(self) as _, self.call.0)
+    }
+
+    /// Asks for the call to be dropped.
+    pub(super) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Ready when the call is to be dropped.
+    pub(super) async fn stopped(&self) {
+        self.stop.notified().await;
+    }
+
+    /// Notes that the call is over.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+}
+
+impl OutboxPort for SharedWay {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if Whose::call(&notification.method) != Some(Whose::Receivers) {
+            return self.stream.notify(stream, notification);
+        }
+        let (own, id) = &self.call;
+        if *own != stream || self.over.load(Ordering::Acquire) {
+            tracing::debug!(method = %notification.method, "dropping a message about a call that is over");
+            return Box::pin(Sent);
+        }
+        self.stream.notify_about(id, &notification)
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(self.session.ask(&self.stream, request))
+    }
+}

@@ -197,7 +197,7 @@ impl Active {
     pub(super) async fn send(&self, method: Method, params: Params) -> Result<(), Error> {
         let _turn = self.turn.acquire().await.map_err(|_| over())?;
         self.keep_pace().await?;
-        self.running()?;
+        self.check()?;
         self.deliver(method, params).await
     }
 
@@ -217,7 +217,7 @@ impl Active {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            self.running()?;
+            self.check()?;
             let turn_of_events = poll_fn(|cx| {
                 if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
                     return Poll::Ready(Room::Found(sent));
@@ -268,6 +268,10 @@ impl Active {
             Phase::Stopped(End::Failed(error)) => Err(error.clone()),
             Phase::Stopped(End::Cancelled(_)) | Phase::Over => Err(over()),
         }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.running().map(drop)
     }
 
     /// Ends the call, for the caller does not take what is streamed to it.

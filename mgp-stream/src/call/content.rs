@@ -133,10 +133,10 @@ mod tests {
                 .collect();
             let blocks: Vec<_> = blocks.iter().map(String::as_str).collect();
             let read: serde_json::Value = serde_json::from_str(&kept(&blocks)).unwrap();
-            let expected = match parts.is_empty() {
-                true => serde_json::json!([]),
-                false => serde_json::json!([{"type": "text", "text": parts.concat()}]),
-            };
+            let mut expected = serde_json::json!([{"type": "text", "text": parts.concat()}]);
+            if parts.is_empty() {
+                expected = serde_json::json!([]);
+            }
             proptest::prop_assert_eq!(read, expected);
         }
     }

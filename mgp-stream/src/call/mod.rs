@@ -15,3 +15,8 @@ mod writer;
 pub use self::future::StreamFuture;
 pub use self::layer::{Stream, StreamLayer};
 pub use self::progress::{Progress, ProgressForms};
+
+#[cfg(test)]
+mod doubles;
+#[cfg(test)]
+mod tests;

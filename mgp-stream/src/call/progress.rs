@@ -51,9 +51,8 @@ impl Progress {
     pub fn of(progress: f64, total: Option<f64>) -> Option<Self> {
         let fraction = match total {
             Some(total) if total > 0.0 => progress / total,
-            Some(_) => return None,
             None if progress < 1.0 => progress,
-            None => return None,
+            Some(_) | None => return None,
         };
         (fraction >= 0.0).then(|| Self(fraction.min(1.0)))
     }

@@ -143,6 +143,9 @@ pub(super) fn about(stream: StreamId, request: Request) -> Request {
 }
 
 pub(super) fn chunk(content: &str) -> Request {
-    let block = serde_json::json!({"content": {"type": "text", "text": content}});
-    Request::notify(Method::STREAM_CHUNK, object(&block.to_string()))
+    let text = text(&RawJson::from_value(content).unwrap());
+    Request::notify(
+        Method::STREAM_CHUNK,
+        object(&format!(r#"{{"content":{{"type":"text","text":{text}}}}}"#)),
+    )
 }

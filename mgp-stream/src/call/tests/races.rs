@@ -48,7 +48,7 @@ async fn race(seed: u64) -> Won {
         async move {
             let chunks = times.lock().below(4);
             for _ in 0..chunks {
-                request.context.outbox.notify(chunk("x")).await?;
+                request.context.outbox.notify(chunk("#")).await?;
                 pause(&times, 2).await;
             }
             pause(&times, 4).await;
@@ -85,7 +85,7 @@ async fn race(seed: u64) -> Won {
         let result: serde_json::Value = serde_json::from_str(&result).unwrap();
         assert_eq!(told["partial_result"]["content"], result["content"], "seed {seed}");
     }
-    let chunks = result.matches('x').count();
+    let chunks = result.matches('#').count();
     assert_eq!(port.params().len(), chunks, "seed {seed}: {result}");
     assert_eq!(layer.calls(), 0, "seed {seed}");
     won

@@ -288,8 +288,12 @@ impl Active {
     fn end(&self, mut state: MutexGuard<'_, State>, phase: Phase) {
         state.phase = phase;
         let waker = state.waker.take();
+        // Whoever ends the call as over is its task.
+        let stopped = matches!(state.phase, Phase::Stopped(_));
         drop(state);
-        if let Some(waker) = waker {
+        if let Some(waker) = waker
+            && stopped
+        {
             waker.wake();
         }
         self.changed.notify_waiters();

@@ -2,11 +2,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use mgp_types::mgp::{StreamChunk, StreamGap, StreamProgress, method};
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, Request, Response, StreamId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 use super::assembly::{Assembly, Piece};
 
@@ -27,8 +29,9 @@ pub enum Part {
 
 /// Where what the server sends about a call comes in, and waits for its reader.
 ///
-/// Bounded: whoever brings more waits for room, which keeps the server from sending. Once the reader wants the call
-/// stopped, what finds no room is left out, for the answer must not wait behind it.
+/// Bounded: whoever brings more waits for room, which keeps the server from sending. It does not wait for ever, because
+/// what is behind it on the connection can be what the reader waits for. Then, and once the reader wants the call
+/// stopped, what finds no room is left out: it is missing, and can be asked for again.
 pub(super) struct Feed {
     state: Mutex<State>,
     room: Notify,
@@ -46,11 +49,17 @@ struct State {
     intake: Intake,
 }
 
+/// What becomes of news that find no room.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Intake {
+    /// They wait.
     #[default]
-    Waiting,
-    Lossy,
+    Patient,
+    /// They are left out until there is room again.
+    Impatient,
+    /// They are left out.
+    Stopping,
+    /// All news are left out.
     Closed,
 }
 
@@ -77,6 +86,9 @@ impl Feed {
             state.waker = Some(cx.waker().clone());
         }
         let left = state.parts.len();
+        if left < CAPACITY && state.intake == Intake::Impatient {
+            state.intake = Intake::Patient;
+        }
         let waits_for = state.assembly.waits_for();
         let streamed = state.streamed;
         drop(state);
@@ -102,12 +114,7 @@ impl Feed {
 
     /// Nothing waits for room any more.
     pub(super) fn stop_waiting(&self) {
-        let mut state = self.state.lock();
-        if state.intake == Intake::Waiting {
-            state.intake = Intake::Lossy;
-        }
-        drop(state);
-        self.room.notify_waiters();
+        self.leave_out(Intake::Stopping);
     }
 
     /// Nobody reads any more.
@@ -116,19 +123,29 @@ impl Feed {
         self.room.notify_waiters();
     }
 
-    async fn put(&self, mut news: News) {
+    fn leave_out(&self, intake: Intake) {
+        let mut state = self.state.lock();
+        if state.intake != Intake::Closed {
+            state.intake = intake;
+        }
+        drop(state);
+        self.room.notify_waiters();
+    }
+
+    async fn put(&self, news: News) {
+        let Some(mut news) = self.offer(news) else { return };
+        let limit = Instant::now() + PATIENCE;
         loop {
-            news = match self.offer(news) {
-                None => return,
-                Some(news) => news,
-            };
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
             news = match self.offer(news) {
                 None => return,
                 Some(news) => news,
             };
-            room.await;
+            if timeout_at(limit, room).await.is_err() {
+                tracing::debug!("leaving out what the reader of a stream does not take");
+                self.leave_out(Intake::Impatient);
+            }
         }
     }
 
@@ -139,7 +156,7 @@ impl Feed {
             return None;
         }
         if state.parts.len() >= CAPACITY {
-            if state.intake == Intake::Waiting {
+            if state.intake == Intake::Patient {
                 return Some(news);
             }
             if let News::Chunk(chunk, _) = news {
@@ -169,9 +186,10 @@ impl OutboxPort for Feed {
             return Box::pin(self.outer.notify(notification));
         };
         Box::pin(async move {
-            match read(&notification.params) {
-                Some(news) => self.put(news).await,
-                None => tracing::debug!(method = %notification.method, "ignoring what is not of its shape"),
+            if let Some(news) = read(&notification.params) {
+                self.put(news).await;
+            } else {
+                tracing::debug!(method = %notification.method, "ignoring what is not of its shape");
             }
             Ok(())
         })
@@ -217,3 +235,5 @@ impl News {
 
 /// How many parts wait for their reader.
 pub(super) const CAPACITY: usize = 64;
+/// For so long news wait for room: less than servers usually wait for us.
+const PATIENCE: Duration = Duration::from_secs(5);

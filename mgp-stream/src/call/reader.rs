@@ -23,7 +23,8 @@ use super::summary::summary;
 /// does not stream sends no parts: the stream is empty, and the result is there.
 ///
 /// A reader that does not keep up lets chunks wait at the server: the queue before it is bounded, and a server that
-/// streams is told how fast the reader takes chunks. Chunks that are missing are asked for again.
+/// streams is told how fast the reader takes chunks. One that takes nothing for seconds loses chunks. Those that are
+/// missing are asked for again, and those that do not come are told as a [`Gap`](Part::Gap).
 pub struct StreamReader<S> {
     service: S,
     feed: Arc<Feed>,

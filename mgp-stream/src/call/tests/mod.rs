@@ -12,6 +12,7 @@ mod cancelling;
 mod gaps;
 mod pacing;
 mod races;
+mod reading;
 mod streaming;
 
 /// A call that goes on in a task, as a connection runs it.

@@ -1,1 +1,74 @@
 //! Streamed results, progress and cancellation (MGP §12).
+//!
+//! A tool whose caller asked for it sends parts of its result as they come, and its answer is complete all the same. At
+//! the server a layer around the router numbers, paces and keeps them; at the client a reader puts them in order.
+//!
+//! ```
+//! use mgp_stream::call::{Part, StreamLayer, StreamReader};
+//! use mgp_types::{Error, Method, Object, Request, Response};
+//! use tower_layer::Layer;
+//! # use std::{future::{Ready, ready, poll_fn}, pin::Pin, task::{Context, Poll}};
+//! # use futures_core::Stream;
+//! # #[derive(Clone)]
+//! # struct Router;
+//! # impl tower_service::Service<Request> for Router {
+//! #     type Response = Response;
+//! #     type Error = Error;
+//! #     type Future = Ready<Result<Response, Error>>;
+//! #     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> { Poll::Ready(Ok(())) }
+//! #     fn call(&mut self, _: Request) -> Self::Future { ready(Ok(Response::empty())) }
+//! # }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let service = StreamLayer::new().layer(Router);
+//! let mut reader = StreamReader::open(service, Request::call(Method::TOOLS_CALL, Object::new()));
+//! while let Some(part) = poll_fn(|cx| Pin::new(&mut reader).poll_next(cx)).await {
+//!     if let Part::Chunk(chunk) = part {
+//!         println!("{:?}", chunk.content);
+//!     }
+//! }
+//! let answer = reader.finish().await?;
+//! assert_eq!(answer.result.as_bytes(), b"{}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`StreamLayer`] | at the server: chunks, the complete answer, cancellation, pace and gaps |
+//! | [`Progress`], [`ProgressForms`] | at the server: what is told about progress, and in which forms |
+//! | [`StreamReader`] | at the client: one call, read while it is made |
+//! | [`Assembly`] | chunks in order, without IO |
+//! | [`summary`] | what a result says about how it was streamed |
+
+mod active;
+mod assembly;
+mod cancel;
+mod complete;
+mod content;
+mod feed;
+mod flow;
+mod future;
+mod gap;
+mod layer;
+mod pace;
+mod progress;
+mod reader;
+mod registry;
+mod resend;
+mod summary;
+mod writer;
+
+pub use self::assembly::{Assembly, Piece};
+pub use self::feed::Part;
+pub use self::future::StreamFuture;
+pub use self::layer::{Stream, StreamLayer};
+pub use self::progress::{Progress, ProgressForms};
+pub use self::reader::StreamReader;
+pub use self::summary::summary;
+
+#[cfg(test)]
+mod doubles;
+#[cfg(test)]
+mod tests;

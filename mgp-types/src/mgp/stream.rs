@@ -39,13 +39,40 @@ pub struct StreamSummary {
     /// How long the call took; some peers do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// Whether the call was stopped, and the result is what there was.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cancelled: bool,
+    /// Whether some of the content is missing, because there was more than is kept.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
 }
 
 impl StreamSummary {
     /// So many chunks were sent, in so much time.
     pub const fn new(chunks_sent: u64, duration_ms: u64) -> Self {
-        Self { streamed: true, chunks_sent, duration_ms: Some(duration_ms) }
+        Self {
+            streamed: chunks_sent > 0,
+            chunks_sent,
+            duration_ms: Some(duration_ms),
+            cancelled: false,
+            truncated: false,
+        }
     }
+
+    /// The call was stopped, and the result is what there was.
+    pub const fn cancelled(self) -> Self {
+        Self { cancelled: true, ..self }
+    }
+
+    /// Some of the content is missing.
+    pub const fn truncated(self) -> Self {
+        Self { truncated: true, ..self }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// The parameters of `notifications/mgp.stream.progress` (§12.6): how far a long call is.
@@ -124,7 +151,11 @@ impl StreamCancelled {
 
     /// The call was stopped, and this is what there was.
     pub fn with_partial_result(content: Vec<ContentBlock>) -> Self {
-        Self { cancelled: true, partial_result: Some(PartialResult { content }), reason: None }
+        Self {
+            cancelled: true,
+            partial_result: Some(PartialResult { content, truncated: false }),
+            reason: None,
+        }
     }
 
     /// There is no such call any more.
@@ -140,6 +171,9 @@ pub struct PartialResult {
     /// The parts. Some peers write them as one string, which is read as text.
     #[serde(default, deserialize_with = "blocks_or_text")]
     pub content: Vec<ContentBlock>,
+    /// Whether there was more than is kept.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
 }
 
 fn blocks_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
@@ -211,6 +245,9 @@ mod tests {
         assert_eq!(serde_json::to_string(&StreamSummary::new(15, 3200)).unwrap(), json);
         let bare: StreamSummary = serde_json::from_str(r#"{"streamed":true,"chunks_sent":8}"#).unwrap();
         assert_eq!(bare.duration_ms, None);
+        let cut = StreamSummary::new(0, 7).cancelled().truncated();
+        let json = r#"{"streamed":false,"chunks_sent":0,"duration_ms":7,"cancelled":true,"truncated":true}"#;
+        assert_eq!(serde_json::to_string(&cut).unwrap(), json);
     }
 
     // covers: MGP-12.6-03..05

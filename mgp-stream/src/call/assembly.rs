@@ -1,0 +1,349 @@
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use mgp_types::mgp::StreamChunk;
+
+/// Puts chunks in order: each comes out once and in its place, and what never came is told in its place.
+///
+/// Nothing here waits or sends. Chunks that came before their turn are held, at most so many and so many bytes; if there
+/// is no room for one more, what is missing before the first of them counts as lost. Chunks that are known, sent again or
+/// not, alike or not, are ignored: the first one counts.
+///
+/// ```
+/// use mgp_stream::call::{Assembly, Piece};
+/// use mgp_types::mcp::ContentBlock;
+/// use mgp_types::mgp::StreamChunk;
+///
+/// let chunk = |index| StreamChunk::new(index, ContentBlock::text("part"));
+/// let mut assembly = Assembly::new();
+/// assembly.take(chunk(1), 4);
+/// assert!(assembly.pop().is_none());
+/// assert_eq!(assembly.missing(), [0]);
+/// assembly.take(chunk(0), 4);
+/// assembly.end(Some(3));
+/// let pieces: Vec<_> = std::iter::from_fn(|| assembly.pop()).collect();
+/// assert_eq!(pieces, [Piece::Chunk(chunk(0)), Piece::Chunk(chunk(1)), Piece::Gap(2..3)]);
+/// ```
+#[derive(Debug)]
+pub struct Assembly {
+    /// What can be taken out.
+    ready: VecDeque<Piece>,
+    /// The number of the chunk that is next.
+    next: u64,
+    /// How many chunks there are, as far as is known.
+    known: u64,
+    /// Chunks that came before their turn.
+    held: BTreeMap<u64, Held>,
+    held_bytes: usize,
+    /// Numbers that will not come, as the server says.
+    lost: BTreeSet<u64>,
+    ended: bool,
+    max_held: usize,
+    max_held_bytes: usize,
+}
+
+/// What comes out.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a chunk either comes or does not")]
+pub enum Piece {
+    /// The next chunk.
+    Chunk(StreamChunk),
+    /// The chunks with these numbers are lost.
+    Gap(Range<u64>),
+}
+
+#[derive(Debug)]
+struct Held {
+    chunk: StreamChunk,
+    bytes: usize,
+}
+
+impl Assembly {
+    /// An assembly that holds at most 1024 chunks and 1 MiB before their turn.
+    pub fn new() -> Self {
+        Self::with_limits(MAX_AHEAD, 1 << 20)
+    }
+
+    /// An assembly that holds at most so many chunks and bytes before their turn.
+    pub fn with_limits(max_held: usize, max_held_bytes: usize) -> Self {
+        Self {
+            ready: VecDeque::new(),
+            next: 0,
+            known: 0,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            lost: BTreeSet::new(),
+            ended: false,
+            max_held: max_held.min(MAX_AHEAD),
+            max_held_bytes,
+        }
+    }
+
+    /// Takes a chunk of this size in.
+    pub fn take(&mut self, chunk: StreamChunk, bytes: usize) {
+        let index = chunk.index;
+        if self.ended || index < self.next || self.held.contains_key(&index) {
+            return;
+        }
+        self.note(index);
+        if !self.is_near(index) {
+            return;
+        }
+        self.lost.remove(&index);
+        if index == self.next {
+            self.next += 1;
+            self.ready.push_back(Piece::Chunk(chunk));
+        } else {
+            self.held.insert(index, Held { chunk, bytes });
+            self.held_bytes += bytes;
+        }
+        self.advance();
+        while self.held.len() > self.max_held || self.held_bytes > self.max_held_bytes {
+            self.give_up();
+        }
+    }
+
+    /// Notes that there is a chunk of this number, which is not taken in.
+    pub fn note(&mut self, index: u64) {
+        self.known = self.known.max(index.saturating_add(1));
+    }
+
+    /// Notes that the server cannot send these again. One that comes all the same before its turn is taken.
+    pub fn lose(&mut self, indices: impl IntoIterator<Item = u64>) {
+        for index in indices {
+            // A number that nobody has seen can still come.
+            if index < self.known
+                && index >= self.next
+                && self.is_near(index)
+                && !self.held.contains_key(&index)
+            {
+                self.lost.insert(index);
+            }
+        }
+        self.advance();
+    }
+
+    /// Nothing will come any more. What is missing of those that were sent is lost.
+    pub fn end(&mut self, chunks_sent: Option<u64>) {
+        if self.ended {
+            return;
+        }
+        self.ended = true;
+        self.known = self.known.max(chunks_sent.unwrap_or(0));
+        while self.next < self.known {
+            self.give_up();
+        }
+    }
+
+    /// Takes the next piece out.
+    pub fn pop(&mut self) -> Option<Piece> {
+        self.ready.pop_front()
+    }
+
+    /// The first numbers that are missing, at most 256: later chunks came, and these did not.
+    pub fn missing(&self) -> Vec<u64> {
+        let missing = |index: &u64| !self.held.contains_key(index) && !self.lost.contains(index);
+        (self.next..self.known).filter(missing).take(MAX_MISSING).collect()
+    }
+
+    /// The number that everything waits for, if later chunks came.
+    pub fn waits_for(&self) -> Option<u64> {
+        (self.next < self.known).then_some(self.next)
+    }
+
+    fn is_near(&self, index: u64) -> bool {
+        index.checked_sub(self.next).is_some_and(|ahead| ahead <= MAX_AHEAD as u64)
+    }
+
+    /// Moves on over what was held or is lost.
+    fn advance(&mut self) {
+        loop {
+            if let Some(held) = self.held.remove(&self.next) {
+                self.held_bytes -= held.bytes;
+                self.next += 1;
+                self.ready.push_back(Piece::Chunk(held.chunk));
+                continue;
+            }
+            let start = self.next;
+            while self.lost.remove(&self.next) {
+                self.next += 1;
+            }
+            if start == self.next {
+                return;
+            }
+            self.ready.push_back(Piece::Gap(start..self.next));
+        }
+    }
+
+    /// Moves on to the next chunk that is there, or to the end.
+    fn give_up(&mut self) {
+        let end = self.held.first_key_value().map_or(self.known, |(index, _)| *index);
+        self.ready.push_back(Piece::Gap(self.next..end));
+        self.next = end;
+        self.lost = self.lost.split_off(&end);
+        self.advance();
+    }
+}
+
+impl Default for Assembly {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const MAX_AHEAD: usize = 1024;
+const MAX_MISSING: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mcp::ContentBlock;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn chunk(index: u64) -> StreamChunk {
+        StreamChunk::new(index, ContentBlock::text(index.to_string()))
+    }
+
+    fn pieces(assembly: &mut Assembly) -> Vec<Piece> {
+        std::iter::from_fn(|| assembly.pop()).collect()
+    }
+
+    #[test]
+    fn the_first_of_two_that_differ_counts() {
+        let mut assembly = Assembly::new();
+        let other = |index| StreamChunk::new(index, ContentBlock::text("other"));
+        for chunk in [chunk(1), other(1), chunk(0), other(0), other(1)] {
+            assembly.take(chunk, 1);
+        }
+        assert_eq!(pieces(&mut assembly), [Piece::Chunk(chunk(0)), Piece::Chunk(chunk(1))]);
+    }
+
+    #[test]
+    fn what_the_server_lost_is_told_in_its_place() {
+        let mut assembly = Assembly::new();
+        for index in [0, 3, 5] {
+            assembly.take(chunk(index), 1);
+        }
+        assert_eq!((assembly.missing(), assembly.waits_for()), (vec![1, 2, 4], Some(1)));
+        assembly.lose([2, 4, 0, 3, 9, u64::MAX]);
+        assert_eq!((assembly.missing(), assembly.waits_for()), (vec![1], Some(1)));
+        // It came after all.
+        assembly.take(chunk(2), 1);
+        assembly.take(chunk(1), 1);
+        let expected = [0, 1, 2, 3].map(|index| Piece::Chunk(chunk(index)));
+        assert_eq!(pieces(&mut assembly)[..4], expected);
+        assert_eq!(assembly.waits_for(), None);
+        assembly.take(chunk(9), 1);
+        assembly.lose([6, 7, 8]);
+        assert_eq!(pieces(&mut assembly), [Piece::Gap(6..9), Piece::Chunk(chunk(9))]);
+    }
+
+    #[test]
+    fn without_room_the_gap_is_given_up() {
+        let mut assembly = Assembly::with_limits(2, 100);
+        for index in [2, 3] {
+            assembly.take(chunk(index), 1);
+        }
+        assert!(assembly.pop().is_none());
+        assembly.take(chunk(6), 1);
+        assert_eq!(pieces(&mut assembly), [Piece::Gap(0..2), Piece::Chunk(chunk(2)), Piece::Chunk(chunk(3))]);
+        assembly.take(chunk(0), 1);
+        assembly.take(chunk(8), 100);
+        let rest = [Piece::Gap(4..6), Piece::Chunk(chunk(6)), Piece::Gap(7..8), Piece::Chunk(chunk(8))];
+        // Giving up the first gap freed one byte of the two too many, or all of them.
+        assert!(rest.starts_with(&pieces(&mut assembly)));
+        assert!(assembly.held_bytes <= 100);
+    }
+
+    #[test]
+    fn numbers_out_of_reach_take_no_room_and_are_told_at_the_end() {
+        let mut assembly = Assembly::new();
+        assembly.take(chunk(0), 1);
+        for index in [u64::MAX, 1 << 40, 2000] {
+            assembly.take(chunk(index), 1);
+        }
+        assert!(assembly.held.is_empty());
+        assert_eq!(assembly.missing().len(), MAX_MISSING);
+        assembly.end(None);
+        assert_eq!(pieces(&mut assembly), [Piece::Chunk(chunk(0)), Piece::Gap(1..u64::MAX)]);
+        assembly.take(chunk(1), 1);
+        assembly.end(Some(3));
+        assert!(assembly.pop().is_none());
+    }
+
+    #[test]
+    fn a_summary_that_counts_too_few_takes_nothing_away() {
+        let mut assembly = Assembly::new();
+        assembly.take(chunk(0), 1);
+        assembly.take(chunk(2), 1);
+        assembly.end(Some(1));
+        assert_eq!(pieces(&mut assembly), [Piece::Chunk(chunk(0)), Piece::Gap(1..2), Piece::Chunk(chunk(2))]);
+    }
+
+    proptest! {
+        // covers: MGP-12.4-03
+        #[test]
+        fn any_order_comes_out_ordered_with_exact_gaps(
+            arrivals in proptest::collection::vec(0_u64..60, 0..200),
+            lost in proptest::collection::vec(0_u64..80, 0..10),
+            at in 0_usize..200,
+            sent in proptest::option::of(0_u64..80),
+        ) {
+            let mut assembly = Assembly::new();
+            let mut out = Vec::new();
+            for (turn, index) in arrivals.iter().enumerate() {
+                if turn == at {
+                    assembly.lose(lost.iter().copied());
+                }
+                assembly.take(chunk(*index), 1);
+                if index % 3 == 0 {
+                    out.extend(pieces(&mut assembly));
+                }
+            }
+            assembly.end(sent);
+            out.extend(pieces(&mut assembly));
+            let known = arrivals.iter().map(|index| index + 1).max().unwrap_or(0).max(sent.unwrap_or(0));
+            let mut next = 0;
+            for piece in &out {
+                match piece {
+                    Piece::Chunk(chunk) => {
+                        prop_assert_eq!(chunk.index, next);
+                        next += 1;
+                    }
+                    Piece::Gap(gap) => {
+                        prop_assert!(gap.start == next && gap.end > gap.start);
+                        // What is told as lost came never, or after the server gave it up.
+                        for index in gap.clone() {
+                            let before = arrivals.iter().take(at).any(|came| *came == index);
+                            let ever = arrivals.contains(&index);
+                            prop_assert!(!before && (!ever || lost.contains(&index)), "{index}");
+                        }
+                        next = gap.end;
+                    }
+                }
+            }
+            prop_assert_eq!(next, known);
+            prop_assert_eq!((assembly.held.len(), assembly.held_bytes, assembly.lost.len()), (0, 0, 0));
+        }
+
+        #[test]
+        fn nothing_that_comes_breaks_its_bounds(
+            turns in proptest::collection::vec((any::<u64>(), 0_u64..3000, 0_usize..400_000, 0_u8..8), 0..300),
+        ) {
+            let mut assembly = Assembly::with_limits(20, 1 << 20);
+            for (far, near, bytes, turn) in turns {
+                match turn {
+                    0 => assembly.lose([far, near]),
+                    1 => assembly.take(chunk(far), bytes),
+                    2 => drop(assembly.missing()),
+                    _ => assembly.take(chunk(near), bytes),
+                }
+                prop_assert!(assembly.held.len() <= 20 && assembly.held_bytes <= 1 << 20);
+                prop_assert!(assembly.lost.len() <= MAX_AHEAD + 1);
+            }
+            assembly.end(Some(u64::MAX));
+            prop_assert_eq!(assembly.next, u64::MAX);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What is said about a call that was stopped (§12.7): to whoever stopped it, and to whoever made it.
+
+use mgp_types::mgp::StreamCancelled;
+use mgp_types::{RawJson, Response};
+
+use super::active::{Active, Streamed};
+use super::complete::write_summary;
+use super::content::Content;
+
+/// Stops the call and answers whoever asked for it.
+pub(super) fn answer(active: Option<&Active>) -> Response {
+    active.and_then(Active::cancel).unwrap_or_else(|| {
+        let answer = RawJson::from_value(&StreamCancelled::not_active());
+        Response::plain(answer.unwrap_or_else(|_| RawJson::empty_object()))
+    })
+}
+
+/// The call was stopped, and this is what there was.
+pub(super) fn partial(content: &Content) -> Response {
+    let mut out = br#"{"cancelled":true,"partial_result":{"content":"#.to_vec();
+    content.write(&mut out);
+    if content.is_truncated() {
+        out.extend_from_slice(br#","truncated":true"#);
+    }
+    out.extend_from_slice(b"}}");
+    Response::plain(RawJson::from_written(out))
+}
+
+/// The result of the call itself, which is answered in any case.
+pub(super) fn result(streamed: &Streamed) -> Response {
+    let mut out = br#"{"content":"#.to_vec();
+    streamed.content.write(&mut out);
+    out.push(b',');
+    let summary = streamed.summary;
+    write_summary(&mut out, &if streamed.content.is_truncated() { summary.truncated() } else { summary });
+    out.push(b'}');
+    Response::plain(RawJson::from_written(out))
+}

@@ -1,0 +1,167 @@
+use std::io::Write as _;
+
+use mgp_types::mgp::StreamSummary;
+use mgp_types::{Object, RawJson, Response, Shape};
+
+use super::active::Streamed;
+
+/// Gives the answer of a handler what streaming requires of it: all of the content, and how it was streamed.
+///
+/// A result without content gets what was streamed. A result that was not streamed stays as it is.
+pub(super) fn complete(mut response: Response, streamed: &Streamed) -> Response {
+    if streamed.content.is_empty() {
+        return response;
+    }
+    let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
+    let mut summary = streamed.summary;
+    //= mgp §12.5
+    //# The complete text is included in the final response
+    let filled = lacks_content(&result);
+    if filled {
+        let mut content = Vec::new();
+        streamed.content.write(&mut content);
+        result.set("content", RawJson::from_written(content));
+        if streamed.content.is_truncated() {
+            tracing::warn!("more was streamed than is kept, and the tool returned no content of its own");
+            summary = summary.truncated();
+        }
+    }
+    let told = summary.streamed || summary.truncated;
+    if told && !filled && !result.contains(MEMBER) {
+        return stamp(response, &summary);
+    }
+    if told {
+        let own = result.get(MEMBER).and_then(|member| Object::from_raw(&member).ok()).unwrap_or_default();
+        result.set(MEMBER, merged(own, &summary));
+    }
+    if filled || told {
+        response.result = result.to_raw();
+        if response.context.stamp.take().is_some() {
+            response.context.shape = Shape::Opaque;
+        }
+    }
+    response
+}
+
+/// Appends the member `_mgp` of a result, with its name.
+pub(super) fn write_summary(out: &mut Vec<u8>, summary: &StreamSummary) {
+    out.extend_from_slice(br#""_mgp":"#);
+    write_members(out, summary);
+}
+
+/// Whether the content is left to the layer. A result of another kind, like a task, has other members in its place.
+fn lacks_content(result: &Object) -> bool {
+    match result.bytes("content") {
+        Some(content) => content.strip_prefix(b"[").is_some_and(|rest| rest.trim_ascii_start() == b"]"),
+        None => result.is_empty(),
+    }
+}
+
+/// Nothing is copied, unless the era has members to add and looks at the whole result for them.
+fn stamp(mut response: Response, summary: &StreamSummary) -> Response {
+    let mut stamp = response.context.stamp.take().map(Vec::from).unwrap_or_default();
+    if !stamp.is_empty() {
+        stamp.push(b',');
+    }
+    write_summary(&mut stamp, summary);
+    response.context.stamp = Some(stamp.into());
+    // The era writes its own stamp over that of a plain result.
+    response.context.shape = Shape::Opaque;
+    response
+}
+
+fn merged(mut own: Object, summary: &StreamSummary) -> RawJson {
+    let mut members = Vec::new();
+    write_members(&mut members, summary);
+    if let Ok(members) = Object::parse(members) {
+        for (name, value) in members.iter() {
+            own.set(&name, value);
+        }
+    }
+    own.to_raw()
+}
+
+fn write_members(out: &mut Vec<u8>, summary: &StreamSummary) {
+    let StreamSummary { streamed, chunks_sent, .. } = summary;
+    // Writing to memory does not fail.
+    let _ = write!(out, r#"{{"streamed":{streamed},"chunks_sent":{chunks_sent}"#);
+    if let Some(millis) = summary.duration_ms {
+        let _ = write!(out, r#","duration_ms":{millis}"#);
+    }
+    if summary.cancelled {
+        out.extend_from_slice(br#","cancelled":true"#);
+    }
+    if summary.truncated {
+        out.extend_from_slice(br#","truncated":true"#);
+    }
+    out.push(b'}');
+}
+
+const MEMBER: &str = "_mgp";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::content::Content;
+
+    fn streamed(chunks: u64) -> Streamed {
+        let mut content = Content::default();
+        content.push(&RawJson::parse(r#"{"type":"text","text":"ab"}"#).unwrap());
+        Streamed { content, summary: StreamSummary::new(chunks, 5) }
+    }
+
+    fn completed(result: &'static str, chunks: u64) -> String {
+        let response = complete(Response::plain(RawJson::parse(result).unwrap()), &streamed(chunks));
+        String::from_utf8(response.to_raw().as_bytes().to_vec()).unwrap()
+    }
+
+    const SUMMARY: &str = r#""streamed":true,"chunks_sent":2,"duration_ms":5"#;
+
+    // covers: MGP-12.5-01..05
+    #[test]
+    fn content_of_its_own_stays_and_the_summary_is_added() {
+        let result = r#"{"content":[{"type":"text","text":"whole"}]}"#;
+        let expected = format!(r#"{{"_mgp":{{{SUMMARY}}},"content":[{{"type":"text","text":"whole"}}]}}"#);
+        assert_eq!(completed(result, 2), expected);
+    }
+
+    // covers: MGP-12.5-05
+    #[test]
+    fn a_result_without_content_gets_what_was_streamed() {
+        let expected = format!(r#"{{"content":[{{"type":"text","text":"ab"}}],"_mgp":{{{SUMMARY}}}}}"#);
+        for result in [r#"{"content":[]}"#, r#"{"content": [ ]}"#, "{}"] {
+            assert_eq!(completed(result, 2), expected, "{result}");
+        }
+        assert_eq!(completed("{}", 0), r#"{"content":[{"type":"text","text":"ab"}]}"#);
+        let task = r#"{"task":{"taskId":"1"}}"#;
+        assert_eq!(completed(task, 0), task);
+    }
+
+    #[test]
+    fn the_summary_goes_into_a_member_that_is_there() {
+        let result = r#"{"content":[1],"_mgp":{"x":1,"streamed":false}}"#;
+        let expected = r#"{"content":[1],"_mgp":{"x":1,"streamed":true,"chunks_sent":2,"duration_ms":5}}"#;
+        assert_eq!(completed(result, 2), expected);
+        assert_eq!(
+            completed(r#"{"content":[1],"\u005fmgp":7}"#, 2),
+            format!(r#"{{"content":[1],"_mgp":{{{SUMMARY}}}}}"#)
+        );
+    }
+
+    #[test]
+    fn a_stamp_that_is_there_stays() {
+        let mut response = Response::plain(RawJson::parse(r#"{"content":[1]}"#).unwrap());
+        response.context.stamp = Some(bytes::Bytes::from_static(br#""a":1"#));
+        let raw = complete(response.clone(), &streamed(2)).to_raw();
+        assert_eq!(raw.as_bytes(), format!(r#"{{"a":1,"_mgp":{{{SUMMARY}}},"content":[1]}}"#).as_bytes());
+        response.context.stamp = Some(bytes::Bytes::from_static(br#""_mgp":{"a":1}"#));
+        let raw = complete(response, &streamed(2)).to_raw();
+        assert_eq!(raw.as_bytes(), format!(r#"{{"_mgp":{{"a":1,{SUMMARY}}},"content":[1]}}"#).as_bytes());
+    }
+
+    #[test]
+    fn the_era_cannot_write_over_the_summary() {
+        let response = Response::plain(RawJson::parse(r#"{"content":[1]}"#).unwrap());
+        assert_eq!(complete(response, &streamed(2)).context.shape, Shape::Opaque);
+    }
+}

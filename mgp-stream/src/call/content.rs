@@ -1,0 +1,143 @@
+use mgp_types::{Object, RawJson};
+
+/// What was streamed so far, as the array that stands under `content`.
+///
+/// It is kept as it will be written. Texts that follow each other become one text, by putting what is between their
+/// quotes together: a JSON string is whole wherever it is cut, for half a surrogate pair is no JSON that gets here.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    /// The blocks; the last one without its end if it is a text.
+    blocks: Vec<u8>,
+    in_text: bool,
+    truncated: bool,
+}
+
+impl Content {
+    /// Adds the block of one chunk. Once there is no room for one, none is added any more.
+    pub(super) fn push(&mut self, block: &RawJson) {
+        if self.truncated || self.blocks.len() + block.as_bytes().len() > MAX_BYTES {
+            self.truncated = true;
+            return;
+        }
+        match text_only(block) {
+            Some(text) if self.in_text => self.blocks.extend_from_slice(inside(&text)),
+            Some(text) => {
+                self.separate();
+                self.blocks.extend_from_slice(TEXT);
+                self.blocks.extend_from_slice(inside(&text));
+                self.in_text = true;
+            }
+            None => {
+                self.separate();
+                self.blocks.extend_from_slice(block.as_bytes());
+            }
+        }
+    }
+
+    /// Whether nothing was streamed.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && !self.truncated
+    }
+
+    /// Whether more was streamed than is kept.
+    pub(super) const fn is_truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// Appends the array.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.reserve(self.blocks.len() + TEXT_END.len() + 2);
+        out.push(b'[');
+        out.extend_from_slice(&self.blocks);
+        if self.in_text {
+            out.extend_from_slice(TEXT_END);
+        }
+        out.push(b']');
+    }
+
+    /// Ends the last block and makes room for another one.
+    fn separate(&mut self) {
+        if self.in_text {
+            self.blocks.extend_from_slice(TEXT_END);
+            self.in_text = false;
+        }
+        if !self.blocks.is_empty() {
+            self.blocks.push(b',');
+        }
+    }
+}
+
+/// The text of a block that is nothing but a text, as it is written. One with annotations stays a block of its own.
+fn text_only(block: &RawJson) -> Option<RawJson> {
+    let block = Object::from_raw(block).ok()?;
+    if block.bytes("type") != Some(br#""text""#) || block.iter().count() != 2 {
+        return None;
+    }
+    block.get("text").filter(|text| text.as_bytes().first() == Some(&b'"'))
+}
+
+/// What is between the quotes.
+fn inside(text: &RawJson) -> &[u8] {
+    let bytes = text.as_bytes();
+    bytes.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(b"")
+}
+
+const TEXT: &[u8] = br#"{"type":"text","text":""#;
+const TEXT_END: &[u8] = br#""}"#;
+const MAX_BYTES: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(blocks: &[&str]) -> String {
+        let mut content = Content::default();
+        for block in blocks {
+            content.push(&RawJson::parse(block.to_string()).unwrap());
+        }
+        let mut out = Vec::new();
+        content.write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn texts_that_follow_each_other_are_one() {
+        assert_eq!(kept(&[]), "[]");
+        let image = r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#;
+        let noted = r#"{"type":"text","text":"c","annotations":{"priority":1}}"#;
+        let blocks =
+            [r#"{"type":"text","text":"a\n"}"#, r#"{ "text":"b\"" , "type":"text"}"#, image, noted, noted];
+        assert_eq!(kept(&blocks), format!(r#"[{{"type":"text","text":"a\nb\""}},{image},{noted},{noted}]"#));
+    }
+
+    #[test]
+    fn what_is_too_much_is_left_out_and_said() {
+        let mut content = Content::default();
+        let block =
+            RawJson::from_value(&serde_json::json!({"type": "text", "text": "x".repeat(1000)})).unwrap();
+        for _ in 0..2000 {
+            content.push(&block);
+        }
+        assert!(content.is_truncated() && content.blocks.len() <= MAX_BYTES);
+        let before = content.blocks.len();
+        content.push(&RawJson::parse(r#"{"type":"text","text":"y"}"#).unwrap());
+        assert_eq!(content.blocks.len(), before);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn joined_texts_are_the_text(parts: Vec<String>) {
+            let blocks: Vec<_> = parts
+                .iter()
+                .map(|text| serde_json::json!({"type": "text", "text": text}).to_string())
+                .collect();
+            let blocks: Vec<_> = blocks.iter().map(String::as_str).collect();
+            let read: serde_json::Value = serde_json::from_str(&kept(&blocks)).unwrap();
+            let mut expected = serde_json::json!([{"type": "text", "text": parts.concat()}]);
+            if parts.is_empty() {
+                expected = serde_json::json!([]);
+            }
+            proptest::prop_assert_eq!(read, expected);
+        }
+    }
+}

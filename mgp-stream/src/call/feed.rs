@@ -1,0 +1,239 @@
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::pin::pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use mgp_types::mgp::{StreamChunk, StreamGap, StreamProgress, method};
+use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, Request, Response, StreamId};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use super::assembly::{Assembly, Piece};
+
+/// A part of what a call streams, in order.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Part {
+    /// A part of the result.
+    Chunk(StreamChunk),
+    /// How far the call is.
+    Progress(StreamProgress),
+    /// Chunks that will not come. The final result has them all the same.
+    Gap {
+        /// Their numbers.
+        missing: Range<u64>,
+    },
+}
+
+/// Where what the server sends about a call comes in, and waits for its reader.
+///
+/// Bounded: whoever brings more waits for room, which keeps the server from sending. It does not wait for ever, because
+/// what is behind it on the connection can be what the reader waits for. Then, and once the reader wants the call
+/// stopped, what finds no room is left out: it is missing, and can be asked for again.
+pub(super) struct Feed {
+    state: Mutex<State>,
+    room: Notify,
+    /// Where everything else goes.
+    outer: Outbox,
+}
+
+#[derive(Default)]
+struct State {
+    assembly: Assembly,
+    parts: VecDeque<Part>,
+    waker: Option<Waker>,
+    /// Whether anything came that only a server with streaming sends.
+    streamed: bool,
+    intake: Intake,
+}
+
+/// What becomes of news that find no room.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Intake {
+    /// They wait.
+    #[default]
+    Patient,
+    /// They are left out until there is room again.
+    Impatient,
+    /// They are left out.
+    Stopping,
+    /// All news are left out.
+    Closed,
+}
+
+/// What the reader finds.
+pub(super) struct Found {
+    pub(super) part: Option<Part>,
+    /// How many parts there are behind it.
+    pub(super) left: usize,
+    /// The number that everything waits for.
+    pub(super) waits_for: Option<u64>,
+    pub(super) streamed: bool,
+}
+
+impl Feed {
+    pub(super) fn new(outer: Outbox) -> Self {
+        Self { state: Mutex::default(), room: Notify::new(), outer }
+    }
+
+    /// The next part. The task is woken when there is one.
+    pub(super) fn pop(&self, cx: &Context<'_>) -> Found {
+        let mut state = self.state.lock();
+        let part = state.parts.pop_front();
+        if part.is_none() {
+            state.waker = Some(cx.waker().clone());
+        }
+        let left = state.parts.len();
+        if left < CAPACITY && state.intake == Intake::Impatient {
+            state.intake = Intake::Patient;
+        }
+        let waits_for = state.assembly.waits_for();
+        let streamed = state.streamed;
+        drop(state);
+        if part.is_some() && left < CAPACITY {
+            self.room.notify_waiters();
+        }
+        Found { part, left, waits_for, streamed }
+    }
+
+    pub(super) fn missing(&self) -> Vec<u64> {
+        self.state.lock().assembly.missing()
+    }
+
+    /// The answer came.
+    pub(super) fn end(&self, chunks_sent: Option<u64>) {
+        let mut state = self.state.lock();
+        state.assembly.end(chunks_sent);
+        state.settle();
+        state.intake = Intake::Closed;
+        drop(state);
+        self.room.notify_waiters();
+    }
+
+    /// Nothing waits for room any more.
+    pub(super) fn stop_waiting(&self) {
+        self.leave_out(Intake::Stopping);
+    }
+
+    /// Nobody reads any more.
+    pub(super) fn close(&self) {
+        self.state.lock().intake = Intake::Closed;
+        self.room.notify_waiters();
+    }
+
+    fn leave_out(&self, intake: Intake) {
+        let mut state = self.state.lock();
+        if state.intake != Intake::Closed {
+            state.intake = intake;
+        }
+        drop(state);
+        self.room.notify_waiters();
+    }
+
+    async fn put(&self, news: News) {
+        let Some(mut news) = self.offer(news) else { return };
+        let limit = Instant::now() + PATIENCE;
+        loop {
+            let mut room = pin!(self.room.notified());
+            room.as_mut().enable();
+            news = match self.offer(news) {
+                None => return,
+                Some(news) => news,
+            };
+            if timeout_at(limit, room).await.is_err() {
+                tracing::debug!("leaving out what the reader of a stream does not take");
+                self.leave_out(Intake::Impatient);
+            }
+        }
+    }
+
+    /// Takes the news in, or gives them back if there is no room.
+    fn offer(&self, news: News) -> Option<News> {
+        let mut state = self.state.lock();
+        if state.intake == Intake::Closed {
+            return None;
+        }
+        if state.parts.len() >= CAPACITY {
+            if state.intake == Intake::Patient {
+                return Some(news);
+            }
+            if let News::Chunk(chunk, _) = news {
+                state.assembly.note(chunk.index);
+            }
+            return None;
+        }
+        state.streamed |= !matches!(news, News::Progress(_));
+        match news {
+            News::Chunk(chunk, bytes) => state.assembly.take(chunk, bytes),
+            News::Lost(gap) => state.assembly.lose(gap.missing_indices),
+            News::Progress(progress) => state.parts.push_back(Part::Progress(progress)),
+        }
+        state.settle();
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        None
+    }
+}
+
+impl OutboxPort for Feed {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        let Some(read) = News::reader(&notification.method) else {
+            return Box::pin(self.outer.notify(notification));
+        };
+        Box::pin(async move {
+            if let Some(news) = read(&notification.params) {
+                self.put(news).await;
+            } else {
+                tracing::debug!(method = %notification.method, "ignoring what is not of its shape");
+            }
+            Ok(())
+        })
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(self.outer.call(request))
+    }
+}
+
+impl State {
+    fn settle(&mut self) {
+        while let Some(piece) = self.assembly.pop() {
+            self.parts.push_back(match piece {
+                Piece::Chunk(chunk) => Part::Chunk(chunk),
+                Piece::Gap(missing) => Part::Gap { missing },
+            });
+        }
+    }
+}
+
+/// What the server says about the call.
+enum News {
+    Chunk(StreamChunk, usize),
+    Progress(StreamProgress),
+    Lost(StreamGap),
+}
+
+impl News {
+    /// What reads the parameters of such a message, if it is one.
+    fn reader(name: &Method) -> Option<fn(&Object) -> Option<Self>> {
+        match name.as_str() {
+            method::STREAM_CHUNK => Some(|params| {
+                let bytes = params.bytes("content").map_or(0, <[u8]>::len);
+                params.to().ok().map(|chunk| Self::Chunk(chunk, bytes))
+            }),
+            method::STREAM_PROGRESS => Some(|params| params.to().ok().map(Self::Progress)),
+            method::STREAM_GAP_UNRECOVERABLE => Some(|params| params.to().ok().map(Self::Lost)),
+            _ => None,
+        }
+    }
+}
+
+/// How many parts wait for their reader.
+pub(super) const CAPACITY: usize = 64;
+/// For so long news wait for room: less than servers usually wait for us.
+const PATIENCE: Duration = Duration::from_secs(5);

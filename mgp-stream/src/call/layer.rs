@@ -1,0 +1,154 @@
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_types::mgp::{CallWishes, Extension, StreamGap, StreamPace, method};
+use mgp_types::{Error, Kind, Method, Outbox, Request, Response, RpcService, Session, StreamId};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::active::Active;
+use super::cancel;
+use super::future::StreamFuture;
+use super::gap;
+use super::registry::{Registry, Work};
+use super::writer::Writer;
+
+/// Streams the results of tools, and stops calls. Makes [`Stream`] services, which share what they know of the calls
+/// in work.
+#[derive(Clone)]
+pub struct StreamLayer {
+    registry: Arc<Registry>,
+    stall_limit: Duration,
+}
+
+impl StreamLayer {
+    /// A layer that waits 10 s for a caller to take one chunk.
+    pub fn new() -> Self {
+        Self { registry: Arc::default(), stall_limit: STALL_LIMIT }
+    }
+
+    /// How long one chunk waits for a caller that does not take it, before the call is ended with 3001.
+    #[must_use]
+    pub fn stall_limit(mut self, limit: Duration) -> Self {
+        self.stall_limit = limit;
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn calls(&self) -> usize {
+        self.registry.calls()
+    }
+}
+
+impl Default for StreamLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> Layer<S> for StreamLayer {
+    type Service = Stream<S>;
+
+    fn layer(&self, inner: S) -> Stream<S> {
+        Stream { inner, registry: Arc::clone(&self.registry), stall_limit: self.stall_limit }
+    }
+}
+
+impl fmt::Debug for StreamLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamLayer").field("stall_limit", &self.stall_limit).finish_non_exhaustive()
+    }
+}
+
+/// The service of [`StreamLayer`].
+///
+/// Sits directly around the router: what it numbers has to be what leaves, and an answer that it fills has to be what
+/// all others see. Reads `context.session`, wraps the port of `context.outbox` for calls of tools, and finds the call
+/// that a message is about by `context.outbox.stream()`. Streams are unique in the process and the connection names
+/// only those of its own requests, so nobody reaches the call of another session.
+///
+/// Without the extension `streaming` requests pass untouched: nothing is allocated, locked or wrapped. With it a call of
+/// a tool costs one allocation, and a lock once it has to wait. Dropping the future drops the handler, and what it
+/// streamed with it.
+#[derive(Clone)]
+pub struct Stream<S> {
+    inner: S,
+    registry: Arc<Registry>,
+    stall_limit: Duration,
+}
+
+impl<S: RpcService> Service<Request> for Stream<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = StreamFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if !request.context.session.as_deref().is_some_and(streams) {
+            return StreamFuture::passed(self.inner.call(request));
+        }
+        let stream = request.context.outbox.stream();
+        match (request.kind, request.method.as_str()) {
+            (Kind::Call, name) if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE => {
+                self.watch(request)
+            }
+            (Kind::Call, method::STREAM_CANCEL) => {
+                StreamFuture::answered(Ok(cancel::answer(self.registry.find(stream).as_deref())))
+            }
+            (Kind::Notify, method::STREAM_PACE) => {
+                self.pace(&request);
+                StreamFuture::answered(Ok(Response::empty()))
+            }
+            (Kind::Notify, method::STREAM_GAP) => match (self.registry.find(stream), request.body()) {
+                (Some(active), Ok(StreamGap { missing_indices, .. })) => {
+                    StreamFuture::waiting(gap::answer(active, missing_indices))
+                }
+                _ => StreamFuture::answered(Ok(Response::empty())),
+            },
+            _ => StreamFuture::passed(self.inner.call(request)),
+        }
+    }
+}
+
+impl<S: RpcService> Stream<S> {
+    fn watch(&mut self, mut request: Request) -> StreamFuture<S::Future> {
+        let wanted = CallWishes::of(&request.params).stream;
+        let outbox = std::mem::take(&mut request.context.outbox);
+        let stream = outbox.stream();
+        let port = outbox.into_parts().map(|(port, _)| port);
+        let open = port.is_some();
+        let active = Arc::new(Active::new(port, stream, wanted, self.stall_limit));
+        request.context.outbox = if open {
+            Outbox::new(Arc::new(Writer::new(Arc::clone(&active))), stream)
+        } else {
+            Outbox::on(stream)
+        };
+        let work = Work::new(Arc::clone(&self.registry), active);
+        StreamFuture::watched(self.inner.call(request), work)
+    }
+
+    fn pace(&self, request: &Request) {
+        let Some(active) = self.registry.find(request.context.outbox.stream()) else { return };
+        match request.body::<StreamPace>() {
+            Ok(pace) if active.set_pace(pace.max_chunks_per_second) => {}
+            _ => tracing::debug!("ignoring a pace that is none"),
+        }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Stream<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+fn streams(session: &Session) -> bool {
+    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))
+}
+
+const STALL_LIMIT: Duration = Duration::from_secs(10);

@@ -1,0 +1,124 @@
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How fast chunks may leave. It only delays them.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    rate: Rate,
+    /// The moment the last chunk had to itself.
+    slot: Option<Instant>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Rate {
+    #[default]
+    Free,
+    Every(Duration),
+    Paused,
+}
+
+/// When the next chunk may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    Now,
+    At(Instant),
+    /// When the pace changes.
+    Never,
+}
+
+impl Pace {
+    /// Sets how many chunks a second may leave, 0 for none. Between two there is never more than `longest`. Whether it
+    /// is a number of chunks.
+    pub(super) fn set(&mut self, per_second: f64, longest: Duration) -> bool {
+        self.rate = match per_second {
+            0.0 => Rate::Paused,
+            rate if rate >= FREE => Rate::Free,
+            rate if rate > 0.0 => {
+                Rate::Every(Duration::try_from_secs_f64(rate.recip()).unwrap_or(longest).min(longest))
+            }
+            _ => return false,
+        };
+        true
+    }
+
+    pub(super) fn is_free(&self) -> bool {
+        self.rate == Rate::Free
+    }
+
+    /// Takes the moment of the next chunk, if it has come.
+    pub(super) fn take(&mut self, now: Instant) -> Due {
+        let interval = match self.rate {
+            Rate::Free => return Due::Now,
+            Rate::Paused => return Due::Never,
+            Rate::Every(interval) => interval,
+        };
+        let due = self.slot.map_or(now, |slot| slot + interval);
+        if due > now {
+            return Due::At(due);
+        }
+        // Timers are late by a little, which is made up for; a writer that had nothing to write saves nothing up.
+        self.slot = Some(if now - due > LATE { now } else { due });
+        Due::Now
+    }
+}
+
+/// From here on there is no telling from no pace at all.
+const FREE: f64 = 1_000_000.0;
+const LATE: Duration = Duration::from_millis(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_secs(10);
+
+    #[tokio::test(start_paused = true)]
+    async fn chunks_are_spaced_and_idle_time_is_not_saved() {
+        let start = Instant::now();
+        let mut pace = Pace::default();
+        assert_eq!(pace.take(start), Due::Now);
+        assert!(pace.set(10.0, LONGEST));
+        let tenth = Duration::from_millis(100);
+        assert_eq!(pace.take(start), Due::Now);
+        assert_eq!(pace.take(start), Due::At(start + tenth));
+        assert_eq!(pace.take(start + tenth), Due::Now);
+        let later = start + Duration::from_mins(1);
+        assert_eq!(pace.take(later), Due::Now);
+        assert_eq!(pace.take(later), Due::At(later + tenth));
+        assert!(pace.set(0.0, LONGEST));
+        assert_eq!(pace.take(later), Due::Never);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pace_faster_than_timers_is_kept_on_the_average() {
+        let start = Instant::now();
+        let mut pace = Pace::default();
+        assert!(pace.set(5000.0, LONGEST));
+        let (mut now, mut sent) = (start, 0);
+        while now < start + Duration::from_secs(1) {
+            match pace.take(now) {
+                Due::Now => sent += 1,
+                _ => now += Duration::from_millis(1),
+            }
+        }
+        assert!((4990..=5001).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn what_is_no_number_of_chunks_changes_nothing() {
+        let mut pace = Pace::default();
+        assert!(pace.set(2.0, LONGEST));
+        let before = pace.rate;
+        for wrong in [-1.0, f64::NAN, f64::NEG_INFINITY] {
+            assert!(!pace.set(wrong, LONGEST));
+            assert_eq!(pace.rate, before);
+        }
+        assert!(pace.set(1e-300, LONGEST));
+        assert_eq!(pace.rate, Rate::Every(LONGEST));
+        assert!(pace.set(-0.0, LONGEST));
+        assert_eq!(pace.rate, Rate::Paused);
+        assert!(pace.set(f64::INFINITY, LONGEST));
+        assert!(pace.is_free());
+    }
+}

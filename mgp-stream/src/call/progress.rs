@@ -1,0 +1,143 @@
+use std::time::Duration;
+
+use mgp_types::Session;
+use mgp_types::mgp::{Extension, StreamProgress};
+
+/// In which forms the progress of a call is told (§12.6).
+///
+/// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both gets
+/// both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ProgressForms {
+    /// Whether to send `notifications/progress`.
+    pub mcp: bool,
+    /// Whether to send `notifications/mgp.stream.progress`.
+    pub mgp: bool,
+}
+
+impl ProgressForms {
+    /// The forms for a call in `session`, which came with a progress token or not.
+    pub fn of(session: &Session, has_token: bool) -> Self {
+        let negotiated = |mgp: &mgp_types::mgp::Negotiated| {
+            mgp.has(&Extension::Progress) || mgp.has(&Extension::Streaming)
+        };
+        Self { mcp: has_token, mgp: session.mgp.as_ref().is_some_and(negotiated) }
+    }
+
+    /// Whether nobody is told.
+    pub const fn is_none(self) -> bool {
+        !self.mcp && !self.mgp
+    }
+}
+
+/// How much of a call is done, as a part of the whole.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mgp_stream::call::Progress;
+///
+/// let progress = Progress::of(13.0, Some(20.0)).expect("the whole is known");
+/// let told = progress.told(Some("Processing batch 13/20"), Duration::from_secs(13));
+/// assert_eq!((told.progress, told.estimated_remaining_ms), (0.65, Some(7000)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress(f64);
+
+impl Progress {
+    /// `progress` of `total`. Without a total it has to be a part of one itself, below 1: from there on it can as well be
+    /// a count of something.
+    pub fn of(progress: f64, total: Option<f64>) -> Option<Self> {
+        let fraction = match total {
+            Some(total) if total > 0.0 => progress / total,
+            None if progress < 1.0 => progress,
+            Some(_) | None => return None,
+        };
+        (fraction >= 0.0).then(|| Self(fraction.min(1.0)))
+    }
+
+    /// The part, from 0 to 1.
+    pub const fn fraction(self) -> f64 {
+        self.0
+    }
+
+    /// How long the rest takes if it goes on as in the time `elapsed`. Nothing is known at the very beginning.
+    pub fn remaining(self, elapsed: Duration) -> Option<Duration> {
+        if self.0 <= 0.0 {
+            return None;
+        }
+        Duration::try_from_secs_f64(elapsed.as_secs_f64() * (1.0 - self.0) / self.0).ok()
+    }
+
+    /// What is told about a call that runs for `elapsed`.
+    pub fn told(self, message: Option<&str>, elapsed: Duration) -> StreamProgress {
+        let mut told = StreamProgress::new(self.0);
+        if let Some(message) = message {
+            told = told.with_message(message);
+        }
+        if let Some(remaining) = self.remaining(elapsed) {
+            let millis = (remaining + Duration::from_micros(500)).as_millis();
+            told = told.with_estimated_remaining_ms(u64::try_from(millis).unwrap_or(u64::MAX));
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Revision;
+    use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
+
+    use super::*;
+
+    fn session(names: Option<&[&'static str]>) -> Session {
+        let mut session = Session::new(Revision::LATEST);
+        session.mgp = names.and_then(|names| {
+            let offer = Offer::new(ExtensionSet::from_names(names.iter().copied()));
+            Negotiated::agree(&offer, &offer)
+        });
+        session
+    }
+
+    // covers: MGP-12.6-01
+    #[test]
+    fn each_caller_is_told_in_the_forms_it_knows() {
+        let forms = |mcp, mgp| ProgressForms { mcp, mgp };
+        for token in [false, true] {
+            for names in [&["streaming"][..], &["progress"]] {
+                assert_eq!(ProgressForms::of(&session(Some(names)), token), forms(token, true));
+            }
+            assert_eq!(ProgressForms::of(&session(Some(&["audit"])), token), forms(token, false));
+            assert_eq!(ProgressForms::of(&session(None), token), forms(token, false));
+        }
+        assert!(ProgressForms::of(&session(None), false).is_none());
+    }
+
+    // covers: MGP-12.6-03, MGP-12.6-05
+    #[test]
+    fn what_is_done_is_a_part_and_tells_the_rest() {
+        let part = |progress, total| Progress::of(progress, total).map(Progress::fraction);
+        assert_eq!(part(5.0, Some(20.0)), Some(0.25));
+        assert_eq!(part(30.0, Some(20.0)), Some(1.0));
+        assert_eq!(part(0.5, None), Some(0.5));
+        for (progress, total) in [
+            (3.0, None),
+            (1.0, None),
+            (-1.0, None),
+            (1.0, Some(0.0)),
+            (1.0, Some(-4.0)),
+            (1.0, Some(f64::NAN)),
+            (f64::NAN, Some(1.0)),
+            (f64::NAN, None),
+            (f64::INFINITY, Some(f64::INFINITY)),
+        ] {
+            assert_eq!(part(progress, total), None, "{progress} {total:?}");
+        }
+        let quarter = Progress::of(1.0, Some(4.0)).unwrap();
+        assert_eq!(quarter.remaining(Duration::from_secs(2)), Some(Duration::from_secs(6)));
+        assert_eq!(Progress::of(0.0, None).unwrap().remaining(Duration::from_secs(2)), None);
+        assert_eq!(Progress::of(1e-300, None).unwrap().remaining(Duration::from_secs(2)), None);
+        assert_eq!(Progress::of(4.0, Some(4.0)).unwrap().remaining(Duration::MAX), Some(Duration::ZERO));
+    }
+}

@@ -1,0 +1,239 @@
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_core::Stream;
+use mgp_types::mgp::{
+    CallWishes, Extension, StreamCancel, StreamCancelled, StreamGap, StreamPace, StreamSummary, method,
+};
+use mgp_types::{BoxFuture, Error, Method, Object, Outbox, Request, Response, RpcService, StreamId};
+use tokio::time::{Instant, Sleep};
+
+use super::feed::{Feed, Found, Part};
+use super::flow::Flow;
+use super::summary::summary;
+
+/// A call whose result is read while it is made: a [`Stream`] of its parts, and its final result.
+///
+/// The call goes on while the reader is polled. Dropping the reader drops the call, which takes it back. A server that
+/// does not stream sends no parts: the stream is empty, and the result is there.
+///
+/// A reader that does not keep up lets chunks wait at the server: the queue before it is bounded, and a server that
+/// streams is told how fast the reader takes chunks. One that takes nothing for seconds loses chunks. Those that are
+/// missing are asked for again, and those that do not come are told as a [`Gap`](Part::Gap).
+pub struct StreamReader<S> {
+    service: S,
+    feed: Arc<Feed>,
+    call: Option<BoxFuture<'static, Result<Response, Error>>>,
+    /// The answer, from when it came.
+    outcome: Option<Result<Response, Error>>,
+    /// What every message about the call starts from.
+    about: About,
+    /// Messages on their way, in order.
+    sends: VecDeque<BoxFuture<'static, ()>>,
+    flow: Flow,
+    gap: Option<Gap>,
+}
+
+/// What every message about the call starts from.
+struct About {
+    stream: StreamId,
+    context: mgp_types::Context,
+    /// Whether the server may be told anything about streaming.
+    negotiated: bool,
+}
+
+/// The chunk that everything waits for.
+struct Gap {
+    index: u64,
+    again: Pin<Box<Sleep>>,
+    asked: u32,
+}
+
+impl<S: RpcService> StreamReader<S> {
+    /// Makes the call with `service`, and asks for its result in parts.
+    ///
+    /// It does not ask in a session that is known to lack the extension `streaming`.
+    pub fn open(service: S, mut request: Request) -> Self {
+        let session = request.context.session.as_deref();
+        let lacking = session
+            .is_some_and(|session| !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming)));
+        if !lacking {
+            let mut wishes = CallWishes::of(&request.params);
+            wishes.stream = true;
+            wishes.write(&mut request.params);
+        }
+        let stream = StreamId::fresh();
+        let feed = Arc::new(Feed::new(std::mem::take(&mut request.context.outbox)));
+        let mut context = mgp_types::Context::default();
+        context.session.clone_from(&request.context.session);
+        context.principal.clone_from(&request.context.principal);
+        context.outbox = Outbox::on(stream);
+        request.context.outbox = Outbox::new(feed.clone(), stream);
+        Self {
+            call: Some(Box::pin(send(service.clone(), request))),
+            service,
+            feed,
+            outcome: None,
+            about: About { stream, context, negotiated: !lacking },
+            sends: VecDeque::new(),
+            flow: Flow::default(),
+            gap: None,
+        }
+    }
+
+    /// The stream of the call, which names it to whoever serves messages about it.
+    pub const fn stream(&self) -> StreamId {
+        self.about.stream
+    }
+
+    /// Waits for the final result, which is complete whatever was read. What was not read is dropped.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub async fn finish(mut self) -> Result<Response, Error> {
+        poll_fn(|cx| {
+            while ready!(Pin::new(&mut self).poll_next(cx)).is_some() {}
+            self.outcome.take().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    /// Has the server stop the call (§12.7), and waits for what it says. The call is answered as well, see
+    /// [`finish`](Self::finish); what came until then can still be read, and what finds no room any more is left out.
+    ///
+    /// # Errors
+    /// The connection is lost, or the server does not stop calls: -32601 or, of some, -32602.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes the question back, the server may have stopped the call all the same.
+    pub async fn cancel(&mut self, reason: Option<&str>) -> Result<StreamCancelled, Error> {
+        if self.outcome.is_some() {
+            return Ok(StreamCancelled::not_active());
+        }
+        self.feed.stop_waiting();
+        let mut cancel = StreamCancel::new();
+        cancel.reason = reason.map(Into::into);
+        let mut request = Request::with_body(Method::STREAM_CANCEL, &cancel)?;
+        request.context = self.about.context.clone();
+        let mut answer: BoxFuture<'_, _> = Box::pin(send(self.service.clone(), request));
+        let answer = poll_fn(|cx| {
+            self.drive(cx);
+            answer.as_mut().poll(cx)
+        });
+        answer.await?.body()
+    }
+
+    /// Lets go on what goes on: the call, and messages about it.
+    fn drive(&mut self, cx: &mut Context<'_>) {
+        self.drive_sends(cx);
+        let Some(call) = &mut self.call else { return };
+        if let Poll::Ready(outcome) = call.as_mut().poll(cx) {
+            self.call = None;
+            self.sends.clear();
+            let told = outcome.as_ref().ok().and_then(summary);
+            self.feed.end(told.map(|told: StreamSummary| told.chunks_sent));
+            self.outcome = Some(outcome);
+        }
+    }
+
+    fn drive_sends(&mut self, cx: &mut Context<'_>) {
+        while let Some(send) = self.sends.front_mut() {
+            if send.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.sends.pop_front();
+        }
+    }
+
+    /// Asks for the chunk that everything waits for, once it is late.
+    fn mind_the_gap(&mut self, waits_for: Option<u64>, cx: &mut Context<'_>) {
+        let Some(index) = waits_for else {
+            self.gap = None;
+            return;
+        };
+        if self.gap.as_ref().is_none_or(|gap| gap.index != index) {
+            self.gap = Some(Gap { index, again: Box::pin(tokio::time::sleep(LATE)), asked: 0 });
+        }
+        while let Some(gap) = &mut self.gap
+            && gap.asked < MAX_ASKED
+            && gap.again.as_mut().poll(cx).is_ready()
+        {
+            gap.asked += 1;
+            gap.again.as_mut().reset(Instant::now() + LATE);
+            let gap = StreamGap::new(self.feed.missing());
+            self.tell(method::STREAM_GAP, Object::from_value(&gap).unwrap_or_default(), cx);
+        }
+    }
+
+    fn tell(&mut self, method: &'static str, params: Object, cx: &mut Context<'_>) {
+        if !self.about.negotiated || self.outcome.is_some() || self.sends.len() >= MAX_SENDS {
+            return;
+        }
+        let mut request = Request::notify(Method::from_static(method), params);
+        request.context = self.about.context.clone();
+        let sent = send(self.service.clone(), request);
+        self.sends.push_back(Box::pin(async move {
+            if let Err(error) = sent.await {
+                tracing::debug!(%error, method, "the server was not told");
+            }
+        }));
+        self.drive_sends(cx);
+    }
+}
+
+impl<S: RpcService> Stream for StreamReader<S> {
+    type Item = Part;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Part>> {
+        let this = self.get_mut();
+        this.drive(cx);
+        let Found { part, left, waits_for, streamed } = this.feed.pop(cx);
+        if let Some(part) = part {
+            // Only who streams can be told how fast to.
+            if streamed && let Some(rate) = this.flow.took(Instant::now(), left) {
+                let pace = StreamPace::new(rate);
+                this.tell(method::STREAM_PACE, Object::from_value(&pace).unwrap_or_default(), cx);
+            }
+            return Poll::Ready(Some(part));
+        }
+        if this.outcome.is_some() {
+            return Poll::Ready(None);
+        }
+        this.mind_the_gap(waits_for, cx);
+        Poll::Pending
+    }
+}
+
+/// Nothing of the reader is pinned but what is boxed.
+impl<S> Unpin for StreamReader<S> {}
+
+impl<S> Drop for StreamReader<S> {
+    fn drop(&mut self) {
+        self.feed.close();
+    }
+}
+
+impl<S> fmt::Debug for StreamReader<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamReader")
+            .field("stream", &self.about.stream)
+            .field("answered", &self.outcome.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+async fn send<S: RpcService>(mut service: S, request: Request) -> Result<Response, Error> {
+    poll_fn(|cx| service.poll_ready(cx)).await?;
+    service.call(request).await
+}
+
+/// For so long a chunk may be late.
+const LATE: Duration = Duration::from_secs(1);
+/// How often one is asked for. What does not come then is told as lost with the answer.
+const MAX_ASKED: u32 = 3;
+const MAX_SENDS: usize = 8;

@@ -1,0 +1,70 @@
+use mgp_types::mgp::StreamSummary;
+use mgp_types::{Object, RawJson, Response};
+use serde::Deserialize;
+
+/// What a result says about how it was streamed (§12.5): its member `_mgp`.
+///
+/// Some servers write it into the JSON that is the text of the result's first block; it is read there if the result has
+/// none of its own. One that is not whole counts as missing.
+pub fn summary(response: &Response) -> Option<StreamSummary> {
+    let result = Object::from_raw(&response.to_raw()).ok()?;
+    if let Some(own) = result.get(MEMBER) {
+        return own.to().ok();
+    }
+    let text = first_text(&result.get("content")?)?;
+    if !text.trim_ascii_start().starts_with('{') {
+        return None;
+    }
+    Object::parse(text).ok()?.get(MEMBER)?.to().ok()
+}
+
+fn first_text(content: &RawJson) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Block {
+        text: Option<String>,
+    }
+    content.to::<Vec<Block>>().ok()?.into_iter().next()?.text
+}
+
+const MEMBER: &str = "_mgp";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Option<StreamSummary> {
+        summary(&Response::new(RawJson::parse(json.to_owned()).unwrap()))
+    }
+
+    // covers: MGP-12.5-02..04
+    #[test]
+    fn a_summary_is_the_member_of_the_result() {
+        let json = r#"{"content":[],"_mgp":{"streamed":true,"chunks_sent":15,"duration_ms":3200}}"#;
+        assert_eq!(read(json), Some(StreamSummary::new(15, 3200)));
+    }
+
+    #[test]
+    fn fact_i_2_a_summary_inside_the_text_is_read() {
+        let json = concat!(
+            r#"{"content":[{"type":"text","text":"{\"response\":\"eight words\","#,
+            r#"\"_mgp\":{\"streamed\":true,\"chunks_sent\":8}}"}]}"#
+        );
+        let read = read(json).unwrap();
+        assert_eq!((read.streamed, read.chunks_sent, read.duration_ms), (true, 8, None));
+    }
+
+    #[test]
+    fn what_is_no_summary_is_none() {
+        for json in [
+            r#"{"content":[{"type":"text","text":"plain"}]}"#,
+            r#"{"content":[{"type":"text","text":"{\"_mgp\":{}}"}]}"#,
+            r#"{"content":[{"type":"image"},{"type":"text","text":"{\"_mgp\":{\"streamed\":true,\"chunks_sent\":8}}"}]}"#,
+            r#"{"content":"{}","_mgp":null}"#,
+            r#"{"content":[]}"#,
+            "{}",
+            "[]",
+        ] {
+            assert_eq!(read(json), None, "{json}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mgp_types::mgp::StreamCancelled;
+use mgp_types::{Request, Response, StreamId};
+use tower_service::Service;
+
+use super::super::doubles::{Port, about, answered, call, chunk, object, result, streamed_call, text};
+use super::{Dropped, cancel, layered, settle, start};
+
+/// What answers the cancellation of a call that is over.
+const NOT_ACTIVE: &str = r#"{"cancelled":false,"reason":"not_active"}"#;
+
+// covers: MGP-12.7-01, MGP-12.7-04..06
+#[tokio::test(start_paused = true)]
+async fn both_the_cancellation_and_the_call_are_answered_with_what_there_was() {
+    let gone = Arc::<AtomicBool>::default();
+    let seen = gone.clone();
+    let (layer, mut service) = layered(move |request| {
+        let dropped = Dropped(seen.clone());
+        async move {
+            let _dropped = dropped;
+            for part in ["Quantum ", "computing "] {
+                request.context.outbox.notify(chunk(part)).await?;
+            }
+            std::future::pending().await
+        }
+    });
+    let running = start(&mut service, streamed_call(&Port::new())).await;
+    assert_eq!(layer.calls(), 1);
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    let content = r#"[{"type":"text","text":"Quantum computing "}]"#;
+    let answer = cancel(&mut service, running.stream).await;
+    assert_eq!(
+        answered(&answer),
+        format!(r#"{{"cancelled":true,"partial_result":{{"content":{content}}}}}"#)
+    );
+    // A second time there is nothing to stop, even before the call was answered.
+    assert_eq!(answered(&cancel(&mut service, running.stream).await), NOT_ACTIVE);
+    settle().await;
+    assert!(gone.load(Ordering::Relaxed));
+    assert_eq!(layer.calls(), 0);
+    let summary = r#"{"streamed":true,"chunks_sent":2,"duration_ms":40,"cancelled":true}"#;
+    let answer = running.task.await.unwrap().unwrap();
+    assert_eq!(answered(&answer), format!(r#"{{"content":{content},"_mgp":{summary}}}"#));
+    assert_eq!(answered(&cancel(&mut service, running.stream).await), NOT_ACTIVE);
+}
+
+// covers: MGP-12.7-01
+#[tokio::test(start_paused = true)]
+async fn a_call_that_does_not_stream_can_be_stopped_too() {
+    let (layer, mut service) = layered(|request| async move {
+        request.context.outbox.notify(chunk("kept")).await?;
+        std::future::pending().await
+    });
+    let port = Port::new();
+    let running = start(&mut service, call(&port, Some(&["streaming"]), "{}")).await;
+    let answer = cancel(&mut service, running.stream).await;
+    let content = r#"[{"type":"text","text":"kept"}]"#;
+    assert_eq!(
+        answered(&answer),
+        format!(r#"{{"cancelled":true,"partial_result":{{"content":{content}}}}}"#)
+    );
+    let summary = r#"{"streamed":false,"chunks_sent":0,"duration_ms":0,"cancelled":true}"#;
+    let answer = running.task.await.unwrap().unwrap();
+    assert_eq!(answered(&answer), format!(r#"{{"content":{content},"_mgp":{summary}}}"#));
+    assert!(port.methods().is_empty());
+    assert_eq!(layer.calls(), 0);
+}
+
+// covers: MGP-12.7-04
+#[tokio::test]
+async fn calls_that_are_over_or_unknown_are_not_active() {
+    let (layer, mut service) = layered(|_| async { Ok(Response::empty()) });
+    let request = streamed_call(&Port::new());
+    let stream = request.context.outbox.stream();
+    service.call(request).await.unwrap();
+    for stream in [stream, StreamId::fresh(), StreamId::STANDALONE] {
+        assert_eq!(answered(&cancel(&mut service, stream).await), NOT_ACTIVE);
+    }
+    assert_eq!(layer.calls(), 0);
+}
+
+// covers: MGP-12.7-02
+#[tokio::test]
+async fn only_the_named_call_is_stopped() {
+    let (layer, mut service) = layered(|_| std::future::pending());
+    let first = start(&mut service, streamed_call(&Port::new())).await;
+    let second = start(&mut service, streamed_call(&Port::new())).await;
+    let mut sibling = service.clone();
+    cancel(&mut sibling, second.stream).await;
+    second.task.await.unwrap().unwrap();
+    assert!(!first.task.is_finished());
+    assert_eq!(layer.calls(), 1);
+    first.task.abort();
+    settle().await;
+    assert_eq!(layer.calls(), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_the_connection_drops_is_forgotten_with_what_it_streamed() {
+    let gone = Arc::<AtomicBool>::default();
+    let seen = gone.clone();
+    let (layer, mut service) = layered(move |request| {
+        let dropped = Dropped(seen.clone());
+        async move {
+            let _dropped = dropped;
+            request.context.outbox.notify(chunk("a")).await?;
+            std::future::pending().await
+        }
+    });
+    let running = start(&mut service, streamed_call(&Port::new())).await;
+    assert_eq!(layer.calls(), 1);
+    running.task.abort();
+    settle().await;
+    assert!(gone.load(Ordering::Relaxed));
+    assert_eq!(layer.calls(), 0);
+    assert_eq!(answered(&cancel(&mut service, running.stream).await), NOT_ACTIVE);
+}
+
+#[tokio::test]
+async fn a_call_that_is_done_when_it_is_first_looked_at_is_never_entered() {
+    let (layer, mut service) = layered(|_| async { Ok(result("{}")) });
+    let mut future = service.call(streamed_call(&Port::new()));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert_eq!(layer.calls(), 0);
+    assert!(std::pin::Pin::new(&mut future).poll(&mut context).is_ready());
+    assert_eq!(layer.calls(), 0);
+}
+
+// covers: MGP-12.7-06
+#[tokio::test(start_paused = true)]
+async fn a_writer_that_waits_for_room_is_stopped_at_once() {
+    let (_, mut service) = layered(|request| async move {
+        let outbox = request.context.outbox.clone();
+        // A task that outlives the handler, and does not know.
+        let writer = tokio::spawn(async move {
+            outbox.notify(chunk("a")).await?;
+            outbox.notify(chunk("b")).await
+        });
+        writer.await.unwrap()?;
+        std::future::pending().await
+    });
+    let port = Port::with_room(1);
+    let running = start(&mut service, streamed_call(&port)).await;
+    cancel(&mut service, running.stream).await;
+    settle().await;
+    port.make_room(5);
+    settle().await;
+    assert_eq!(port.methods().len(), 1);
+    let answer = running.task.await.unwrap().unwrap();
+    assert!(answered(&answer).contains(r#""chunks_sent":1"#));
+}
+
+// covers: MGP-12.7-05
+#[tokio::test(start_paused = true)]
+async fn a_partial_result_that_is_not_whole_says_so() {
+    let (_, mut service) = layered(|request| async move {
+        for _ in 0..12 {
+            request.context.outbox.notify(chunk(&"x".repeat(100_000))).await?;
+        }
+        std::future::pending().await
+    });
+    let running = start(&mut service, streamed_call(&Port::new())).await;
+    let answer = answered(&cancel(&mut service, running.stream).await);
+    assert!(answer.ends_with(r#""}],"truncated":true}}"#) && answer.len() > 1_000_000);
+    let answer = answered(&running.task.await.unwrap().unwrap());
+    assert!(answer.ends_with(r#""chunks_sent":12,"duration_ms":0,"cancelled":true,"truncated":true}}"#));
+}
+
+// What another server was seen to answer: a text in place of blocks.
+#[test]
+fn fact_i_4_a_partial_result_of_one_text_is_read() {
+    let recorded = r#"{"cancelled":true,"partial_result":{"content":"Quantum"}}"#;
+    let read: StreamCancelled = result(recorded).body().unwrap();
+    let partial = read.partial_result.unwrap();
+    assert_eq!(partial.content[0].as_text(), Some("Quantum"));
+    let over: StreamCancelled = result(NOT_ACTIVE).body().unwrap();
+    assert_eq!((over.cancelled, over.reason.as_deref()), (false, Some(StreamCancelled::NOT_ACTIVE)));
+}
+
+#[tokio::test]
+async fn a_cancellation_that_expects_no_answer_is_not_one() {
+    let (_, mut service) =
+        layered(
+            |request| async move { Ok(result(&format!("{:?}", request.method.as_str()).replace('/', "."))) },
+        );
+    let request = Request::notify("mgp/stream/cancel", object("{}"));
+    let answer = service.call(about(StreamId::fresh(), request)).await.unwrap();
+    assert_eq!(text(&answer.result), r#""mgp.stream.cancel""#);
+}

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::{Response, StreamId};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use super::super::doubles::{Port, answered, chunk, streamed_call};
+use super::{cancel, layered};
+
+/// A generator of schedules that needs no more than to be different each time (SplitMix64).
+struct Schedule(u64);
+
+impl Schedule {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+// covers: MGP-12.7-01, MGP-12.7-04..06
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_that_races_with_the_end_finds_one_truth() {
+    let (mut stopped, mut finished) = (0, 0);
+    for seed in 0..1000 {
+        match race(seed).await {
+            Won::Cancellation => stopped += 1,
+            Won::Call => finished += 1,
+        }
+    }
+    assert!(stopped > 200 && finished > 200, "{stopped} {finished}");
+}
+
+enum Won {
+    Cancellation,
+    Call,
+}
+
+/// Runs a call and two cancellations of it, each at a time and after a number of turns that the seed says.
+async fn race(seed: u64) -> Won {
+    let schedule = Arc::new(Mutex::new(Schedule(seed)));
+    let times = schedule.clone();
+    let (layer, mut service) = layered(move |request| {
+        let times = times.clone();
+        async move {
+            let chunks = times.lock().below(4);
+            for _ in 0..chunks {
+                request.context.outbox.notify(chunk("#")).await?;
+                pause(&times, 2).await;
+            }
+            pause(&times, 4).await;
+            Ok(Response::empty())
+        }
+    });
+    let port = Port::with_room(usize::try_from(schedule.lock().below(5)).unwrap());
+    let request = streamed_call(&port);
+    let stream = request.context.outbox.stream();
+    let call = tokio::spawn(service.call(request));
+    let cancel_at = |mut service: super::Stream<super::Server>, stream: StreamId| {
+        let times = schedule.clone();
+        tokio::spawn(async move {
+            pause(&times, 6).await;
+            cancel(&mut service, stream).await
+        })
+    };
+    let cancels = [cancel_at(service.clone(), stream), cancel_at(service.clone(), stream)];
+    pause(&schedule, 3).await;
+    port.make_room(8);
+    let result = answered(&call.await.unwrap().unwrap());
+    let mut answers = Vec::new();
+    for cancel in cancels {
+        answers.push(answered(&cancel.await.unwrap()));
+    }
+    answers.sort();
+    let not_active = r#"{"cancelled":false,"reason":"not_active"}"#;
+    assert_eq!(answers[0], not_active, "seed {seed}: {answers:?}");
+    let won = if answers[1] == not_active { Won::Call } else { Won::Cancellation };
+    let cancelled = matches!(won, Won::Cancellation);
+    assert_eq!(result.contains(r#""cancelled":true"#), cancelled, "seed {seed}: {result}");
+    if cancelled {
+        let told: serde_json::Value = serde_json::from_str(&answers[1]).unwrap();
+        let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+        assert_eq!(told["partial_result"]["content"], result["content"], "seed {seed}");
+    }
+    let chunks = result.matches('#').count();
+    assert_eq!(port.params().len(), chunks, "seed {seed}: {result}");
+    assert_eq!(layer.calls(), 0, "seed {seed}");
+    won
+}
+
+async fn pause(schedule: &Mutex<Schedule>, millis: u64) {
+    let (millis, turns) = {
+        let mut schedule = schedule.lock();
+        (schedule.below(millis), schedule.below(3))
+    };
+    if millis > 0 {
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+    }
+    for _ in 0..turns {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,373 @@
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt};
+use mgp_types::mgp::StreamCancelled;
+use mgp_types::{
+    BoxFuture, Error, Kind, Method, Object, Outbox, OutboxPort, Request, Response, StreamId, code,
+};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use super::super::doubles::{Port, Server, answered, chunk, object, result, session, text};
+use super::super::{Part, StreamReader};
+use super::{Dropped, Stream, layered, settle};
+
+fn tool_call() -> Request {
+    Request::call(Method::TOOLS_CALL, object(r#"{"name":"think"}"#))
+}
+
+/// The number or the range that a part is about, or its progress.
+fn short(part: &Part) -> String {
+    match part {
+        Part::Chunk(chunk) => format!("{}:{}", chunk.index, chunk.content.as_text().unwrap_or("?")),
+        Part::Progress(progress) => format!("{}%", progress.progress * 100.0),
+        Part::Gap { missing } => format!("gap {missing:?}"),
+    }
+}
+
+async fn read_all<S: mgp_types::RpcService>(reader: &mut StreamReader<S>) -> Vec<String> {
+    reader.map(|part| short(&part)).collect().await
+}
+
+/// A server that sends these messages about the call before it answers; what it is told is kept.
+fn scripted(
+    messages: &'static [(&'static str, &'static str)],
+    answer: &'static str,
+) -> (Server, Arc<Mutex<Vec<Request>>>) {
+    let told = Arc::<Mutex<Vec<Request>>>::default();
+    let seen = told.clone();
+    let server = Server::new(move |request| {
+        seen.lock().push(request.clone());
+        async move {
+            if request.method != Method::TOOLS_CALL {
+                return Ok(Response::empty());
+            }
+            for (method, params) in messages {
+                request.context.outbox.notify(Request::notify(*method, object(params))).await?;
+                tokio::task::yield_now().await;
+            }
+            Ok(result(answer))
+        }
+    });
+    (server, told)
+}
+
+const CHUNK: &str = "notifications/mgp.stream.chunk";
+
+// covers: MGP-12.3-01, MGP-12.4-01, MGP-12.6-01, MGP-12.6-03..05
+#[tokio::test(start_paused = true)]
+async fn parts_come_in_order_and_then_the_result() {
+    let (server, told) = scripted(
+        &[
+            (CHUNK, r#"{"index":1,"content":{"type":"text","text":"b"},"done":false}"#),
+            (CHUNK, r#"{"index":0,"content":{"type":"text","text":"a"},"done":false}"#),
+            (CHUNK, r#"{"index":1,"content":{"type":"text","text":"again"}}"#),
+            (
+                "notifications/mgp.stream.progress",
+                r#"{"progress":0.65,"message":"Processing batch 13/20","estimated_remaining_ms":4500}"#,
+            ),
+            (CHUNK, r#"{"index":"2"}"#),
+            (CHUNK, r#"{"index":2,"content":{"type":"text","text":"c"},"done":true}"#),
+        ],
+        r#"{"content":[],"_mgp":{"streamed":true,"chunks_sent":3,"duration_ms":1}}"#,
+    );
+    let mut reader = StreamReader::open(server, tool_call());
+    assert_eq!(read_all(&mut reader).await, ["0:a", "1:b", "65%", "2:c"]);
+    assert!(reader.next().await.is_none());
+    assert!(answered(&reader.finish().await.unwrap()).contains("chunks_sent"));
+    let told = told.lock();
+    assert_eq!(text(&told[0].params.to_raw()), r#"{"name":"think","_mgp":{"stream":true}}"#);
+    assert_eq!(told.len(), 1);
+}
+
+// covers: MGP-12.3-02
+#[tokio::test]
+async fn a_server_that_does_not_stream_leaves_the_stream_empty() {
+    let (server, _) = scripted(&[], r#"{"content":[]}"#);
+    let mut reader = StreamReader::open(server, tool_call());
+    assert!(reader.next().await.is_none());
+    assert_eq!(answered(&reader.finish().await.unwrap()), r#"{"content":[]}"#);
+    let refusing = Server::new(|_| async { Err(Error::invalid_params("no")) });
+    let mut reader = StreamReader::open(refusing, tool_call());
+    assert!(reader.next().await.is_none());
+    assert_eq!(reader.finish().await.unwrap_err().code(), code::INVALID_PARAMS);
+}
+
+// covers: MGP-12.2-01
+#[tokio::test]
+async fn a_session_that_lacks_streaming_is_not_asked_for_it() {
+    for extensions in [None, Some(&["audit"][..])] {
+        let (server, told) = scripted(&[], "{}");
+        let mut request = tool_call();
+        request.context.session = Some(session(extensions));
+        StreamReader::open(server, request).finish().await.unwrap();
+        assert_eq!(text(&told.lock()[0].params.to_raw()), r#"{"name":"think"}"#);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fact_i_2_eight_chunks_that_are_never_done_and_a_summary_in_the_text() {
+    const RECORDED: &[(&str, &str)] = &[
+        (CHUNK, r#"{"index":0,"content":{"type":"text","text":"one "},"done":false}"#),
+        (CHUNK, r#"{"index":1,"content":{"type":"text","text":"two "},"done":false}"#),
+        (CHUNK, r#"{"index":2,"content":{"type":"text","text":"three "},"done":false}"#),
+        (CHUNK, r#"{"index":3,"content":{"type":"text","text":"four "},"done":false}"#),
+        (CHUNK, r#"{"index":4,"content":{"type":"text","text":"five "},"done":false}"#),
+        (CHUNK, r#"{"index":5,"content":{"type":"text","text":"six "},"done":false}"#),
+        (CHUNK, r#"{"index":6,"content":{"type":"text","text":"seven "},"done":false}"#),
+        (CHUNK, r#"{"index":7,"content":{"type":"text","text":"eight"},"done":false}"#),
+    ];
+    const ANSWER: &str = concat!(
+        r#"{"content":[{"type":"text","text":"{\"response\":\"one two three four five six seven eight\","#,
+        r#"\"_mgp\":{\"streamed\":true,\"chunks_sent\":8}}"}],"isError":false}"#
+    );
+    let (server, told) = scripted(RECORDED, ANSWER);
+    let parts = read_all(&mut StreamReader::open(server, tool_call())).await;
+    assert_eq!(parts.len(), 8);
+    assert_eq!(parts[7], "7:eight");
+    assert_eq!(told.lock().len(), 1);
+    let (server, _) = scripted(&RECORDED[..7], ANSWER);
+    let parts = read_all(&mut StreamReader::open(server, tool_call())).await;
+    assert_eq!(parts[7], "gap 7..8");
+}
+
+// covers: MGP-12.7-03, MGP-12.7-05
+#[tokio::test(start_paused = true)]
+async fn fact_i_4_a_stopped_call_is_answered_too_and_its_partial_result_is_a_text() {
+    let server = Server::new(|request| async move {
+        if request.method == Method::STREAM_CANCEL {
+            assert_eq!(text(&request.params.to_raw()), r#"{"reason":"user_cancelled"}"#);
+            return Ok(result(r#"{"cancelled":true,"partial_result":{"content":"one "}}"#));
+        }
+        request.context.outbox.notify(chunk_at(0, "one ")).await?;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Ok(result(concat!(
+            r#"{"content":[{"type":"text","text":"{\"cancelled\":true,"#,
+            r#"\"_mgp\":{\"streamed\":true,\"chunks_sent\":1}}"}]}"#
+        )))
+    });
+    let mut reader = StreamReader::open(server, tool_call());
+    assert_eq!(short(&reader.next().await.unwrap()), "0:one ");
+    let told = reader.cancel(Some("user_cancelled")).await.unwrap();
+    assert_eq!(told.partial_result.unwrap().content[0].as_text(), Some("one "));
+    assert!(reader.next().await.is_none());
+    let again = reader.cancel(None).await.unwrap();
+    assert_eq!(again, StreamCancelled::not_active());
+    assert!(answered(&reader.finish().await.unwrap()).contains("cancelled"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn fact_i_4_gaps_are_asked_for_and_what_is_gone_is_told() {
+    let gaps = Arc::new(AtomicUsize::new(0));
+    let (asked, call) = (gaps.clone(), Arc::<Mutex<Outbox>>::default());
+    let server = Server::new(move |request| {
+        let (asked, call) = (asked.clone(), call.clone());
+        async move {
+            if request.method.as_str() == "notifications/mgp.stream.gap" {
+                assert_eq!(request.kind, Kind::Notify);
+                assert!(!request.context.outbox.is_open());
+                assert_eq!(text(&request.params.to_raw()), r#"{"missing_indices":[0,1]}"#);
+                asked.fetch_add(1, Ordering::Relaxed);
+                let outbox = call.lock().clone();
+                let again = r#"{"index":0,"content":{"type":"text","text":"0"},"done":false,"_mgp":{"retransmit":true}}"#;
+                outbox.notify(Request::notify(CHUNK, object(again))).await?;
+                let gone = object(r#"{"missing_indices":[1]}"#);
+                let lost = "notifications/mgp.stream.gap_unrecoverable";
+                outbox.notify(Request::notify(lost, gone)).await?;
+                return Ok(Response::empty());
+            }
+            *call.lock() = request.context.outbox.clone();
+            request.context.outbox.notify(chunk_at(2, "2")).await?;
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            Ok(Response::empty())
+        }
+    });
+    let mut reader = StreamReader::open(server, tool_call());
+    assert_eq!(read_all(&mut reader).await, ["0:0", "gap 1..2", "2:2"]);
+    assert_eq!(gaps.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gap_is_asked_for_three_times_and_told_with_the_answer() {
+    let told = Arc::<Mutex<Vec<Duration>>>::default();
+    let seen = told.clone();
+    let began = tokio::time::Instant::now();
+    let server = Server::new(move |request| {
+        if request.kind == Kind::Notify {
+            seen.lock().push(began.elapsed());
+        }
+        async move {
+            if request.kind == Kind::Call {
+                request.context.outbox.notify(chunk_at(1, "1")).await?;
+                tokio::time::sleep(Duration::from_secs(30)).await;
+            }
+            Ok(Response::empty())
+        }
+    });
+    let parts = read_all(&mut StreamReader::open(server, tool_call())).await;
+    assert_eq!(parts, ["gap 0..1", "1:1"]);
+    let millis: Vec<_> = told.lock().iter().map(Duration::as_millis).collect();
+    assert_eq!(millis.len(), 3);
+    for (asked, expected) in millis.into_iter().zip([1000, 2000, 3000]) {
+        assert!((expected..expected + 10).contains(&asked), "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_reader_drops_the_call() {
+    let gone = Arc::<AtomicBool>::default();
+    let seen = gone.clone();
+    let server = Server::new(move |_| {
+        let dropped = Dropped(seen.clone());
+        async move {
+            let _dropped = dropped;
+            std::future::pending().await
+        }
+    });
+    let mut reader = StreamReader::open(server, tool_call());
+    poll_fn(|cx| {
+        assert!(reader.poll_next_unpin(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    assert!(!gone.load(Ordering::Relaxed));
+    drop(reader);
+    assert!(gone.load(Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn what_is_not_about_the_call_goes_where_it_went_before() {
+    let (server, _) = scripted(&[("notifications/message", r#"{"level":"info","data":1}"#)], "{}");
+    let port = Port::new();
+    let mut request = tool_call();
+    let stream = StreamId::fresh();
+    request.context.outbox = Outbox::new(port.clone(), stream);
+    let mut reader = StreamReader::open(server, request);
+    assert_ne!(reader.stream(), stream);
+    assert!(reader.next().await.is_none());
+    assert_eq!((port.methods(), port.streams()), (vec!["message".to_owned()], vec![stream]));
+}
+
+fn chunk_at(index: u64, content: &str) -> Request {
+    let mut request = chunk(content);
+    request.params.set("index", mgp_types::RawJson::from_value(&index).unwrap());
+    request
+}
+
+/// Methods and parameters of what a server was told about calls.
+type Told = Arc<Mutex<Vec<(String, Object)>>>;
+
+/// Both sides with nothing between but a connection that works on calls in tasks of its own, and loses chunks if told.
+fn both_sides<F>(lossy: bool, tool: impl Fn(Request) -> F + Send + Sync + 'static) -> (Server, Told)
+where
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    let (_, service) = layered(tool);
+    let told = Told::default();
+    let seen = told.clone();
+    let connection = Server::new(move |mut request| {
+        if request.method != Method::TOOLS_CALL {
+            seen.lock().push((request.method.as_str().to_owned(), request.params.clone()));
+        }
+        request.context.session = Some(session(Some(&["streaming"])));
+        if lossy && let Some((port, stream)) = request.context.outbox.clone().into_parts() {
+            request.context.outbox = Outbox::new(Arc::new(Losing(port)), stream);
+        }
+        let mut service: Stream<Server> = service.clone();
+        let task = tokio::spawn(service.call(request));
+        async move { task.await.unwrap() }
+    });
+    (connection, told)
+}
+
+/// Loses every third chunk the first time it is sent.
+struct Losing(Arc<dyn OutboxPort>);
+
+impl OutboxPort for Losing {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        let index: Option<u64> = notification.params.get("index").and_then(|index| index.to().ok());
+        if index.is_some_and(|index| index % 3 == 1) && !notification.params.contains("_mgp") {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.0.notify(stream, notification)
+    }
+
+    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        self.0.call(stream, request)
+    }
+}
+
+async fn count_to(request: Request, chunks: usize, every: Duration) -> Result<Response, Error> {
+    for number in 0..chunks {
+        request.context.outbox.notify(chunk(&format!("{number} "))).await?;
+        tokio::time::sleep(every).await;
+    }
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    Ok(result(r#"{"content":[]}"#))
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_chunks_are_sent_again() {
+    let (service, told) = both_sides(true, |request| count_to(request, 201, Duration::from_millis(50)));
+    let mut reader = StreamReader::open(service, tool_call());
+    let parts = read_all(&mut reader).await;
+    let expected: Vec<_> = (0..201).map(|number| format!("{number}:{number} ")).collect();
+    assert_eq!(parts, expected);
+    assert!(!told.lock().is_empty());
+    assert!(answered(&reader.finish().await.unwrap()).contains(r#""chunks_sent":201"#));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_slows_the_server_and_loses_nothing() {
+    let (service, told) = both_sides(false, |request| count_to(request, 400, Duration::from_millis(1)));
+    let mut reader = StreamReader::open(service, tool_call());
+    let mut parts = Vec::new();
+    while let Some(part) = reader.next().await {
+        parts.push(short(&part));
+        let pause = if parts.len() < 200 { 100 } else { 0 };
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+    let expected: Vec<_> = (0..400).map(|number| format!("{number}:{number} ")).collect();
+    assert_eq!(parts, expected);
+    let rates: Vec<f64> = told
+        .lock()
+        .iter()
+        .map(|(_, pace)| pace.get("max_chunks_per_second").unwrap().to().unwrap())
+        .collect();
+    assert!((5.0..15.0).contains(&rates[0]), "{rates:?}");
+    assert!(rates.last().unwrap() > &100_000.0, "{rates:?}");
+    assert!(rates.len() < 20, "{rates:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_takes_nothing_for_long_stops_neither_the_server_nor_its_own_result() {
+    let (service, _) = both_sides(false, |request| count_to(request, 150, Duration::from_millis(1)));
+    let mut reader = StreamReader::open(service, tool_call());
+    assert_eq!(short(&reader.next().await.unwrap()), "0:0 ");
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let parts = read_all(&mut reader).await;
+    assert_eq!(parts.len(), 149, "{parts:?}");
+    assert_eq!(parts[148], "149:149 ");
+    assert!(answered(&reader.finish().await.unwrap()).contains("148 149 "));
+}
+
+// covers: MGP-12.7-01, MGP-12.7-04..06
+#[tokio::test(start_paused = true)]
+async fn a_reader_whose_queue_is_full_can_stop_the_call() {
+    let (service, _) = both_sides(false, |request| count_to(request, 1000, Duration::ZERO));
+    let mut reader = StreamReader::open(service, tool_call());
+    assert_eq!(short(&reader.next().await.unwrap()), "0:0 ");
+    settle().await;
+    let cancelled = reader.cancel(None).await.unwrap();
+    assert!(cancelled.cancelled);
+    let partial = cancelled.partial_result.unwrap().content;
+    assert!(partial[0].as_text().unwrap().starts_with("0 1 2 "));
+    let parts = read_all(&mut reader).await;
+    assert!(parts.len() >= 60, "{}", parts.len());
+    let answer = reader.finish().now_or_never().unwrap().unwrap();
+    assert!(answered(&answer).contains(r#""cancelled":true"#));
+}

@@ -68,3 +68,5 @@ pub use self::supervisor::Supervisor;
 
 #[cfg(test)]
 mod doubles;
+#[cfg(test)]
+mod tests;

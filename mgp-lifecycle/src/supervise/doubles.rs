@@ -1,5 +1,6 @@
 //! What the tests are arranged with: services and servers that do as they are told.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::future::{Future, pending, ready};
 use std::sync::Arc;
@@ -254,7 +255,7 @@ impl Events {
 
 impl AuditPort for Events {
     fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
-        let reason = event.details.text("reason").map(|reason| reason.into_owned());
+        let reason = event.details.text("reason").map(Cow::into_owned);
         assert_eq!((event.actor, event.target.tool_name), (Actor::kernel(), None));
         self.0.lock().push((event.event_type.as_str().to_owned(), event.result, reason));
         Box::pin(ready(Ok(())))

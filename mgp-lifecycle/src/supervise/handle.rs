@@ -121,7 +121,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     }
 
     /// Stops the server: it takes no new calls, gets `timeout` to finish those it has, and is closed. It is not started
-    /// again until somebody does so, whatever the policy.
+    /// again until somebody does so, whatever the policy; restarts are then counted anew.
     ///
     /// A server that is connected ends [disconnected](ServerState::Disconnected). One that is still being connected to,
     /// or waits for a restart, ends in [error](ServerState::Error), the one state there is to go to.

@@ -72,6 +72,7 @@ impl<C: Connect> Run<C> {
     /// Somebody stops what is not connected yet.
     fn stopped(&mut self, order: Order, number: u64) -> Then {
         self.course.go(ServerState::Error, Outlook::Never, order.reason());
+        self.restarts.forget();
         self.ordered = None;
         self.course.served(number);
         Then::Rest

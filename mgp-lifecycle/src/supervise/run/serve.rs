@@ -132,8 +132,8 @@ impl<C: Connect> Run<C> {
     fn drained(&mut self, drain: &Drain, number: u64) -> Then {
         let reason = drain.reason.as_str();
         self.course.record_disconnected(Outcome::Success, reason);
+        self.restarts.forget();
         if drain.restart {
-            self.restarts.forget();
             self.ordered = Some(number);
             self.course.go(ServerState::Restarting, Outlook::Soon, Some(reason));
             Then::Connect(None)

@@ -11,8 +11,7 @@ use crate::supervise::doubles::{Act, Fate};
 /// die, and none of their calls may fail or take longer.
 #[tokio::test(start_paused = true)]
 async fn servers_that_die_do_not_affect_the_others() {
-    let mut settings = RestartSettings::default();
-    settings.max_restarts = 1000;
+    let settings = RestartSettings { max_restarts: 1000, ..RestartSettings::default() };
     let worlds: Vec<_> = (0..50)
         .map(|number| match number % 5 {
             // Some dying servers do not even close, or come back only at the second attempt.

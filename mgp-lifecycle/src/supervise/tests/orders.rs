@@ -139,8 +139,7 @@ async fn a_stop_while_connecting_takes_the_attempt_back() {
 #[tokio::test(start_paused = true)]
 async fn a_restart_joins_one_that_is_under_way_and_ends_a_wait() {
     let world = World::with_script([Act::new(Fate::Refuses)], Act::new(Fate::Lives));
-    let mut settings = RestartSettings::default();
-    settings.backoff_base_ms = 30_000;
+    let settings = RestartSettings { backoff_base_ms: 30_000, ..RestartSettings::default() };
     let server = world.supervisor("s").with_restarts(settings).spawn();
     server.start();
     tokio::time::sleep(millis(150)).await;
@@ -213,8 +212,7 @@ async fn a_stop_that_has_less_time_shortens_a_drain() {
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_does_not_listen_holds_up_nobody() {
     let world = World::new(Fate::Ends(millis(1), Ended::InError));
-    let mut settings = RestartSettings::default();
-    (settings.max_restarts, settings.backoff_max_ms) = (1000, 10);
+    let settings = RestartSettings { max_restarts: 1000, backoff_max_ms: 10, ..RestartSettings::default() };
     let server = world.supervisor("s").with_restarts(settings).spawn();
     let mut slow = server.changes();
     server.start();

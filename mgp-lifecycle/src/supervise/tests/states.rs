@@ -142,8 +142,7 @@ async fn a_step_that_fails_hangs_or_panics_is_a_failed_connect() {
 async fn no_step_takes_longer_than_it_may() {
     let act = Act { closes_within: secs(3600), ..Act::new(Fate::Lives) };
     let world = World::with_script([Act::new(Fate::Hangs)], act);
-    let mut limits = TimeLimits::default();
-    limits.connect = secs(7);
+    let limits = TimeLimits { connect: secs(7), ..TimeLimits::default() };
     let server = world.supervisor("s").with_limits(limits).spawn();
     let start = tokio::time::Instant::now();
     server.start();

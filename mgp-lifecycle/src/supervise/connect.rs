@@ -36,6 +36,9 @@ where
 }
 
 /// A server that is connected to. Dropping it ends the connection, and the process behind it, at once.
+///
+/// What holds the connection belongs into the two futures, not into the service alone: clones of the service may be kept
+/// by whoever called it.
 pub struct Connected<T> {
     pub(super) service: T,
     pub(super) ended: BoxFuture<'static, Ended>,
@@ -46,7 +49,8 @@ pub(super) type Close = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
 impl<T> Connected<T> {
     /// A connection that `service` leads through. `ended` is done when no answer will come any more: the connection is
-    /// closed, or the process is gone.
+    /// closed, the process is gone, or the server has forgotten the session; that last is an end in error, as somebody has
+    /// to connect again.
     pub fn new(service: T, ended: impl Future<Output = Ended> + Send + 'static) -> Self {
         Self { service, ended: Box::pin(ended), close: Box::new(|| Box::pin(std::future::ready(()))) }
     }

@@ -44,7 +44,8 @@ impl<T> Course<T> {
             }
         };
         self.shared.standing.send_modify(|standing| (standing.state, standing.outlook) = (to, outlook));
-        if from == ServerState::Connected {
+        // That a server is down stays to be seen until there is another.
+        if to == ServerState::Connected || from == ServerState::Connected && self.health() != Health::Down {
             self.shared.health.send_if_modified(|health| std::mem::take(health) != Health::Unknown);
         }
         tracing::info!(server = self.shared.server.as_str(), %from, %to, reason, "server state");
@@ -52,6 +53,10 @@ impl<T> Course<T> {
         change.reason = reason.map(str::to_owned);
         // Fails only if nobody listens.
         let _ = self.changes.send(change);
+    }
+
+    fn health(&self) -> Health {
+        *self.shared.health.borrow()
     }
 
     /// Everything up to the order with this number is carried out.

@@ -73,7 +73,7 @@ pub enum Health {
     Unknown,
     /// It said so. An answer that came too late, or not at all, makes it at least degraded.
     Known(HealthStatus),
-    /// It has not answered for too long, and is started again.
+    /// It has not answered for too long, and was ended; so it stays until there is another incarnation.
     Down,
 }
 

@@ -20,7 +20,7 @@ use crate::{Ended, Restarts, Verdict};
 
 /// Takes one server through its life, for as long as it is polled.
 pub(super) struct Run<C: Connect> {
-    plan: Plan<C>,
+    plan: Arc<Plan<C>>,
     /// Dropped after everything that holds the server, so that it tells the end when it is one.
     course: Course<C::Service>,
     restarts: Restarts,
@@ -48,6 +48,7 @@ impl<C: Connect> Run<C> {
         restarts: Restarts,
         shared: Arc<Shared<C::Service>>,
     ) -> Self {
+        let plan = Arc::new(plan);
         Self { plan, course, restarts, shared, began: Instant::now(), ordered: None, given_up: false }
     }
 

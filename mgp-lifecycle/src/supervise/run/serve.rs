@@ -71,7 +71,7 @@ impl<C: Connect> Run<C> {
     }
 
     async fn until_it_ends(&self, live: &Live<C::Service>, ended: &mut BoxFuture<'static, Ended>) -> Cause {
-        let Plan { probing, chance, limits, .. } = &self.plan;
+        let Plan { probing, chance, limits, .. } = &*self.plan;
         let mut down = pin!(until_down(probing.as_ref(), live.service(), &self.shared.health, chance));
         loop {
             tokio::select! {

@@ -34,11 +34,14 @@ async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_ma
     let stuck = tokio::spawn(call(server.gate()));
     health.changed().await.unwrap();
     assert_eq!((*health.borrow_and_update(), server.state()), (Health::Known(Degraded), Connected));
-    let mut past = vec![];
+    let mut seen = vec![];
     while server.current().map_or(0, |service| service.number) < 2 {
-        past.push(*health.borrow_and_update());
+        seen.push(*health.borrow_and_update());
         settle().await;
     }
+    seen.dedup();
+    assert_eq!(seen, [Health::Known(Degraded), Health::Down]);
+    assert_eq!(server.health(), Health::Unknown);
     // Three answers of five seconds, three waits of ten, one of them of any length and two a fifth off at most.
     assert!((secs(31)..secs(51)).contains(&start.elapsed()), "{:?}", start.elapsed());
     assert_eq!(went_to(&mut changes), [Error, Restarting, Connected]);

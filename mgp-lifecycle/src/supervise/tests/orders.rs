@@ -154,6 +154,31 @@ async fn a_restart_joins_one_that_is_under_way_and_ends_a_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_waits_for_a_restart_waits_to_the_end_of_it_though_others_give_orders() {
+    let world = World::new(Fate::Lives);
+    let server = running(&world).await;
+    let (outcome, ()) = tokio::join!(server.restart(OperatorRequest), async {
+        for _ in 0..8 {
+            tokio::time::sleep(millis(20)).await;
+            server.start();
+        }
+    });
+    assert!(outcome.is_ok());
+    assert_eq!((world.attempts(), server.state()), (2, Connected));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_while_a_server_is_set_up_closes_it_gracefully() {
+    let world = World::new(Fate::Lives);
+    let server = world.supervisor("s").with_restore(|_| std::future::pending()).spawn();
+    server.start();
+    tokio::time::sleep(millis(200)).await;
+    assert_eq!((server.state(), world.open()), (Connecting, 1));
+    server.stop(OperatorRequest, secs(5)).await;
+    assert_eq!((server.state(), world.open(), world.closes()), (Error, 0, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_restart_that_fails_says_so_and_is_followed_up() {
     let acts = [Act::new(Fate::Lives), Act::new(Fate::Refuses)];
     let world = World::with_script(acts, Act::new(Fate::Lives));

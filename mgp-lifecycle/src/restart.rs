@@ -119,15 +119,24 @@ impl Restarts {
         Verdict::Restart { after: self.backoff(so_far, chance) }
     }
 
+    /// Forgets the restarts so far: somebody wants the server started, whatever happened before.
+    pub fn forget(&mut self) {
+        self.recent.clear();
+    }
+
     fn backoff(&self, so_far: u32, chance: u32) -> Duration {
         let doubled =
             self.settings.backoff_base_ms.saturating_mul(1u64.checked_shl(so_far).unwrap_or(u64::MAX));
         let longest = doubled.min(self.settings.backoff_max_ms);
         let half = longest / 2;
         let by_chance = u128::from(longest - half) * u128::from(chance) / u128::from(u32::MAX);
-        Duration::from_millis(half.saturating_add(u64::try_from(by_chance).unwrap_or(u64::MAX)))
+        let wait = Duration::from_millis(half.saturating_add(u64::try_from(by_chance).unwrap_or(u64::MAX)));
+        wait.max(SHORTEST_WAIT)
     }
 }
+
+/// Settings without a wait must not let a server that ends at once take up a whole core.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {
@@ -176,6 +185,18 @@ mod tests {
         assert_eq!(restarts.decide(Ended::InError, Duration::from_secs(299), 0), Verdict::GiveUp);
         let verdict = restarts.decide(Ended::InError, Duration::from_mins(5), 0);
         assert!(matches!(verdict, Verdict::Restart { .. }), "the first has left the window");
+    }
+
+    #[test]
+    fn what_is_forgotten_does_not_count() {
+        let mut settings = RestartSettings { max_restarts: 1, ..RestartSettings::default() };
+        (settings.backoff_base_ms, settings.backoff_max_ms) = (0, 0);
+        let mut restarts = Restarts::new(settings);
+        let first = restarts.decide(Ended::InError, Duration::ZERO, 0);
+        assert_eq!(first, Verdict::Restart { after: Duration::from_millis(10) }, "there always is a wait");
+        assert_eq!(restarts.decide(Ended::InError, Duration::ZERO, 0), Verdict::GiveUp);
+        restarts.forget();
+        assert_eq!(restarts.decide(Ended::InError, Duration::ZERO, 0), first);
     }
 
     #[test]

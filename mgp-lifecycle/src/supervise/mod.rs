@@ -1,1 +1,72 @@
-//! Servers that are kept alive (MGP §11.2, §11.5).
+//! Keeping a server alive: connecting to it, restarting it by policy, asking it for signs of life, and stopping it
+//! gracefully (§11.2, §11.5).
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use mgp_lifecycle::supervise::{Connected, Supervisor};
+//! use mgp_types::mgp::{ServerState, ShutdownReason};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! // A real one starts a process or opens a connection; its service carries requests.
+//! let connect = || async { Ok(Connected::new("the way to the server", std::future::pending())) };
+//! let server = Supervisor::new("tools.time".into(), connect).spawn();
+//! assert_eq!(server.current().unwrap_err().code(), 2000);
+//!
+//! server.start();
+//! assert_eq!(server.ready(Duration::from_secs(5)).await?, "the way to the server");
+//! assert_eq!(server.state(), ServerState::Connected);
+//!
+//! server.stop(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
+//! assert_eq!(server.state(), ServerState::Disconnected);
+//! # Ok::<(), mgp_types::Error>(())
+//! # }).unwrap();
+//! ```
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`Connect`], [`Connected`] | how a server is connected to, and what comes of it |
+//! | [`Supervisor`] | what is to be done with one server, before it runs |
+//! | [`Supervised`] | one server that is kept alive; owns it |
+//! | [`StateGate`] | passes calls on to the server as it is connected, or refuses them |
+//! | [`ProbeSchedule`], [`Pulse`] | when a server is asked for a sign of life, and what its answers come to |
+//! | [`probe`], [`ask_to_stop`] | what a supervisor asks a server that is an `RpcService` |
+//!
+//! How the figure of §11.2 is followed:
+//!
+//! * A server that is to be restarted is `restarting` while it waits for its turn and while it is connected to; in
+//!   `error` it stays only if nothing more is planned.
+//! * A server that ends in order goes through `draining`, and from there to `disconnected` or `restarting`.
+//! * No arrow leads from `connecting`, `restarting` or `error` to `disconnected`. A server that is stopped there ends
+//!   in `error`.
+
+mod caught;
+mod chance;
+mod connect;
+mod course;
+mod gate;
+mod handle;
+mod limits;
+mod live;
+mod order;
+mod probe;
+mod pulse;
+mod refusal;
+mod run;
+mod shared;
+mod stopping;
+mod supervisor;
+
+pub use self::connect::{Connect, Connected};
+pub use self::gate::{StateGate, StateGateFuture, WaitUntilReady};
+pub use self::handle::{Changes, Supervised};
+pub use self::limits::TimeLimits;
+pub use self::probe::{ProbeMethod, probe};
+pub use self::pulse::{Beat, Health, ProbeSchedule, ProbeSettings, Pulse};
+pub use self::stopping::ask_to_stop;
+pub use self::supervisor::Supervisor;
+
+#[cfg(test)]
+mod doubles;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! What the tests are arranged with: services and servers that do as they are told.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::future::{Future, pending, ready};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_types::mgp::{Actor, AuditEvent, AuditPort, Outcome};
+use mgp_types::{BoxFuture, Error, Request, Response};
+use parking_lot::Mutex;
+use tokio::sync::{oneshot, watch};
+use tower_service::Service;
+
+use super::{Connect, Connected, Supervisor};
+use crate::Ended;
+
+/// A service that answers by a function.
+#[derive(Clone)]
+pub(super) struct Answering(
+    Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>,
+);
+
+impl Answering {
+    pub(super) fn new<F>(answer: impl Fn(Request) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Response, Error>> + Send + 'static,
+    {
+        Self(Arc::new(move |request| Box::pin(answer(request))))
+    }
+}
+
+impl Service<Request> for Answering {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        (self.0)(request)
+    }
+}
+
+/// What becomes of one attempt to connect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Act {
+    /// How long the attempt takes.
+    pub(super) takes: Duration,
+    pub(super) fate: Fate,
+    /// How long calls take; one that is mute never answers, not even when the server dies.
+    pub(super) answers_after: Option<Duration>,
+    pub(super) closes_within: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fate {
+    Refuses,
+    Hangs,
+    Panics,
+    Lives,
+    Ends(Duration, Ended),
+}
+
+impl Act {
+    pub(super) const fn new(fate: Fate) -> Self {
+        let (takes, answers) = (Duration::from_millis(100), Some(Duration::from_millis(50)));
+        Self { takes, fate, answers_after: answers, closes_within: Duration::from_millis(20) }
+    }
+}
+
+/// Where one server would run: each attempt does what is next in the script, and counts what is open.
+#[derive(Debug, Clone)]
+pub(super) struct World(Arc<Counts>);
+
+#[derive(Debug)]
+struct Counts {
+    script: Mutex<VecDeque<Act>>,
+    /// What comes when the script is over.
+    usual: Act,
+    attempts: AtomicUsize,
+    open: AtomicUsize,
+    most: AtomicUsize,
+    calls: AtomicUsize,
+    closes: AtomicUsize,
+    /// Ends the connection that is open.
+    end: Mutex<Option<oneshot::Sender<Ended>>>,
+}
+
+impl World {
+    pub(super) fn new(usual: Fate) -> Self {
+        Self::with_script([], Act::new(usual))
+    }
+
+    pub(super) fn with_script(script: impl IntoIterator<Item = Act>, usual: Act) -> Self {
+        Self(Arc::new(Counts {
+            script: Mutex::new(script.into_iter().collect()),
+            usual,
+            attempts: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            calls: AtomicUsize::new(0),
+            closes: AtomicUsize::new(0),
+            end: Mutex::default(),
+        }))
+    }
+
+    pub(super) fn supervisor(&self, name: &str) -> Supervisor<Self> {
+        Supervisor::new(name.into(), self.clone())
+    }
+
+    pub(super) fn attempts(&self) -> usize {
+        self.0.attempts.load(SeqCst)
+    }
+
+    /// How many connections are open, or are being opened.
+    pub(super) fn open(&self) -> usize {
+        self.0.open.load(SeqCst)
+    }
+
+    pub(super) fn most(&self) -> usize {
+        self.0.most.load(SeqCst)
+    }
+
+    /// How many calls reached the server.
+    pub(super) fn calls(&self) -> usize {
+        self.0.calls.load(SeqCst)
+    }
+
+    /// How many connections were closed gracefully.
+    pub(super) fn closes(&self) -> usize {
+        self.0.closes.load(SeqCst)
+    }
+
+    pub(super) fn end(&self, how: Ended) {
+        self.0.end.lock().take().expect("a connection is open").send(how).unwrap();
+    }
+}
+
+impl Connect for World {
+    type Service = Incarnation;
+
+    async fn connect(&self) -> Result<Connected<Incarnation>, Error> {
+        let act = self.0.script.lock().pop_front().unwrap_or(self.0.usual);
+        let number = self.0.attempts.fetch_add(1, SeqCst) + 1;
+        let open = Open::new(self);
+        tokio::time::sleep(act.takes).await;
+        match act.fate {
+            Fate::Refuses => return Err(Error::disconnected("refused")),
+            Fate::Panics => panic!("as the script says"),
+            Fate::Hangs => pending().await,
+            Fate::Lives | Fate::Ends(..) => {}
+        }
+        let (end, ended) = oneshot::channel();
+        *self.0.end.lock() = Some(end);
+        let gone = open.gone.subscribe();
+        let service = Incarnation { number, world: self.clone(), gone, answers_after: act.answers_after };
+        let (open, world) = (Arc::new(open), self.clone());
+        let held = Arc::clone(&open);
+        let ended = async move {
+            let _held = held;
+            let by_itself = async {
+                match act.fate {
+                    Fate::Ends(after, how) => {
+                        tokio::time::sleep(after).await;
+                        how
+                    }
+                    _ => pending().await,
+                }
+            };
+            tokio::select! {
+                how = by_itself => how,
+                Ok(how) = ended => how,
+            }
+        };
+        Ok(Connected::new(service, ended).with_close(move || async move {
+            tokio::time::sleep(act.closes_within).await;
+            world.0.closes.fetch_add(1, SeqCst);
+            drop(open);
+        }))
+    }
+}
+
+/// Counts as a connection until it is dropped.
+struct Open {
+    world: World,
+    gone: watch::Sender<bool>,
+}
+
+impl Open {
+    fn new(world: &World) -> Self {
+        let open = world.0.open.fetch_add(1, SeqCst) + 1;
+        world.0.most.fetch_max(open, SeqCst);
+        Self { world: world.clone(), gone: watch::Sender::new(false) }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.world.0.open.fetch_sub(1, SeqCst);
+    }
+}
+
+/// The way to one incarnation; its answers say which.
+#[derive(Debug, Clone)]
+pub(super) struct Incarnation {
+    pub(super) number: usize,
+    world: World,
+    gone: watch::Receiver<bool>,
+    answers_after: Option<Duration>,
+}
+
+impl Service<Request> for Incarnation {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        let Self { number, mut gone, answers_after, world } = self.clone();
+        Box::pin(async move {
+            world.0.calls.fetch_add(1, SeqCst);
+            let Some(after) = answers_after else { return pending().await };
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(after) => Response::with_body(&serde_json::json!({ "by": number })),
+                _ = gone.changed() => Err(Error::disconnected("the connection is closed")),
+            }
+        })
+    }
+}
+
+/// Which incarnation answered.
+pub(super) fn by(response: &Response) -> u64 {
+    response.body::<serde_json::Value>().unwrap()["by"].as_u64().unwrap()
+}
+
+/// What is recorded: the type, the outcome and the reason of each event.
+#[derive(Debug, Default)]
+pub(super) struct Events(Mutex<Vec<(String, Outcome, Option<String>)>>);
+
+impl Events {
+    pub(super) fn taken(&self) -> Vec<(String, Outcome, Option<String>)> {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
+impl AuditPort for Events {
+    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
+        let reason = event.details.text("reason").map(Cow::into_owned);
+        assert_eq!((event.actor, event.target.tool_name), (Actor::kernel(), None));
+        self.0.lock().push((event.event_type.as_str().to_owned(), event.result, reason));
+        Box::pin(ready(Ok(())))
+    }
+}

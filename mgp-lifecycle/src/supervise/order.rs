@@ -1,0 +1,96 @@
+use std::time::Duration;
+
+use mgp_types::mgp::ShutdownReason;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// What somebody wants of a supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Start,
+    Restart { reason: ShutdownReason },
+    Stop { reason: ShutdownReason, timeout: Duration },
+}
+
+/// The order that waits to be taken. There is one at most: a later order changes the one before.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    slot: Mutex<Slot>,
+    given: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    waiting: Option<Order>,
+    /// How many orders were given.
+    number: u64,
+}
+
+impl Orders {
+    /// Gives an order. It is carried out when as many orders are served as the number says.
+    pub(super) fn give(&self, order: Order) -> u64 {
+        let mut slot = self.slot.lock();
+        slot.waiting = Some(slot.waiting.map_or(order, |before| before.then(order)));
+        slot.number += 1;
+        self.given.notify_one();
+        slot.number
+    }
+
+    /// The next order and its number.
+    pub(super) async fn taken(&self) -> (Order, u64) {
+        loop {
+            if let Some(taken) = self.take() {
+                return taken;
+            }
+            self.given.notified().await;
+        }
+    }
+
+    fn take(&self) -> Option<(Order, u64)> {
+        let mut slot = self.slot.lock();
+        slot.waiting.take().map(|order| (order, slot.number))
+    }
+}
+
+impl Order {
+    pub(super) const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Start => None,
+            Self::Restart { reason } | Self::Stop { reason, .. } => Some(reason.as_str()),
+        }
+    }
+
+    /// What two orders, one after the other, come to. No restart is lost.
+    const fn then(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Restart { .. }, Self::Start) => self,
+            (Self::Stop { reason, .. }, Self::Start) => Self::Restart { reason },
+            _ => later,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STOP: Order =
+        Order::Stop { reason: ShutdownReason::OperatorRequest, timeout: Duration::from_secs(1) };
+    const RESTART: Order = Order::Restart { reason: ShutdownReason::ConfigurationChange };
+
+    #[tokio::test]
+    async fn orders_that_nobody_took_become_one() {
+        for (orders, expected) in [
+            (vec![RESTART, Order::Start], RESTART),
+            (vec![STOP, Order::Start], Order::Restart { reason: ShutdownReason::OperatorRequest }),
+            (vec![Order::Start, STOP], STOP),
+            (vec![STOP, RESTART], RESTART),
+            (vec![RESTART, STOP], STOP),
+        ] {
+            let slot = Orders::default();
+            let last = orders.iter().map(|order| slot.give(*order)).last().unwrap();
+            assert_eq!(slot.taken().await, (expected, last), "{orders:?}");
+            assert_eq!(slot.take(), None);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+use std::future::poll_fn;
+
+use mgp_types::mgp::{Extension, HealthPing, HealthStatus, Timestamp, method};
+use mgp_types::{Error, Method, Object, Origin, Params, Request, Response, RpcService, Session};
+
+use super::pulse::Beat;
+
+/// How a server is asked for a sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProbeMethod {
+    /// By `mgp/health/ping`, which also tells how it does (§11.3).
+    HealthPing,
+    /// By MCP's `ping`, in sessions.
+    Ping,
+    /// By `server/discover`, where MCP has no `ping`.
+    Discover,
+}
+
+impl ProbeMethod {
+    /// The best that the server of this session understands.
+    pub fn for_session(session: &Session) -> Self {
+        if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
+            Self::HealthPing
+        } else if session.revision.is_stateless() {
+            Self::Discover
+        } else {
+            Self::Ping
+        }
+    }
+
+    fn request(self) -> Result<Request, Error> {
+        match self {
+            Self::HealthPing => Request::with_body(method::HEALTH_PING, &HealthPing::new(Timestamp::now())),
+            Self::Ping => Ok(Request::call(Method::PING, Params::new())),
+            Self::Discover => Ok(Request::call(Method::DISCOVER, Params::new())),
+        }
+    }
+}
+
+/// Asks a server once for a sign of life. It waits as long as the server does; a supervisor limits it.
+///
+/// An error proves life as well as a result does, if it comes from the server: many do not know the method, and say so
+/// in different ways.
+pub async fn probe<S: RpcService>(mut service: S, method: ProbeMethod) -> Beat {
+    let answer = async {
+        let request = method.request()?;
+        poll_fn(|cx| service.poll_ready(cx)).await?;
+        service.call(request).await
+    };
+    match answer.await {
+        Ok(response) => Beat::Answered(status(method, &response)),
+        Err(error) => match error.origin() {
+            Origin::Peer | Origin::Misbehaved | Origin::InputRequired => {
+                Beat::Answered(HealthStatus::Healthy)
+            }
+            Origin::Connection | Origin::Timeout => Beat::Missed,
+            // A layer of our own refused, which says nothing about the server.
+            _ => Beat::NotAsked,
+        },
+    }
+}
+
+/// What the answer says; one that says nothing readable is still an answer.
+fn status(method: ProbeMethod, response: &Response) -> HealthStatus {
+    let said =
+        || Object::from_raw(&response.to_raw()).ok()?.text("status").as_deref().and_then(HealthStatus::read);
+    match method {
+        ProbeMethod::HealthPing => said().unwrap_or(HealthStatus::Healthy),
+        ProbeMethod::Ping | ProbeMethod::Discover => HealthStatus::Healthy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
+    use mgp_types::{RawJson, Revision};
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::supervise::doubles::Answering;
+
+    async fn beat(method: ProbeMethod, answer: Result<&str, Error>) -> (Beat, String) {
+        let answer = answer.map(|json| Response::new(RawJson::parse(json.to_owned()).unwrap()));
+        let asked = std::sync::Arc::new(Mutex::new(String::new()));
+        let seen = std::sync::Arc::clone(&asked);
+        let service = Answering::new(move |request: Request| {
+            *seen.lock() = request.method.to_string();
+            std::future::ready(answer.clone())
+        });
+        let beat = probe(service, method).await;
+        let asked = asked.lock().clone();
+        (beat, asked)
+    }
+
+    // covers: MGP-11.3-01, MGP-11.3-04..10
+    #[tokio::test]
+    async fn a_server_is_asked_in_the_words_it_knows_and_says_how_it_does() {
+        for (method, name, answer, expected) in [
+            (ProbeMethod::HealthPing, "mgp/health/ping", r#"{"status":"Degraded"}"#, HealthStatus::Degraded),
+            (
+                ProbeMethod::HealthPing,
+                "mgp/health/ping",
+                r#"{"status":"unhealthy"}"#,
+                HealthStatus::Unhealthy,
+            ),
+            (ProbeMethod::HealthPing, "mgp/health/ping", r#"{"status":7}"#, HealthStatus::Healthy),
+            (ProbeMethod::Ping, "ping", r#"{"status":"unhealthy"}"#, HealthStatus::Healthy),
+            (ProbeMethod::Discover, "server/discover", "{}", HealthStatus::Healthy),
+        ] {
+            assert_eq!(
+                beat(method, Ok(answer)).await,
+                (Beat::Answered(expected), name.to_owned()),
+                "{answer}"
+            );
+        }
+    }
+
+    // covers: MGP-11.3-01
+    #[tokio::test]
+    async fn an_error_of_the_server_proves_life_and_one_of_our_own_nothing() {
+        for (origin, expected) in [
+            (Origin::Peer, Beat::Answered(HealthStatus::Healthy)),
+            (Origin::Misbehaved, Beat::Answered(HealthStatus::Healthy)),
+            (Origin::Connection, Beat::Missed),
+            (Origin::Timeout, Beat::Missed),
+            (Origin::Local, Beat::NotAsked),
+            (Origin::Cancelled, Beat::NotAsked),
+        ] {
+            for code in [-32601, -32602] {
+                let error = Error::from_origin(origin, code, "no");
+                assert_eq!(beat(ProbeMethod::Ping, Err(error)).await.0, expected, "{origin:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_method_is_the_best_that_the_session_has() {
+        let mut session = Session::new(Revision::V2025_11_25);
+        assert_eq!(ProbeMethod::for_session(&session), ProbeMethod::Ping);
+        let offer = |names: &[&str]| Offer::new(ExtensionSet::from_names(names));
+        session.mgp = Negotiated::agree(&offer(&["lifecycle"]), &offer(&["audit"]));
+        assert_eq!(ProbeMethod::for_session(&session), ProbeMethod::Ping);
+        session.mgp = Negotiated::agree(&offer(&["lifecycle"]), &offer(&["lifecycle"]));
+        assert_eq!(ProbeMethod::for_session(&session), ProbeMethod::HealthPing);
+        let stateless = Session::new(Revision::V2026_07_28);
+        assert_eq!(ProbeMethod::for_session(&stateless), ProbeMethod::Discover);
+    }
+}

@@ -1,0 +1,175 @@
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use mgp_types::mgp::HealthStatus;
+
+/// When servers are asked for a sign of life, and when they count as down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProbeSettings {
+    /// How often they are asked.
+    pub interval: Duration,
+    /// How long an answer may take; the specification gives servers 5 seconds (§11.3).
+    pub answer_within: Duration,
+    /// After how many missing answers in a row a server is down.
+    pub misses: NonZeroU32,
+}
+
+impl Default for ProbeSettings {
+    /// Every 30 seconds; three missing answers are too many.
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(30),
+            answer_within: Duration::from_secs(5),
+            misses: const { NonZeroU32::new(3).expect("is not zero") },
+        }
+    }
+}
+
+/// When the next probe is due, as a value without a clock.
+///
+/// Servers that are connected to together are not asked together: the first probe comes at any time of the first
+/// interval, and each further one up to a fifth of the interval early or late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProbeSchedule {
+    interval: Duration,
+}
+
+impl ProbeSchedule {
+    /// A probe each `interval`, but for chance.
+    pub fn new(interval: Duration) -> Self {
+        Self { interval: interval.min(LONGEST) }
+    }
+
+    /// How long to wait before the first probe; `chance` is a random number.
+    pub fn first(self, chance: u32) -> Duration {
+        self.interval.mul_f64(share(chance)).max(SHORTEST_WAIT)
+    }
+
+    /// How long to wait after a probe; `chance` is a random number.
+    pub fn next(self, chance: u32) -> Duration {
+        self.interval.mul_f64(0.4f64.mul_add(share(chance), 0.8)).max(SHORTEST_WAIT)
+    }
+}
+
+/// What a probe learnt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an answer came, or did not, or nobody was asked")]
+pub enum Beat {
+    /// The server lives, and this is how it does.
+    Answered(HealthStatus),
+    /// No answer came in time.
+    Missed,
+    /// The server was not asked, so nothing is known.
+    NotAsked,
+}
+
+/// How a server does, as far as is known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::exhaustive_enums, reason = "what a server can say of itself, and what it cannot")]
+pub enum Health {
+    /// It was not asked yet, or is not connected.
+    #[default]
+    Unknown,
+    /// It said so. An answer that came too late, or not at all, makes it at least degraded.
+    Known(HealthStatus),
+    /// It has not answered for too long, and was ended; so it stays until there is another incarnation.
+    Down,
+}
+
+/// Judges a server by its answers, as a value without a clock.
+///
+/// Only silence makes a server down. One that says it is unhealthy still answers: it is reported, not restarted, because
+/// it knows best whether that would help, and may be working for somebody else.
+#[derive(Debug, Clone)]
+pub struct Pulse {
+    limit: NonZeroU32,
+    missed: u32,
+    health: Health,
+}
+
+impl Pulse {
+    /// Nothing is known, and `misses` missing answers in a row are too many.
+    pub const fn new(misses: NonZeroU32) -> Self {
+        Self { limit: misses, missed: 0, health: Health::Unknown }
+    }
+
+    /// How the server does after this beat.
+    pub fn judge(&mut self, beat: Beat) -> Health {
+        match beat {
+            Beat::Answered(status) => {
+                self.missed = 0;
+                self.health = Health::Known(status);
+            }
+            Beat::Missed => {
+                self.missed = self.missed.saturating_add(1);
+                self.health = if self.missed >= self.limit.get() {
+                    Health::Down
+                } else if self.health == Health::Known(HealthStatus::Unhealthy) {
+                    self.health
+                } else {
+                    Health::Known(HealthStatus::Degraded)
+                };
+            }
+            Beat::NotAsked => {}
+        }
+        self.health
+    }
+}
+
+/// A random number as a share of the whole.
+fn share(chance: u32) -> f64 {
+    f64::from(chance) / f64::from(u32::MAX)
+}
+
+/// An interval of nothing must not become a loop.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_hours(24 * 365);
+
+#[cfg(test)]
+mod tests {
+    use HealthStatus::{Degraded, Healthy, Unhealthy};
+
+    use super::*;
+
+    fn health_after(beats: &[Beat]) -> Health {
+        let mut pulse = Pulse::new(NonZeroU32::new(3).unwrap());
+        beats.iter().map(|beat| pulse.judge(*beat)).last().unwrap_or_default()
+    }
+
+    // covers: MGP-11.3-02, MGP-11.3-08..10
+    #[test]
+    fn silence_degrades_at_once_and_is_death_only_in_a_row() {
+        use Beat::{Answered, Missed, NotAsked};
+        for (beats, expected) in [
+            (vec![], Health::Unknown),
+            (vec![NotAsked], Health::Unknown),
+            (vec![Answered(Healthy)], Health::Known(Healthy)),
+            (vec![Answered(Healthy), Missed], Health::Known(Degraded)),
+            (vec![Answered(Unhealthy), Missed], Health::Known(Unhealthy)),
+            (vec![Missed, Missed], Health::Known(Degraded)),
+            (vec![Missed, Missed, Answered(Healthy), Missed, Missed], Health::Known(Degraded)),
+            (vec![Missed, NotAsked, Missed, Missed], Health::Down),
+            (vec![Answered(Unhealthy); 9], Health::Known(Unhealthy)),
+        ] {
+            assert_eq!(health_after(&beats), expected, "{beats:?}");
+        }
+    }
+
+    #[test]
+    fn probes_of_many_servers_are_spread() {
+        let schedule = ProbeSchedule::new(Duration::from_secs(30));
+        assert_eq!(schedule.first(u32::MAX), Duration::from_secs(30));
+        assert_eq!(
+            (schedule.next(0), schedule.next(u32::MAX)),
+            (Duration::from_secs(24), Duration::from_secs(36))
+        );
+        let mut seconds = [0; 31];
+        for chance in (0..50).map(|server| server * (u32::MAX / 50)) {
+            seconds[usize::try_from(schedule.first(chance).as_secs()).unwrap()] += 1;
+        }
+        assert!(seconds.iter().all(|servers| *servers <= 2), "{seconds:?}");
+        assert_eq!(ProbeSchedule::new(Duration::ZERO).next(0), SHORTEST_WAIT);
+        assert!(ProbeSchedule::new(Duration::MAX).next(u32::MAX) > LONGEST);
+    }
+}

@@ -1,0 +1,150 @@
+//! Connecting, and what has to be done before the server takes calls.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use mgp_types::mgp::{ServerState, ShutdownReason};
+use mgp_types::{Error, Origin};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{Run, Then, finish};
+use crate::Ended;
+use crate::supervise::caught::caught;
+use crate::supervise::connect::{Connect, Connected};
+use crate::supervise::order::Order;
+use crate::supervise::shared::Outlook;
+use crate::supervise::supervisor::Plan;
+
+impl<C: Connect> Run<C> {
+    /// Connects, `at` its time; otherwise goes to where that leads.
+    pub(super) async fn connect(&mut self, at: Option<Instant>) -> Result<Connected<C::Service>, Then> {
+        if let Some(at) = at {
+            self.wait(at).await?;
+            self.course.expect(Outlook::Soon);
+        }
+        let plan = Arc::clone(&self.plan);
+        let connecting = timeout(plan.limits.connect, caught(|| plan.connect.connect()));
+        let mut server = match self.unless_stopped(connecting).await {
+            Ok(Ok(Ok(Ok(server)))) => server,
+            Ok(Ok(Ok(Err(error)) | Err(error))) => return Err(self.failed(&error)),
+            Ok(Err(_)) => return Err(self.failed(&Error::timeout(TOO_LONG))),
+            Err(stop) => return Err(self.stopped(&stop)),
+        };
+        match self.unless_stopped(restored(&plan, &mut server)).await {
+            Ok(Ok(())) => Ok(server),
+            Ok(Err(error)) => {
+                finish(server.close, plan.limits.close_broken).await;
+                Err(self.failed(&error))
+            }
+            Err(stop) => {
+                finish(server.close, plan.limits.close).await;
+                Err(self.stopped(&stop))
+            }
+        }
+    }
+
+    /// Waits until it is time, or somebody cannot wait.
+    async fn wait(&mut self, at: Instant) -> Result<(), Then> {
+        loop {
+            tokio::select! {
+                biased;
+                (order, number) = self.shared.orders.taken() => match self.join(order, number) {
+                    Joined::Goes => {}
+                    Joined::Hurries => return Ok(()),
+                    Joined::Stops(stop) => return Err(self.stopped(&stop)),
+                },
+                () = sleep_until(at) => return Ok(()),
+            }
+        }
+    }
+
+    /// What `step` comes to, unless somebody stops the server first.
+    async fn unless_stopped<F: Future>(&mut self, step: F) -> Result<F::Output, Stop> {
+        let mut step = pin!(step);
+        loop {
+            tokio::select! {
+                biased;
+                (order, number) = self.shared.orders.taken() => {
+                    if let Joined::Stops(stop) = self.join(order, number) {
+                        return Err(stop);
+                    }
+                }
+                outcome = &mut step => return Ok(outcome),
+            }
+        }
+    }
+
+    /// Takes an order while a server is connected to: those to run are carried out already.
+    fn join(&mut self, order: Order, number: u64) -> Joined {
+        match order {
+            Order::Stop { reason, .. } => Joined::Stops(Stop { reason, number }),
+            Order::Restart { .. } => {
+                self.restarts.forget();
+                self.ordered = Some(number);
+                Joined::Hurries
+            }
+            Order::Start => {
+                // Nobody waits for a start, but maybe for an order before it.
+                match &mut self.ordered {
+                    Some(ordered) => *ordered = number,
+                    None => self.course.served(number),
+                }
+                Joined::Goes
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &Error) -> Then {
+        tracing::warn!(server = self.shared.server.as_str(), %error, "the server cannot be connected to");
+        // What a server says of itself may be long, and is not for everybody.
+        let in_time = error.origin() != Origin::Timeout;
+        let then =
+            self.after(Ended::InError, if in_time { "the server cannot be connected to" } else { TOO_LONG });
+        self.attempted();
+        then
+    }
+
+    /// Somebody stops what is not connected yet.
+    fn stopped(&mut self, stop: &Stop) -> Then {
+        self.course.go(ServerState::Error, Outlook::Never, Some(stop.reason.as_str()));
+        self.restarts.forget();
+        self.ordered = None;
+        self.course.served(stop.number);
+        Then::Rest
+    }
+}
+
+/// What an order comes to while a server is connected to.
+enum Joined {
+    Goes,
+    /// There is no more waiting.
+    Hurries,
+    Stops(Stop),
+}
+
+/// Who stops it, and why.
+struct Stop {
+    reason: ShutdownReason,
+    number: u64,
+}
+
+/// Restores what the server has to know, as long as it is there.
+async fn restored<C: Connect>(plan: &Plan<C>, server: &mut Connected<C::Service>) -> Result<(), Error> {
+    let Connected { service, ended, .. } = server;
+    tokio::select! {
+        biased;
+        _ = caught(|| ended) => Err(Error::disconnected("the server ended while it was set up")),
+        restored = restore(plan, service) => restored,
+    }
+}
+
+async fn restore<C: Connect>(plan: &Plan<C>, service: &C::Service) -> Result<(), Error> {
+    for step in &plan.restore {
+        let done = timeout(plan.limits.restore, caught(|| step(service.clone()))).await;
+        done.map_err(|_| Error::timeout("the server took too long to be set up"))???;
+    }
+    Ok(())
+}
+
+const TOO_LONG: &str = "the server took too long to connect";

@@ -1,0 +1,144 @@
+//! The task of a supervisor.
+
+mod attempt;
+mod health;
+mod serve;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::{Outcome, ServerState};
+use tokio::time::Instant;
+
+use super::caught::caught;
+use super::connect::{Close, Connect};
+use super::course::Course;
+use super::order::Order;
+use super::shared::{Outlook, Shared};
+use super::supervisor::Plan;
+use crate::{Ended, Restarts, Verdict};
+
+/// Takes one server through its life, for as long as it is polled.
+pub(super) struct Run<C: Connect> {
+    plan: Arc<Plan<C>>,
+    /// Dropped after everything that holds the server, so that it tells the end when it is one.
+    course: Course<C::Service>,
+    restarts: Restarts,
+    shared: Arc<Shared<C::Service>>,
+    /// What times of restarts are counted from.
+    began: Instant,
+    /// The order that is carried out when the next attempt is over.
+    ordered: Option<u64>,
+    /// Whether it was restarted too often; only a restart by hand is then taken.
+    given_up: bool,
+}
+
+/// What comes next.
+enum Then {
+    /// Nothing, until somebody orders it.
+    Rest,
+    /// An attempt to connect, at once or at this time.
+    Connect(Option<Instant>),
+}
+
+impl<C: Connect> Run<C> {
+    pub(super) fn new(
+        plan: Plan<C>,
+        course: Course<C::Service>,
+        restarts: Restarts,
+        shared: Arc<Shared<C::Service>>,
+    ) -> Self {
+        let plan = Arc::new(plan);
+        Self { plan, course, restarts, shared, began: Instant::now(), ordered: None, given_up: false }
+    }
+
+    pub(super) async fn forever(mut self) {
+        let mut then = Then::Rest;
+        loop {
+            then = match then {
+                Then::Rest => self.rest().await,
+                Then::Connect(at) => match self.connect(at).await {
+                    Ok(server) => self.serve(server).await,
+                    Err(then) => then,
+                },
+            };
+        }
+    }
+
+    /// Waits for an order to run, and goes where it is carried out.
+    async fn rest(&mut self) -> Then {
+        loop {
+            let (order, number) = self.shared.orders.taken().await;
+            match order {
+                Order::Start if !self.given_up => {}
+                Order::Restart { .. } => self.restarts.forget(),
+                Order::Start | Order::Stop { .. } => {
+                    self.course.expect(Outlook::Never);
+                    self.course.served(number);
+                    continue;
+                }
+            }
+            self.given_up = false;
+            self.ordered = Some(number);
+            let again = self.course.state() == ServerState::Error;
+            let to = if again { ServerState::Restarting } else { ServerState::Connecting };
+            self.course.go(to, Outlook::Soon, order.reason());
+            return Then::Connect(None);
+        }
+    }
+
+    /// Decides about a server that ended, or could not be connected to, and goes there.
+    fn after(&mut self, ended: Ended, reason: &str) -> Then {
+        let from = self.course.state();
+        let verdict = self.restarts.decide(ended, self.began.elapsed(), self.plan.chance.draw());
+        let (again, reason) = match verdict {
+            Verdict::Restart { after } => (Some(later(after)), reason),
+            Verdict::Stay => (None, reason),
+            Verdict::GiveUp => (None, Verdict::LIMIT_EXCEEDED),
+        };
+        let outlook = again.map_or(Outlook::Never, Outlook::At);
+        let given_up = verdict == Verdict::GiveUp;
+        if from != ServerState::Draining {
+            self.course.go(ServerState::Error, outlook, Some(reason));
+        } else if verdict == Verdict::Stay {
+            self.course.go(ServerState::Disconnected, outlook, Some(reason));
+        }
+        if again.is_some() || from == ServerState::Draining && given_up {
+            self.course.go(ServerState::Restarting, outlook, Some(reason));
+        }
+        if from == ServerState::Draining && given_up {
+            // The only way from there to the state of a server that is given up.
+            self.course.go(ServerState::Error, outlook, Some(reason));
+        }
+        if matches!(from, ServerState::Connected | ServerState::Draining) || given_up {
+            let well = ended == Ended::InOrder && !given_up;
+            let outcome = if well { Outcome::Success } else { Outcome::Failure };
+            self.course.record_disconnected(outcome, reason);
+        }
+        self.given_up = given_up;
+        again.map_or(Then::Rest, |at| Then::Connect(Some(at)))
+    }
+
+    /// The attempt that was ordered is over.
+    fn attempted(&mut self) {
+        if let Some(number) = self.ordered.take() {
+            self.course.served(number);
+        }
+    }
+}
+
+/// The time after `wait`; one that is too far away is as good as none.
+fn later(wait: Duration) -> Instant {
+    Instant::now() + wait.min(LONGEST)
+}
+
+/// Closes a connection, for as long as it may take.
+async fn finish(close: Close, limit: Duration) {
+    match tokio::time::timeout(limit, caught(close)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "closing a server went wrong"),
+        Err(_) => tracing::debug!("a server took too long to close"),
+    }
+}
+
+const LONGEST: Duration = Duration::from_hours(24 * 365);

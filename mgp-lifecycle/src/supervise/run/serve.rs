@@ -1,0 +1,161 @@
+//! From connected to the end of the connection.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::BoxFuture;
+use mgp_types::mgp::{Outcome, ServerState, Shutdown, ShutdownReason};
+use tokio::time::{sleep_until, timeout};
+
+use super::health::until_down;
+use super::{Run, Then, finish, later};
+use crate::Ended;
+use crate::supervise::caught::caught;
+use crate::supervise::connect::{Connect, Connected};
+use crate::supervise::live::Live;
+use crate::supervise::order::Order;
+use crate::supervise::shared::Outlook;
+use crate::supervise::supervisor::Plan;
+
+/// Why a server serves no longer.
+enum Cause {
+    Ended(Ended),
+    Silent,
+    Ordered(Drain, u64),
+}
+
+/// How a server is stopped.
+struct Drain {
+    reason: ShutdownReason,
+    restart: bool,
+    timeout: Duration,
+}
+
+impl<C: Connect> Run<C> {
+    /// Lets calls in until the server ends or somebody ends it, and goes to where that leads.
+    pub(super) async fn serve(&mut self, server: Connected<C::Service>) -> Then {
+        let Connected { service, mut ended, close } = server;
+        let live = Arc::new(Live::new(service));
+        self.shared.live.store(Some(Arc::clone(&live)));
+        self.course.go(ServerState::Connected, Outlook::Soon, None);
+        self.course.record_connected();
+        self.attempted();
+        let cause = self.until_it_ends(&live, &mut ended).await;
+        live.shut();
+        match cause {
+            Cause::Ended(Ended::InOrder) => {
+                self.course.go(ServerState::Draining, Outlook::Soon, Some("the server ended"));
+                finish(close, self.plan.limits.close_broken).await;
+                drop(ended);
+                self.shared.let_go();
+                self.after(Ended::InOrder, "the server ended")
+            }
+            Cause::Ended(Ended::InError) | Cause::Silent => {
+                let silent = matches!(cause, Cause::Silent);
+                let reason = if silent { "the server does not answer" } else { "the server ended in error" };
+                let then = self.after(Ended::InError, reason);
+                finish(close, self.plan.limits.close_broken).await;
+                drop(ended);
+                self.shared.let_go();
+                then
+            }
+            Cause::Ordered(drain, number) => {
+                let (drain, number) = self.drain(&live, &mut ended, drain, number).await;
+                finish(close, self.plan.limits.close).await;
+                drop(ended);
+                self.shared.let_go();
+                self.drained(&drain, number)
+            }
+        }
+    }
+
+    async fn until_it_ends(&self, live: &Live<C::Service>, ended: &mut BoxFuture<'static, Ended>) -> Cause {
+        let Plan { probing, chance, limits, .. } = &*self.plan;
+        let mut down = pin!(until_down(probing.as_ref(), live.service(), &self.shared.health, chance));
+        loop {
+            tokio::select! {
+                biased;
+                ended = caught(|| &mut *ended) => return Cause::Ended(ended.unwrap_or(Ended::InError)),
+                (order, number) = self.shared.orders.taken() => match order {
+                    Order::Start => self.course.served(number),
+                    Order::Restart { reason } => {
+                        return Cause::Ordered(Drain { reason, restart: true, timeout: limits.drain }, number);
+                    }
+                    Order::Stop { reason, timeout } => {
+                        return Cause::Ordered(Drain { reason, restart: false, timeout }, number);
+                    }
+                },
+                () = &mut down => return Cause::Silent,
+            }
+        }
+    }
+
+    /// Asks the server to stop and waits for its calls, until one of both, the time or the server is at an end.
+    ///
+    /// Further orders change what comes after it, and never make it longer.
+    async fn drain(
+        &mut self,
+        live: &Live<C::Service>,
+        ended: &mut BoxFuture<'static, Ended>,
+        mut drain: Drain,
+        mut number: u64,
+    ) -> (Drain, u64) {
+        let outlook = |drain: &Drain| if drain.restart { Outlook::Soon } else { Outlook::Never };
+        self.course.go(ServerState::Draining, outlook(&drain), Some(drain.reason.as_str()));
+        let mut deadline = later(drain.timeout);
+        let shutdown = Shutdown::new(drain.reason).with_timeout_ms(millis(drain.timeout));
+        let mut done = pin!(async { tokio::join!(ask(&self.plan, live.service(), shutdown), live.idle()) });
+        loop {
+            tokio::select! {
+                biased;
+                _ = caught(|| &mut *ended) => break,
+                _ = &mut done => break,
+                (order, latest) = self.shared.orders.taken() => {
+                    number = latest;
+                    match order {
+                        Order::Start => drain.restart = true,
+                        Order::Restart { reason } => (drain.restart, drain.reason) = (true, reason),
+                        Order::Stop { reason, timeout } => {
+                            (drain.restart, drain.reason) = (false, reason);
+                            deadline = deadline.min(later(timeout));
+                        }
+                    }
+                    self.course.expect(outlook(&drain));
+                }
+                () = sleep_until(deadline) => break,
+            }
+        }
+        (drain, number)
+    }
+
+    fn drained(&mut self, drain: &Drain, number: u64) -> Then {
+        let reason = drain.reason.as_str();
+        self.course.record_disconnected(Outcome::Success, reason);
+        self.restarts.forget();
+        if drain.restart {
+            self.ordered = Some(number);
+            self.course.go(ServerState::Restarting, Outlook::Soon, Some(reason));
+            Then::Connect(None)
+        } else {
+            self.course.go(ServerState::Disconnected, Outlook::Never, Some(reason));
+            self.course.served(number);
+            Then::Rest
+        }
+    }
+}
+
+async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, shutdown: Shutdown) {
+    let Some(ask) = &plan.ask_to_stop else { return };
+    match timeout(plan.limits.ask_to_stop, caught(|| ask(service.clone(), shutdown))).await {
+        Ok(Ok(Ok(()))) => {}
+        Ok(Ok(Err(error)) | Err(error)) => {
+            tracing::debug!(%error, "the server does not stop when it is asked");
+        }
+        Err(_) => tracing::debug!("the server does not answer when it is asked to stop"),
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

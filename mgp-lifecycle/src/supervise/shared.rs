@@ -1,0 +1,139 @@
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use mgp_types::Error;
+use mgp_types::mgp::{ServerId, ServerState};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::live::{Entered, Live};
+use super::order::{Order, Orders};
+use super::pulse::Health;
+use super::refusal::refusal;
+
+/// What a supervisor shares with its handles and gates.
+pub(super) struct Shared<T> {
+    pub(super) server: ServerId,
+    /// The incarnation that takes calls. It is there as long as one is connected or drains.
+    pub(super) live: ArcSwapOption<Live<T>>,
+    pub(super) standing: watch::Sender<Standing>,
+    pub(super) health: watch::Sender<Health>,
+    pub(super) orders: Orders,
+}
+
+/// Where the server stands, and what is to be expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) state: ServerState,
+    pub(super) outlook: Outlook,
+    /// How many orders are served.
+    pub(super) served: u64,
+}
+
+/// When a server that takes no calls will.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outlook {
+    /// The supervisor is gone, and nobody carries out orders.
+    Ended,
+    /// Nothing is planned.
+    Never,
+    /// It is being connected to, or about to be.
+    Soon,
+    /// It will be tried at this time.
+    At(Instant),
+}
+
+impl Outlook {
+    const fn is_hopeful(self) -> bool {
+        matches!(self, Self::Soon | Self::At(_))
+    }
+}
+
+impl<T> Shared<T> {
+    pub(super) fn new(server: ServerId) -> Self {
+        let standing = Standing { state: ServerState::Registered, outlook: Outlook::Never, served: 0 };
+        Self {
+            server,
+            live: ArcSwapOption::empty(),
+            standing: watch::Sender::new(standing),
+            health: watch::Sender::default(),
+            orders: Orders::default(),
+        }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        *self.standing.borrow()
+    }
+
+    /// Why the server takes no calls now.
+    pub(super) fn refusal(&self) -> Error {
+        refusal(self.standing(), Instant::now())
+    }
+
+    /// Counts a call of the incarnation that takes them, if there is one.
+    pub(super) fn enter(&self) -> Option<Entered<T>> {
+        self.live.load().as_ref()?.enter()
+    }
+
+    /// As [`enter`](Self::enter), and waits for `wait` at most while there is hope.
+    pub(super) async fn enter_within(&self, wait: Duration) -> Result<Entered<T>, Error> {
+        self.within(wait, || self.enter()).await
+    }
+
+    /// The way to the server, if it takes calls.
+    pub(super) fn service(&self) -> Option<T>
+    where
+        T: Clone,
+    {
+        let live = self.live.load();
+        live.as_ref().filter(|live| !live.is_shut()).map(|live| live.service().clone())
+    }
+
+    /// What `get` finds once the server is connected.
+    pub(super) async fn within<R>(&self, wait: Duration, get: impl Fn() -> Option<R>) -> Result<R, Error> {
+        let mut standing = self.standing.subscribe();
+        let found = async {
+            loop {
+                // It is marked as seen before it is looked at, so that no change in between is missed.
+                let now = *standing.borrow_and_update();
+                if let Some(found) = get() {
+                    return Ok(found);
+                }
+                // A server that is connected and takes no calls is about to become something else.
+                if now.state != ServerState::Connected && !now.outlook.is_hopeful() {
+                    return Err(self.refusal());
+                }
+                if standing.changed().await.is_err() {
+                    return Err(self.refusal());
+                }
+            }
+        };
+        match tokio::time::timeout(wait, found).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(self.refusal()),
+        }
+    }
+
+    /// Gives an order, and lets those who wait hope if it is one to run.
+    pub(super) fn order(&self, order: Order) -> u64 {
+        let number = self.orders.give(order);
+        if !matches!(order, Order::Stop { .. }) {
+            self.standing.send_if_modified(|standing| {
+                let hope = standing.served < number && standing.outlook == Outlook::Never;
+                if hope {
+                    standing.outlook = Outlook::Soon;
+                }
+                hope
+            });
+        }
+        number
+    }
+
+    /// Lets go of the incarnation that was shut. Its calls that are still there end.
+    pub(super) fn let_go(&self) {
+        if let Some(live) = self.live.swap(None) {
+            live.shut();
+            live.end();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use mgp_types::mgp::{AuditPort, ServerId, Shutdown};
+use mgp_types::{BoxFuture, Error};
+use tokio::sync::broadcast;
+
+use super::chance::Chance;
+use super::connect::Connect;
+use super::course::Course;
+use super::handle::Supervised;
+use super::limits::TimeLimits;
+use super::pulse::{Beat, ProbeSettings};
+use super::run::Run;
+use super::shared::Shared;
+use crate::{RestartSettings, Restarts};
+
+/// How one server is kept alive: how to connect, and what to do before it takes calls, while it does, and at the end.
+#[must_use]
+pub struct Supervisor<C: Connect> {
+    server: ServerId,
+    restarts: RestartSettings,
+    audit: Option<Arc<dyn AuditPort>>,
+    plan: Plan<C>,
+}
+
+/// What does not change while the supervisor runs.
+pub(super) struct Plan<C: Connect> {
+    pub(super) connect: C,
+    pub(super) limits: TimeLimits,
+    pub(super) restore: Vec<Restore<C::Service>>,
+    pub(super) ask_to_stop: Option<AskToStop<C::Service>>,
+    pub(super) probing: Option<Probing<C::Service>>,
+    pub(super) chance: Chance,
+}
+
+pub(super) struct Probing<T> {
+    pub(super) settings: ProbeSettings,
+    pub(super) ask: Ask<T>,
+}
+
+type Restore<T> = Box<dyn Fn(T) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
+type AskToStop<T> = Box<dyn Fn(T, Shutdown) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
+type Ask<T> = Box<dyn Fn(T) -> BoxFuture<'static, Beat> + Send + Sync>;
+
+impl<C: Connect> Supervisor<C> {
+    /// Keeps `server` alive with the usual settings: it is restarted if it ended in error, and never probed.
+    pub fn new(server: ServerId, connect: C) -> Self {
+        let plan = Plan {
+            connect,
+            limits: TimeLimits::default(),
+            restore: Vec::new(),
+            ask_to_stop: None,
+            probing: None,
+            chance: Chance::system(),
+        };
+        Self { server, restarts: RestartSettings::default(), audit: None, plan }
+    }
+
+    /// Restarts by these settings (§11.5).
+    pub fn with_restarts(mut self, settings: RestartSettings) -> Self {
+        self.restarts = settings;
+        self
+    }
+
+    /// Gives each step this time.
+    pub fn with_limits(mut self, limits: TimeLimits) -> Self {
+        self.plan.limits = limits;
+        self
+    }
+
+    /// Runs `restore` after each connect, before the server takes calls: permissions, subscriptions, the list of tools.
+    ///
+    /// Steps run in the order in which they are added; if one fails, so has the connect.
+    pub fn with_restore<F>(mut self, restore: impl Fn(C::Service) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        self.plan.restore.push(Box::new(move |service| Box::pin(restore(service))));
+        self
+    }
+
+    /// Asks a server to stop by `ask`, before its connection is closed; [`ask_to_stop`](super::ask_to_stop) asks one
+    /// that speaks MGP. An error is noted, and changes nothing.
+    pub fn with_stop<F>(mut self, ask: impl Fn(C::Service, Shutdown) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), Error>> + Send + 'static,
+    {
+        self.plan.ask_to_stop = Some(Box::new(move |service, shutdown| Box::pin(ask(service, shutdown))));
+        self
+    }
+
+    /// Asks for signs of life by `ask`, as [`probe`](super::probe) does it.
+    pub fn with_probe<F>(
+        mut self,
+        settings: ProbeSettings,
+        ask: impl Fn(C::Service) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Beat> + Send + 'static,
+    {
+        let ask: Ask<C::Service> = Box::new(move |service| Box::pin(ask(service)));
+        self.plan.probing = Some(Probing { settings, ask });
+        self
+    }
+
+    /// Records when the server connects and disconnects (§6.4).
+    pub fn with_audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_chance(mut self, chance: Chance) -> Self {
+        self.plan.chance = chance;
+        self
+    }
+
+    /// Runs the supervisor in a task of its own. The server is [registered](mgp_types::mgp::ServerState::Registered)
+    /// until it is [started](Supervised::start).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn spawn(self) -> Supervised<C::Service> {
+        let shared = Arc::new(Shared::new(self.server));
+        let (changes, listener) = broadcast::channel(MAX_CHANGES);
+        let course = Course::new(Arc::clone(&shared), changes, self.audit);
+        let run = Run::new(self.plan, course, Restarts::new(self.restarts), Arc::clone(&shared));
+        Supervised::new(shared, listener, tokio::spawn(run.forever()))
+    }
+}
+
+impl<C: Connect> fmt::Debug for Supervisor<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Supervisor")
+            .field("server", &self.server)
+            .field("restarts", &self.restarts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A listener that is further behind loses the oldest changes.
+const MAX_CHANGES: usize = 64;

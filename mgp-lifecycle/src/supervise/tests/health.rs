@@ -1,0 +1,132 @@
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mgp_types::mgp::HealthStatus::{Degraded, Healthy, Unhealthy};
+use mgp_types::mgp::ServerState::{Connected, Error, Restarting};
+use mgp_types::mgp::ShutdownReason::OperatorRequest;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::*;
+use crate::supervise::doubles::{Act, Fate};
+use crate::supervise::{Beat, Health, ProbeMethod, ProbeSettings, Supervisor, probe};
+
+fn every(interval: Duration, misses: u32) -> ProbeSettings {
+    ProbeSettings { interval, misses: NonZeroU32::new(misses).unwrap(), ..ProbeSettings::default() }
+}
+
+/// Asked as the incarnations of the script answer.
+fn probed(world: &World, settings: ProbeSettings) -> Supervisor<World> {
+    world.supervisor("s").with_probe(settings, |service| probe(service, ProbeMethod::Ping))
+}
+
+// covers: MGP-11.3-01..02
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_may_have() {
+    let hung = Act { answers_after: None, ..Act::new(Fate::Lives) };
+    let world = World::with_script([hung], Act::new(Fate::Lives));
+    let server = probed(&world, every(secs(10), 3)).spawn();
+    up(&server).await;
+    let (mut changes, mut health) = (server.changes(), server.watch_health());
+    assert_eq!(*health.borrow_and_update(), Health::Unknown);
+    let start = Instant::now();
+    let stuck = tokio::spawn(call(server.gate()));
+    health.changed().await.unwrap();
+    assert_eq!((*health.borrow_and_update(), server.state()), (Health::Known(Degraded), Connected));
+    let mut seen = vec![];
+    while server.current().map_or(0, |service| service.number) < 2 {
+        seen.push(*health.borrow_and_update());
+        settle().await;
+    }
+    seen.dedup();
+    assert_eq!(seen, [Health::Known(Degraded), Health::Down]);
+    assert_eq!(server.health(), Health::Unknown);
+    // Three answers of five seconds, three waits of ten, one of them of any length and two a fifth off at most.
+    assert!((secs(31)..secs(51)).contains(&start.elapsed()), "{:?}", start.elapsed());
+    assert_eq!(went_to(&mut changes), [Error, Restarting, Connected]);
+    assert_eq!((world.open(), world.most()), (1, 1));
+    stuck.await.unwrap().unwrap_err();
+    tokio::time::sleep(secs(12)).await;
+    assert_eq!(server.health(), Health::Known(Healthy));
+    tokio::time::sleep(secs(3600)).await;
+    assert_eq!(world.attempts(), 2);
+}
+
+// covers: MGP-11.3-02
+#[tokio::test(start_paused = true)]
+async fn an_answer_within_five_seconds_is_in_time_and_a_later_one_is_none() {
+    for (answers_after, restarts) in [(millis(4990), false), (millis(5010), true)] {
+        let act = Act { answers_after: Some(answers_after), ..Act::new(Fate::Lives) };
+        let world = World::with_script([], act);
+        let server = probed(&world, every(secs(10), 2)).spawn();
+        up(&server).await;
+        tokio::time::sleep(secs(60)).await;
+        assert_eq!(world.attempts() > 1, restarts, "{answers_after:?}");
+    }
+}
+
+// covers: MGP-11.3-08..10
+#[tokio::test(start_paused = true)]
+async fn what_a_server_says_of_itself_is_reported_and_not_acted_upon() {
+    let world = World::new(Fate::Lives);
+    let says = Arc::new(Mutex::new(Beat::NotAsked));
+    let said = Arc::clone(&says);
+    let supervisor = world.supervisor("s");
+    let server = supervisor.with_probe(every(secs(10), 1), move |_| std::future::ready(*said.lock())).spawn();
+    up(&server).await;
+    for status in [Unhealthy, Degraded, Healthy, Unhealthy] {
+        *says.lock() = Beat::Answered(status);
+        tokio::time::sleep(secs(600)).await;
+        assert_eq!((server.health(), world.attempts()), (Health::Known(status), 1));
+    }
+    server.stop(OperatorRequest, secs(1)).await;
+    assert_eq!(server.health(), Health::Unknown, "nothing is known of a server that is gone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_servers_are_not_asked_at_once() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let servers: Vec<_> = (0..50)
+        .map(|_| {
+            let times = Arc::clone(&times);
+            let ask = move |_| {
+                times.lock().push(Instant::now());
+                std::future::ready(Beat::Answered(Healthy))
+            };
+            let server = World::new(Fate::Lives).supervisor("s").with_probe(every(secs(30), 3), ask).spawn();
+            server.start();
+            server
+        })
+        .collect();
+    let start = Instant::now();
+    tokio::time::sleep(secs(601)).await;
+    let times = times.lock();
+    assert!((900..1100).contains(&times.len()), "{}", times.len());
+    let mut seconds = vec![0; 602];
+    for time in times.iter() {
+        seconds[usize::try_from(time.duration_since(start).as_secs()).unwrap()] += 1;
+    }
+    // 50 in 30 seconds are fewer than 2 a second; more than 10 in one would be the herd.
+    assert!(seconds.iter().all(|probes| *probes <= 10), "{seconds:?}");
+    drop(servers);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_once_the_server_is_gone_and_a_panic_is_no_answer() {
+    let world = World::new(Fate::Lives);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let ask = move |_: Incarnation| {
+        let number = count.fetch_add(1, Ordering::SeqCst);
+        async move { if number < 5 { panic!("as the test says") } else { std::future::pending().await } }
+    };
+    let server = world.supervisor("s").with_probe(every(secs(1), 2), ask).spawn();
+    up(&server).await;
+    tokio::time::sleep(millis(4500)).await;
+    assert_eq!((server.health(), world.attempts()), (Health::Unknown, 1));
+    server.stop(OperatorRequest, secs(1)).await;
+    let before = asked.load(Ordering::SeqCst);
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!((asked.load(Ordering::SeqCst), before > 2), (before, true));
+}

@@ -1,0 +1,79 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::ServerState;
+use mgp_types::mgp::ShutdownReason::KernelShutdown;
+
+use super::*;
+use crate::Ended;
+use crate::supervise::doubles::{Act, Fate};
+
+/// Fifty servers, of which every 100 ms another one dies, for two minutes; half of them are called all the time and never
+/// die, and none of their calls may fail or take longer.
+#[tokio::test(start_paused = true)]
+async fn servers_that_die_do_not_affect_the_others() {
+    let settings = RestartSettings { max_restarts: 1000, ..RestartSettings::default() };
+    let worlds: Vec<_> = (0..50)
+        .map(|number| match number % 5 {
+            // Some dying servers do not even close, or come back only at the second attempt.
+            0 => World::with_script([], Act { closes_within: secs(3600), ..Act::new(Fate::Lives) }),
+            1 => World::with_script([Act::new(Fate::Lives), Act::new(Fate::Hangs)], Act::new(Fate::Lives)),
+            _ => World::new(Fate::Lives),
+        })
+        .collect();
+    let servers: Vec<_> =
+        worlds.iter().map(|world| world.supervisor("s").with_restarts(settings.clone()).spawn()).collect();
+    for server in &servers {
+        up(server).await;
+    }
+    let callers: Vec<_> = servers[25..]
+        .iter()
+        .map(|server| {
+            let gate = server.gate();
+            tokio::spawn(async move {
+                let start = tokio::time::Instant::now();
+                let mut calls = 0;
+                while start.elapsed() < secs(120) {
+                    let before = tokio::time::Instant::now();
+                    call(gate.clone()).await.unwrap();
+                    assert!(before.elapsed() <= millis(52), "{:?}", before.elapsed());
+                    calls += 1;
+                }
+                calls
+            })
+        })
+        .collect();
+    let mut deaths = 0;
+    for round in 0..1200 {
+        let victim = round % 25;
+        if servers[victim].state() == ServerState::Connected {
+            worlds[victim].end(if round % 2 == 0 { Ended::InError } else { Ended::InOrder });
+            deaths += 1;
+        }
+        tokio::time::sleep(millis(100)).await;
+        if servers[victim].state() == ServerState::Disconnected {
+            servers[victim].start();
+        }
+    }
+    assert!(deaths > 300, "{deaths}");
+    for caller in callers {
+        assert!(caller.await.unwrap() > 2000);
+    }
+    for (number, world) in worlds.iter().enumerate() {
+        assert!(world.most() <= 1, "{number}");
+        assert!(number < 25 || world.attempts() == 1, "{number}");
+    }
+    let stops = servers.iter().map(|server| server.stop(KernelShutdown, secs(5)));
+    let start = tokio::time::Instant::now();
+    futures_util::future::join_all(stops).await;
+    assert!(start.elapsed() < secs(6), "all at once");
+    assert_eq!(worlds.iter().map(World::open).sum::<usize>(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_supervisor_whose_functions_all_panic_harms_nobody() {
+    let world = World::new(Fate::Panics);
+    let server = Arc::new(world.supervisor("s").spawn());
+    server.start();
+    tokio::time::sleep(secs(200)).await;
+    assert_eq!((server.state(), world.attempts(), world.open()), (ServerState::Error, 6, 0));
+}

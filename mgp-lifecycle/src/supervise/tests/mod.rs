@@ -1,0 +1,68 @@
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mgp_types::mgp::ServerState;
+use mgp_types::{Error, Object, Request, Response};
+use tower_service::Service;
+
+use super::doubles::{Incarnation, World};
+use super::{Changes, StateGate, Supervised, WaitUntilReady};
+use crate::{RestartPolicy, RestartSettings};
+
+mod gate;
+mod health;
+mod many;
+mod orders;
+mod restarts;
+mod seeds;
+mod states;
+
+type Server = Supervised<Incarnation>;
+
+/// Started and connected.
+async fn running(world: &World) -> Server {
+    let server = world.supervisor("s").spawn();
+    up(&server).await;
+    server
+}
+
+async fn up(server: &Server) {
+    server.start();
+    server.ready(secs(10)).await.unwrap();
+}
+
+/// Lets everything happen that takes no time.
+async fn settle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+/// The states that the server went to since the last time.
+fn went_to(changes: &mut Changes) -> Vec<ServerState> {
+    std::iter::from_fn(|| changes.next().now_or_never().flatten()).map(|change| change.new_state).collect()
+}
+
+fn policy(policy: RestartPolicy) -> RestartSettings {
+    RestartSettings { restart_policy: policy, ..RestartSettings::default() }
+}
+
+async fn call(mut gate: StateGate<Incarnation>) -> Result<Response, Error> {
+    gate.call(request()).await
+}
+
+async fn patient_call(mut gate: StateGate<Incarnation>, wait: Duration) -> Result<Response, Error> {
+    let mut request = request();
+    request.extensions.insert(WaitUntilReady(wait));
+    gate.call(request).await
+}
+
+fn request() -> Request {
+    Request::call("tools/call", Object::new())
+}
+
+const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}

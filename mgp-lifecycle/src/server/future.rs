@@ -1,5 +1,5 @@
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -25,8 +25,7 @@ pin_project! {
     #[project = StateProj]
     enum State<S: RpcService> {
         Answered { outcome: Option<Result<Response, Error>> },
-        Answering { future: BoxFuture<'static, Result<Response, Error>> },
-        Waiting { service: S, request: Option<Request> },
+        Waiting { future: BoxFuture<'static, Result<Response, Error>> },
         Called { #[pin] future: S::Future },
     }
 }
@@ -39,7 +38,7 @@ impl<S: RpcService> LifeFuture<S> {
 
     /// The layer answers when it has found out.
     pub(super) fn answering(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
-        Self { state: State::Answering { future }, visit: None }
+        Self { state: State::Waiting { future }, visit: None }
     }
 
     /// The service further in has been called.
@@ -48,8 +47,12 @@ impl<S: RpcService> LifeFuture<S> {
     }
 
     /// The service further in is called once it has the capacity.
-    pub(super) fn waiting(service: S, request: Request, visit: Option<Visit>) -> Self {
-        Self { state: State::Waiting { service, request: Some(request) }, visit }
+    pub(super) fn waiting(mut service: S, request: Request, visit: Option<Visit>) -> Self {
+        let future = Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx)).await?;
+            service.call(request).await
+        });
+        Self { state: State::Waiting { future }, visit }
     }
 }
 
@@ -79,7 +82,6 @@ impl<S: RpcService> fmt::Debug for LifeFuture<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Answered { .. } => "answered",
-            State::Answering { .. } => "answering",
             State::Waiting { .. } => "waiting",
             State::Called { .. } => "called",
         };
@@ -88,21 +90,14 @@ impl<S: RpcService> fmt::Debug for LifeFuture<S> {
 }
 
 fn poll_state<S: RpcService>(
-    mut state: Pin<&mut State<S>>,
+    state: Pin<&mut State<S>>,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Response, Error>> {
-    loop {
-        let future = match state.as_mut().project() {
-            StateProj::Called { future } => return future.poll(cx),
-            StateProj::Answered { outcome } => {
-                return Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"));
-            }
-            StateProj::Answering { future } => return future.as_mut().poll(cx),
-            StateProj::Waiting { service, request } => {
-                std::task::ready!(service.poll_ready(cx))?;
-                service.call(request.take().expect("the state is left with the request"))
-            }
-        };
-        state.set(State::Called { future });
+    match state.project() {
+        StateProj::Called { future } => future.poll(cx),
+        StateProj::Answered { outcome } => {
+            Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
+        }
+        StateProj::Waiting { future } => future.as_mut().poll(cx),
     }
 }

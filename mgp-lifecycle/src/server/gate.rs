@@ -20,6 +20,15 @@ pub(super) enum Seat {
     Listener,
 }
 
+/// What became of somebody at the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    Entered,
+    Refused(Inside),
+    /// It is refused too, and has to leave.
+    TurnsAround(Inside),
+}
+
 /// Who may enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pass {
@@ -36,11 +45,17 @@ impl Gate {
     }
 
     /// Lets one more in, or says what is the case.
-    pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Result<(), Inside> {
-        let entered = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
-            Inside(word).admits(pass).then_some(word + seat.unit())
-        });
-        entered.map(|_| ()).map_err(Inside)
+    ///
+    /// One that comes in the moment in which the gate shuts is counted until it has turned around; it has to be let out
+    /// like others then, for somebody may wait for the last one.
+    pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Entry {
+        let before = self.inside();
+        if !before.admits(pass) {
+            return Entry::Refused(before);
+        }
+        // An addition always succeeds, whereas many threads that compare and swap get in each other's way.
+        let inside = Inside(self.0.fetch_add(seat.unit(), Ordering::AcqRel));
+        if inside.admits(pass) { Entry::Entered } else { Entry::TurnsAround(inside) }
     }
 
     /// Lets one out that had entered, and says what is left.
@@ -125,9 +140,9 @@ mod tests {
     fn the_word_holds_every_state_beside_both_counts() {
         for &state in ServerState::ALL {
             let gate = Gate::new(ServerState::Connected);
-            gate.enter(Seat::Call, Pass::New).unwrap();
-            gate.enter(Seat::Listener, Pass::New).unwrap();
-            gate.enter(Seat::Call, Pass::Finishing).unwrap();
+            assert_eq!(gate.enter(Seat::Call, Pass::New), Entry::Entered);
+            assert_eq!(gate.enter(Seat::Listener, Pass::New), Entry::Entered);
+            assert_eq!(gate.enter(Seat::Call, Pass::Finishing), Entry::Entered);
             gate.set_state(state);
             assert_eq!((gate.inside().state(), gate.inside().calls()), (state, 2));
             assert_eq!(gate.leave(Seat::Call).calls(), 1);
@@ -141,12 +156,14 @@ mod tests {
     fn only_a_connected_server_lets_new_ones_in_and_an_ended_one_nobody() {
         for &state in ServerState::ALL {
             let gate = Gate::new(state);
-            assert_eq!(gate.enter(Seat::Call, Pass::New).is_ok(), state == ServerState::Connected, "{state}");
-            assert!(gate.enter(Seat::Call, Pass::Finishing).is_ok());
-            let inside = gate.end();
-            assert!(!inside.is_ended() && gate.inside().is_ended());
-            assert!(gate.enter(Seat::Call, Pass::New).is_err());
-            assert!(gate.enter(Seat::Listener, Pass::Finishing).is_err());
+            let entered = gate.enter(Seat::Call, Pass::New) == Entry::Entered;
+            assert_eq!(entered, state == ServerState::Connected, "{state}");
+            assert_eq!(gate.enter(Seat::Call, Pass::Finishing), Entry::Entered);
+            assert!(!gate.end().is_ended());
+            let ended = gate.inside();
+            assert!(ended.is_ended());
+            assert_eq!(gate.enter(Seat::Call, Pass::New), Entry::Refused(ended));
+            assert_eq!(gate.enter(Seat::Listener, Pass::Finishing), Entry::Refused(ended));
             assert_eq!(gate.inside().state(), state);
         }
     }

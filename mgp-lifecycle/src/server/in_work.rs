@@ -24,6 +24,8 @@ pub(super) struct InWork {
 /// A call that is waited for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun {
+    /// Follows the turn of the call before.
+    pub(super) turn: usize,
     at: Instant,
     place: Option<usize>,
 }
@@ -47,11 +49,12 @@ impl InWork {
     /// A call was not done at once.
     pub(super) fn begin(&self, key: Key, now: Instant) -> Begun {
         let word = self.word(self.durations.name(key), now);
-        let first = self.next.fetch_add(1, Ordering::Relaxed);
-        let place = (first..first.wrapping_add(PROBES)).map(|place| place % PLACES).find(|place| {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let turns = (0..PROBES).map(|probe| turn.wrapping_add(probe));
+        let place = turns.map(|turn| turn.wrapping_mul(STRIDE) % PLACES).find(|place| {
             self.words[*place].compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         });
-        Begun { at: now, place }
+        Begun { turn, at: now, place }
     }
 
     /// A call that was waited for is over.
@@ -97,6 +100,8 @@ impl InWork {
 
 const PLACES: usize = 1024;
 const PROBES: usize = 16;
+/// Calls that begin one after the other, on several threads, should not share a line of the cache.
+const STRIDE: usize = 137;
 /// Enough for nine years.
 const TIME_BITS: u32 = 48;
 const TIME: u64 = (1 << TIME_BITS) - 1;

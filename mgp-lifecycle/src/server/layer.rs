@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use mgp_types::mgp::Extension;
 use mgp_types::{Error, Kind, Method, Request, Response, RpcService, Session};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -9,7 +10,6 @@ use tower_service::Service;
 use super::Life;
 use super::answer::{Answer, answer};
 use super::future::LifeFuture;
-use super::run::speaks_lifecycle;
 use super::visit::Visit;
 
 /// Gives a server its life. Makes [`LifeService`]s, which share it.
@@ -40,7 +40,8 @@ impl<S> Layer<S> for LifeLayer {
 /// In sessions that negotiated `lifecycle` it answers `mgp/health/ping`, `mgp/health/status` and
 /// `mgp/lifecycle/shutdown`; elsewhere these go on to the server, like everything else. It counts every call, of any
 /// session, and refuses it with 2000, 2001 or 2002 when the server is not connected; only what helps the calls inside
-/// to finish passes then. It allocates for refusals and answers of its own only. Dropping a future drops the call.
+/// to finish passes then. It allocates for refusals and answers of its own, and where a call has
+/// to wait for capacity. Dropping a future drops the call.
 #[derive(Clone)]
 pub struct LifeService<S> {
     inner: S,
@@ -99,6 +100,11 @@ impl<S: fmt::Debug> fmt::Debug for LifeService<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LifeService").field("inner", &self.inner).finish_non_exhaustive()
     }
+}
+
+/// Whether the session is one in which these methods exist.
+fn speaks_lifecycle(session: &Session) -> bool {
+    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle))
 }
 
 /// Whether this is the moment from which the session can be told of changes. A stateless peer has no such moment, so each

@@ -32,6 +32,7 @@ mod audience;
 mod deadline;
 mod durations;
 mod examination;
+mod exit;
 mod future;
 mod gate;
 mod in_work;

@@ -1,16 +1,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::Session;
-use mgp_types::mgp::{
-    Extension, LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason, Timestamp,
-};
+use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::audience::Audience;
-use super::gate::{Gate, Seat};
+use super::exit::Exit;
+use super::gate::{Entry, Gate, Inside, Pass, Seat};
 use super::in_work::InWork;
 use super::{Drained, ShutdownPolicy};
 use crate::{Lifecycle, NoSuchTransition};
@@ -22,8 +20,7 @@ pub(super) struct Run {
     pub(super) since: Instant,
     pub(super) gate: Gate,
     pub(super) in_work: InWork,
-    /// Wakes the calls that have to go, once the gate has ended.
-    pub(super) gone: Arc<Notify>,
+    pub(super) exit: Exit,
     pub(super) changes: broadcast::Sender<LifecycleChange>,
     pub(super) audience: Audience,
     course: Mutex<Course>,
@@ -66,7 +63,7 @@ impl Run {
             since: now,
             gate: Gate::new(course.lifecycle.state()),
             in_work: InWork::new(now),
-            gone: Arc::default(),
+            exit: Exit::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
             audience: Audience::default(),
             course: Mutex::new(course),
@@ -136,6 +133,18 @@ impl Run {
         self.in_work.remaining(calls, now).map_or(left, |remaining| remaining.min(left))
     }
 
+    /// Lets a call in, or says what is the case.
+    pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Result<(), Inside> {
+        match self.gate.enter(seat, pass) {
+            Entry::Entered => Ok(()),
+            Entry::Refused(inside) => Err(inside),
+            Entry::TurnsAround(inside) => {
+                self.left(seat);
+                Err(inside)
+            }
+        }
+    }
+
     /// Somebody left. Whoever drains the server waits for the last one.
     pub(super) fn left(&self, seat: Seat) {
         let inside = self.gate.leave(seat);
@@ -188,23 +197,23 @@ impl Run {
         let inside = self.gate.end();
         let reason = course.stop.as_ref().map(|stop| stop.reason.as_str());
         if course.lifecycle.state() == ServerState::Draining {
-            let _ = self.enter(&mut course, ServerState::Disconnected, reason);
+            let _ = self.step(&mut course, ServerState::Disconnected, reason);
         } else {
             self.audience.leave();
         }
-        self.gone.notify_waiters();
+        self.exit.open();
         inside.calls()
     }
 
-    /// As [`enter`](Self::enter), unless the server stops: then it does not come back.
+    /// As [`step`](Self::step), unless the server stops: then it does not come back.
     fn go(&self, course: &mut Course, to: ServerState, reason: Option<&str>) -> Result<(), NoSuchTransition> {
         match course.stop {
-            None => self.enter(course, to, reason),
+            None => self.step(course, to, reason),
             Some(_) => Err(NoSuchTransition { from: course.lifecycle.state(), to }),
         }
     }
 
-    fn enter(
+    fn step(
         &self,
         course: &mut Course,
         to: ServerState,
@@ -219,11 +228,6 @@ impl Run {
         let _ = self.changes.send(change);
         Ok(())
     }
-}
-
-/// Whether the session is one in which these methods exist.
-pub(super) fn speaks_lifecycle(session: &Session) -> bool {
-    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle))
 }
 
 pub(super) fn millis(span: Duration) -> u64 {

@@ -44,14 +44,9 @@ impl Visit {
     pub(super) fn begin(run: &Arc<Run>, request: &Request) -> Result<Self, Error> {
         debug_assert_eq!(request.kind, Kind::Call, "notifications neither wait nor are waited for");
         let seat = if request.method == Method::LISTEN { Seat::Listener } else { Seat::Call };
-        run.gate
-            .enter(seat, Pass::New)
+        run.enter(seat, Pass::New)
             .or_else(|inside| {
-                if helps_to_finish(&request.method) {
-                    run.gate.enter(seat, Pass::Finishing)
-                } else {
-                    Err(inside)
-                }
+                if helps_to_finish(&request.method) { run.enter(seat, Pass::Finishing) } else { Err(inside) }
             })
             .map_err(|inside| refuse(run, inside, request))?;
         Ok(Self { run: Arc::clone(run), seat, key: run.in_work.key(request), begun: None, gone: None })
@@ -61,10 +56,11 @@ impl Visit {
     pub(super) fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         let mut this = self.project();
         if this.gone.is_none() {
-            if *this.seat == Seat::Call {
-                *this.begun = Some(this.run.in_work.begin(*this.key, Instant::now()));
-            }
-            this.gone.set(Some(Arc::clone(&this.run.gone).notified_owned()));
+            let turn = match this.seat {
+                Seat::Call => this.begun.insert(this.run.in_work.begin(*this.key, Instant::now())).turn,
+                Seat::Listener => 0,
+            };
+            this.gone.set(Some(this.run.exit.wait(turn)));
         }
         // Whoever begins to wait after the end would not be woken, so the gate is asked, and only then.
         let woken = this.gone.as_pin_mut().is_none_or(|gone| gone.poll(cx).is_ready());

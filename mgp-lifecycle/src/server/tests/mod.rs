@@ -22,7 +22,7 @@ use tower_service::Service;
 
 use super::{Life, LifeLayer, LifeService};
 
-/// A server whose tools are called `now`, `never`, `fail` and `after-<milliseconds>`; it knows a few methods more.
+/// A server whose tools do what their names say; `after-5` is done after five milliseconds.
 #[derive(Debug, Clone, Default)]
 struct Server {
     seen: Arc<Mutex<Vec<String>>>,
@@ -63,6 +63,12 @@ impl Service<Request> for Server {
             match tool.strip_prefix("after-") {
                 Some(millis) => sleep(Duration::from_millis(millis.parse().unwrap())).await,
                 None if tool == "never" => pending().await,
+                None if tool == "yields" => tokio::task::yield_now().await,
+                None if tool == "panics" => panic!("on purpose"),
+                None if tool == "panics-late" => {
+                    tokio::task::yield_now().await;
+                    panic!("on purpose");
+                }
                 None if tool == "fail" => return Err(Error::internal("it failed")),
                 None => {}
             }

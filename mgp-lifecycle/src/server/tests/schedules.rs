@@ -96,7 +96,7 @@ async fn schedule(seed: u64) {
         }
     }
     let asked = Instant::now();
-    let until = deadline.map_or(asked + millis(1500), |earlier| earlier.min(asked + millis(1500)));
+    let until = deadline.into_iter().chain([asked + millis(1500)]).min().unwrap();
     let how = life.shutdown(ShutdownReason::KernelShutdown, millis(1500)).await;
     let farewell = if peer.is_stuck { millis(1000) } else { millis(0) };
     assert!(Instant::now() <= until.max(asked) + farewell, "{seed}");
@@ -111,7 +111,7 @@ async fn schedule(seed: u64) {
         assert_eq!(call.answers.load(Ordering::Relaxed), 1, "{seed}");
         match outcome.unwrap() {
             Ok(_) => {
-                assert!(!call.came_after_stop, "{seed}: a call was let in after the shutdown was answered")
+                assert!(!call.came_after_stop, "{seed}: a call was let in after the shutdown was answered");
             }
             Err(error) => {
                 assert_eq!(error.code(), code::SERVER_DRAINING, "{seed}");

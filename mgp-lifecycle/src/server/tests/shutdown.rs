@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use mgp_types::mgp::{ServerState, ShutdownAnswer, ShutdownReason};
 use mgp_types::{Object, Principal, Request, code};
 use tokio::time::Instant;
@@ -283,4 +286,46 @@ async fn a_life_that_nobody_holds_leaves_no_task_behind() {
     call.abort();
     let _ = call.await;
     assert_eq!(server.working(), 0);
+}
+
+// covers: MGP-11.2-12, MGP-14.3-08
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_call_slips_in_behind_the_answer_to_a_shutdown() {
+    for _ in 0..50 {
+        let (life, server, service) = started();
+        let answered = Arc::new(AtomicBool::new(false));
+        let callers: Vec<_> = (0..4)
+            .map(|_| {
+                let (service, answered) = (service.clone(), answered.clone());
+                tokio::spawn(async move {
+                    loop {
+                        let is_late = answered.load(Ordering::Acquire);
+                        let outcome = ask(&service, tool(&plain(), "yields")).await;
+                        assert!(!is_late || outcome.is_err());
+                        if outcome.is_err() {
+                            return assert_draining(outcome);
+                        }
+                    }
+                })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        ask(&service, stop(&lifecycle(), 60_000)).await.unwrap();
+        answered.store(true, Ordering::Release);
+        assert_eq!(life.drained().await, Drained::Finished);
+        assert_eq!((life.pending(), server.working()), (0, 0));
+        for caller in callers {
+            caller.await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_counts_no_more() {
+    let (life, _, service) = started();
+    for name in ["panics", "panics-late"] {
+        assert!(begin(&service, tool(&plain(), name)).await.await.unwrap_err().is_panic());
+    }
+    assert_eq!(life.pending(), 0);
+    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(1)).await, Drained::Finished);
 }

@@ -130,6 +130,8 @@ async fn more_sessions_than_there_is_room_for_are_not_told() {
 
 #[tokio::test(start_paused = true)]
 async fn applications_see_the_changes() {
+    use ServerState::{Connected, Connecting, Disconnected, Draining, Registered};
+
     let life = Life::new("mind".into());
     let mut changes = life.changes();
     let service = LifeLayer::new(life.clone()).layer(Server::default());
@@ -141,7 +143,6 @@ async fn applications_see_the_changes() {
     while let Ok(change) = changes.try_recv() {
         states.push((change.previous_state, change.new_state));
     }
-    use ServerState::{Connected, Connecting, Disconnected, Draining, Registered};
     let expected =
         [(Registered, Connecting), (Connecting, Connected), (Connected, Draining), (Draining, Disconnected)];
     assert_eq!(states, expected);

@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::words::words;
 use super::{ServerId, Timestamp};
@@ -76,6 +76,7 @@ pub struct HealthPong {
     /// When it answered.
     pub timestamp: Timestamp,
     /// For how long it runs.
+    #[serde(deserialize_with = "whole")]
     pub uptime_secs: u64,
     /// Which server it is.
     pub server_id: ServerId,
@@ -95,15 +96,16 @@ pub struct HealthReport {
     /// How the server does.
     pub status: HealthStatus,
     /// For how long it runs.
+    #[serde(deserialize_with = "whole")]
     pub uptime_secs: u64,
     /// How many of its tools can be called.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub tools_available: u64,
     /// How many tools it has.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub tools_total: u64,
     /// How many calls it works on.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub pending_requests: u64,
     /// What it uses; the members are its own.
     #[serde(default)]
@@ -135,7 +137,7 @@ pub struct Shutdown {
     /// Why.
     pub reason: ShutdownReason,
     /// How long calls may take to finish.
-    #[serde(default = "usual_timeout_ms")]
+    #[serde(default = "usual_timeout_ms", deserialize_with = "whole")]
     pub timeout_ms: u64,
 }
 
@@ -163,8 +165,10 @@ pub struct ShutdownAnswer {
     /// Whether the server stops.
     pub accepted: bool,
     /// How many calls it still works on.
+    #[serde(default, deserialize_with = "whole")]
     pub pending_requests: u64,
     /// How long these will take, as far as it can tell.
+    #[serde(default, deserialize_with = "whole")]
     pub estimated_drain_ms: u64,
 }
 
@@ -172,6 +176,11 @@ impl ShutdownAnswer {
     /// The answer of a server that stops once `pending_requests` are done.
     pub const fn accepted(pending_requests: u64, estimated_drain_ms: u64) -> Self {
         Self { accepted: true, pending_requests, estimated_drain_ms }
+    }
+
+    /// The answer of a server that goes on, whoever asks.
+    pub const fn refused(pending_requests: u64) -> Self {
+        Self { accepted: false, pending_requests, estimated_drain_ms: 0 }
     }
 }
 
@@ -208,6 +217,21 @@ impl LifecycleChange {
         self.reason = Some(reason.into());
         self
     }
+}
+
+/// A number that is not negative, without its fraction: many programs measure time in `3600.25`.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let number = f64::deserialize(deserializer)?;
+    if number < 0.0 {
+        return Err(serde::de::Error::custom("a number must not be negative"));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and `as` saturates"
+    )]
+    let whole = number as u64;
+    Ok(whole)
 }
 
 #[cfg(test)]
@@ -252,6 +276,9 @@ mod tests {
         let report: HealthReport = serde_json::from_str(json).unwrap();
         assert_eq!((report.tools_available, report.tools_total), (3, 3));
         assert_eq!(serde_json::to_string(&report).unwrap(), json);
+        let other = r#"{"status":"HEALTHY","uptime_secs":3600.75,"tools_total":2.0,"load":[0.5]}"#;
+        let report: HealthReport = serde_json::from_str(other).unwrap();
+        assert_eq!((report.status, report.uptime_secs, report.tools_total), (HealthStatus::Healthy, 3600, 2));
         let bare: HealthReport = serde_json::from_str(r#"{"status":"degraded","uptime_secs":1}"#).unwrap();
         assert_eq!(bare, HealthReport::new(HealthStatus::Degraded, 1));
     }
@@ -265,6 +292,15 @@ mod tests {
         assert_eq!(serde_json::to_string(&shutdown).unwrap(), json);
         let answer = r#"{"accepted":true,"pending_requests":2,"estimated_drain_ms":5000}"#;
         assert_eq!(serde_json::to_string(&ShutdownAnswer::accepted(2, 5000)).unwrap(), answer);
+        let refused = r#"{"accepted":false,"pending_requests":2,"estimated_drain_ms":0}"#;
+        assert_eq!(serde_json::to_string(&ShutdownAnswer::refused(2)).unwrap(), refused);
+        let bare: Shutdown = serde_json::from_str(r#"{"reason":"idle_timeout"}"#).unwrap();
+        assert_eq!(bare.timeout_ms, 30_000);
+        let long: Shutdown = serde_json::from_str(r#"{"reason":"IDLE_TIMEOUT","timeout_ms":1e300}"#).unwrap();
+        assert_eq!(long.timeout_ms, u64::MAX);
+        for wrong in [r#"{"timeout_ms":1}"#, r#"{"reason":"idle_timeout","timeout_ms":-1}"#] {
+            assert!(serde_json::from_str::<Shutdown>(wrong).is_err(), "{wrong}");
+        }
         let names: Vec<_> = ShutdownReason::ALL.iter().map(|reason| reason.as_str()).collect();
         let expected =
             ["operator_request", "configuration_change", "resource_limit", "idle_timeout", "kernel_shutdown"];

@@ -1,0 +1,90 @@
+use std::time::Duration;
+
+use mgp_types::mgp::{
+    HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, ShutdownReason, Timestamp,
+    method,
+};
+use mgp_types::{BoxFuture, Error, Kind, Request, Response};
+
+use super::Life;
+use super::refusal;
+use super::stopping::Permitted;
+
+/// What the layer says itself.
+pub(super) enum Answer {
+    Now(Result<Response, Error>),
+    Later(BoxFuture<'static, Result<Response, Error>>),
+}
+
+/// The answer to a call of §11; `None` if the request is another one.
+pub(super) fn answer(life: &Life, request: &Request) -> Option<Answer> {
+    if request.kind == Kind::Notify {
+        return None;
+    }
+    match request.method.as_str() {
+        method::HEALTH_PING => Some(Answer::Now(ping(life))),
+        method::HEALTH_STATUS => {
+            let life = life.clone();
+            Some(Answer::Later(Box::pin(async move { Response::with_body(&report(&life).await) })))
+        }
+        method::LIFECYCLE_SHUTDOWN => Some(Answer::Now(shutdown(life, request))),
+        _ => None,
+    }
+}
+
+/// Says what is known and waits for nothing. What came with the ping decides nothing, so it is not judged either.
+//= mgp §11.3
+//# Servers MUST respond within 5 seconds.
+fn ping(life: &Life) -> Result<Response, Error> {
+    let status = at_best(life).max(life.last_status());
+    let uptime = life.uptime().as_secs();
+    Response::with_body(&HealthPong::new(status, Timestamp::now(), uptime, life.server_id().clone()))
+}
+
+pub(super) async fn report(life: &Life) -> HealthReport {
+    let findings = life.examine().await;
+    let mut report = HealthReport::new(at_best(life).max(findings.status()), life.uptime().as_secs());
+    let (available, total) = life.tool_counts();
+    report.tools_available = if life.state() == ServerState::Connected { available } else { 0 };
+    report.tools_total = total;
+    report.pending_requests = life.pending();
+    report.resources = findings.resources.clone();
+    report.checks = findings.checks();
+    report
+}
+
+/// How the server does if its checks find nothing.
+fn at_best(life: &Life) -> HealthStatus {
+    let by_state = match life.state() {
+        ServerState::Connected => HealthStatus::Healthy,
+        ServerState::Error => HealthStatus::Unhealthy,
+        _ => HealthStatus::Degraded,
+    };
+    by_state.max(life.declared_status())
+}
+
+fn shutdown(life: &Life, request: &Request) -> Result<Response, Error> {
+    let principal = request.context.principal.as_ref();
+    let policy = life.run().policy();
+    match policy.permits(principal) {
+        Permitted::Yes => {}
+        Permitted::NotToThem => {
+            tracing::warn!(?principal, "a shutdown was refused");
+            return Err(refusal::not_permitted());
+        }
+        Permitted::ToNobody => return Response::with_body(&ShutdownAnswer::refused(life.pending())),
+    }
+    let wish: Shutdown = request.body().map_err(|error| explain(request, error))?;
+    life.begin_shutdown(wish.reason, Duration::from_millis(wish.timeout_ms));
+    Response::with_body(&life.run().answer())
+}
+
+/// Says which reasons there are, if that is what is wrong.
+fn explain(request: &Request, error: Error) -> Error {
+    let known = request.params.text("reason").is_some_and(|reason| ShutdownReason::read(&reason).is_some());
+    if known {
+        return error;
+    }
+    let words: Vec<_> = ShutdownReason::ALL.iter().map(|reason| reason.as_str()).collect();
+    Error::invalid_params(format!("`reason` must be one of: {}", words.join(", ")))
+}

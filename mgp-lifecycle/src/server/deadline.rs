@@ -1,0 +1,120 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_types::mgp::{CallWishes, Recovery};
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService, code};
+use pin_project_lite::pin_project;
+use tokio::time::{Sleep, sleep};
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Ends calls whose caller waits no longer. Makes [`DeadlineGate`]s.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DeadlineLayer;
+
+impl DeadlineLayer {
+    /// The layer; it needs no settings.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl<S> Layer<S> for DeadlineLayer {
+    type Service = DeadlineGate<S>;
+
+    fn layer(&self, inner: S) -> DeadlineGate<S> {
+        DeadlineGate { inner }
+    }
+}
+
+/// The service of [`DeadlineLayer`].
+///
+/// Sits anywhere around the router. A `tools/call` that says `_mgp.deadline_ms`, in a session with MGP, is answered with
+/// 3003 when that time is over, and its handler is dropped; one without any time left never reaches it. Reads
+/// `context.session`. Allocates for such calls only. Dropping the future drops that of the service further in.
+#[derive(Debug, Clone)]
+pub struct DeadlineGate<S> {
+    inner: S,
+}
+
+impl<S: RpcService> Service<Request> for DeadlineGate<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = DeadlineFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match time_left(&request) {
+            Some(Duration::ZERO) => DeadlineFuture { call: None, deadline: None },
+            left => DeadlineFuture {
+                call: Some(self.inner.call(request)),
+                deadline: left.map(|left| Box::pin(sleep(left))),
+            },
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`DeadlineGate`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct DeadlineFuture<F> {
+        // `None` once the time is over.
+        #[pin]
+        call: Option<F>,
+        deadline: Option<Pin<Box<Sleep>>>,
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for DeadlineFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let Some(call) = this.call.as_mut().as_pin_mut() else {
+            return Poll::Ready(Err(too_late()));
+        };
+        if let Poll::Ready(outcome) = call.poll(cx) {
+            return Poll::Ready(outcome);
+        }
+        if this.deadline.as_mut().is_none_or(|deadline| deadline.as_mut().poll(cx).is_pending()) {
+            return Poll::Pending;
+        }
+        // The handler is dropped before the call is answered.
+        this.call.set(None);
+        Poll::Ready(Err(too_late()))
+    }
+}
+
+impl<F> fmt::Debug for DeadlineFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeadlineFuture")
+            .field("has_deadline", &self.deadline.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How long somebody waits for the answer, if the call says.
+fn time_left(request: &Request) -> Option<Duration> {
+    if request.kind != Kind::Call
+        || request.method != Method::TOOLS_CALL
+        || !request.params.contains("_mgp")
+        || request.context.session.as_ref().is_none_or(|session| session.mgp.is_none())
+    {
+        return None;
+    }
+    CallWishes::of(&request.params).deadline_ms.map(Duration::from_millis)
+}
+
+fn too_late() -> Error {
+    let error = Error::timeout("the call was not done by its deadline");
+    match Recovery::for_code(code::TIMEOUT) {
+        Some(recovery) => error.with_recovery(recovery),
+        None => error,
+    }
+}

@@ -1,0 +1,209 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long calls usually take, by name, from those that ended well.
+///
+/// There is room for a bounded number of names; those that find none share one habit. Names that never end well take no
+/// room, so a peer cannot use it up by calling what there is not.
+#[derive(Debug)]
+pub(super) struct Durations {
+    named: Box<[Entry]>,
+    others: Habit,
+}
+
+/// One call that can be looked up: a hash of what is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key(u64);
+
+/// Where the habit of a name stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Name(u16);
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// 0 while there is room.
+    key: AtomicU64,
+    habit: Habit,
+}
+
+/// The mean and the mean deviation, in microseconds, each in one half of the word; 0 while nothing is known.
+#[derive(Debug, Default)]
+struct Habit(AtomicU64);
+
+impl Durations {
+    /// Nothing is known yet.
+    pub(super) fn new() -> Self {
+        Self { named: (0..NAMES).map(|_| Entry::default()).collect(), others: Habit::default() }
+    }
+
+    /// Where the habit of `key` stands, if it has one.
+    pub(super) fn name(&self, key: Key) -> Name {
+        let found = key.places().find(|place| self.entry(*place).is_some_and(|entry| entry.is(key)));
+        found.map_or(Name::ANY, Name)
+    }
+
+    /// A call took so long.
+    pub(super) fn observe(&self, key: Key, took: Duration) {
+        let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        for place in key.places() {
+            if let Some(entry) = self.entry(place)
+                && entry.take(key)
+            {
+                return entry.habit.observe(micros);
+            }
+        }
+        self.others.observe(micros);
+    }
+
+    /// How long a call of this name takes, for the most part; where that is not known, what takes longest of all that is.
+    /// `None` if no call has ended yet.
+    pub(super) fn typical(&self, name: Name) -> Option<Duration> {
+        match self.entry(name.0) {
+            Some(entry) => entry.habit.typical(),
+            None => self
+                .named
+                .iter()
+                .map(|entry| &entry.habit)
+                .chain([&self.others])
+                .filter_map(Habit::typical)
+                .max(),
+        }
+    }
+
+    fn entry(&self, place: u16) -> Option<&Entry> {
+        self.named.get(usize::from(place))
+    }
+}
+
+impl Key {
+    pub(super) const fn new(hash: u64) -> Self {
+        // 0 stands for no key.
+        Self(hash | 1)
+    }
+
+    /// The few places where its habit can stand.
+    fn places(self) -> impl Iterator<Item = u16> {
+        let first = u16::try_from((self.0 >> 1) % u64::from(NAMES)).unwrap_or_default();
+        (0..PROBES).map(move |step| (first + step) % NAMES)
+    }
+}
+
+impl Name {
+    /// Whatever has no habit of its own.
+    pub(super) const ANY: Self = Self(NAMES);
+
+    pub(super) const fn number(self) -> u16 {
+        self.0
+    }
+
+    pub(super) const fn numbered(number: u16) -> Self {
+        Self(number)
+    }
+}
+
+impl Entry {
+    fn is(&self, key: Key) -> bool {
+        self.key.load(Ordering::Relaxed) == key.0
+    }
+
+    /// Whether the entry belongs to `key`, or does from now on.
+    fn take(&self, key: Key) -> bool {
+        let taken = self.key.compare_exchange(0, key.0, Ordering::Relaxed, Ordering::Relaxed);
+        taken.is_ok() || taken == Err(key.0)
+    }
+}
+
+impl Habit {
+    /// The weights are those of TCP's estimate of a round trip (RFC 6298): recent calls count more, one does not count
+    /// much.
+    fn observe(&self, micros: u32) {
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
+            if word == 0 {
+                return Some(join(micros, micros / 2));
+            }
+            let (mean, deviation) = split(word);
+            let off = mean.abs_diff(micros);
+            let deviation = deviation - deviation / 4 + off / 4;
+            let mean = if micros >= mean { mean + off / 8 } else { mean - off / 8 };
+            Some(join(mean, deviation))
+        });
+    }
+
+    fn typical(&self) -> Option<Duration> {
+        let word = self.0.load(Ordering::Relaxed);
+        let (mean, deviation) = split(word);
+        (word != 0).then(|| Duration::from_micros(u64::from(mean) + 2 * u64::from(deviation)))
+    }
+}
+
+fn join(mean: u32, deviation: u32) -> u64 {
+    // A mean of nothing would say that nothing is known.
+    u64::from(mean.max(1)) << 32 | u64::from(deviation)
+}
+
+fn split(word: u64) -> (u32, u32) {
+    let half = |half: u64| u32::try_from(half & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+    (half(word >> 32), half(word))
+}
+
+const NAMES: u16 = 256;
+const PROBES: u16 = 8;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn millis(durations: &Durations, key: Key) -> Option<u128> {
+        durations.typical(durations.name(key)).map(|typical| typical.as_millis())
+    }
+
+    #[test]
+    fn nothing_is_known_before_a_call_has_ended() {
+        let durations = Durations::new();
+        assert_eq!(millis(&durations, Key::new(2)), None);
+        durations.observe(Key::new(4), Duration::from_millis(100));
+        assert_eq!(millis(&durations, Key::new(4)), Some(200));
+        assert_eq!(millis(&durations, Key::new(2)), Some(200), "no longer than what is known of others");
+    }
+
+    #[test]
+    fn each_name_has_a_habit_of_its_own_that_follows_what_happens() {
+        let durations = Durations::new();
+        let (fast, slow) = (Key::new(2), Key::new(4));
+        for _ in 0..100 {
+            durations.observe(fast, Duration::from_millis(10));
+            durations.observe(slow, Duration::from_secs(2));
+        }
+        assert_eq!((millis(&durations, fast), millis(&durations, slow)), (Some(10), Some(2000)));
+        for _ in 0..100 {
+            durations.observe(fast, Duration::from_millis(50));
+        }
+        assert!(millis(&durations, fast).unwrap().abs_diff(50) <= 1);
+    }
+
+    #[test]
+    fn many_names_share_what_room_there_is() {
+        let durations = Durations::new();
+        for hash in 0..10_000 {
+            durations.observe(Key::new(hash * 2), Duration::from_millis(100));
+        }
+        let own = (0..10_000).filter(|hash| durations.name(Key::new(hash * 2)) != Name::ANY).count();
+        assert_eq!(own, usize::from(NAMES));
+        assert!(durations.others.typical().unwrap().as_millis().abs_diff(100) <= 1);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_typical_lies_where_the_calls_do(took in prop::collection::vec(any::<u64>(), 1..50)) {
+            let durations = Durations::new();
+            let longest = took.iter().max().copied().unwrap_or_default().min(u64::from(u32::MAX));
+            for micros in took {
+                durations.observe(Key::new(8), Duration::from_micros(micros));
+                let typical = durations.typical(durations.name(Key::new(8))).unwrap();
+                prop_assert!(typical <= Duration::from_micros(longest.max(1) * 3));
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mgp_types::mgp::HealthStatus;
+use mgp_types::{BoxFuture, Object, RawJson};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use super::memory::resident_bytes;
+use super::tasks::Tasks;
+
+/// What the server finds out about itself: its checks and what it uses.
+///
+/// All checks run at once, each in a task of its own, so that one that hangs or panics is no more than a check that
+/// failed. They run once at a time and their findings are kept for a moment: asking often costs nothing.
+#[derive(Default)]
+pub(super) struct Examination {
+    checks: Mutex<Vec<(Arc<str>, Check)>>,
+    resources: Mutex<Vec<(Arc<str>, Resource)>>,
+    findings: watch::Sender<Option<Arc<Findings>>>,
+    runs: AtomicBool,
+}
+
+type Check = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
+type Resource = Arc<dyn Fn() -> Option<RawJson> + Send + Sync>;
+
+/// What was found at one time.
+#[derive(Debug)]
+pub(super) struct Findings {
+    at: Instant,
+    checks: Vec<(Arc<str>, bool)>,
+    pub(super) resources: Object,
+}
+
+impl Examination {
+    /// Adds a check, in place of one of the same name.
+    pub(super) fn check<F, T>(&self, name: Arc<str>, check: F)
+    where
+        F: Fn() -> T + Send + Sync + 'static,
+        T: Future<Output = bool> + Send + 'static,
+    {
+        replace(&self.checks, name, Arc::new(move || Box::pin(check())));
+    }
+
+    /// Adds a resource, in place of one of the same name.
+    pub(super) fn resource<F, T>(&self, name: Arc<str>, resource: F)
+    where
+        F: Fn() -> T + Send + Sync + 'static,
+        T: Serialize,
+    {
+        replace(&self.resources, name, Arc::new(move || RawJson::from_value(&resource()).ok()));
+    }
+
+    /// How the server does, as far as was found last; it is looked at again if that is a while ago.
+    pub(super) fn last(self: &Arc<Self>, tasks: &Tasks) -> HealthStatus {
+        if !self.checks.lock().is_empty() {
+            self.begin(tasks, FRESH_FOR_PINGS);
+        }
+        self.findings.borrow().as_ref().map_or(HealthStatus::Healthy, |findings| findings.status())
+    }
+
+    /// What is found now.
+    pub(super) async fn fresh(self: &Arc<Self>, tasks: &Tasks) -> Arc<Findings> {
+        let mut findings = self.findings.subscribe();
+        self.begin(tasks, FRESH);
+        let asked = Instant::now();
+        let is_fresh = move |found: &Option<Arc<Findings>>| {
+            found.as_ref().is_some_and(|found| asked.saturating_duration_since(found.at) < FRESH)
+        };
+        let found = timeout(LONGEST_EXAMINATION, findings.wait_for(is_fresh)).await;
+        found
+            .ok()
+            .and_then(|found| found.ok().and_then(|found| found.clone()))
+            .unwrap_or_else(|| Arc::new(self.nothing_found()))
+    }
+
+    /// Examines, unless that was done a moment ago or is being done.
+    fn begin(self: &Arc<Self>, tasks: &Tasks, fresh: Duration) {
+        let is_fresh = self.findings.borrow().as_ref().is_some_and(|found| found.at.elapsed() < fresh);
+        if is_fresh || self.runs.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let over = Over(Arc::clone(self));
+        tasks.spawn(async move {
+            let findings = over.0.examine().await;
+            over.0.findings.send_replace(Some(Arc::new(findings)));
+        });
+    }
+
+    async fn examine(&self) -> Findings {
+        let named = self.checks.lock().clone();
+        let mut checks: Vec<_> = named.iter().map(|(name, _)| (Arc::clone(name), false)).collect();
+        let mut running = JoinSet::new();
+        for (place, (_, check)) in named.into_iter().enumerate() {
+            running.spawn(async move { (place, matches!(timeout(LONGEST_CHECK, check()).await, Ok(true))) });
+        }
+        while let Some(done) = running.join_next().await {
+            // A check that panicked stays what it was: failed.
+            if let Ok((place, passed)) = done
+                && let Some((_, outcome)) = checks.get_mut(place)
+            {
+                *outcome = passed;
+            }
+        }
+        for (name, _) in checks.iter().filter(|(_, passed)| !passed) {
+            tracing::warn!(check = %name, "health check failed");
+        }
+        Findings { at: Instant::now(), checks, resources: self.used() }
+    }
+
+    fn used(&self) -> Object {
+        let mut used = Object::new();
+        if let Some(bytes) = resident_bytes().and_then(|bytes| RawJson::from_value(&bytes).ok()) {
+            used.set("memory_bytes", bytes);
+        }
+        let named = self.resources.lock().clone();
+        for (name, resource) in named {
+            let told = catch_unwind(AssertUnwindSafe(|| resource()));
+            if let Ok(Some(value)) = told {
+                used.set(&name, value);
+            } else {
+                tracing::warn!(resource = %name, "a resource cannot be told");
+            }
+        }
+        used
+    }
+
+    /// What is said if a check blocks its thread, so that nothing can be found in time.
+    fn nothing_found(&self) -> Findings {
+        let checks = self.checks.lock().iter().map(|(name, _)| (Arc::clone(name), false)).collect();
+        Findings { at: Instant::now(), checks, resources: Object::new() }
+    }
+}
+
+impl fmt::Debug for Examination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Examination").field("findings", &*self.findings.borrow()).finish_non_exhaustive()
+    }
+}
+
+impl Findings {
+    /// The worst that the checks say: all failed, some did, none did.
+    pub(super) fn status(&self) -> HealthStatus {
+        let failed = self.checks.iter().filter(|(_, passed)| !passed).count();
+        match failed {
+            0 => HealthStatus::Healthy,
+            all if all == self.checks.len() => HealthStatus::Unhealthy,
+            _ => HealthStatus::Degraded,
+        }
+    }
+
+    /// The checks as they stand in a report.
+    pub(super) fn checks(&self) -> Object {
+        let mut checks = Object::new();
+        for (name, passed) in &self.checks {
+            if let Ok(passed) = RawJson::from_value(passed) {
+                checks.set(name, passed);
+            }
+        }
+        checks
+    }
+}
+
+/// Ends an examination, even one that panics or is dropped.
+struct Over(Arc<Examination>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.runs.store(false, Ordering::Release);
+    }
+}
+
+fn replace<T>(all: &Mutex<Vec<(Arc<str>, T)>>, name: Arc<str>, item: T) {
+    let mut all = all.lock();
+    match all.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, old)) => *old = item,
+        None => all.push((name, item)),
+    }
+}
+
+const FRESH: Duration = Duration::from_secs(1);
+const FRESH_FOR_PINGS: Duration = Duration::from_secs(10);
+const LONGEST_CHECK: Duration = Duration::from_secs(2);
+/// Servers have five seconds to answer.
+const LONGEST_EXAMINATION: Duration = Duration::from_secs(4);

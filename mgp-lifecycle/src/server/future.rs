@@ -1,0 +1,103 @@
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+
+use super::visit::Visit;
+
+pin_project! {
+    /// The future of [`LifeService`](super::LifeService).
+    ///
+    /// Dropping it drops the call further in, which counts no more.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct LifeFuture<S: RpcService> {
+        #[pin]
+        state: State<S>,
+        #[pin]
+        visit: Option<Visit>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<S: RpcService> {
+        Answered { outcome: Option<Result<Response, Error>> },
+        Waiting { future: BoxFuture<'static, Result<Response, Error>> },
+        Called { #[pin] future: S::Future },
+    }
+}
+
+impl<S: RpcService> LifeFuture<S> {
+    /// The layer answers.
+    pub(super) fn answered(outcome: Result<Response, Error>) -> Self {
+        Self { state: State::Answered { outcome: Some(outcome) }, visit: None }
+    }
+
+    /// The layer answers when it has found out.
+    pub(super) fn answering(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
+        Self { state: State::Waiting { future }, visit: None }
+    }
+
+    /// The service further in has been called.
+    pub(super) fn called(future: S::Future, visit: Option<Visit>) -> Self {
+        Self { state: State::Called { future }, visit }
+    }
+
+    /// The service further in is called once it has the capacity.
+    pub(super) fn waiting(mut service: S, request: Request, visit: Option<Visit>) -> Self {
+        let future = Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx)).await?;
+            service.call(request).await
+        });
+        Self { state: State::Waiting { future }, visit }
+    }
+}
+
+impl<S: RpcService> Future for LifeFuture<S> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if let Poll::Ready(outcome) = poll_state(this.state.as_mut(), cx) {
+            if let Some(visit) = this.visit.as_mut().as_pin_mut() {
+                visit.ended(&outcome);
+            }
+            this.visit.set(None);
+            return Poll::Ready(outcome);
+        }
+        let end = this.visit.as_mut().as_pin_mut().map_or(Poll::Pending, |visit| visit.poll_end(cx));
+        if end.is_ready() {
+            // The handler is dropped before the call is answered, and no longer counts once it is.
+            this.state.set(State::Answered { outcome: None });
+            this.visit.set(None);
+        }
+        end
+    }
+}
+
+impl<S: RpcService> fmt::Debug for LifeFuture<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            State::Answered { .. } => "answered",
+            State::Waiting { .. } => "waiting",
+            State::Called { .. } => "called",
+        };
+        f.debug_struct("LifeFuture").field("state", &state).finish_non_exhaustive()
+    }
+}
+
+fn poll_state<S: RpcService>(
+    state: Pin<&mut State<S>>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Response, Error>> {
+    match state.project() {
+        StateProj::Called { future } => future.poll(cx),
+        StateProj::Answered { outcome } => {
+            Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
+        }
+        StateProj::Waiting { future } => future.as_mut().poll(cx),
+    }
+}

@@ -1,0 +1,170 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mgp_types::mgp::ServerState;
+
+/// Where the server is in its life, and how many are inside: one word, so that nobody slips in behind a gate that shuts,
+/// and that entering and leaving need no lock.
+#[derive(Debug)]
+pub(super) struct Gate(AtomicU64);
+
+/// What is inside, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Inside(u64);
+
+/// As what somebody is inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seat {
+    /// A call; a server that drains waits until it is done.
+    Call,
+    /// A subscription, which is done when the server is.
+    Listener,
+}
+
+/// What became of somebody at the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    Entered,
+    Refused(Inside),
+    /// It is refused too, and has to leave.
+    TurnsAround(Inside),
+}
+
+/// Who may enter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Whoever comes while the server is connected.
+    New,
+    /// What helps others to finish: it may enter until the end.
+    Finishing,
+}
+
+impl Gate {
+    /// A gate with nobody inside.
+    pub(super) fn new(state: ServerState) -> Self {
+        Self(AtomicU64::new(bits(state)))
+    }
+
+    /// Lets one more in, or says what is the case.
+    ///
+    /// One that comes in the moment in which the gate shuts is counted until it has turned around; it has to be let out
+    /// like others then, for somebody may wait for the last one.
+    pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Entry {
+        let before = self.inside();
+        if !before.admits(pass) {
+            return Entry::Refused(before);
+        }
+        // An addition always succeeds, whereas many threads that compare and swap get in each other's way.
+        let inside = Inside(self.0.fetch_add(seat.unit(), Ordering::AcqRel));
+        if inside.admits(pass) { Entry::Entered } else { Entry::TurnsAround(inside) }
+    }
+
+    /// Lets one out that had entered, and says what is left.
+    pub(super) fn leave(&self, seat: Seat) -> Inside {
+        Inside(self.0.fetch_sub(seat.unit(), Ordering::AcqRel) - seat.unit())
+    }
+
+    pub(super) fn inside(&self) -> Inside {
+        Inside(self.0.load(Ordering::Acquire))
+    }
+
+    /// Says where the server is now. Only whoever keeps its lifecycle may.
+    pub(super) fn set_state(&self, state: ServerState) {
+        self.set(STATE, bits(state));
+    }
+
+    /// Shuts the gate for good, and says who is still inside.
+    pub(super) fn end(&self) -> Inside {
+        self.set(0, ENDED)
+    }
+
+    fn set(&self, cleared: u64, set: u64) -> Inside {
+        let changed =
+            self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(word & !cleared | set));
+        Inside(changed.unwrap_or_else(|word| word))
+    }
+}
+
+impl Inside {
+    pub(super) fn state(self) -> ServerState {
+        // Any other number has never been written.
+        let number = usize::try_from((self.0 & STATE) >> STATE_SHIFT).unwrap_or_default();
+        ServerState::ALL.get(number).copied().unwrap_or(ServerState::Error)
+    }
+
+    /// How many calls.
+    pub(super) const fn calls(self) -> u64 {
+        self.0 & CALLS
+    }
+
+    /// Whether neither calls nor subscriptions are left.
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 & (CALLS | LISTENERS) == 0
+    }
+
+    /// Whether those who are still inside have to go.
+    pub(super) const fn is_ended(self) -> bool {
+        self.0 & ENDED != 0
+    }
+
+    fn admits(self, pass: Pass) -> bool {
+        !self.is_ended() && (pass == Pass::Finishing || self.state() == ServerState::Connected)
+    }
+}
+
+impl Seat {
+    const fn unit(self) -> u64 {
+        match self {
+            Self::Call => 1,
+            Self::Listener => 1 << LISTENERS_SHIFT,
+        }
+    }
+}
+
+const fn bits(state: ServerState) -> u64 {
+    (state as u64) << STATE_SHIFT
+}
+
+/// Both counts are bounded by what one process can hold in flight, far below where they would meet the next field.
+const CALLS: u64 = (1 << LISTENERS_SHIFT) - 1;
+const LISTENERS_SHIFT: u32 = 32;
+const LISTENERS: u64 = (1 << STATE_SHIFT) - 1 - CALLS;
+const STATE_SHIFT: u32 = 56;
+const STATE: u64 = 0x7f << STATE_SHIFT;
+const ENDED: u64 = 1 << 63;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_holds_every_state_beside_both_counts() {
+        for &state in ServerState::ALL {
+            let gate = Gate::new(ServerState::Connected);
+            assert_eq!(gate.enter(Seat::Call, Pass::New), Entry::Entered);
+            assert_eq!(gate.enter(Seat::Listener, Pass::New), Entry::Entered);
+            assert_eq!(gate.enter(Seat::Call, Pass::Finishing), Entry::Entered);
+            gate.set_state(state);
+            assert_eq!((gate.inside().state(), gate.inside().calls()), (state, 2));
+            assert_eq!(gate.leave(Seat::Call).calls(), 1);
+            assert_eq!(gate.leave(Seat::Call).calls(), 0);
+            assert!(!gate.inside().is_empty());
+            assert!(gate.leave(Seat::Listener).is_empty());
+        }
+    }
+
+    #[test]
+    fn only_a_connected_server_lets_new_ones_in_and_an_ended_one_nobody() {
+        for &state in ServerState::ALL {
+            let gate = Gate::new(state);
+            let entered = gate.enter(Seat::Call, Pass::New) == Entry::Entered;
+            assert_eq!(entered, state == ServerState::Connected, "{state}");
+            assert_eq!(gate.enter(Seat::Call, Pass::Finishing), Entry::Entered);
+            assert!(!gate.end().is_ended());
+            let ended = gate.inside();
+            assert!(ended.is_ended());
+            assert_eq!(gate.enter(Seat::Call, Pass::New), Entry::Refused(ended));
+            assert_eq!(gate.enter(Seat::Listener, Pass::Finishing), Entry::Refused(ended));
+            assert_eq!(gate.inside().state(), state);
+        }
+    }
+}

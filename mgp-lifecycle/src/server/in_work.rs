@@ -1,0 +1,176 @@
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mgp_types::Request;
+use tokio::time::Instant;
+
+use super::durations::{Durations, Key, Name};
+
+/// The calls that somebody waits for: since when, and how long they still need.
+///
+/// A call has one word here, which it takes and gives back without a lock. There is a bound to their number; those
+/// beyond it are taken for calls that begin just now.
+#[derive(Debug)]
+pub(super) struct InWork {
+    since: Instant,
+    hasher: RandomState,
+    durations: Durations,
+    /// 0 where there is room; else the name and the microseconds since `since`.
+    words: Box<[AtomicU64]>,
+    next: AtomicUsize,
+}
+
+/// A call that is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    /// Follows the turn of the call before.
+    pub(super) turn: usize,
+    at: Instant,
+    place: Option<usize>,
+}
+
+impl InWork {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            hasher: RandomState::new(),
+            durations: Durations::new(),
+            words: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// What is called: tools, prompts and the like have habits of their own.
+    pub(super) fn key(&self, request: &Request) -> Key {
+        Key::new(self.hasher.hash_one((request.method.as_str(), request.params.bytes("name"))))
+    }
+
+    /// A call was not done at once.
+    pub(super) fn begin(&self, key: Key, now: Instant) -> Begun {
+        let word = self.word(self.durations.name(key), now);
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let turns = (0..PROBES).map(|probe| turn.wrapping_add(probe));
+        let place = turns.map(|turn| turn.wrapping_mul(STRIDE) % PLACES).find(|place| {
+            self.words[*place].compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        });
+        Begun { turn, at: now, place }
+    }
+
+    /// A call that was waited for is over.
+    pub(super) fn end(&self, begun: Begun) {
+        if let Some(word) = begun.place.and_then(|place| self.words.get(place)) {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// A call that was waited for ended well. One that failed says nothing about how long the others take.
+    pub(super) fn observe(&self, key: Key, begun: Begun, now: Instant) {
+        self.durations.observe(key, now.saturating_duration_since(begun.at));
+    }
+
+    /// How long `calls` still need; `None` if nothing is known of one of them.
+    pub(super) fn remaining(&self, calls: u64, now: Instant) -> Option<Duration> {
+        let now = self.micros(now);
+        let (mut longest, mut seen) = (Duration::ZERO, 0);
+        for word in &self.words {
+            let word = word.load(Ordering::Relaxed);
+            if word != 0 {
+                let elapsed = Duration::from_micros(now.saturating_sub(word & TIME));
+                let name = Name::numbered(u16::try_from(word >> TIME_BITS).unwrap_or(u16::MAX));
+                longest = longest.max(self.durations.typical(name)?.saturating_sub(elapsed));
+                seen += 1;
+            }
+        }
+        if seen < calls {
+            longest = longest.max(self.durations.typical(Name::ANY)?);
+        }
+        Some(longest)
+    }
+
+    fn word(&self, name: Name, now: Instant) -> u64 {
+        // The last bit tells a call of the first moment from no call.
+        u64::from(name.number()) << TIME_BITS | self.micros(now).min(TIME) | 1
+    }
+
+    fn micros(&self, now: Instant) -> u64 {
+        u64::try_from(now.saturating_duration_since(self.since).as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+const PLACES: usize = 1024;
+const PROBES: usize = 16;
+/// Calls that begin one after the other, on several threads, should not share a line of the cache.
+const STRIDE: usize = 137;
+/// Enough for nine years.
+const TIME_BITS: u32 = 48;
+const TIME: u64 = (1 << TIME_BITS) - 1;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+
+    use super::*;
+
+    fn call(tool: &str) -> Request {
+        Request::call("tools/call", Object::parse(format!(r#"{{"name":"{tool}"}}"#)).unwrap())
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    /// Calls of `tool` that took so long.
+    fn habit(in_work: &InWork, tool: &str, duration: Duration) {
+        let key = in_work.key(&call(tool));
+        for _ in 0..50 {
+            let begun = in_work.begin(key, in_work.since);
+            in_work.observe(key, begun, in_work.since + duration);
+            in_work.end(begun);
+        }
+    }
+
+    fn rounded(in_work: &InWork, calls: u64, now: Instant) -> Option<u128> {
+        in_work.remaining(calls, now).map(|left| (left.as_millis() + 5) / 10 * 10)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_remains_is_what_the_slowest_call_needs() {
+        let in_work = InWork::new(Instant::now());
+        habit(&in_work, "fast", seconds(1));
+        habit(&in_work, "slow", seconds(9));
+        let now = in_work.since;
+        assert_eq!(rounded(&in_work, 0, now), Some(0));
+        let fast = in_work.begin(in_work.key(&call("fast")), now);
+        assert_eq!(rounded(&in_work, 1, now), Some(1000));
+        let slow = in_work.begin(in_work.key(&call("slow")), now);
+        assert_eq!(rounded(&in_work, 2, now + seconds(2)), Some(7000));
+        assert_eq!(rounded(&in_work, 2, now + seconds(60)), Some(0), "it should be done by now");
+        in_work.end(slow);
+        assert_eq!(rounded(&in_work, 1, now), Some(1000));
+        in_work.end(fast);
+        assert_eq!(rounded(&in_work, 0, now), Some(0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_a_call_like_none_before_nothing_is_known() {
+        let in_work = InWork::new(Instant::now());
+        in_work.begin(in_work.key(&call("new")), in_work.since);
+        assert_eq!(in_work.remaining(1, in_work.since), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_beyond_the_bound_are_counted_all_the_same() {
+        let in_work = InWork::new(Instant::now());
+        habit(&in_work, "t", seconds(1));
+        let key = in_work.key(&call("t"));
+        let begun: Vec<_> = (0..2 * PLACES).map(|_| in_work.begin(key, in_work.since)).collect();
+        assert_eq!(begun.iter().filter(|begun| begun.place.is_some()).count(), PLACES);
+        let calls = u64::try_from(begun.len()).unwrap();
+        assert_eq!(rounded(&in_work, calls, in_work.since + seconds(5)), Some(1000));
+        for begun in begun {
+            in_work.end(begun);
+        }
+        assert_eq!(rounded(&in_work, 0, in_work.since), Some(0));
+    }
+}

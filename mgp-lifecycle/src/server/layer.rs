@@ -1,0 +1,116 @@
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use mgp_types::mgp::Extension;
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService, Session};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::Life;
+use super::answer::{Answer, answer};
+use super::future::LifeFuture;
+use super::visit::Visit;
+
+/// Gives a server its life. Makes [`LifeService`]s, which share it.
+#[derive(Debug, Clone)]
+pub struct LifeLayer(Life);
+
+impl LifeLayer {
+    /// A layer that counts its calls in `life` and obeys it.
+    pub const fn new(life: Life) -> Self {
+        Self(life)
+    }
+}
+
+impl<S> Layer<S> for LifeLayer {
+    type Service = LifeService<S>;
+
+    fn layer(&self, inner: S) -> LifeService<S> {
+        LifeService { inner, life: self.0.clone() }
+    }
+}
+
+/// The service of [`LifeLayer`].
+///
+/// Sits around the whole server: inside of the era, which knows the session, and outside of everything that may have to
+/// wait. It is always ready, so that a ping is answered at once however busy the server is; calls wait for the service
+/// further in by themselves. Reads `context.session` and `context.principal`, notes a refusal in `context.trail`.
+///
+/// In sessions that negotiated `lifecycle` it answers `mgp/health/ping`, `mgp/health/status` and
+/// `mgp/lifecycle/shutdown`; elsewhere these go on to the server, like everything else. It counts every call, of any
+/// session, and refuses it with 2000, 2001 or 2002 when the server is not connected; only what helps the calls inside
+/// to finish passes then. It allocates for refusals and answers of its own, and where a call has
+/// to wait for capacity. Dropping a future drops the call.
+#[derive(Clone)]
+pub struct LifeService<S> {
+    inner: S,
+    life: Life,
+}
+
+impl<S: RpcService> Service<Request> for LifeService<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = LifeFuture<S>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if let Some(session) = request.context.session.as_ref().filter(|session| speaks_lifecycle(session)) {
+            if is_first(&request, session) {
+                self.life.note(session);
+            }
+            match answer(&self.life, &request) {
+                Some(Answer::Now(outcome)) => return LifeFuture::answered(outcome),
+                Some(Answer::Later(future)) => return LifeFuture::answering(future),
+                None => {}
+            }
+        }
+        //= mgp §11.2
+        //# finishing in-flight requests, rejecting new ones
+        let visit = match request.kind {
+            Kind::Notify => None,
+            Kind::Call => match Visit::begin(self.life.run(), &request) {
+                Ok(visit) => Some(visit),
+                Err(error) => return LifeFuture::answered(Err(error)),
+            },
+        };
+        self.pass(request, visit)
+    }
+}
+
+impl<S: RpcService> LifeService<S> {
+    fn pass(&mut self, request: Request, visit: Option<Visit>) -> LifeFuture<S> {
+        // Readiness is asked for with the call that needs it. Asked for in `poll_ready` it would be kept by every
+        // connection that only pings, and capacity that is kept is capacity that others lack.
+        match self.inner.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => LifeFuture::called(self.inner.call(request), visit),
+            Poll::Ready(Err(error)) => LifeFuture::answered(Err(error)),
+            Poll::Pending => {
+                let clone = self.inner.clone();
+                LifeFuture::waiting(std::mem::replace(&mut self.inner, clone), request, visit)
+            }
+        }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for LifeService<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LifeService").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+/// Whether the session is one in which these methods exist.
+fn speaks_lifecycle(session: &Session) -> bool {
+    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle))
+}
+
+/// Whether this is the moment from which the session can be told of changes. A stateless peer has no such moment, so each
+/// of its requests is taken for it.
+fn is_first(request: &Request, session: &Arc<Session>) -> bool {
+    session.outbox.is_open()
+        && (session.revision.is_stateless()
+            || request.kind == Kind::Notify && request.method == Method::INITIALIZED)
+}

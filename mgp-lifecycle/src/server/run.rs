@@ -1,0 +1,242 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason, Timestamp};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, broadcast, watch};
+use tokio::time::{Instant, timeout_at};
+
+use super::audience::Audience;
+use super::exit::Exit;
+use super::gate::{Entry, Gate, Inside, Pass, Seat};
+use super::in_work::InWork;
+use super::{Drained, ShutdownPolicy};
+use crate::{Lifecycle, NoSuchTransition};
+
+/// One run of a server, from its start to its end: what calls, tasks and handles share.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) server: ServerId,
+    pub(super) since: Instant,
+    pub(super) gate: Gate,
+    pub(super) in_work: InWork,
+    pub(super) exit: Exit,
+    pub(super) changes: broadcast::Sender<LifecycleChange>,
+    pub(super) audience: Audience,
+    course: Mutex<Course>,
+    /// Wakes whoever drains the server: a call left, or there is less time.
+    stirred: Notify,
+    drained: watch::Sender<Option<Drained>>,
+}
+
+/// What is decided, and not by calls.
+#[derive(Debug, Default)]
+struct Course {
+    lifecycle: Lifecycle,
+    policy: ShutdownPolicy,
+    /// Set once the server is to stop.
+    stop: Option<Stop>,
+}
+
+#[derive(Debug)]
+struct Stop {
+    reason: ShutdownReason,
+    /// Until when calls may finish.
+    deadline: Instant,
+}
+
+/// What became of a wish to stop the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drain {
+    /// It is the first one: somebody has to [drain](Run::drain) the server.
+    Begins,
+    /// The server stops already.
+    GoesOn,
+}
+
+impl Run {
+    pub(super) fn new(server: ServerId) -> Self {
+        let now = Instant::now();
+        let course = Course::default();
+        Self {
+            server,
+            since: now,
+            gate: Gate::new(course.lifecycle.state()),
+            in_work: InWork::new(now),
+            exit: Exit::new(),
+            changes: broadcast::Sender::new(CHANGES_KEPT),
+            audience: Audience::default(),
+            course: Mutex::new(course),
+            stirred: Notify::new(),
+            drained: watch::Sender::new(None),
+        }
+    }
+
+    pub(super) fn policy(&self) -> ShutdownPolicy {
+        self.course.lock().policy
+    }
+
+    pub(super) fn set_policy(&self, policy: ShutdownPolicy) {
+        self.course.lock().policy = policy;
+    }
+
+    /// The server takes calls from now on. One that was not started yet is.
+    pub(super) fn ready(&self) -> Result<(), NoSuchTransition> {
+        let mut course = self.course.lock();
+        if course.lifecycle.state() == ServerState::Registered {
+            self.go(&mut course, ServerState::Connecting, None)?;
+        }
+        self.go(&mut course, ServerState::Connected, None)
+    }
+
+    /// Goes to `to`, or stays where no transition leads there.
+    pub(super) fn change(&self, to: ServerState, reason: Option<&str>) -> Result<(), NoSuchTransition> {
+        self.go(&mut self.course.lock(), to, reason)
+    }
+
+    /// From now on the server stops: new calls are refused, those inside have until `timeout` is over.
+    ///
+    /// Of several wishes the one with the least time counts.
+    pub(super) fn stop(&self, reason: ShutdownReason, timeout: Duration) -> Drain {
+        let deadline = Instant::now() + timeout.min(LONGEST_TIMEOUT);
+        let mut course = self.course.lock();
+        if let Some(stop) = &mut course.stop {
+            if deadline < stop.deadline {
+                stop.deadline = deadline;
+                self.stirred.notify_one();
+            }
+            return Drain::GoesOn;
+        }
+        // A server that never got connected, or has broken, stops from where it is: the figure has no way out of there,
+        // and its gate is shut anyway.
+        if course.lifecycle.state() == ServerState::Connected {
+            let _ = self.go(&mut course, ServerState::Draining, Some(reason.as_str()));
+        }
+        course.stop = Some(Stop { reason, deadline });
+        Drain::Begins
+    }
+
+    /// What the server says to whoever wants it to stop.
+    pub(super) fn answer(&self) -> ShutdownAnswer {
+        let calls = self.gate.inside().calls();
+        ShutdownAnswer::accepted(calls, millis(self.remaining(calls)))
+    }
+
+    /// How long the server still drains, as far as it can tell.
+    pub(super) fn remaining(&self, calls: u64) -> Duration {
+        if calls == 0 {
+            return Duration::ZERO;
+        }
+        let now = Instant::now();
+        let left = self.deadline().saturating_duration_since(now);
+        // Where nothing is known of a call, all that can be promised is that it will not be waited for any longer.
+        self.in_work.remaining(calls, now).map_or(left, |remaining| remaining.min(left))
+    }
+
+    /// Lets a call in, or says what is the case.
+    pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Result<(), Inside> {
+        match self.gate.enter(seat, pass) {
+            Entry::Entered => Ok(()),
+            Entry::Refused(inside) => Err(inside),
+            Entry::TurnsAround(inside) => {
+                self.left(seat);
+                Err(inside)
+            }
+        }
+    }
+
+    /// Somebody left. Whoever drains the server waits for the last one.
+    pub(super) fn left(&self, seat: Seat) {
+        let inside = self.gate.leave(seat);
+        if inside.calls() == 0 && inside.state() != ServerState::Connected {
+            self.stirred.notify_one();
+        }
+    }
+
+    /// Waits for the calls inside as long as they have time, and ends the server.
+    pub(super) async fn drain(self: Arc<Self>) {
+        while self.gate.inside().calls() > 0 {
+            let deadline = self.deadline();
+            if Instant::now() >= deadline {
+                break;
+            }
+            let _ = timeout_at(deadline, self.stirred.notified()).await;
+        }
+        let cut_off = self.end();
+        let farewell = async {
+            while !self.gate.inside().is_empty() {
+                self.stirred.notified().await;
+            }
+            self.audience.left().await;
+        };
+        if timeout_at(Instant::now() + LONGEST_FAREWELL, farewell).await.is_err() {
+            tracing::warn!(server = %self.server, "a peer did not take its last messages");
+        }
+        let how = if cut_off == 0 { Drained::Finished } else { Drained::CutOff { calls: cut_off } };
+        tracing::info!(server = %self.server, ?how, "server stopped");
+        self.drained.send_replace(Some(how));
+    }
+
+    /// Resolves when the server has stopped.
+    pub(super) async fn drained(&self) -> Drained {
+        let mut drained = self.drained.subscribe();
+        // The sender is ours, so there is always one.
+        let how = drained.wait_for(Option::is_some).await;
+        how.ok().and_then(|how| *how).unwrap_or(Drained::Finished)
+    }
+
+    /// Until when calls may finish: for good, unless the server is to stop.
+    fn deadline(&self) -> Instant {
+        let stop = self.course.lock().stop.as_ref().map(|stop| stop.deadline);
+        stop.unwrap_or_else(|| Instant::now() + LONGEST_TIMEOUT)
+    }
+
+    /// Cuts off who is still inside, and says how many calls these are.
+    fn end(&self) -> u64 {
+        let mut course = self.course.lock();
+        let inside = self.gate.end();
+        let reason = course.stop.as_ref().map(|stop| stop.reason.as_str());
+        if course.lifecycle.state() == ServerState::Draining {
+            let _ = self.step(&mut course, ServerState::Disconnected, reason);
+        } else {
+            self.audience.leave();
+        }
+        self.exit.open();
+        inside.calls()
+    }
+
+    /// As [`step`](Self::step), unless the server stops: then it does not come back.
+    fn go(&self, course: &mut Course, to: ServerState, reason: Option<&str>) -> Result<(), NoSuchTransition> {
+        match course.stop {
+            None => self.step(course, to, reason),
+            Some(_) => Err(NoSuchTransition { from: course.lifecycle.state(), to }),
+        }
+    }
+
+    fn step(
+        &self,
+        course: &mut Course,
+        to: ServerState,
+        reason: Option<&str>,
+    ) -> Result<(), NoSuchTransition> {
+        let from = course.lifecycle.go(to)?;
+        self.gate.set_state(to);
+        tracing::info!(server = %self.server, %from, %to, reason, "server changed state");
+        let mut change = LifecycleChange::new(self.server.clone(), from, to, Timestamp::now());
+        change.reason = reason.map(str::to_owned);
+        // Under the lock, so that changes are told in their order; it fails if nobody listens.
+        let _ = self.changes.send(change);
+        Ok(())
+    }
+}
+
+pub(super) fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whoever is slower than so many changes misses the oldest.
+const CHANGES_KEPT: usize = 32;
+/// Whoever gives more time than that gives any time.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
+/// How long the last messages may take once nobody is waited for any more.
+pub(super) const LONGEST_FAREWELL: Duration = Duration::from_secs(1);

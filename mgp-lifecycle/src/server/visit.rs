@@ -1,0 +1,111 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::method;
+use mgp_types::{Error, Kind, Method, Request, Response};
+use pin_project_lite::pin_project;
+use tokio::sync::futures::OwnedNotified;
+use tokio::time::Instant;
+
+use super::durations::Key;
+use super::gate::{Inside, Pass, Seat};
+use super::in_work::Begun;
+use super::refusal;
+use super::run::Run;
+
+pin_project! {
+    /// A call that is inside: it counts until it is dropped, and learns when it has to go.
+    ///
+    /// A call that is done when it is first looked at costs two atomic operations. One that waits takes a lock for a
+    /// moment, to be woken if the server ends before it.
+    pub(super) struct Visit {
+        run: Arc<Run>,
+        seat: Seat,
+        key: Key,
+        begun: Option<Begun>,
+        #[pin]
+        gone: Option<OwnedNotified>,
+    }
+
+    impl PinnedDrop for Visit {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            if let Some(begun) = this.begun.take() {
+                this.run.in_work.end(begun);
+            }
+            this.run.left(*this.seat);
+        }
+    }
+}
+
+impl Visit {
+    /// Lets a call in, or says why not.
+    pub(super) fn begin(run: &Arc<Run>, request: &Request) -> Result<Self, Error> {
+        debug_assert_eq!(request.kind, Kind::Call, "notifications neither wait nor are waited for");
+        let seat = if request.method == Method::LISTEN { Seat::Listener } else { Seat::Call };
+        run.enter(seat, Pass::New)
+            .or_else(|inside| {
+                if helps_to_finish(&request.method) { run.enter(seat, Pass::Finishing) } else { Err(inside) }
+            })
+            .map_err(|inside| refuse(run, inside, request))?;
+        Ok(Self { run: Arc::clone(run), seat, key: run.in_work.key(request), begun: None, gone: None })
+    }
+
+    /// The call is not done yet: waits for the end of the server, and says what the call is answered then.
+    pub(super) fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        let mut this = self.project();
+        if this.gone.is_none() {
+            let turn = match this.seat {
+                Seat::Call => this.begun.insert(this.run.in_work.begin(*this.key, Instant::now())).turn,
+                Seat::Listener => 0,
+            };
+            this.gone.set(Some(this.run.exit.wait(turn)));
+        }
+        // Whoever begins to wait after the end would not be woken, so the gate is asked, and only then.
+        let woken = this.gone.as_pin_mut().is_none_or(|gone| gone.poll(cx).is_ready());
+        if !woken && !this.run.gate.inside().is_ended() {
+            return Poll::Pending;
+        }
+        Poll::Ready(match this.seat {
+            Seat::Call => Err(refusal::stopped()),
+            // That is how a subscription ends.
+            Seat::Listener => Ok(Response::empty()),
+        })
+    }
+
+    /// The call ended by itself.
+    pub(super) fn ended(self: Pin<&mut Self>, outcome: &Result<Response, Error>) {
+        let this = self.project();
+        if let (Some(begun), Ok(_)) = (*this.begun, outcome) {
+            this.run.in_work.observe(*this.key, begun, Instant::now());
+        }
+    }
+}
+
+fn refuse(run: &Run, inside: Inside, request: &Request) -> Error {
+    tracing::debug!(method = %request.method, state = %inside.state(), "call refused");
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(mgp_types::mgp::Refusal::new("lifecycle", inside.state().as_str()));
+    }
+    refusal::not_admitted(inside, || run.remaining(inside.calls()))
+}
+
+/// What a server that takes no new calls still takes: it starts no work, and work that was started may depend on it.
+fn helps_to_finish(called: &Method) -> bool {
+    matches!(
+        called.as_str(),
+        "ping"
+            | "server/discover"
+            | "tasks/get"
+            | "tasks/result"
+            | "tasks/update"
+            | "tasks/cancel"
+            | "resources/unsubscribe"
+            | method::STREAM_CANCEL
+            | method::CALLBACK_RESPOND
+            | method::EVENTS_UNSUBSCRIBE
+            | method::PERMISSION_RESPONSE
+            | method::PERMISSION_GRANT
+    )
+}

@@ -13,7 +13,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use self::life::Life;
-use super::deadline::{Deadline, timed_out};
+use super::deadline::{Deadline, LONGEST, timed_out};
 use super::exempt::is_open_ended;
 
 mod life;
@@ -177,9 +177,6 @@ impl<F> fmt::Debug for AttemptFuture<F> {
         f.debug_struct("AttemptFuture").finish_non_exhaustive()
     }
 }
-
-/// Longer than any call, and short enough to be added to any time.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 #[cfg(test)]
 mod tests;

@@ -128,8 +128,9 @@ impl Breaker {
     /// It does not; the time is how long to wait.
     pub fn admit(&mut self, now: Duration) -> Result<Pass, Duration> {
         if let State::Open { until } = self.state {
-            if now < until {
-                return Err(until - now);
+            let wait = until.saturating_sub(now);
+            if !wait.is_zero() {
+                return Err(wait);
             }
             self.change(State::HalfOpen { running: 0, answered: 0 });
         }
@@ -143,8 +144,8 @@ impl Breaker {
     }
 
     /// Hears how a call ended.
-    pub fn settle(&mut self, pass: Pass, end: CallEnd, now: Duration) {
-        if pass.changes != self.changes {
+    pub fn settle(&mut self, Pass { changes }: Pass, end: CallEnd, now: Duration) {
+        if changes != self.changes {
             return;
         }
         match (&mut self.state, end) {

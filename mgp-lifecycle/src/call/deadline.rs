@@ -173,7 +173,7 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
 }
 
 /// Longer than any call, and short enough to be added to any time.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+pub(super) const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 #[cfg(test)]
 mod tests;

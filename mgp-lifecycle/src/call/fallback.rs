@@ -16,7 +16,7 @@ use super::{Deadline, event};
 
 /// Calls the tool that an error names, where all else has failed (§14.6). Makes [`Fallback`] services.
 #[derive(Clone, Default)]
-pub struct FallbackLayer(Settings);
+pub struct FallbackLayer(Arc<Settings>);
 
 #[derive(Clone, Default)]
 struct Settings {
@@ -35,7 +35,7 @@ impl FallbackLayer {
     /// Records that another tool is called. What cannot be recorded is not done.
     #[must_use]
     pub fn with_audit(mut self, port: Arc<dyn AuditPort>) -> Self {
-        self.0.audit = Some(port);
+        Arc::make_mut(&mut self.0).audit = Some(port);
         self
     }
 
@@ -47,7 +47,7 @@ impl FallbackLayer {
         mut self,
         known_as: impl Fn(&Request, &ToolName) -> Option<ToolName> + Send + Sync + 'static,
     ) -> Self {
-        self.0.known_as = Some(Arc::new(known_as));
+        Arc::make_mut(&mut self.0).known_as = Some(Arc::new(known_as));
         self
     }
 }
@@ -56,7 +56,7 @@ impl<S> Layer<S> for FallbackLayer {
     type Service = Fallback<S>;
 
     fn layer(&self, inner: S) -> Fallback<S> {
-        Fallback { inner, settings: self.0.clone() }
+        Fallback { inner, settings: Arc::clone(&self.0) }
     }
 }
 
@@ -88,7 +88,7 @@ impl fmt::Debug for FallbackLayer {
 #[derive(Clone)]
 pub struct Fallback<S> {
     inner: S,
-    settings: Settings,
+    settings: Arc<Settings>,
 }
 
 impl<S: RpcService> Service<Request> for Fallback<S> {
@@ -109,7 +109,7 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
         let clone = self.inner.clone();
         let mut service = std::mem::replace(&mut self.inner, clone);
         let future = service.call(request.clone());
-        let settings = self.settings.clone();
+        let settings = Arc::clone(&self.settings);
         let call = Call { service, request, settings, witness, began };
         FallbackFuture { state: State::First { future }, call: Some(call) }
     }
@@ -150,7 +150,7 @@ pin_project! {
 struct Call<S> {
     service: S,
     request: Request,
-    settings: Settings,
+    settings: Arc<Settings>,
     witness: Option<Arc<Witness>>,
     began: Instant,
 }

@@ -79,6 +79,8 @@ mod witness;
 
 #[cfg(test)]
 mod doubles;
+#[cfg(test)]
+mod tests;
 
 pub use self::attempt::{AttemptFuture, AttemptTimeout, AttemptTimeoutLayer};
 pub use self::breaker::{

@@ -18,7 +18,7 @@ pub struct Unsent;
 impl Unsent {
     /// Whether this is why `error` came about.
     pub fn is_cause_of(error: &Error) -> bool {
-        error.source().is_some_and(|cause| cause.is::<Self>())
+        error.source().is_some_and(<dyn std::error::Error>::is::<Self>)
     }
 }
 

@@ -103,7 +103,7 @@ impl Shared {
     fn admit(&self) -> Result<Pass, Duration> {
         match Sign::from_bits(self.sign.load(Ordering::Acquire)).pass() {
             Some(pass) => Ok(pass),
-            None => self.change(|breaker, now| breaker.admit(now)),
+            None => self.change(Breaker::admit),
         }
     }
 

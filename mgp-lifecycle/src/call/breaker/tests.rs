@@ -269,7 +269,7 @@ proptest! {
             let after = breaker.state();
             match (before, after) {
                 (BreakerState::Open, BreakerState::HalfOpen) => {
-                    let open_for = now - opened_at.unwrap_or_default();
+                    let open_for = now.saturating_sub(opened_at.unwrap_or_default());
                     prop_assert!(open_for >= settings().open_for);
                 }
                 (BreakerState::Open, BreakerState::Closed) | (BreakerState::Closed, BreakerState::HalfOpen) => {

@@ -110,8 +110,9 @@ mod tests {
         for _ in 0..10 {
             budget.earn();
         }
-        assert!(budget.clone().spend(now) && budget.spend(now));
-        assert!(!budget.spend(now));
+        let shared = budget.clone();
+        assert!(shared.spend(now) && budget.spend(now));
+        assert!(!shared.spend(now) && !budget.spend(now));
     }
 
     #[test]

@@ -47,7 +47,7 @@ pin_project! {
 struct Call<S> {
     service: S,
     request: Request,
-    settings: Settings,
+    settings: Arc<Settings>,
     witness: Option<Arc<Witness>>,
     retries: u32,
 }
@@ -65,7 +65,7 @@ impl<S: RpcService> RetryFuture<S> {
     }
 
     /// A call that may be made again. The service is ready.
-    pub(super) fn first(mut service: S, mut request: Request, settings: Settings) -> Self {
+    pub(super) fn first(mut service: S, mut request: Request, settings: Arc<Settings>) -> Self {
         let witness = Witness::watch(&mut request);
         let future = service.call(request.clone());
         let call = Call { service, request, settings, witness, retries: 0 };

@@ -11,11 +11,11 @@ use super::{RetryBudget, RetryFuture, RetryPolicy};
 /// Makes calls again that ended in an error which says that it passes (§14.6). Makes [`Retry`] services, which share the
 /// budget.
 #[derive(Debug, Clone)]
-pub struct RetryLayer(Settings);
+pub struct RetryLayer(Arc<Settings>);
 
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    pub(super) policy: Arc<RetryPolicy>,
+    pub(super) policy: RetryPolicy,
     pub(super) budget: RetryBudget,
     pub(super) audit: Option<Arc<dyn AuditPort>>,
 }
@@ -23,20 +23,20 @@ pub(super) struct Settings {
 impl RetryLayer {
     /// Follows the advice of errors as far as `policy` lets it, within the usual budget.
     pub fn new(policy: RetryPolicy) -> Self {
-        Self(Settings { policy: Arc::new(policy), budget: RetryBudget::default(), audit: None })
+        Self(Arc::new(Settings { policy, budget: RetryBudget::default(), audit: None }))
     }
 
     /// Within another budget, which others may share.
     #[must_use]
     pub fn with_budget(mut self, budget: RetryBudget) -> Self {
-        self.0.budget = budget;
+        Arc::make_mut(&mut self.0).budget = budget;
         self
     }
 
     /// Records each attempt that failed and is made again. What cannot be recorded is not made again.
     #[must_use]
     pub fn with_audit(mut self, port: Arc<dyn AuditPort>) -> Self {
-        self.0.audit = Some(port);
+        Arc::make_mut(&mut self.0).audit = Some(port);
         self
     }
 }
@@ -51,7 +51,7 @@ impl<S> Layer<S> for RetryLayer {
     type Service = Retry<S>;
 
     fn layer(&self, inner: S) -> Retry<S> {
-        Retry { inner, settings: self.0.clone() }
+        Retry { inner, settings: Arc::clone(&self.0) }
     }
 }
 
@@ -76,7 +76,7 @@ impl<S> Layer<S> for RetryLayer {
 #[derive(Debug, Clone)]
 pub struct Retry<S> {
     inner: S,
-    settings: Settings,
+    settings: Arc<Settings>,
 }
 
 impl<S: RpcService> Service<Request> for Retry<S> {
@@ -95,6 +95,6 @@ impl<S: RpcService> Service<Request> for Retry<S> {
         self.settings.budget.earn();
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
-        RetryFuture::first(service, request, self.settings.clone())
+        RetryFuture::first(service, request, Arc::clone(&self.settings))
     }
 }

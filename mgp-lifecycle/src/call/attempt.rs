@@ -79,7 +79,7 @@ impl fmt::Debug for AttemptTimeoutLayer {
 /// Sits within retries, as near to the server as it can. Wraps `context.outbox`, to see what comes about the call; where
 /// it is closed, the call gets one that leads nowhere. While the server waits for an answer to a question of its own, it
 /// is not taken for dead. An attempt that took too long is dropped, which takes it back at the server, and ends in 3003.
-/// Passes notifications and subscriptions; for others it allocates the outbox.
+/// Passes notifications, and what lasts as long as a subscription or a task; for others it allocates the outbox.
 #[derive(Debug, Clone)]
 pub struct AttemptTimeout<S> {
     inner: S,

@@ -55,8 +55,8 @@ impl<S> Layer<S> for ConcurrencyLayer {
 ///
 /// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
 /// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
-/// 3001, marked as [`Unsent`](super::Unsent). Notifications, subscriptions, cancellations, and questions about health
-/// are never held back and take no place. Allocates for calls that wait. Dropping the future gives the place back.
+/// 3001, marked as [`Unsent`](super::Unsent). Notifications, cancellations, questions about health, and what lasts as
+/// long as a subscription or a task are never held back and take no place. Allocates for calls that wait. Dropping the future gives the place back.
 #[derive(Debug, Clone)]
 pub struct Concurrency<S> {
     inner: S,

@@ -46,7 +46,8 @@ impl Deadline {
 /// Gives each call so much time in all, with its retries and their pauses.
 ///
 /// Less if the request says so, by a [`Deadline`] or by `_mgp.deadline_ms` in its parameters; never more. Makes
-/// [`DeadlineService`] services.
+/// [`DeadlineService`] services. What lasts as long as a subscription or a task has only the deadline that the request
+/// itself says.
 #[derive(Debug, Clone, Copy)]
 pub struct DeadlineLayer {
     budget: Duration,
@@ -73,8 +74,8 @@ impl<S> Layer<S> for DeadlineLayer {
 /// Sits around retries, and within whatever waits for people. Reads and writes the [`Deadline`] among the request's
 /// extensions, which is its one allocation, and takes `deadline_ms` out of `_mgp`: what is left is written again by
 /// whoever knows that the server reads it, see [`AttemptTimeoutLayer`](super::AttemptTimeoutLayer). A call whose time is
-/// over is dropped, which takes it back at the server, and ends in 3003. Passes notifications and subscriptions. Holds a
-/// timer only for calls that are not answered at once.
+/// over is dropped, which takes it back at the server, and ends in 3003. Passes notifications. Holds a timer only for
+/// calls that are not answered at once.
 #[derive(Debug, Clone)]
 pub struct DeadlineService<S> {
     inner: S,
@@ -91,17 +92,23 @@ impl<S: RpcService> Service<Request> for DeadlineService<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        if request.kind == Kind::Notify || is_open_ended(&request) {
+        if request.kind == Kind::Notify {
             return DeadlineFuture { state: State::Unlimited { future: self.inner.call(request) } };
         }
         let now = Instant::now();
-        let wished = take_wish(&mut request).map_or(self.budget, |wished| wished.min(self.budget));
-        let own = Deadline(now + wished);
-        let deadline = Deadline::of(&request).map_or(own, |attached| attached.min(own));
+        let budget = if is_open_ended(&request) { None } else { Some(self.budget) };
+        let wished = take_wish(&mut request).map(|wished| wished.min(LONGEST));
+        let attached = Deadline::of(&request);
+        let times = budget.into_iter().chain(wished).map(|time| Deadline(now + time));
+        let Some(deadline) = times.chain(attached).min() else {
+            return DeadlineFuture { state: State::Unlimited { future: self.inner.call(request) } };
+        };
         if deadline.0 <= now {
             return DeadlineFuture { state: State::Over };
         }
-        request.extensions.insert(deadline);
+        if attached != Some(deadline) {
+            request.extensions.insert(deadline);
+        }
         DeadlineFuture {
             state: State::Limited { future: self.inner.call(request), sleep: sleep_until(deadline.0) },
         }

@@ -11,9 +11,9 @@ pub(super) fn is_vital(request: &Request) -> bool {
     request.kind == Kind::Notify || VITAL.contains(&request.method.as_str())
 }
 
-/// Whether the answer comes when somebody ends the request, so that it may take for ever.
+/// Whether the answer comes when something else ends, a subscription or a task, however long that takes.
 pub(super) fn is_open_ended(request: &Request) -> bool {
-    request.method == Method::LISTEN
+    request.method == Method::LISTEN || request.method == Method::TASKS_RESULT
 }
 
 const VITAL: [&str; 7] = [

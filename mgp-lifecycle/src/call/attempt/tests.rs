@@ -139,5 +139,6 @@ async fn notifications_and_subscriptions_have_no_limit_and_no_outbox() {
     let mut service = limited(server.clone());
     assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_ok());
     assert!(service.call(Request::call("subscriptions/listen", Object::new())).await.is_ok());
+    assert!(service.call(Request::call("tasks/result", Object::new())).await.is_ok());
     assert!(server.seen().iter().all(|request| !request.context.outbox.is_open()));
 }

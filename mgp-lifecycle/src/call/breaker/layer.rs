@@ -55,8 +55,8 @@ impl<S> Layer<S> for BreakerLayer {
 ///
 /// Only what speaks of the server's health counts as a failure: a lost connection, no answer in time, an answer that is
 /// none, and the codes 2xxx and 5xxx. A call that is not made ends in 5002, with the time to wait, marked as
-/// [`Unsent`](crate::call::Unsent). Notifications, subscriptions, cancellations, and questions about health pass
-/// uncounted. Allocates for a refusal. Takes a lock for a moment when a call ends, and before it begins only if the
+/// [`Unsent`](crate::call::Unsent). Notifications, cancellations, questions about health, and what lasts as long as a
+/// subscription or a task pass uncounted. Allocates for a refusal. Takes a lock for a moment when a call ends, and before it begins only if the
 /// breaker is not closed. Dropping the future drops the call, which says nothing of the server otherwise.
 #[derive(Debug, Clone)]
 pub struct BreakerService<S> {

@@ -86,5 +86,9 @@ async fn notifications_and_subscriptions_have_no_deadline() {
     let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
     assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_ok());
     assert!(service.call(Request::call("subscriptions/listen", Object::new())).await.is_ok());
+    assert!(service.call(Request::call("tasks/result", Object::new())).await.is_ok());
     assert!(upstream.seen().iter().all(|request| Deadline::of(request).is_none()));
+    let mut waiting = Request::call("tasks/result", Object::new());
+    waiting.extensions.insert(Deadline::at(Instant::now() + millis(500)));
+    assert_eq!(service.call(waiting).await.unwrap_err().code(), 3003, "unless the request says so");
 }

@@ -57,7 +57,7 @@ impl<S> Layer<S> for RetryLayer {
 
 /// The service of [`RetryLayer`].
 ///
-/// Sits within the deadline, and around whatever is to happen at each attempt. Reads the [`Deadline`](super::super::Deadline)
+/// Sits within the deadline, and around whatever is to happen at each attempt. Reads the [`Deadline`](crate::call::Deadline)
 /// and `context.tool`; wraps `context.outbox` where it is open.
 ///
 /// A call is made again if all of this is true, and else its error is given back untouched:

@@ -1,0 +1,144 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mgp_types::mgp::StreamCancel;
+use mgp_types::{Object, Origin, Outbox, StreamId};
+use tokio::time::sleep;
+
+use super::*;
+use crate::call::doubles::{Caller, Upstream, millis, tool_call};
+
+/// A server that sends a notification each 80 milliseconds, so many times, and then answers.
+fn telling(method: &'static str, times: u32) -> Upstream {
+    Upstream::working(move |_, request| async move {
+        for _ in 0..times {
+            sleep(millis(80)).await;
+            request.context.outbox.notify(Request::notify(method, Object::new())).await?;
+        }
+        sleep(millis(80)).await;
+        Ok(Response::empty())
+    })
+}
+
+fn limited(server: Upstream) -> AttemptTimeout<Upstream> {
+    AttemptTimeoutLayer::new(millis(100), millis(1000)).layer(server)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_is_given_up_and_the_attempt_dropped() {
+    let server = Upstream::after(millis(101));
+    let mut service = limited(server.clone());
+    let mut call = std::pin::pin!(service.call(tool_call()));
+    let error = call.as_mut().await.unwrap_err();
+    assert_eq!((error.code(), error.origin()), (3003, Origin::Timeout));
+    assert!(error.recovery().unwrap().may_retry());
+    assert_eq!(server.running(), 0);
+    assert!(limited(Upstream::after(millis(99))).call(tool_call()).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn signs_of_life_give_more_time_whether_the_caller_wants_them_or_not() {
+    for method in
+        ["notifications/progress", "notifications/mgp.stream.progress", "notifications/mgp.stream.chunk"]
+    {
+        assert!(limited(telling(method, 5)).call(tool_call()).await.is_ok(), "{method}");
+        let caller = Arc::new(Caller::default());
+        let mut request = tool_call();
+        request.context.outbox = caller.outbox();
+        let stream = request.context.outbox.stream();
+        assert!(limited(telling(method, 5)).call(request).await.is_ok(), "{method}");
+        let got = caller.got();
+        assert_eq!(got.len(), 5);
+        assert!(got.iter().all(|(on, told)| *on == stream && told.method == *method));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn signs_of_life_do_not_help_for_ever() {
+    let began = Instant::now();
+    let error = limited(telling("notifications/progress", 50)).call(tool_call()).await.unwrap_err();
+    assert_eq!((error.code(), began.elapsed()), (3003, millis(1000)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_about_the_call_is_no_sign() {
+    let began = Instant::now();
+    assert!(limited(telling("notifications/message", 5)).call(tool_call()).await.is_err());
+    assert_eq!(began.elapsed(), millis(100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_waits_for_the_caller_is_not_dead() {
+    let asking = || {
+        Upstream::working(|_, request| async move {
+            let answer =
+                request.context.outbox.call(Request::call("elicitation/create", Object::new())).await;
+            sleep(millis(90)).await;
+            answer
+        })
+    };
+    let layer = AttemptTimeoutLayer::new(millis(100), Duration::from_hours(2));
+    let mut request = tool_call();
+    request.context.outbox = Arc::new(Caller::default()).outbox();
+    assert!(layer.layer(asking()).call(request).await.is_ok());
+    let refused = layer.layer(asking()).call(tool_call()).await.unwrap_err();
+    assert_eq!(refused.code(), -32600, "a caller that cannot be asked is not asked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_that_is_left_is_written_only_for_servers_that_read_it() {
+    let server = Upstream::after(millis(1));
+    let speaks_mgp = Arc::new(AtomicBool::new(true));
+    let asked = Arc::clone(&speaks_mgp);
+    let mut service = AttemptTimeoutLayer::new(millis(100), millis(100))
+        .carry_when(move || asked.load(Ordering::Relaxed))
+        .layer(server.clone());
+    let mut request = tool_call();
+    request.extensions.insert(Deadline::at(Instant::now() + millis(500)));
+    let carried = || CallWishes::of(&server.seen().pop().unwrap().params).deadline_ms;
+
+    service.call(request.clone()).await.unwrap();
+    assert_eq!(carried(), Some(500));
+    sleep(millis(20)).await;
+    service.call(request.clone()).await.unwrap();
+    assert_eq!(carried(), Some(479), "each attempt tells what is left then");
+    service.call(tool_call()).await.unwrap();
+    assert_eq!(carried(), None, "a call without a deadline");
+    let mut read = request.clone();
+    read.method = Method::RESOURCES_READ;
+    service.call(read).await.unwrap();
+    assert_eq!(carried(), None, "what is no call of a tool");
+    speaks_mgp.store(false, Ordering::Relaxed);
+    service.call(request).await.unwrap();
+    assert_eq!(carried(), None, "a server that does not read it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_about_a_call_stays_on_its_stream() {
+    let server = Upstream::after(millis(1));
+    let stream = StreamId::fresh();
+    let mut cancel = Request::with_body("mgp/stream/cancel", &StreamCancel::new()).unwrap();
+    cancel.context.outbox = Outbox::on(stream);
+    limited(server.clone()).call(cancel).await.unwrap();
+    let seen = server.seen().pop().unwrap().context.outbox;
+    assert_eq!((seen.stream(), seen.is_open()), (stream, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_has_a_stream_of_its_own_to_be_told_on() {
+    let server = Upstream::after(millis(1));
+    let mut service = limited(server.clone());
+    service.call(tool_call()).await.unwrap();
+    service.call(tool_call()).await.unwrap();
+    let streams: Vec<_> = server.seen().iter().map(|request| request.context.outbox.stream()).collect();
+    assert!(streams[0] != streams[1] && !streams.contains(&StreamId::STANDALONE));
+}
+
+#[tokio::test(start_paused = true)]
+async fn notifications_and_subscriptions_have_no_limit_and_no_outbox() {
+    let server = Upstream::after(Duration::from_hours(3));
+    let mut service = limited(server.clone());
+    assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_ok());
+    assert!(service.call(Request::call("subscriptions/listen", Object::new())).await.is_ok());
+    assert!(service.call(Request::call("tasks/result", Object::new())).await.is_ok());
+    assert!(server.seen().iter().all(|request| !request.context.outbox.is_open()));
+}

@@ -1,0 +1,216 @@
+//! Calls to a server that fails are not made for a while.
+
+mod future;
+mod layer;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use self::window::Window;
+
+pub use self::future::BreakerFuture;
+pub use self::layer::{BreakerLayer, BreakerService};
+
+/// When a breaker opens, and how it closes again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BreakerSettings {
+    /// How far back calls are counted.
+    pub window: Duration,
+    /// How many calls have to be counted before anything is decided.
+    pub min_calls: NonZeroU32,
+    /// How many of a hundred have to fail.
+    pub failure_percent: u32,
+    /// How long it is open, the first time; each further time in a row is twice as long.
+    pub open_for: Duration,
+    /// How long it is open at most.
+    pub max_open: Duration,
+    /// How many calls go through half-open, all of which have to succeed.
+    pub probes: NonZeroU32,
+}
+
+impl Default for BreakerSettings {
+    /// Opens when half of at least twenty calls of thirty seconds fail, for two seconds to a minute; three calls close
+    /// it.
+    fn default() -> Self {
+        const fn number(number: u32) -> NonZeroU32 {
+            NonZeroU32::MIN.saturating_add(number - 1)
+        }
+        Self {
+            window: Duration::from_secs(30),
+            min_calls: number(20),
+            failure_percent: 50,
+            open_for: Duration::from_secs(2),
+            max_open: Duration::from_mins(1),
+            probes: number(3),
+        }
+    }
+}
+
+/// Whether calls are made to a server, by how the last ones ended: a value without a clock.
+///
+/// It counts calls while it is closed. Once too many of them fail, it is open and lets none through. After a while it is
+/// half-open: a few calls are let through, and by them it closes, or opens for longer.
+///
+/// Each call that is let through has a [`Pass`], to be given back with how the call ended. One that was let through
+/// before the last change of state decides nothing any more.
+#[derive(Debug, Clone)]
+pub struct Breaker {
+    settings: BreakerSettings,
+    state: State,
+    /// How often the state has changed.
+    changes: u64,
+    /// How often in a row it has opened.
+    openings: u32,
+}
+
+/// Where a breaker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a breaker has these states")]
+pub enum BreakerState {
+    /// Calls are made.
+    Closed,
+    /// No calls are made.
+    Open,
+    /// A few calls are made.
+    HalfOpen,
+}
+
+/// A call that was let through.
+#[derive(Debug)]
+#[must_use = "a breaker has to hear how the call ended"]
+pub struct Pass {
+    changes: u64,
+}
+
+/// What a call says of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "it answered, it failed, or nothing is known")]
+pub enum CallEnd {
+    /// It answers.
+    Answered,
+    /// It fails.
+    Failed,
+    /// Nothing: the call did not reach it, or was given up.
+    Unknown,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Closed { window: Window },
+    Open { until: Duration },
+    HalfOpen { running: u32, answered: u32 },
+}
+
+impl Breaker {
+    /// A closed breaker that has counted nothing.
+    pub fn new(settings: BreakerSettings) -> Self {
+        let state = State::Closed { window: Window::new(settings.window) };
+        Self { settings, state, changes: 0, openings: 0 }
+    }
+
+    /// Where it is. An open breaker turns half-open when a call comes after its time.
+    pub const fn state(&self) -> BreakerState {
+        match self.state {
+            State::Closed { .. } => BreakerState::Closed,
+            State::Open { .. } => BreakerState::Open,
+            State::HalfOpen { .. } => BreakerState::HalfOpen,
+        }
+    }
+
+    /// Lets a call through at `now`, the time since any fixed moment.
+    ///
+    /// # Errors
+    /// It does not; the time is how long to wait.
+    pub fn admit(&mut self, now: Duration) -> Result<Pass, Duration> {
+        if let State::Open { until } = self.state {
+            let wait = until.saturating_sub(now);
+            if !wait.is_zero() {
+                return Err(wait);
+            }
+            self.change(State::HalfOpen { running: 0, answered: 0 });
+        }
+        if let State::HalfOpen { running, answered } = &mut self.state {
+            if *running + *answered >= self.settings.probes.get() {
+                return Err(self.settings.open_for);
+            }
+            *running += 1;
+        }
+        Ok(self.pass())
+    }
+
+    /// Hears how a call ended.
+    pub fn settle(&mut self, Pass { changes }: Pass, end: CallEnd, now: Duration) {
+        if changes != self.changes {
+            return;
+        }
+        match (&mut self.state, end) {
+            (State::Closed { window }, CallEnd::Answered) => window.count(now, false),
+            (State::Closed { window }, CallEnd::Failed) => {
+                window.count(now, true);
+                let (failed, all) = window.sums(now);
+                let percent = u64::from(self.settings.failure_percent.clamp(1, 100));
+                if all >= u64::from(self.settings.min_calls.get()) && failed * 100 >= all * percent {
+                    self.open(now);
+                }
+            }
+            (State::HalfOpen { running, answered }, CallEnd::Answered) => {
+                *running = running.saturating_sub(1);
+                *answered += 1;
+                if *answered >= self.settings.probes.get() {
+                    self.openings = 0;
+                    self.change(State::Closed { window: Window::new(self.settings.window) });
+                }
+            }
+            (State::HalfOpen { .. }, CallEnd::Failed) => self.open(now),
+            (State::HalfOpen { running, .. }, CallEnd::Unknown) => *running = running.saturating_sub(1),
+            (State::Closed { .. }, CallEnd::Unknown) | (State::Open { .. }, _) => {}
+        }
+    }
+
+    fn open(&mut self, now: Duration) {
+        let factor = 1u32.checked_shl(self.openings).unwrap_or(u32::MAX);
+        self.openings = self.openings.saturating_add(1);
+        let time = self.settings.open_for.saturating_mul(factor).min(self.settings.max_open);
+        self.change(State::Open { until: now.saturating_add(time) });
+    }
+
+    fn change(&mut self, state: State) {
+        self.state = state;
+        self.changes += 1;
+    }
+
+    /// Whether it is closed, and how often its state has changed.
+    const fn sign(&self) -> Sign {
+        Sign { changes: self.changes, is_closed: matches!(self.state, State::Closed { .. }) }
+    }
+
+    const fn pass(&self) -> Pass {
+        Pass { changes: self.changes }
+    }
+}
+
+/// What one has to know of a breaker to let a call through while it is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sign {
+    changes: u64,
+    is_closed: bool,
+}
+
+impl Sign {
+    const fn to_bits(self) -> u64 {
+        self.changes << 1 | self.is_closed as u64
+    }
+
+    const fn from_bits(bits: u64) -> Self {
+        Self { changes: bits >> 1, is_closed: bits & 1 == 1 }
+    }
+
+    fn pass(self) -> Option<Pass> {
+        self.is_closed.then_some(Pass { changes: self.changes })
+    }
+}

@@ -1,0 +1,148 @@
+use futures_util::future::{join, join_all};
+use mgp_types::Object;
+use proptest::prelude::*;
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::call::Unsent;
+use crate::call::doubles::{Upstream, millis, tool_call};
+
+fn at_most(calls: usize, waiting: usize, patience: Duration) -> ConcurrencyLayer {
+    ConcurrencyLayer::with_line(NonZeroUsize::new(calls).unwrap(), waiting, patience)
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_run_at_once_and_the_others_wait_in_order() {
+    let server = Upstream::after(millis(10));
+    let service = ConcurrencyLayer::new(NonZeroUsize::new(3).unwrap()).layer(server.clone());
+    let began = Instant::now();
+    let calls = (0..6).map(|number| {
+        let mut service = service.clone();
+        async move {
+            service.call(Request::call(format!("vendor/{number}").as_str(), Object::new())).await.unwrap();
+            began.elapsed().as_millis()
+        }
+    });
+    assert_eq!(join_all(calls).await, [10, 10, 10, 20, 20, 20]);
+    assert_eq!(server.most(), 3);
+    let order: Vec<_> = server.seen().iter().map(|request| request.method.to_string()).collect();
+    assert_eq!(order, ["vendor/0", "vendor/1", "vendor/2", "vendor/3", "vendor/4", "vendor/5"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_line_refuses_at_once_with_3001() {
+    let server = Upstream::after(millis(10));
+    let service = at_most(1, 1, millis(500)).layer(server.clone());
+    let (mut first, mut second, mut third) = (service.clone(), service.clone(), service);
+    let running = join(first.call(tool_call()), second.call(tool_call()));
+    let refused = async {
+        let began = Instant::now();
+        let error = third.call(tool_call()).await.unwrap_err();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        error
+    };
+    let ((one, two), error) = join(running, refused).await;
+    assert!(one.is_ok() && two.is_ok());
+    assert_eq!(error.code(), 3001);
+    assert!(Unsent::is_cause_of(&error));
+    let recovery = error.recovery().unwrap();
+    assert_eq!((recovery.retryable, recovery.retry_after_ms), (Some(true), Some(500)));
+    assert_eq!(server.calls(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_in_line_for_longer_than_said() {
+    let server = Upstream::after(millis(1000));
+    let service = at_most(1, 5, millis(30)).layer(server.clone());
+    let (mut first, mut second) = (service.clone(), service);
+    let began = Instant::now();
+    let (one, (two, waited)) = join(first.call(tool_call()), async {
+        let answer = second.call(tool_call()).await;
+        (answer, began.elapsed())
+    })
+    .await;
+    assert!(one.is_ok());
+    assert_eq!((two.unwrap_err().code(), waited), (3001, millis(30)));
+    assert_eq!(server.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_vital_is_never_held_back_and_takes_no_place() {
+    let server = Upstream::after(millis(10));
+    let mut service = at_most(1, 0, millis(5)).layer(server.clone());
+    let vital = [
+        Request::call("ping", Object::new()),
+        Request::call("mgp/health/ping", Object::new()),
+        Request::call("mgp/stream/cancel", Object::new()),
+        Request::call("subscriptions/listen", Object::new()),
+        Request::notify("notifications/cancelled", Object::new()),
+    ];
+    let vital: Vec<_> = vital.into_iter().map(|request| service.call(request)).collect();
+    let call = service.call(tool_call());
+    let late_ping = service.call(Request::call("ping", Object::new()));
+    let (vital, (call, late_ping)) = join(join_all(vital), join(call, late_ping)).await;
+    assert!(vital.iter().all(Result::is_ok) && call.is_ok() && late_ping.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_calls_give_their_places_back() {
+    let server = Upstream::after(millis(10));
+    let layer = at_most(1, 1, millis(500));
+    let mut service = layer.layer(server.clone());
+    let running = service.call(tool_call());
+    let waiting = service.call(tool_call());
+    assert_eq!(service.call(tool_call()).await.unwrap_err().code(), 3001);
+    drop(waiting);
+    let next = service.call(tool_call());
+    drop(running);
+    assert!(next.await.is_ok());
+    assert!(layer.layer(server).call(tool_call()).await.is_ok(), "services of one layer share the limit");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_is_free_as_soon_as_the_answer_is_there() {
+    let mut service = at_most(1, 0, millis(5)).layer(Upstream::after(millis(10)));
+    let mut first = std::pin::pin!(service.call(tool_call()));
+    assert!(first.as_mut().await.is_ok());
+    assert!(service.call(tool_call()).await.is_ok(), "the first future is still there");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn the_limit_holds_and_each_call_ends_once(
+        places in 1usize..4,
+        line in 0usize..4,
+        calls in prop::collection::vec((0u64..50, 1u64..30, prop::option::of(1u64..40)), 1..40),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let most = runtime.block_on(async {
+            let server = Upstream::working(|_, request: Request| async move {
+                sleep(millis(request.params.get("ms").unwrap().to().unwrap())).await;
+                Ok(Response::empty())
+            });
+            let layer = at_most(places, line, millis(25));
+            let runs = calls.into_iter().map(|(at, takes, dropped_after)| {
+                let mut service = layer.layer(server.clone());
+                async move {
+                    sleep(millis(at)).await;
+                    let params = Object::parse(format!(r#"{{"ms":{takes}}}"#)).unwrap();
+                    let call = service.call(Request::call("vendor/work", params));
+                    let patience = dropped_after.map_or(Duration::from_hours(1), millis);
+                    match timeout(patience, call).await {
+                        Ok(Err(error)) => assert_eq!(error.code(), 3001),
+                        Ok(Ok(_)) => {}
+                        Err(_) => assert!(dropped_after.is_some()),
+                    }
+                }
+            });
+            join_all(runs).await;
+            assert_eq!(server.running(), 0);
+            let all = (0..places).map(|_| layer.layer(Upstream::after(millis(1))).call(tool_call()));
+            let all: Vec<_> = all.collect();
+            assert!(join_all(all).await.iter().all(Result::is_ok), "all places are free in the end");
+            server.most()
+        });
+        prop_assert!(most <= places);
+    }
+}

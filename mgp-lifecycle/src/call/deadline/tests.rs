@@ -1,0 +1,94 @@
+use mgp_types::{Object, Origin, RawJson};
+
+use super::*;
+use crate::call::doubles::{Upstream, millis, tool_call};
+
+fn with_params(json: &'static str) -> Request {
+    Request::call("tools/call", Object::parse(json).unwrap())
+}
+
+async fn time_of(budget: Duration, request: Request) -> Duration {
+    let began = Instant::now();
+    let never = Upstream::after(Duration::from_hours(2));
+    let error = DeadlineLayer::new(budget).layer(never).call(request).await.unwrap_err();
+    assert_eq!(error.code(), 3003);
+    began.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_is_dropped_and_ends_in_3003() {
+    let upstream = Upstream::after(millis(101));
+    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    let mut call = std::pin::pin!(service.call(tool_call()));
+    let error = call.as_mut().await.unwrap_err();
+    assert_eq!((error.code(), error.origin()), (3003, Origin::Timeout));
+    assert_eq!(error.recovery().unwrap().retryable, Some(true));
+    assert_eq!(upstream.running(), 0, "the call is dropped before its future is");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_the_last_moment_counts() {
+    let mut service = DeadlineLayer::new(millis(100)).layer(Upstream::after(millis(100)));
+    assert!(service.call(tool_call()).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_shortest_time_holds_whoever_says_it() {
+    let attached = |left| {
+        let mut request = with_params(r#"{"_mgp":{"deadline_ms":60}}"#);
+        request.extensions.insert(Deadline::at(Instant::now() + left));
+        request
+    };
+    assert_eq!(time_of(millis(50), attached(millis(70))).await, millis(50));
+    assert_eq!(time_of(millis(80), attached(millis(70))).await, millis(60));
+    assert_eq!(time_of(millis(80), attached(millis(40))).await, millis(40));
+    assert_eq!(time_of(millis(80), with_params("{}")).await, millis(80));
+    assert_eq!(time_of(millis(80), with_params(r#"{"_mgp":7}"#)).await, millis(80));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_time_is_too_long_to_be_counted() {
+    let endless = with_params(r#"{"_mgp":{"deadline_ms":18446744073709551615}}"#);
+    assert_eq!(time_of(millis(80), endless.clone()).await, millis(80));
+    assert!(DeadlineLayer::new(Duration::MAX).layer(Upstream::after(millis(5))).call(endless).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wish_goes_into_the_extension_and_the_rest_of_it_stays() {
+    let upstream = Upstream::answering(|_| Ok(Response::empty()));
+    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    for (sent, forwarded) in [
+        (r#"{"name":"t","_mgp":{"deadline_ms":60}}"#, r#"{"name":"t"}"#),
+        (r#"{"_mgp":{"deadline_ms":60,"stream":true,"x":1}}"#, r#"{"_mgp":{"stream":true,"x":1}}"#),
+        (r#"{"name":"t"}"#, r#"{"name":"t"}"#),
+    ] {
+        service.call(with_params(sent)).await.unwrap();
+        let seen = upstream.seen().pop().unwrap();
+        assert_eq!(seen.params.to_raw(), RawJson::parse(forwarded).unwrap());
+        let expected = if sent == forwarded { 100 } else { 60 };
+        assert_eq!(Deadline::of(&seen).unwrap().left(), millis(expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_time_is_over_is_not_sent() {
+    let upstream = Upstream::after(millis(1));
+    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    let mut request = tool_call();
+    request.extensions.insert(Deadline::at(Instant::now()));
+    assert_eq!(service.call(request).await.unwrap_err().code(), 3003);
+    assert_eq!(upstream.calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn notifications_and_subscriptions_have_no_deadline() {
+    let upstream = Upstream::after(Duration::from_hours(1));
+    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_ok());
+    assert!(service.call(Request::call("subscriptions/listen", Object::new())).await.is_ok());
+    assert!(service.call(Request::call("tasks/result", Object::new())).await.is_ok());
+    assert!(upstream.seen().iter().all(|request| Deadline::of(request).is_none()));
+    let mut waiting = Request::call("tasks/result", Object::new());
+    waiting.extensions.insert(Deadline::at(Instant::now() + millis(500)));
+    assert_eq!(service.call(waiting).await.unwrap_err().code(), 3003, "unless the request says so");
+}

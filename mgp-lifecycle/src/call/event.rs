@@ -1,0 +1,101 @@
+//! What is recorded about calls that are made again (§14.6).
+
+use std::borrow::Cow;
+
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, ToolName, TraceId,
+};
+use mgp_types::{Method, Request, Role};
+
+/// The event of a request that failed and is made again. `otherwise` is its type for what is no call of a tool.
+pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
+    let context = &request.context;
+    let event_type = if request.method == Method::TOOLS_CALL {
+        EventType::ToolExecuted
+    } else {
+        EventType::Custom(otherwise.into())
+    };
+    AuditEvent::new(
+        Timestamp::now(),
+        context.trace.unwrap_or_else(random_trace),
+        event_type,
+        actor(request),
+        target(request),
+        Outcome::Failure,
+    )
+}
+
+fn actor(request: &Request) -> Actor {
+    let Some(principal) = &request.context.principal else {
+        return Actor::new(ActorType::Agent, "anonymous");
+    };
+    let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
+    Actor::new(kind, clip(principal.as_str()))
+}
+
+/// The tool that somebody resolved, or what the trail says, or else what the request names.
+fn target(request: &Request) -> AuditTarget {
+    let context = &request.context;
+    if let Some(tool) = &context.tool {
+        return AuditTarget::new(Some(tool.server.clone()), Some(clipped(tool.name.as_str())));
+    }
+    if let Some((server, tool)) = context.trail.as_ref().and_then(|trail| trail.target()) {
+        return AuditTarget::new(Some(server.clone()), tool.map(|name| clipped(name.as_str())));
+    }
+    let is_tool = request.method == Method::TOOLS_CALL;
+    let named = if is_tool { request.params.text("name") } else { None };
+    AuditTarget::new(None, named.map(|name| clipped(&name)))
+}
+
+fn clipped(name: &str) -> ToolName {
+    clip(name).as_ref().into()
+}
+
+/// No more of a name than one needs to know it again: callers choose them.
+pub(super) fn clip(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_NAME_BYTES {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(MAX_NAME_BYTES)]))
+}
+
+/// It is no secret, and nothing may fail for want of one.
+fn random_trace() -> TraceId {
+    let mut bytes = [0; 16];
+    let _ = getrandom::fill(&mut bytes);
+    TraceId::from_random(bytes)
+}
+
+const MAX_NAME_BYTES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{Object, Principal};
+
+    use super::*;
+
+    #[test]
+    fn an_event_says_who_called_what() {
+        let params = Object::parse(r#"{"name":"search"}"#).unwrap();
+        let mut request = Request::call("tools/call", params);
+        let anonymous = failed(&request, "x.y");
+        assert_eq!(anonymous.actor, Actor::new(ActorType::Agent, "anonymous"));
+        assert_eq!(anonymous.target, AuditTarget::new(None, Some("search".into())));
+        assert_eq!((anonymous.event_type, anonymous.result), (EventType::ToolExecuted, Outcome::Failure));
+
+        request.context.principal = Some(Principal::operator("ops"));
+        request.context.trace = TraceId::from_u128(7);
+        request.method = Method::RESOURCES_READ;
+        let read = failed(&request, "x.y");
+        assert_eq!(read.actor, Actor::new(ActorType::Operator, "ops"));
+        assert_eq!(read.trace_id.as_u128(), 7);
+        assert_eq!((read.event_type.as_str(), read.target.tool_name), ("x.y", None));
+    }
+
+    #[test]
+    fn names_are_clipped_between_characters() {
+        assert_eq!(clip("search"), "search");
+        let long = format!("{}é", "a".repeat(MAX_NAME_BYTES - 1));
+        assert_eq!(clip(&long), format!("{}…", "a".repeat(MAX_NAME_BYTES - 1)));
+    }
+}

@@ -1,0 +1,331 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use mgp_types::mgp::{AuditEvent, AuditPort, CallWishes, Recovery, ToolName};
+use mgp_types::{BoxFuture, Error, Kind, Method, Object, RawJson, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tokio::time::Instant;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::witness::Witness;
+use super::{Deadline, event};
+
+/// Calls the tool that an error names, where all else has failed (§14.6). Makes [`Fallback`] services.
+#[derive(Clone, Default)]
+pub struct FallbackLayer(Arc<Settings>);
+
+#[derive(Clone, Default)]
+struct Settings {
+    audit: Option<Arc<dyn AuditPort>>,
+    known_as: Option<Arc<KnownAs>>,
+}
+
+type KnownAs = dyn Fn(&Request, &ToolName) -> Option<ToolName> + Send + Sync;
+
+impl FallbackLayer {
+    /// Calls the tool under the name that the error gives it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Records that another tool is called. What cannot be recorded is not done.
+    #[must_use]
+    pub fn with_audit(mut self, port: Arc<dyn AuditPort>) -> Self {
+        Arc::make_mut(&mut self.0).audit = Some(port);
+        self
+    }
+
+    /// Where tools of several servers stand side by side: `known_as` gives the name under which a tool of the server that
+    /// the request was for is known here. A server names its own tools; one that it does not have is none of its
+    /// business, and the answer is `None`.
+    #[must_use]
+    pub fn known_as(
+        mut self,
+        known_as: impl Fn(&Request, &ToolName) -> Option<ToolName> + Send + Sync + 'static,
+    ) -> Self {
+        Arc::make_mut(&mut self.0).known_as = Some(Arc::new(known_as));
+        self
+    }
+}
+
+impl<S> Layer<S> for FallbackLayer {
+    type Service = Fallback<S>;
+
+    fn layer(&self, inner: S) -> Fallback<S> {
+        Fallback { inner, settings: Arc::clone(&self.0) }
+    }
+}
+
+impl fmt::Debug for FallbackLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FallbackLayer").field("audit", &self.0.audit).finish_non_exhaustive()
+    }
+}
+
+/// The service of [`FallbackLayer`].
+///
+/// Sits outside of access control, validators and confirmation, for the other tool is subject to them as if the caller
+/// had named it, and so outside of retries, too. Reads the error's recovery and the [`Deadline`]; wraps
+/// `context.outbox` where it is open. The other tool gets the same arguments, and none of what the layers further in
+/// know of the first.
+///
+/// The error has to be `retryable`: of others the specification says that they are to be reported. It does not matter
+/// whether the first tool was carried out: only a server that has answered names another tool, and it knows what it has
+/// done. No other tool is called
+///
+/// * if the name is the same, or not that of a tool, or one of the kernel's own, which begin with `mgp.`;
+/// * in place of one that is called in place of another;
+/// * once the caller has seen a part of a result or was asked something;
+/// * when the time of the call is over.
+///
+/// If it fails as well, the first error is given back; its details say so in `fallback`, and it names no tool any more,
+/// so that nobody on the way to the caller tries again. Allocates for a call with an open outbox. Dropping the future
+/// drops the call that runs.
+#[derive(Clone)]
+pub struct Fallback<S> {
+    inner: S,
+    settings: Arc<Settings>,
+}
+
+impl<S: RpcService> Service<Request> for Fallback<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = FallbackFuture<S>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        if request.kind == Kind::Notify || request.method != Method::TOOLS_CALL {
+            return FallbackFuture { state: State::First { future: self.inner.call(request) }, call: None };
+        }
+        let began = Instant::now();
+        let witness = Witness::watch(&mut request);
+        let clone = self.inner.clone();
+        let mut service = std::mem::replace(&mut self.inner, clone);
+        let future = service.call(request.clone());
+        let settings = Arc::clone(&self.settings);
+        let call = Call { service, request, settings, witness, began };
+        FallbackFuture { state: State::First { future }, call: Some(call) }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Fallback<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fallback").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// The future of [`Fallback`].
+    ///
+    /// # Cancel safety
+    /// Dropping it drops the call that runs; no other is made.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct FallbackFuture<S>
+    where
+        S: Service<Request>,
+    {
+        #[pin]
+        state: State<S::Future>,
+        call: Option<Call<S>>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<F> {
+        First { #[pin] future: F },
+        Recording { record: BoxFuture<'static, Result<(), Error>>, other: Option<Box<Other>> },
+        Readying { other: Option<Box<Other>> },
+        Second { #[pin] future: F, failed: Option<Failed> },
+    }
+}
+
+struct Call<S> {
+    service: S,
+    request: Request,
+    settings: Arc<Settings>,
+    witness: Option<Arc<Witness>>,
+    began: Instant,
+}
+
+/// The call of another tool, with what led to it.
+struct Other {
+    request: Request,
+    failed: Failed,
+}
+
+struct Failed {
+    error: Error,
+    recovery: Recovery,
+    tool: ToolName,
+}
+
+impl<S: RpcService> Future for FallbackFuture<S> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProjection::First { future } => match (ready!(future.poll(cx)), this.call.as_ref()) {
+                    (Err(error), Some(call)) => match call.other(error) {
+                        Ok(other) => call.record(other),
+                        Err(error) => return Poll::Ready(Err(error)),
+                    },
+                    (answer, _) => return Poll::Ready(answer),
+                },
+                StateProjection::Recording { record, other } => {
+                    let recorded = ready!(record.as_mut().poll(cx));
+                    let Some(other) = other.take() else { return Poll::Ready(Err(polled_again())) };
+                    if let Err(cause) = recorded {
+                        tracing::warn!(
+                            code = cause.code(),
+                            "no other tool is called because that could not be recorded"
+                        );
+                        return Poll::Ready(Err(other.failed.error));
+                    }
+                    State::Readying { other: Some(other) }
+                }
+                StateProjection::Readying { other } => {
+                    let Some(call) = this.call.as_mut() else { return Poll::Ready(Err(polled_again())) };
+                    let is_ready = ready!(call.service.poll_ready(cx)).is_ok();
+                    let Some(other) = other.take() else { return Poll::Ready(Err(polled_again())) };
+                    let Other { request, failed } = *other;
+                    if !is_ready {
+                        return Poll::Ready(Err(failed.error));
+                    }
+                    State::Second { future: call.service.call(request), failed: Some(failed) }
+                }
+                StateProjection::Second { future, failed } => {
+                    let answer = ready!(future.poll(cx));
+                    return Poll::Ready(match (answer, failed.take()) {
+                        (Err(second), Some(first)) => Err(first.with(&second)),
+                        (answer, _) => answer,
+                    });
+                }
+            };
+            this.state.set(next);
+        }
+    }
+}
+
+impl<S> fmt::Debug for FallbackFuture<S>
+where
+    S: Service<Request>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FallbackFuture").finish_non_exhaustive()
+    }
+}
+
+impl<S> Call<S> {
+    /// The call of the tool that the error names, or the error.
+    fn other(&self, error: Error) -> Result<Box<Other>, Error> {
+        let Some(recovery) = error.recovery().filter(Recovery::may_retry) else { return Err(error) };
+        let Some(tool) = recovery.fallback_tool.as_deref().and_then(|name| self.name_here(name)) else {
+            return Err(error);
+        };
+        let Some(request) = self.request_of(&tool) else { return Err(error) };
+        Ok(Box::new(Other { request, failed: Failed { error, recovery, tool } }))
+    }
+
+    /// The name under which the tool is called, if it may be.
+    fn name_here(&self, named: &str) -> Option<ToolName> {
+        let named = Some(named).filter(|name| is_tool_name(name)).map(ToolName::new)?;
+        let tool = match &self.settings.known_as {
+            None => named,
+            Some(known_as) => known_as(&self.request, &named)?,
+        };
+        let is_another = self.request.params.text("name").as_deref() != Some(tool.as_str());
+        (is_another && !tool.as_str().starts_with(KERNEL_PREFIX)).then_some(tool)
+    }
+
+    fn request_of(&self, tool: &ToolName) -> Option<Request> {
+        let has_seen = self.witness.as_ref().is_some_and(|witness| witness.has_seen());
+        let is_late = Deadline::of(&self.request).is_some_and(|deadline| deadline.left().is_zero());
+        if has_seen || is_late {
+            return None;
+        }
+        let mut request = self.request.clone();
+        let context = &mut request.context;
+        (context.tool, context.trail, context.input) = (None, None, None);
+        request.params.set("name", RawJson::from_value(tool).ok()?);
+        for answer in OF_THE_FIRST_CALL {
+            if request.params.contains(answer) {
+                request.params.remove(answer);
+            }
+        }
+        self.shorten_wish(&mut request.params)?;
+        Some(request)
+    }
+
+    /// What the caller wishes of the time that is left was said when the first call began.
+    fn shorten_wish(&self, params: &mut Object) -> Option<()> {
+        let mut wishes = CallWishes::of(params);
+        if let Some(millis) = wishes.deadline_ms {
+            let passed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            wishes.deadline_ms = Some(millis.checked_sub(passed).filter(|left| *left > 0)?);
+            wishes.write(params);
+        }
+        Some(())
+    }
+
+    fn record<F>(&self, other: Box<Other>) -> State<F> {
+        tracing::debug!(tool = %other.failed.tool, code = other.failed.error.code(), "another tool is called");
+        let Some(port) = self.settings.audit.clone() else { return State::Readying { other: Some(other) } };
+        let event = other.failed.event(&self.request);
+        State::Recording { record: Box::pin(async move { port.record(event).await }), other: Some(other) }
+    }
+}
+
+impl Failed {
+    fn event(&self, request: &Request) -> AuditEvent {
+        let mut event = event::failed(request, "dev.cloto.mgp.request_retried");
+        event.details.set("fallback", self.details(self.error.code()));
+        event
+    }
+
+    /// The first error, after the second call.
+    fn with(self, second: &Error) -> Error {
+        let said = self.recovery.details.as_ref().and_then(|details| Object::from_raw(details).ok());
+        let mut details = said.unwrap_or_default();
+        details.set("fallback", self.details(second.code()));
+        let mut recovery = self.recovery.with_details(&details);
+        recovery.fallback_tool = None;
+        self.error.with_recovery(recovery)
+    }
+
+    fn details(&self, code: i64) -> RawJson {
+        let mut out = br#"{"tool":"#.to_vec();
+        mgp_types::json::write_string(&mut out, &event::clip(self.tool.as_str()));
+        out.extend_from_slice(format!(r#","code":{code}}}"#).as_bytes());
+        RawJson::from_written(out)
+    }
+}
+
+/// Whether a name has the form that MCP asks of tools.
+fn is_tool_name(name: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
+}
+
+fn polled_again() -> Error {
+    Error::internal("the answer was given already")
+}
+
+/// What a caller sends again to a tool that has asked for it.
+const OF_THE_FIRST_CALL: [&str; 2] = ["inputResponses", "requestState"];
+
+/// A server must not lead its callers to what only the kernel does.
+const KERNEL_PREFIX: &str = "mgp.";
+const MAX_NAME_BYTES: usize = 128;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use mgp_types::mgp::AuditEvent;
+use mgp_types::{BoxFuture, Error, RawJson, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep, sleep_until};
+use tower_service::Service;
+
+use super::idempotency::is_repeatable;
+use super::layer::Settings;
+use crate::call::unsent::millis_up;
+use crate::call::witness::Witness;
+use crate::call::{Deadline, event};
+
+pin_project! {
+    /// The future of [`Retry`](super::Retry).
+    ///
+    /// # Cancel safety
+    /// Dropping it drops the attempt or the pause; no further attempt is made.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct RetryFuture<S>
+    where
+        S: Service<Request>,
+    {
+        #[pin]
+        state: State<S::Future>,
+        call: Option<Call<S>>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<F> {
+        Attempting { #[pin] future: F },
+        Recording { record: BoxFuture<'static, Result<(), Error>>, failed: Failed },
+        Pausing { #[pin] sleep: Sleep, failed: Failed },
+        Over,
+    }
+}
+
+/// A call with what is needed to make it again.
+struct Call<S> {
+    service: S,
+    request: Request,
+    settings: Arc<Settings>,
+    witness: Option<Arc<Witness>>,
+    retries: u32,
+}
+
+/// The attempt that failed, and when the next one is due.
+struct Failed {
+    error: Error,
+    due: Instant,
+}
+
+impl<S: RpcService> RetryFuture<S> {
+    /// A request that is made once.
+    pub(super) const fn once(future: S::Future) -> Self {
+        Self { state: State::Attempting { future }, call: None }
+    }
+
+    /// A call that may be made again. The service is ready.
+    pub(super) fn first(mut service: S, mut request: Request, settings: Arc<Settings>) -> Self {
+        let witness = Witness::watch(&mut request);
+        let future = service.call(request.clone());
+        let call = Call { service, request, settings, witness, retries: 0 };
+        Self { state: State::Attempting { future }, call: Some(call) }
+    }
+}
+
+impl<S: RpcService> Future for RetryFuture<S> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProjection::Attempting { future } => {
+                    let answer = ready!(future.poll(cx));
+                    match (answer, this.call.as_mut()) {
+                        (Err(error), Some(call)) => call.after(error),
+                        (answer, _) => return Poll::Ready(answer),
+                    }
+                }
+                StateProjection::Recording { record, failed } => {
+                    let recorded = ready!(record.as_mut().poll(cx));
+                    if let Err(cause) = recorded {
+                        tracing::warn!(
+                            code = cause.code(),
+                            "a call is not made again because that could not be recorded"
+                        );
+                        return Poll::Ready(Err(failed.error.clone()));
+                    }
+                    Ok(State::pausing(failed.error.clone(), failed.due))
+                }
+                StateProjection::Pausing { sleep, failed } => {
+                    ready!(sleep.poll(cx));
+                    let Some(call) = this.call.as_mut() else {
+                        return Poll::Ready(Err(failed.error.clone()));
+                    };
+                    match ready!(call.service.poll_ready(cx)) {
+                        Ok(()) => Ok(State::Attempting { future: call.service.call(call.request.clone()) }),
+                        Err(_) => Err(failed.error.clone()),
+                    }
+                }
+                StateProjection::Over => Err(Error::internal("the answer was given already")),
+            };
+            match next {
+                Ok(state) => this.state.set(state),
+                Err(error) => {
+                    this.state.set(State::Over);
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl<F> State<F> {
+    fn pausing(error: Error, due: Instant) -> Self {
+        Self::Pausing { sleep: sleep_until(due), failed: Failed { error, due } }
+    }
+}
+
+impl<S: RpcService> Call<S> {
+    /// What comes after an attempt that ended in `error`: the way to the next one, or the end.
+    fn after(&mut self, error: Error) -> Result<State<S::Future>, Error> {
+        let now = Instant::now();
+        let Some(pause) = self.next_pause(&error, now) else { return Err(error) };
+        self.retries += 1;
+        tracing::debug!(method = %self.request.method, code = error.code(), retry = self.retries, ?pause, "the call is made again");
+        let due = now + pause;
+        let Some(port) = self.settings.audit.clone() else { return Ok(State::pausing(error, due)) };
+        let event = self.event(&error, pause);
+        // The record counts as a part of the pause.
+        let record = Box::pin(async move { port.record(event).await });
+        Ok(State::Recording { record, failed: Failed { error, due } })
+    }
+
+    fn next_pause(&self, error: &Error, now: Instant) -> Option<Duration> {
+        let recovery = error.recovery()?;
+        let pause = self.settings.policy.pause(&recovery, self.retries, chance())?;
+        let has_seen = self.witness.as_ref().is_some_and(|witness| witness.has_seen());
+        let is_in_time = Deadline::of(&self.request).is_none_or(|deadline| pause < deadline.left());
+        let may_come_again = !has_seen && is_in_time && is_repeatable(&self.request, error);
+        // The budget comes last: what is not made again must not be paid for.
+        (may_come_again && self.settings.budget.spend(now)).then_some(pause)
+    }
+
+    fn event(&self, error: &Error, pause: Duration) -> AuditEvent {
+        let asked = error.recovery().and_then(|recovery| recovery.max_retries);
+        let policy = &self.settings.policy;
+        let details = format!(
+            r#"{{"attempt":{},"max":{},"after_ms":{},"code":{}}}"#,
+            self.retries,
+            asked.unwrap_or(policy.usual_retries).min(policy.max_retries),
+            millis_up(pause),
+            error.code(),
+        );
+        let mut event = event::failed(&self.request, "dev.cloto.mgp.request_retried");
+        event.details.set("retry", RawJson::from_written(details.into_bytes()));
+        event
+    }
+}
+
+impl<S> fmt::Debug for RetryFuture<S>
+where
+    S: Service<Request>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let retries = self.call.as_ref().map(|call| call.retries);
+        f.debug_struct("RetryFuture").field("retries", &retries).finish_non_exhaustive()
+    }
+}
+
+/// A random number. A system that has none lets callers come back together, which is better than not at all.
+fn chance() -> u32 {
+    let mut bytes = [0; 4];
+    let _ = getrandom::fill(&mut bytes);
+    u32::from_ne_bytes(bytes)
+}

@@ -30,6 +30,7 @@ mod access;
 mod audit;
 mod code_safety;
 mod effective;
+mod event;
 mod extension;
 mod leftover;
 mod lifecycle;
@@ -56,6 +57,10 @@ pub use self::access::{
 pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome};
 pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
 pub use self::effective::{EffectiveSecurity, ResolvedTool};
+pub use self::event::{
+    ChannelError, ChannelName, ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed,
+    EventSeverity, EventSubscribe, EventSubscribed, EventUnsubscribe, EventUnsubscribed, SubscriptionId,
+};
 pub use self::extension::{Extension, ExtensionSet};
 pub use self::lifecycle::{
     HealthPing, HealthPong, HealthReport, HealthStatus, LifecycleChange, ServerState, Shutdown,

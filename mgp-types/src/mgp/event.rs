@@ -259,7 +259,7 @@ impl From<Received> for Event {
             timestamp: event.timestamp,
             data: event.data,
             severity: event.severity,
-            seq: event.flat.or(event.nested.map(|numbered| numbered.seq)),
+            seq: event.flat.or_else(|| event.nested.map(|numbered| numbered.seq)),
         }
     }
 }

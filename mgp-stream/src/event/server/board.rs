@@ -74,6 +74,11 @@ impl Board {
         self.0.read().subscribers.keys().any(|channel| wanted(channel.as_str()))
     }
 
+    #[cfg(test)]
+    pub(super) fn has_subscribers(&self) -> bool {
+        !self.0.read().feeds.is_empty()
+    }
+
     pub(super) fn open(&self, feed: &Arc<Feed>) {
         let mut channels = self.0.write();
         let wanted = channels.subscribers.iter_mut().filter(|(name, _)| feed.wants_channel(name.as_str()));

@@ -157,25 +157,28 @@ impl<S: Clone> Peer<S> {
 
 impl<S> Service<Request> for Peer<S>
 where
-    S: Service<Request, Response = Response, Error = Error> + Clone,
+    S: Service<Request, Response = Response, Error = Error, Future: Send> + Clone + 'static,
 {
     type Response = Response;
     type Error = Error;
-    type Future = S::Future;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.service.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> S::Future {
+    fn call(&mut self, request: Request) -> Self::Future {
+        if self.pipe.broken.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(Error::disconnected("cut")) });
+        }
         let request = self.with_context(request);
-        self.service.call(request)
+        Box::pin(self.service.call(request))
     }
 }
 
 impl<S> Peer<S>
 where
-    S: Service<Request, Response = Response, Error = Error> + Clone,
+    S: Service<Request, Response = Response, Error = Error, Future: Send> + Clone + 'static,
 {
     pub(super) async fn ask<P: Serialize, R: DeserializeOwned>(
         &mut self,

@@ -4,7 +4,7 @@ use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed};
 use mgp_types::{Method, Object, RawJson, Request, code};
 use tower_service::Service;
 
-use super::super::super::doubles::{data, settle};
+use super::super::super::doubles::settle;
 use super::super::EventQuotas;
 use super::{Client, arranged, publish, replay, seqs, to_all, unsubscribe, usual};
 

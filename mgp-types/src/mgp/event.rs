@@ -41,7 +41,7 @@ pub struct EventSubscribe {
     /// Which of their events are wanted.
     #[serde(default, skip_serializing_if = "EventFilter::is_empty")]
     pub filter: EventFilter,
-    /// The subscription to resume, in place of opening one.
+    /// The subscription to resume, in place of opening one; it keeps its channels and its filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscription_id: Option<SubscriptionId>,
     /// The number of the last event that arrived; those after it are sent again.

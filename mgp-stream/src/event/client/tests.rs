@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use mgp_types::mgp::{
-    Event, EventReplay, EventReplayed, EventSeverity, EventSubscribe, EventSubscribed, SubscriptionId,
-    Timestamp, method,
+    Event, EventSeverity, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
 };
-use mgp_types::{BoxFuture, Error, Method, Object, RawJson, Request, Response, code};
+use mgp_types::{BoxFuture, Error, Method, RawJson, Request, Response, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower_service::Service;
@@ -16,6 +15,8 @@ use tower_service::Service;
 use super::super::doubles::{Bare, Peer, data, serve, settle};
 use super::super::{EventQuotas, Publisher, ServeEvents};
 use super::{EventItem, Events, Subscriber};
+
+mod assembly;
 
 type Connection = Peer<ServeEvents<Bare>>;
 
@@ -79,6 +80,12 @@ fn numbered(seq: u64) -> Event {
     event("s", seq).with_seq(seq)
 }
 
+fn push<const N: usize>(script: &Script, seqs: [u64; N]) {
+    for seq in seqs {
+        script.to.push(numbered(seq));
+    }
+}
+
 async fn subscribed(script: &Script) -> Events<Script> {
     script.to.subscribe(script.clone(), EventSubscribe::new(["a"])).await.unwrap()
 }
@@ -101,7 +108,10 @@ async fn a_client_subscribes_and_learns_what_there_is() {
     let events = script.to.subscribe(script.clone(), wanted).await.unwrap();
     let params = r#"{"channels":["a","b"],"filter":{"min_severity":"warning"}}"#;
     assert_eq!(script.asked(), [(Method::new(method::EVENTS_SUBSCRIBE), params.to_owned())]);
-    assert_eq!((&*events.answer().unsupported, &*events.answer().available), (&["b".into()][..], &["a".into(), "c".into()][..]));
+    assert_eq!(
+        (&*events.answer().unsupported, &*events.answer().available),
+        (&["b".into()][..], &["a".into(), "c".into()][..])
+    );
 }
 
 // covers: MGP-13.2-07
@@ -131,7 +141,9 @@ async fn a_server_without_numbers_is_read_as_its_events_arrive() {
     let mut events = subscribed(&script).await;
     // Numbers that are not the subscription's own, like those of one server for all, tell nothing.
     let arriving = [event("s", 1), numbered(70), numbered(12), event("s", 1)];
-    arriving.iter().for_each(|event| script.to.push(event.clone()));
+    for event in arriving.clone() {
+        script.to.push(event);
+    }
     assert_eq!(now(&mut events), items(arriving));
     assert_eq!(script.asked().len(), 1);
 }
@@ -159,11 +171,11 @@ async fn numbered_events_that_do_not_fit_are_asked_for_later() {
     settle().await;
     connection.pipe.events().into_iter().for_each(|event| subscriber.push(event));
     let given = now(&mut events);
-    let seqs: Vec<_> = given.iter().map(|item| match item {
+    let seqs = given.iter().map(|item| match item {
         EventItem::Event(event) => event.seq.unwrap(),
         other => panic!("{other:?}"),
     });
-    assert!(seqs.into_iter().eq(1..=4000));
+    assert!(seqs.eq(1..=4000));
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,7 +183,7 @@ async fn what_the_server_cannot_send_again_is_reported_in_its_place() {
     for refusal in [code::METHOD_NOT_FOUND, code::INVALID_PARAMS] {
         let script = Script::answering([Ok(OURS), Err(Error::new(refusal, "no"))]);
         let mut events = subscribed(&script).await;
-        [1, 4, 5].map(|seq| script.to.push(numbered(seq)));
+        push(&script, [1, 4, 5]);
         let missed = EventItem::Missed { from: 2, to: 3 };
         let one = |seq| EventItem::Event(numbered(seq));
         assert_eq!(now(&mut events), [one(1), missed, one(4), one(5)]);
@@ -208,7 +220,7 @@ async fn a_subscription_that_the_server_forgot_is_gone_once_and_opened_again() {
     let gone = || Err(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"));
     let script = Script::answering([Ok(OURS), gone()]);
     let mut events = subscribed(&script).await;
-    [1, 3].map(|seq| script.to.push(numbered(seq)));
+    push(&script, [1, 3]);
     let given = now(&mut events);
     let missed = EventItem::Missed { from: 2, to: 2 };
     let one = |seq| EventItem::Event(numbered(seq));
@@ -254,7 +266,7 @@ async fn a_resumed_subscription_reports_what_the_answer_says_is_lost() {
     );
     let script = Script::answering([Ok(OURS), Ok(resumed)]);
     let mut events = subscribed(&script).await;
-    [1, 5].map(|seq| script.to.push(numbered(seq)));
+    push(&script, [1, 5]);
     assert_eq!(events.next().await, Some(EventItem::Event(numbered(1))));
     events.resubscribe(script.clone()).await.unwrap();
     script.to.push(numbered(9));
@@ -291,7 +303,7 @@ async fn a_subscription_opened_by_listening_is_read_like_any_other() {
     let expected = EventSubscribe::new(["a"]).resuming(SubscriptionId::new("s"), 1);
     assert_eq!(events.resuming(), expected);
     events.reopened(answer);
-    [1, 2].map(|seq| script.to.push(numbered(seq)));
+    push(&script, [1, 2]);
     assert_eq!(now(&mut events), items([numbered(2)]));
 }
 
@@ -303,106 +315,4 @@ async fn a_reader_is_woken_by_what_arrives() {
     settle().await;
     script.to.push(numbered(1));
     assert_eq!(reading.await.unwrap(), Some(EventItem::Event(numbered(1))));
-}
-
-mod assembly {
-    use proptest::prelude::*;
-
-    use super::super::{EventAssembly, EventItem};
-    use super::*;
-
-    #[derive(Debug, Clone)]
-    enum Deed {
-        Push(Option<u64>),
-        Answer(Vec<u64>, Option<(u64, u64)>, u64),
-        Expect(u64),
-        Lose(u64),
-        Pop(u8),
-        End,
-        Begin(Option<u64>),
-    }
-
-    fn number() -> impl Strategy<Value = u64> {
-        prop_oneof![8 => 0..40u64, 1 => any::<u64>(), 1 => u64::MAX - 2..=u64::MAX]
-    }
-
-    fn deed() -> impl Strategy<Value = Deed> {
-        prop_oneof![
-            5 => proptest::option::weighted(0.9, number()).prop_map(Deed::Push),
-            3 => (
-                proptest::collection::vec(number(), 0..6),
-                proptest::option::of((number(), number())),
-                number()
-            ).prop_map(|(events, gap, last)| Deed::Answer(events, gap, last)),
-            1 => number().prop_map(Deed::Expect),
-            1 => number().prop_map(Deed::Lose),
-            3 => (0..9u8).prop_map(Deed::Pop),
-            1 => Just(Deed::End),
-            1 => proptest::option::of(number()).prop_map(Deed::Begin),
-        ]
-    }
-
-    fn answer(last_seq: Option<u64>) -> EventSubscribed {
-        let mut answer = EventSubscribed::new(SubscriptionId::new("s"));
-        answer.last_seq = last_seq;
-        answer
-    }
-
-    proptest! {
-        /// Whatever a server says: what is given out ascends without holes, and asking comes to an end.
-        #[test]
-        fn no_server_breaks_the_order(deeds in proptest::collection::vec(deed(), 0..60)) {
-            let mut assembly = EventAssembly::new(&answer(Some(0)));
-            let mut next = Some(1u64);
-            let mut ended = false;
-            for deed in deeds {
-                match deed {
-                    Deed::Push(seq) => {
-                        let event = event("s", 0);
-                        assembly.push(seq.map_or(event.clone(), |seq| event.with_seq(seq)));
-                    }
-                    Deed::Answer(events, gap, last_seq) => {
-                        if let Some(question) = assembly.question().or_else(|| assembly.poll_question()) {
-                            let mut answer = EventReplayed::default();
-                            answer.events = events.into_iter().map(numbered).collect();
-                            answer.gap = gap.map(|(from, to)| mgp_types::mgp::EventGap { from, to });
-                            answer.last_seq = last_seq;
-                            assembly.replayed(question, answer);
-                            prop_assert!(assembly.question().is_none_or(|again| again != question));
-                        }
-                    }
-                    Deed::Expect(seq) => assembly.expect(seq),
-                    Deed::Lose(seq) => assembly.lose_to(seq),
-                    Deed::End => {
-                        assembly.end();
-                        ended = true;
-                    }
-                    Deed::Begin(last_seq) => {
-                        assembly.end();
-                        assembly.begin(&answer(last_seq));
-                        ended = true;
-                    }
-                    Deed::Pop(items) => for _ in 0..items {
-                        match assembly.pop() {
-                            Some(EventItem::Event(event)) => if !ended && let (Some(seq @ 1..), Some(expected)) = (event.seq, next)
-                                && seq < u64::MAX
-                            {
-                                prop_assert_eq!(seq, expected);
-                                next = expected.checked_add(1);
-                            },
-                            Some(EventItem::Missed { from, to }) => {
-                                prop_assert!(from <= to);
-                                if !ended {
-                                    prop_assert_eq!(Some(from), next);
-                                    next = to.checked_add(1);
-                                }
-                            }
-                            Some(_) => {}
-                            None => break,
-                        }
-                    },
-                }
-            }
-        }
-    }
 }

@@ -58,7 +58,8 @@ impl EventQuotas {
         self
     }
 
-    /// How many bytes of data these may have; the last event is kept however large it is.
+    /// How many bytes of data these may have; the last event is kept however large it is. Subscriptions share the
+    /// data of an event, so what all of them take is less than the sum.
     pub const fn with_buffered_bytes(mut self, most: usize) -> Self {
         self.bounds.bytes = most;
         self

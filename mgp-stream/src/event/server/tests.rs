@@ -414,6 +414,48 @@ async fn with_the_layer_its_subscriptions_end() {
     assert!(!publisher.board().has_subscribers());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_nobody_comes_back_to_costs_publishers_nothing() {
+    let (publisher, service) = arranged(EventQuotas::new().with_idle_timeout(Duration::from_mins(10)));
+    let mut client = Client::new(&service);
+    to_all(&mut client).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    assert!(publisher.board().has_subscribers());
+    drop(client);
+    tokio::time::sleep(Duration::from_mins(15)).await;
+    assert!(!publisher.board().has_subscribers());
+    to_all(&mut Client::new(&service)).await;
+    assert!(publisher.board().has_subscribers());
+    tokio::time::sleep(Duration::from_mins(15)).await;
+    assert!(!publisher.board().has_subscribers());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn publishers_on_many_threads_share_one_order() {
+    let (publisher, service) = usual();
+    let mut clients = [Client::new(&service), Client::new(&service)];
+    for client in &mut clients {
+        to_all(client).await;
+    }
+    let publishing: Vec<_> = (0..4)
+        .map(|_| {
+            let publisher = publisher.clone();
+            std::thread::spawn(move || publish(&publisher, 1..=200))
+        })
+        .collect();
+    for thread in publishing {
+        thread.join().unwrap();
+    }
+    for client in clients {
+        let mut got = Vec::new();
+        while got.len() < 800 {
+            got.extend(client.pipe.seqs());
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(got, (1..=800).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn static_property_both_sides_are_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}

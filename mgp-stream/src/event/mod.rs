@@ -1,1 +1,23 @@
-//! Events and their subscriptions (MGP §13.2, §13.3, §13.5).
+//! Events (MGP §13.2, §13.3, §13.5): a server publishes what happens, clients subscribe to the channels they want.
+//!
+//! The seed pushes events and forgets them. Here each event of a subscription has a number, as in later drafts, and the
+//! last ones are kept: what a connection lost is sent again, and what cannot be is reported, never passed over.
+//!
+//! | | |
+//! |---|---|
+//! | [`Publisher`] | what a server publishes with |
+//! | [`EventsLayer`] | serves subscriptions to it |
+//! | [`EventQuotas`] | how much clients may ask for |
+//! | [`Subscriber`] | what a client subscribes with, and brings arriving events to |
+//! | [`Events`] | the events of one subscription, as a stream |
+//! | [`EventAssembly`] | the same without IO |
+
+mod client;
+#[cfg(test)]
+mod doubles;
+#[cfg(test)]
+mod schedule;
+mod server;
+
+pub use self::client::{EventAssembly, EventItem, EventQuestion, Events, Subscriber};
+pub use self::server::{EventQuotas, EventsLayer, PublishError, Publisher, ServeEvents, ServeEventsFuture};

@@ -31,6 +31,7 @@ mod audit;
 mod callback;
 mod code_safety;
 mod effective;
+mod event;
 mod extension;
 mod leftover;
 mod lifecycle;
@@ -58,6 +59,10 @@ pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, Even
 pub use self::callback::{CallbackAnswer, CallbackRequest, CallbackRespond, CallbackType};
 pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
 pub use self::effective::{EffectiveSecurity, ResolvedTool};
+pub use self::event::{
+    ChannelError, ChannelName, ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed,
+    EventSeverity, EventSubscribe, EventSubscribed, EventUnsubscribe, EventUnsubscribed, SubscriptionId,
+};
 pub use self::extension::{Extension, ExtensionSet};
 pub use self::lifecycle::{
     HealthPing, HealthPong, HealthReport, HealthStatus, LifecycleChange, ServerState, Shutdown,

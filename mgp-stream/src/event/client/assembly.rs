@@ -1,0 +1,250 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use mgp_types::mgp::{Event, EventReplayed, EventSubscribed, SubscriptionId};
+
+/// Puts the events of one subscription in order: they may come in any order, again, or not at all. It does no IO: it
+/// says what to ask the server for, and is told the answer.
+///
+/// Each event is given out once. One that is missing is [asked for](Self::question); what the server does not bring
+/// then is given out as [missed](EventItem::Missed), in its place. What waits is bounded: of numbered events the last
+/// ones are put aside and asked for again when there is room, of others it is noted how many were dropped.
+///
+/// A server that numbers the events of each subscription says where the numbers begin. Events of others are given out
+/// as they arrive.
+///
+/// ```
+/// use mgp_stream::event::{EventAssembly, EventItem};
+/// use mgp_types::Object;
+/// use mgp_types::mgp::{Event, EventSubscribed, SubscriptionId, Timestamp};
+///
+/// let id = SubscriptionId::new("sub-001");
+/// let mut answer = EventSubscribed::new(id.clone());
+/// answer.last_seq = Some(0);
+/// let mut assembly = EventAssembly::new(&answer);
+/// let event = |seq| Event::new(id.clone(), "system.error", Timestamp::EPOCH, Object::new()).with_seq(seq);
+/// assembly.push(event(2));
+/// assert!(assembly.pop().is_none());
+/// assert_eq!(assembly.question().map(|question| question.after_seq), Some(0));
+/// assembly.push(event(1));
+/// assert_eq!(assembly.pop(), Some(EventItem::Event(event(1))));
+/// assert_eq!(assembly.pop(), Some(EventItem::Event(event(2))));
+/// ```
+#[derive(Debug)]
+pub struct EventAssembly {
+    /// Whose events they are; nobody's between the end of one subscription and the beginning of another.
+    id: Option<SubscriptionId>,
+    /// The number of the next event to give out, if events are numbered.
+    next: Option<u64>,
+    /// Numbered events that wait for those before them, or for the reader.
+    held: BTreeMap<u64, Event>,
+    held_bytes: usize,
+    /// What goes out as it came.
+    queue: VecDeque<EventItem>,
+    queue_bytes: usize,
+    /// The greatest number that is known to exist.
+    seen: u64,
+    /// Of the events up to this number, those that are not held do not come any more.
+    lost_to: u64,
+}
+
+/// What a subscription gives out.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EventItem {
+    /// An event.
+    Event(Event),
+    /// Events that are lost: they did not arrive, and the server does not have them any more.
+    Missed {
+        /// The number of the first.
+        from: u64,
+        /// The number of the last.
+        to: u64,
+    },
+    /// So many events without numbers came faster than they were read, and are lost.
+    Dropped(u64),
+    /// The server does not know the subscription any more: what happened since the last event is lost. What follows is
+    /// of another subscription, which is opened by resubscribing.
+    Gone,
+}
+
+/// What is to be asked of a server, with `mgp/events/replay`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EventQuestion {
+    /// The events after this number are wanted.
+    pub after_seq: u64,
+    /// So many of them at most.
+    pub limit: u64,
+    /// Those up to this number are known to exist.
+    until: u64,
+}
+
+impl EventQuestion {
+    /// The number up to which events are known to exist: those that are not in the answer are lost.
+    pub const fn until(&self) -> u64 {
+        self.until
+    }
+}
+
+impl EventAssembly {
+    /// Assembles the events of a subscription that was just opened.
+    pub fn new(answer: &EventSubscribed) -> Self {
+        let mut assembly = Self {
+            id: None,
+            next: None,
+            held: BTreeMap::new(),
+            held_bytes: 0,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+            seen: 0,
+            lost_to: 0,
+        };
+        assembly.begin(answer);
+        assembly
+    }
+
+    /// Takes an event that was pushed. One that came before is passed over, and one of another subscription.
+    pub fn push(&mut self, event: Event) {
+        if self.id.as_ref() != Some(&event.subscription_id) {
+            return;
+        }
+        match (self.next, event.seq) {
+            (Some(next), Some(seq)) if (1..MAX_SEQ).contains(&seq) => {
+                self.seen = self.seen.max(seq);
+                if seq >= next && !self.held.contains_key(&seq) {
+                    self.hold(seq, event);
+                }
+            }
+            _ => self.enqueue(event),
+        }
+    }
+
+    /// Takes the answer to a question. What was asked for and is not in it is lost.
+    pub fn replayed(&mut self, question: EventQuestion, answer: EventReplayed) {
+        let new = answer.events.iter().filter_map(|event| event.seq).filter(|seq| *seq > question.after_seq);
+        let passed_over = new.min().map_or(question.until, |first| first - 1);
+        self.lose_to(passed_over);
+        if let Some(gap) = answer.gap {
+            self.lose_to(gap.to);
+        }
+        answer.events.into_iter().for_each(|event| self.push(event));
+    }
+
+    /// The server told that events up to this number exist.
+    pub fn expect(&mut self, last_seq: u64) {
+        self.seen = self.seen.max(last_seq.min(MAX_SEQ - 1));
+    }
+
+    /// Of the events up to this number, those that did not arrive do not come any more.
+    pub fn lose_to(&mut self, seq: u64) {
+        self.lost_to = self.lost_to.max(seq.min(MAX_SEQ - 1));
+    }
+
+    /// The next item, if it is there.
+    pub fn pop(&mut self) -> Option<EventItem> {
+        if let Some(item) = self.queue.pop_front() {
+            if let EventItem::Event(event) = &item {
+                self.queue_bytes -= bytes_of(event);
+            }
+            return Some(item);
+        }
+        self.pop_numbered(self.lost_to)
+    }
+
+    /// What is to be asked for, because it is next and did not arrive.
+    pub fn question(&self) -> Option<EventQuestion> {
+        let next = self.next?;
+        let until = self.held.first_key_value().map_or(self.seen, |(first, _)| first - 1);
+        let is_missing = until >= next && self.lost_to < next;
+        is_missing.then(|| EventQuestion {
+            after_seq: next - 1,
+            limit: (until - (next - 1)).min(MAX_QUESTION),
+            until,
+        })
+    }
+
+    /// What is to be asked for to learn of events that nobody pushes; nothing if events are not numbered.
+    pub fn poll_question(&self) -> Option<EventQuestion> {
+        let after_seq = self.next? - 1;
+        Some(EventQuestion { after_seq, limit: MAX_QUESTION, until: after_seq })
+    }
+
+    /// The number of the last event that was given out or missed, after which to resume; 0 at the beginning.
+    pub fn after_seq(&self) -> u64 {
+        self.next.map_or(0, |next| next - 1)
+    }
+
+    /// The server does not know the subscription any more. What arrived is still given out.
+    pub fn end(&mut self) {
+        while let Some(item) = self.pop_numbered(self.seen.max(self.lost_to)) {
+            match item {
+                EventItem::Event(event) => self.enqueue(event),
+                other => self.queue.push_back(other),
+            }
+        }
+        self.id = None;
+        if self.queue.back() != Some(&EventItem::Gone) {
+            self.queue.push_back(EventItem::Gone);
+        }
+        (self.next, self.seen, self.lost_to) = (None, 0, 0);
+    }
+
+    /// Begins with the numbers of a subscription that was opened after the one before [ended](Self::end).
+    pub fn begin(&mut self, answer: &EventSubscribed) {
+        self.id = Some(answer.subscription_id.clone());
+        let last = answer.last_seq.map(|last| last.min(MAX_SEQ - 1));
+        self.next = last.map(|last| last + 1);
+        (self.seen, self.lost_to) = (last.unwrap_or(0), last.unwrap_or(0));
+    }
+
+    fn pop_numbered(&mut self, lost_to: u64) -> Option<EventItem> {
+        let next = self.next?;
+        if let Some(event) = self.held.remove(&next) {
+            self.held_bytes -= bytes_of(&event);
+            self.next = Some(next + 1);
+            return Some(EventItem::Event(event));
+        }
+        let before_held = self.held.first_key_value().map_or(u64::MAX, |(first, _)| first - 1);
+        let to = lost_to.min(before_held);
+        (to >= next).then(|| {
+            self.next = Some(to + 1);
+            EventItem::Missed { from: next, to }
+        })
+    }
+
+    fn hold(&mut self, seq: u64, event: Event) {
+        self.held_bytes += bytes_of(&event);
+        self.held.insert(seq, event);
+        // The last ones go: the server keeps them longest.
+        while self.held.len() > 1 && (self.held.len() > MAX_EVENTS || self.held_bytes > MAX_BYTES) {
+            self.held_bytes -= self.held.pop_last().map_or(0, |(_, event)| bytes_of(&event));
+        }
+    }
+
+    fn enqueue(&mut self, event: Event) {
+        let bytes = bytes_of(&event);
+        let is_full = self.queue.len() >= MAX_EVENTS || self.queue_bytes + bytes > MAX_BYTES;
+        match self.queue.back_mut() {
+            Some(EventItem::Dropped(events)) if is_full => *events += 1,
+            Some(_) if is_full => self.queue.push_back(EventItem::Dropped(1)),
+            _ => {
+                self.queue_bytes += bytes;
+                self.queue.push_back(EventItem::Event(event));
+            }
+        }
+    }
+}
+
+/// About how much memory an event takes.
+pub(super) fn bytes_of(event: &Event) -> usize {
+    event.channel.len() + event.data.to_raw().as_bytes().len()
+}
+
+/// No event has this number, so that there is always a next one.
+const MAX_SEQ: u64 = u64::MAX;
+/// How many events wait at most.
+const MAX_EVENTS: usize = 1024;
+/// How many bytes they have at most, if they are more than one.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// How many events are asked for at once.
+const MAX_QUESTION: u64 = 500;

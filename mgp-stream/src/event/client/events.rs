@@ -1,0 +1,242 @@
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_core::Stream;
+use mgp_types::mgp::{
+    EventReplay, EventReplayed, EventSubscribe, EventSubscribed, EventUnsubscribe, EventUnsubscribed, method,
+};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService, code};
+use serde::Serialize;
+use tokio::time::Sleep;
+
+use super::inbox::Inbox;
+use super::{EventItem, EventQuestion, Subscriber};
+
+/// The events of one subscription, in order and each once. It is a stream that does not end.
+///
+/// Events that did not arrive are asked for while the stream is read; when the connection fails, again after a while
+/// that grows, or as soon as there is a [new one](Self::resubscribe). Dropping the stream does not end the subscription
+/// at the server: [`unsubscribe`](Self::unsubscribe) does, and the end of the session.
+#[must_use = "events are only asked for while the stream is read"]
+pub struct Events<S> {
+    service: S,
+    subscriber: Subscriber,
+    wanted: EventSubscribe,
+    answer: EventSubscribed,
+    inbox: Arc<Inbox>,
+    asking: Option<(EventQuestion, BoxFuture<'static, Result<Response, Error>>)>,
+    poll_every: Option<Duration>,
+    /// When to ask again: after a failure anything, else for what nobody pushes.
+    wait: Option<Pin<Box<Sleep>>>,
+    failures: u32,
+    is_gone: bool,
+}
+
+impl<S: RpcService> Events<S> {
+    pub(super) fn new(
+        service: S,
+        subscriber: Subscriber,
+        mut wanted: EventSubscribe,
+        answer: EventSubscribed,
+        inbox: Arc<Inbox>,
+    ) -> Self {
+        (wanted.subscription_id, wanted.after_seq) = (None, None);
+        Self {
+            service,
+            subscriber,
+            wanted,
+            answer,
+            inbox,
+            asking: None,
+            poll_every: None,
+            wait: None,
+            failures: 0,
+            is_gone: false,
+        }
+    }
+
+    /// Asks for new events in this interval, for a server that has no way to push them.
+    pub fn polled(mut self, every: Duration) -> Self {
+        self.poll_every = Some(every);
+        self
+    }
+
+    /// What the server said when the subscription was opened or resumed: what is subscribed, what is unsupported, and
+    /// which channels there are.
+    pub const fn answer(&self) -> &EventSubscribed {
+        &self.answer
+    }
+
+    /// What resumes the subscription on another connection, or opens it again if it is gone.
+    pub fn resuming(&self) -> EventSubscribe {
+        if self.is_gone {
+            return self.wanted.clone();
+        }
+        let after_seq = self.inbox.with(|assembly| assembly.after_seq());
+        self.wanted.clone().resuming(self.answer.subscription_id.clone(), after_seq)
+    }
+
+    /// Goes on with another connection, after the one before was lost. If the server does not know the subscription any
+    /// more, another is opened, and the stream says so with [`EventItem::Gone`].
+    ///
+    /// # Errors
+    /// The server refuses, or cannot be reached; what was said so far is still given out.
+    ///
+    /// # Cancel safety
+    /// It can be called again.
+    pub async fn resubscribe(&mut self, service: S) -> Result<(), Error> {
+        self.service = service;
+        let subscriber = self.subscriber.clone();
+        let _subscribing = subscriber.subscribing();
+        let asked = self.resuming();
+        let answer = match ask(self.service.clone(), method::EVENTS_SUBSCRIBE, &asked).await {
+            Err(error) if asked.subscription_id.is_some() && error.code() == code::RESOURCE_NOT_FOUND => {
+                ask(self.service.clone(), method::EVENTS_SUBSCRIBE, &self.wanted).await?
+            }
+            answer => answer?,
+        };
+        self.reopened(answer.body()?);
+        Ok(())
+    }
+
+    /// Goes on after [`resuming`](Self::resuming) was answered, in whatever way it was asked.
+    pub fn reopened(&mut self, answer: EventSubscribed) {
+        (self.asking, self.wait, self.failures) = (None, None, 0);
+        if !self.is_gone && answer.subscription_id == self.answer.subscription_id {
+            if let Some(gap) = answer.gap {
+                self.inbox.with(|assembly| assembly.lose_to(gap.to));
+            }
+        } else {
+            // A server that knows nothing of resuming has opened another subscription.
+            self.end();
+            self.inbox.with(|assembly| assembly.begin(&answer));
+            self.subscriber.route(&answer.subscription_id, &self.inbox);
+            self.is_gone = false;
+        }
+        self.answer = answer;
+    }
+
+    /// Ends the subscription. Whether the server still had it.
+    ///
+    /// # Errors
+    /// The server refuses, or cannot be reached.
+    pub async fn unsubscribe(self) -> Result<bool, Error> {
+        let asked = EventUnsubscribe::new(self.answer.subscription_id.clone());
+        let answer = ask(self.service.clone(), method::EVENTS_UNSUBSCRIBE, &asked).await?;
+        Ok(answer.body::<EventUnsubscribed>()?.unsubscribed)
+    }
+
+    /// Asks what is to be asked now; whether it is anything.
+    fn begin_to_ask(&mut self, cx: &mut Context<'_>) -> bool {
+        let waiting = self.wait.as_mut().is_some_and(|wait| wait.as_mut().poll(cx).is_pending());
+        if self.is_gone || (waiting && self.failures > 0) {
+            return false;
+        }
+        let is_due = self.poll_every.is_some() && !waiting;
+        let question = self
+            .inbox
+            .with(|assembly| assembly.question().or_else(|| assembly.poll_question().filter(|_| is_due)));
+        let Some(question) = question else { return false };
+        let asked = EventReplay::new(self.answer.subscription_id.clone(), question.after_seq)
+            .with_limit(question.limit);
+        let service = self.service.clone();
+        let answer = async move { ask(service, method::EVENTS_REPLAY, &asked).await };
+        self.asking = Some((question, Box::pin(answer)));
+        true
+    }
+
+    fn answered(&mut self, question: EventQuestion, answer: Result<EventReplayed, Error>) {
+        self.wait = None;
+        match answer {
+            Ok(answer) => {
+                self.failures = 0;
+                let is_polled = self.poll_every.is_some();
+                self.inbox.with(|assembly| {
+                    // Otherwise what is still to come is on its way.
+                    if is_polled {
+                        assembly.expect(answer.last_seq);
+                    }
+                    assembly.replayed(question, answer);
+                });
+                self.wait = self.poll_every.map(|every| Box::pin(tokio::time::sleep(every)));
+            }
+            Err(error) if error.code() == code::RESOURCE_NOT_FOUND => self.end(),
+            // The server cannot send anything again; some answer unknown methods as if it were the parameters.
+            Err(error)
+                if matches!(error.code(), code::METHOD_NOT_FOUND | code::INVALID_PARAMS)
+                    && self.poll_every.is_none() =>
+            {
+                self.inbox.with(|assembly| assembly.lose_to(question.until()));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "events were not sent again");
+                self.failures = self.failures.saturating_add(1);
+                let pause = FIRST_PAUSE * 2_u32.pow((self.failures - 1).min(6));
+                self.wait = Some(Box::pin(tokio::time::sleep(pause)));
+            }
+        }
+    }
+
+    /// The server does not know the subscription any more.
+    fn end(&mut self) {
+        self.subscriber.forget(&self.answer.subscription_id);
+        if !std::mem::replace(&mut self.is_gone, true) {
+            self.inbox.with(super::EventAssembly::end);
+        }
+    }
+}
+
+impl<S: RpcService> Stream for Events<S> {
+    type Item = EventItem;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<EventItem>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(item) = this.inbox.pop(cx) {
+                return Poll::Ready(Some(item));
+            }
+            if let Some((question, asking)) = &mut this.asking {
+                let answer = ready!(asking.as_mut().poll(cx));
+                let question = *question;
+                this.asking = None;
+                this.answered(question, answer.and_then(|answer| answer.body()));
+            } else if !this.begin_to_ask(cx) {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+/// The service is never pinned, and what is pinned is boxed.
+impl<S> Unpin for Events<S> {}
+
+impl<S> Drop for Events<S> {
+    fn drop(&mut self) {
+        self.subscriber.forget(&self.answer.subscription_id);
+    }
+}
+
+impl<S> fmt::Debug for Events<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events")
+            .field("answer", &self.answer)
+            .field("inbox", &self.inbox)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes one call.
+pub(super) async fn ask<S: RpcService, T: Serialize>(
+    mut service: S,
+    method: &'static str,
+    params: &T,
+) -> Result<Response, Error> {
+    let request = Request::with_body(method, params)?;
+    std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
+    service.call(request).await
+}
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);

@@ -1,0 +1,12 @@
+//! The client's side: events of any number of subscriptions come in as they come, and go out in order.
+
+mod assembly;
+mod events;
+mod inbox;
+mod subscriber;
+#[cfg(test)]
+mod tests;
+
+pub use self::assembly::{EventAssembly, EventItem, EventQuestion};
+pub use self::events::Events;
+pub use self::subscriber::Subscriber;

@@ -1,0 +1,106 @@
+use mgp_types::mgp::{EventGap, EventReplayed, EventSubscribed, SubscriptionId};
+use proptest::prelude::*;
+
+use super::super::{EventAssembly, EventItem};
+use super::{event, numbered};
+
+#[derive(Debug, Clone)]
+enum Deed {
+    Push(Option<u64>),
+    Answer(Vec<u64>, Option<(u64, u64)>, u64),
+    Expect(u64),
+    Lose(u64),
+    Pop(u8),
+    End,
+    Begin(Option<u64>),
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![8 => 0..40u64, 1 => any::<u64>(), 1 => u64::MAX - 2..=u64::MAX]
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        5 => proptest::option::weighted(0.9, number()).prop_map(Deed::Push),
+        3 => (
+            proptest::collection::vec(number(), 0..6),
+            proptest::option::of((number(), number())),
+            number()
+        ).prop_map(|(events, gap, last)| Deed::Answer(events, gap, last)),
+        1 => number().prop_map(Deed::Expect),
+        1 => number().prop_map(Deed::Lose),
+        3 => (0..9u8).prop_map(Deed::Pop),
+        1 => Just(Deed::End),
+        1 => proptest::option::of(number()).prop_map(Deed::Begin),
+    ]
+}
+
+fn answer(last_seq: Option<u64>) -> EventSubscribed {
+    let mut answer = EventSubscribed::new(SubscriptionId::new("s"));
+    answer.last_seq = last_seq;
+    answer
+}
+
+proptest! {
+    /// Whatever a server says: what is given out ascends without holes, and asking comes to an end.
+    #[test]
+    fn no_server_breaks_the_order(deeds in proptest::collection::vec(deed(), 0..60)) {
+        let mut assembly = EventAssembly::new(&answer(Some(0)));
+        let mut next = 1;
+        let mut ended = false;
+        for deed in deeds {
+            match deed {
+                Deed::Push(seq) => {
+                    let mut event = event("s", 0);
+                    event.seq = seq;
+                    assembly.push(event);
+                }
+                Deed::Answer(events, gap, last_seq) => {
+                    if let Some(question) = assembly.question().or_else(|| assembly.poll_question()) {
+                        let mut answer = EventReplayed::default();
+                        answer.events = events.into_iter().map(numbered).collect();
+                        answer.gap = gap.map(|(from, to)| EventGap { from, to });
+                        answer.last_seq = last_seq;
+                        assembly.replayed(question, answer);
+                        prop_assert!(assembly.question().is_none_or(|again| again != question));
+                    }
+                }
+                Deed::Expect(seq) => assembly.expect(seq),
+                Deed::Lose(seq) => assembly.lose_to(seq),
+                Deed::End => {
+                    assembly.end();
+                    ended = true;
+                }
+                Deed::Begin(last_seq) => {
+                    assembly.end();
+                    assembly.begin(&answer(last_seq));
+                    ended = true;
+                }
+                Deed::Pop(items) => {
+                    for item in std::iter::from_fn(|| assembly.pop()).take(usize::from(items)) {
+                        // The numbers of a subscription end with it, and some events come without.
+                        if ended {
+                            continue;
+                        }
+                        match item {
+                            EventItem::Event(event) => {
+                                if let Some(seq @ 1..=LAST) = event.seq {
+                                    prop_assert_eq!(seq, next);
+                                    next += 1;
+                                }
+                            }
+                            EventItem::Missed { from, to } => {
+                                prop_assert!(from == next && to >= from);
+                                next = to + 1;
+                            }
+                            other => prop_assert!(false, "{:?}", other),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The greatest number that an event may have.
+const LAST: u64 = u64::MAX - 1;

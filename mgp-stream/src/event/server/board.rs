@@ -1,0 +1,96 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mgp_types::Object;
+use mgp_types::mgp::{ChannelName, Event, EventSeverity, SubscriptionId, Timestamp};
+use parking_lot::RwLock;
+
+use super::feed::Feed;
+
+/// The channels there are, and who subscribes to them.
+#[derive(Debug, Default)]
+pub(super) struct Board(RwLock<Channels>);
+
+#[derive(Debug, Default)]
+struct Channels {
+    subscribers: BTreeMap<ChannelName, Vec<Arc<Feed>>>,
+    /// All subscribers: a channel that is declared later has to find those whose patterns match it.
+    feeds: Vec<Arc<Feed>>,
+}
+
+/// An event before it is numbered: what all subscribers share of it.
+#[derive(Debug)]
+pub(super) struct Published {
+    pub(super) channel: ChannelName,
+    pub(super) timestamp: Timestamp,
+    pub(super) severity: EventSeverity,
+    pub(super) data: Object,
+    pub(super) bytes: usize,
+}
+
+impl Published {
+    /// The event number `seq` of `subscription`.
+    pub(super) fn to_event(&self, subscription: SubscriptionId, seq: u64) -> Event {
+        Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
+            .with_severity(self.severity)
+            .with_seq(seq)
+    }
+}
+
+impl Board {
+    pub(super) fn declare(&self, channel: ChannelName) {
+        let mut channels = self.0.write();
+        let Channels { subscribers, feeds } = &mut *channels;
+        subscribers.entry(channel).or_insert_with_key(|channel| {
+            feeds.iter().filter(|feed| feed.wants_channel(channel.as_str())).cloned().collect()
+        });
+    }
+
+    /// Gives the event to everybody who wants it; it is made once, and only if somebody does. Whether there is such a
+    /// channel.
+    pub(super) fn publish(
+        &self,
+        channel: &str,
+        severity: EventSeverity,
+        make: impl FnOnce(&ChannelName) -> Published,
+    ) -> bool {
+        let channels = self.0.read();
+        let Some((channel, feeds)) = channels.subscribers.get_key_value(channel) else { return false };
+        let mut wanting = feeds.iter().filter(|feed| feed.wants_severity(severity)).peekable();
+        if wanting.peek().is_some() {
+            let event = Arc::new(make(channel));
+            wanting.for_each(|feed| feed.push(&event));
+        }
+        true
+    }
+
+    /// The names of all channels.
+    pub(super) fn available(&self) -> Vec<String> {
+        self.0.read().subscribers.keys().map(|channel| channel.as_str().to_owned()).collect()
+    }
+
+    /// Whether one of the channels is one that `wanted` stands for.
+    pub(super) fn has(&self, wanted: impl Fn(&str) -> bool) -> bool {
+        self.0.read().subscribers.keys().any(|channel| wanted(channel.as_str()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_subscribers(&self) -> bool {
+        !self.0.read().feeds.is_empty()
+    }
+
+    pub(super) fn open(&self, feed: &Arc<Feed>) {
+        let mut channels = self.0.write();
+        let wanted = channels.subscribers.iter_mut().filter(|(name, _)| feed.wants_channel(name.as_str()));
+        wanted.for_each(|(_, feeds)| feeds.push(Arc::clone(feed)));
+        channels.feeds.push(Arc::clone(feed));
+    }
+
+    pub(super) fn close(&self, feed: &Arc<Feed>) {
+        let mut channels = self.0.write();
+        let Channels { subscribers, feeds } = &mut *channels;
+        for feeds in subscribers.values_mut().chain([feeds]) {
+            feeds.retain(|other| !Arc::ptr_eq(other, feed));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::{EventSubscribe, EventSubscribed};
+use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, RawJson, Request, Response, StreamId};
+use parking_lot::Mutex;
+
+use super::pump::Way;
+use super::registry::{Attachment, Caller, Holder, Registry};
+
+/// A request that listens for events. With it their sending ends; the subscription stays and can be resumed.
+#[derive(Debug)]
+pub(super) struct Listening {
+    acknowledgement: Arc<Acknowledgement>,
+    is_new: bool,
+}
+
+/// Opens the subscription that a `subscriptions/listen` asks for, if it does, and takes the wish out of the request:
+/// what is served here is nothing to those further in.
+pub(super) fn open(registry: &Arc<Registry>, request: &mut Request) -> Result<Option<Listening>, Error> {
+    let Some(mut filter) = request.params.get(NOTIFICATIONS).and_then(|raw| Object::from_raw(&raw).ok())
+    else {
+        return Ok(None);
+    };
+    let Some(wish) = filter.remove(EventSubscribe::LISTEN_MEMBER) else { return Ok(None) };
+    if !request.context.outbox.is_open() {
+        return Ok(None);
+    }
+    let asked: EventSubscribe = wish.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    let caller =
+        Caller { principal: request.context.principal.as_ref(), session: request.context.session()? };
+    let opened = registry.open(caller, &asked, Holder::Request)?;
+    let outbox = std::mem::take(&mut request.context.outbox);
+    let Some((port, stream)) = outbox.clone().into_parts() else { return Ok(None) };
+    let acknowledgement = Arc::new(Acknowledgement {
+        registry: Arc::clone(registry),
+        attachment: opened.attachment,
+        after_seq: opened.after_seq,
+        outbox,
+        answer: Mutex::new(Some(opened.answer)),
+    });
+    let port = Acknowledging { port, acknowledgement: Arc::clone(&acknowledgement) };
+    request.context.outbox = Outbox::new(Arc::new(port), stream);
+    request.params.set(NOTIFICATIONS, filter.to_raw());
+    Ok(Some(Listening { acknowledgement, is_new: asked.subscription_id.is_none() }))
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let Acknowledgement { registry, attachment, answer, .. } = &*self.acknowledgement;
+        let unacknowledged = answer.lock().take().is_some();
+        match attachment {
+            // The client never learned its name.
+            Some(attachment) if self.is_new && unacknowledged => registry.withdraw(attachment),
+            Some(attachment) => registry.detach(attachment),
+            None => {}
+        }
+    }
+}
+
+/// What the acknowledgement of a request that listens has to say of events.
+#[derive(Debug)]
+struct Acknowledgement {
+    registry: Arc<Registry>,
+    attachment: Option<Attachment>,
+    after_seq: u64,
+    outbox: Outbox,
+    /// Taken by the acknowledgement, and by the end of the request: nothing is sent after either.
+    answer: Mutex<Option<EventSubscribed>>,
+}
+
+impl Acknowledgement {
+    /// Sends the acknowledgement with the answer in it, and then events: it is the first message of its stream.
+    async fn send(&self, mut notification: Request, answer: EventSubscribed) -> Result<(), Error> {
+        let written = RawJson::from_value(&answer)
+            .map_err(|error| Error::internal("the answer is not JSON").with_source(error))?;
+        let honoured = notification.params.get(NOTIFICATIONS);
+        let mut honoured = honoured.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
+        honoured.set(EventSubscribe::LISTEN_MEMBER, written);
+        notification.params.set(NOTIFICATIONS, honoured.to_raw());
+        self.outbox.notify(notification).await?;
+        if let Some(attachment) = self.attachment.clone() {
+            self.registry.start(attachment, self.after_seq, Way::Stream(self.outbox.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// The port of a request that listens, which waits for its acknowledgement.
+struct Acknowledging {
+    port: Arc<dyn OutboxPort>,
+    acknowledgement: Arc<Acknowledgement>,
+}
+
+impl OutboxPort for Acknowledging {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method == Method::ACKNOWLEDGED
+            && let Some(answer) = self.acknowledgement.answer.lock().take()
+        {
+            return Box::pin(self.acknowledgement.send(notification, answer));
+        }
+        self.port.notify(stream, notification)
+    }
+
+    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        self.port.call(stream, request)
+    }
+}
+
+const NOTIFICATIONS: &str = "notifications";

@@ -1,0 +1,19 @@
+//! The server's side: what is published, who gets it, and how it travels.
+
+mod board;
+mod buffer;
+mod feed;
+mod future;
+mod layer;
+mod listen;
+mod publisher;
+mod pump;
+mod quotas;
+mod registry;
+#[cfg(test)]
+mod tests;
+
+pub use self::future::ServeEventsFuture;
+pub use self::layer::{EventsLayer, ServeEvents};
+pub use self::publisher::{PublishError, Publisher};
+pub use self::quotas::EventQuotas;

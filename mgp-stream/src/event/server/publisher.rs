@@ -1,0 +1,95 @@
+use std::sync::Arc;
+
+use mgp_types::Object;
+use mgp_types::mgp::{ChannelError, ChannelName, EventSeverity, Timestamp};
+
+use super::board::{Board, Published};
+
+/// Publishes events: what handlers and applications hold. Clones publish to the same subscribers.
+///
+/// A channel has to be declared before anything is published on it, for clients are told which channels there are.
+/// Publishing never waits: subscribers that are slow find out which events they missed, and nobody waits for them. It
+/// takes a lock that only opening and closing of subscriptions hold against it, and allocates nothing while nobody
+/// subscribes to the channel.
+///
+/// ```
+/// use mgp_stream::event::Publisher;
+/// use mgp_types::Object;
+/// use mgp_types::mgp::EventSeverity;
+///
+/// let publisher = Publisher::new(["model.token_usage", "system.error"])?;
+/// let data = Object::parse(r#"{"tokens_used":1500}"#)?;
+/// publisher.publish("model.token_usage", EventSeverity::Info, &data)?;
+/// assert!(publisher.publish("model.errors", EventSeverity::Error, &data).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Publisher(Arc<Board>);
+
+/// Why an event was not published.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// The application did not declare the channel.
+    #[error("the channel {0:?} is not declared")]
+    Undeclared(String),
+    /// The data is larger than an event may be.
+    #[error("the data of an event has at most {} bytes, not {bytes}", Publisher::MAX_DATA_BYTES)]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
+}
+
+impl Publisher {
+    /// How large the data of an event may be: events are news, not contents.
+    pub const MAX_DATA_BYTES: usize = 64 * 1024;
+
+    /// A publisher with these channels, and no subscribers.
+    ///
+    /// # Errors
+    /// One of the names is none of a channel.
+    pub fn new<I: IntoIterator<Item: AsRef<str>>>(channels: I) -> Result<Self, ChannelError> {
+        let publisher = Self(Arc::default());
+        channels.into_iter().try_for_each(|channel| publisher.declare(channel.as_ref()))?;
+        Ok(publisher)
+    }
+
+    /// Adds a channel. Subscriptions with a pattern that it matches include it from now on.
+    ///
+    /// # Errors
+    /// The name is none of a channel.
+    pub fn declare(&self, channel: &str) -> Result<(), ChannelError> {
+        self.0.declare(ChannelName::try_from(channel)?);
+        Ok(())
+    }
+
+    /// Publishes what happened now.
+    ///
+    /// # Errors
+    /// The channel is not declared, or the data is larger than [`MAX_DATA_BYTES`](Self::MAX_DATA_BYTES).
+    pub fn publish(&self, channel: &str, severity: EventSeverity, data: &Object) -> Result<(), PublishError> {
+        let data = data.to_raw();
+        let bytes = data.as_bytes().len();
+        if bytes > Self::MAX_DATA_BYTES {
+            return Err(PublishError::TooLarge { bytes });
+        }
+        let make = |channel: &ChannelName| Published {
+            channel: channel.clone(),
+            timestamp: Timestamp::now(),
+            severity,
+            // It outlives the frame it may have come in.
+            data: Object::from_raw(&data.detached()).unwrap_or_default(),
+            bytes,
+        };
+        if self.0.publish(channel, severity, make) {
+            Ok(())
+        } else {
+            Err(PublishError::Undeclared(channel.into()))
+        }
+    }
+
+    pub(super) fn board(&self) -> &Board {
+        &self.0
+    }
+}

@@ -1,0 +1,64 @@
+use std::sync::{Arc, Weak};
+
+use mgp_types::{Method, Object, Outbox, Request, Session};
+use tokio::task::JoinHandle;
+
+use super::feed::Feed;
+use super::registry::{Attachment, Registry};
+
+/// How events reach their client.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// On the session, for as long as it lasts.
+    Session(Weak<Session>),
+    /// On the stream of a request that listens.
+    Stream(Outbox),
+}
+
+/// Sends the events of `feed` after number `seq` in order, until the way ends.
+///
+/// It holds no event but the one that it sends: one that falls behind finds the next that is still kept, and the client
+/// sees by the numbers what it has not got.
+pub(super) async fn pump(
+    feed: Arc<Feed>,
+    way: Way,
+    mut seq: u64,
+    attachment: Attachment,
+    registry: Weak<Registry>,
+) {
+    loop {
+        let event = feed.next_after(seq).await;
+        seq = event.seq.unwrap_or(seq);
+        let Ok(params) = Object::from_value(&event) else { continue };
+        let notification = Request::notify(Method::EVENT, params);
+        let sent = match &way {
+            Way::Session(session) => match session.upgrade() {
+                Some(session) => session.outbox.notify(notification).await.is_ok(),
+                None => false,
+            },
+            Way::Stream(outbox) => outbox.notify(notification).await.is_ok(),
+        };
+        if !sent {
+            break;
+        }
+    }
+    if let Some(registry) = registry.upgrade() {
+        registry.detach(&attachment);
+    }
+}
+
+/// A task that ends with its owner.
+#[derive(Debug)]
+pub(super) struct Owned(JoinHandle<()>);
+
+impl From<JoinHandle<()>> for Owned {
+    fn from(task: JoinHandle<()>) -> Self {
+        Self(task)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

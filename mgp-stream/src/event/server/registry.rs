@@ -1,0 +1,406 @@
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Weak};
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{
+    ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, Recovery, SubscriptionId,
+};
+use mgp_types::{Error, Principal, Session, code};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::feed::Feed;
+use super::pump::{Owned, Way, pump};
+use super::{EventQuotas, Publisher};
+
+/// All subscriptions that were made through one layer: whose they are, and how they are reached.
+///
+/// The tasks that send events belong to it; with it they end.
+#[derive(Debug)]
+pub(super) struct Registry {
+    publisher: Publisher,
+    quotas: EventQuotas,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: HashMap<SubscriptionId, Entry, RandomState>,
+    attachments: u64,
+    /// Looks for subscriptions that nobody uses; there is one while there are subscriptions.
+    sweeper: Option<Owned>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    feed: Arc<Feed>,
+    owner: Option<Principal>,
+    holder: Holder,
+    /// Which attachment the current one is: what began or ended late must not touch its successor.
+    attachment: u64,
+    pump: Option<Owned>,
+    used: Instant,
+}
+
+/// Where the events of a subscription go.
+#[derive(Debug)]
+pub(super) enum Holder {
+    /// Nowhere: they are asked for, or their client is gone and may come back.
+    Nobody,
+    /// To a session.
+    Session(Weak<Session>),
+    /// To the stream of a request.
+    Request,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller<'a> {
+    pub(super) principal: Option<&'a Principal>,
+    pub(super) session: &'a Arc<Session>,
+}
+
+/// That a subscription's events go somewhere.
+#[derive(Debug, Clone)]
+pub(super) struct Attachment {
+    id: SubscriptionId,
+    number: u64,
+}
+
+/// What came of a wish to subscribe.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) answer: EventSubscribed,
+    /// Missing if none of the wanted channels exists: then nothing is kept.
+    pub(super) attachment: Option<Attachment>,
+    /// The number of the event after which sending begins.
+    pub(super) after_seq: u64,
+}
+
+impl Registry {
+    pub(super) fn new(publisher: Publisher, quotas: EventQuotas) -> Self {
+        Self { publisher, quotas, state: Mutex::default() }
+    }
+
+    pub(super) const fn publisher(&self) -> &Publisher {
+        &self.publisher
+    }
+
+    /// Opens or resumes a subscription, whose events go to the caller's session if that has a way to the client.
+    /// Otherwise they wait to be asked for.
+    pub(super) fn subscribe(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        asked: &EventSubscribe,
+    ) -> Result<EventSubscribed, Error> {
+        let session = Arc::downgrade(caller.session);
+        let reached = caller.session.outbox.is_open();
+        let holder = if reached { Holder::Session(session.clone()) } else { Holder::Nobody };
+        let opened = self.open(caller, asked, holder)?;
+        if let Some(attachment) = opened.attachment.filter(|_| reached) {
+            self.start(attachment, opened.after_seq, Way::Session(session));
+        }
+        Ok(opened.answer)
+    }
+
+    /// Opens or resumes a subscription without sending anything yet.
+    pub(super) fn open(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        asked: &EventSubscribe,
+        holder: Holder,
+    ) -> Result<Opened, Error> {
+        if asked.channels.len() > self.quotas.channels {
+            return Err(over_quota("too many channels in one subscription"));
+        }
+        match &asked.subscription_id {
+            Some(id) => self.resume(caller, id, asked, holder),
+            None => self.open_new(caller, asked, holder),
+        }
+    }
+
+    fn open_new(
+        self: &Arc<Self>,
+        caller: Caller<'_>,
+        asked: &EventSubscribe,
+        holder: Holder,
+    ) -> Result<Opened, Error> {
+        let (answer, patterns) = self.choose(asked)?;
+        if patterns.is_empty() {
+            // The client wanted to know what there is. It gets a name like any other, and nothing is kept under it.
+            return Ok(Opened { answer, attachment: None, after_seq: 0 });
+        }
+        let now = Instant::now();
+        let mut state = self.state.lock();
+        self.sweep(&mut state, now);
+        self.check_quotas(&state, caller, &holder)?;
+        self.ensure_sweeper(&mut state)?;
+        let id = answer.subscription_id.clone();
+        let feed = Arc::new(Feed::new(id.clone(), patterns, asked.filter, self.quotas.bounds));
+        self.publisher.board().open(&feed);
+        let owner = caller.principal.cloned();
+        let entry = Entry { feed, owner, holder, attachment: NOT_ATTACHED, pump: None, used: now };
+        state.entries.insert(id.clone(), entry);
+        let attachment = state.attach(&id);
+        Ok(Opened { answer, attachment, after_seq: 0 })
+    }
+
+    /// Which of the wanted channels there are.
+    fn choose(&self, asked: &EventSubscribe) -> Result<(EventSubscribed, Vec<ChannelPattern>), Error> {
+        let board = self.publisher.board();
+        let mut answer = EventSubscribed::new(fresh_id()?);
+        let mut patterns = Vec::with_capacity(asked.channels.len());
+        for wanted in &asked.channels {
+            match ChannelPattern::try_from(wanted.as_str()) {
+                Ok(pattern) if board.has(|channel| pattern.matches(channel)) => {
+                    answer.subscribed.push(wanted.clone());
+                    patterns.push(pattern);
+                }
+                _ => answer.unsupported.push(wanted.clone()),
+            }
+        }
+        answer.available = board.available();
+        answer.last_seq = Some(0);
+        Ok((answer, patterns))
+    }
+
+    /// Attaches a subscription that there is to somebody else who has proved to be its owner: by being the same
+    /// principal or, where nobody says who they are, by knowing its name.
+    fn resume(
+        &self,
+        caller: Caller<'_>,
+        id: &SubscriptionId,
+        asked: &EventSubscribe,
+        holder: Holder,
+    ) -> Result<Opened, Error> {
+        let mut state = self.state.lock();
+        let entry = self.find(&mut state, caller, id).ok_or_else(unknown)?;
+        entry.pump = None;
+        entry.holder = holder;
+        let feed = Arc::clone(&entry.feed);
+        let attachment = state.attach(id);
+        drop(state);
+        let after_seq = asked.after_seq.unwrap_or(0).min(feed.last_seq());
+        let mut answer = EventSubscribed::new(id.clone());
+        answer.subscribed = feed.patterns().iter().map(|pattern| pattern.as_str().to_owned()).collect();
+        answer.unsupported.clone_from(&asked.channels);
+        answer.unsupported.retain(|wanted| !answer.subscribed.contains(wanted));
+        answer.available = self.publisher.board().available();
+        answer.last_seq = Some(feed.last_seq());
+        answer.gap = feed.gap_after(after_seq);
+        Ok(Opened { answer, attachment, after_seq })
+    }
+
+    /// Begins to send the events after number `after_seq`, if the attachment is still the current one.
+    pub(super) fn start(self: &Arc<Self>, attachment: Attachment, after_seq: u64, way: Way) {
+        let mut state = self.state.lock();
+        let Some(entry) = state.attached(&attachment) else { return };
+        // Whoever opened the subscription made sure that there is a runtime.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let feed = Arc::clone(&entry.feed);
+        let pump = pump(feed, way, after_seq, attachment, Arc::downgrade(self));
+        entry.pump = Some(runtime.spawn(pump).into());
+    }
+
+    /// The events go nowhere any more; they are kept for a while.
+    pub(super) fn detach(&self, attachment: &Attachment) {
+        if let Some(entry) = self.state.lock().attached(attachment) {
+            entry.let_go(Instant::now());
+        }
+    }
+
+    /// Takes back what was only just opened.
+    pub(super) fn withdraw(&self, attachment: &Attachment) {
+        let mut state = self.state.lock();
+        if state.attached(attachment).is_some() {
+            self.remove(&mut state, &attachment.id);
+        }
+    }
+
+    pub(super) fn replay(&self, caller: Caller<'_>, asked: &EventReplay) -> Result<EventReplayed, Error> {
+        let mut state = self.state.lock();
+        let entry = self.find_held(&mut state, caller, &asked.subscription_id).ok_or_else(unknown)?;
+        let feed = Arc::clone(&entry.feed);
+        drop(state);
+        Ok(feed.replay(asked))
+    }
+
+    /// Ends a subscription. Whether there was one that is the caller's.
+    pub(super) fn unsubscribe(&self, caller: Caller<'_>, id: &SubscriptionId) -> bool {
+        let mut state = self.state.lock();
+        self.find_held(&mut state, caller, id).is_some() && self.remove(&mut state, id)
+    }
+
+    /// The subscription that the caller may use as it is attached now. One that goes to another session of nobody in
+    /// particular is that session's, until it is resumed.
+    fn find_held<'a>(
+        &self,
+        state: &'a mut State,
+        caller: Caller<'_>,
+        id: &SubscriptionId,
+    ) -> Option<&'a mut Entry> {
+        let entry = self.find(state, caller, id)?;
+        (entry.owner.is_some() || entry.holder.leaves_to(caller.session)).then_some(entry)
+    }
+
+    /// The subscription that may be the caller's. Asking for it is using it.
+    fn find<'a>(
+        &self,
+        state: &'a mut State,
+        caller: Caller<'_>,
+        id: &SubscriptionId,
+    ) -> Option<&'a mut Entry> {
+        let now = Instant::now();
+        let entry = state.entries.get_mut(id)?;
+        if entry.owner.as_ref() != caller.principal || entry.is_over(now, &self.quotas) {
+            return None;
+        }
+        entry.used = now;
+        Some(entry)
+    }
+
+    fn check_quotas(&self, state: &State, caller: Caller<'_>, holder: &Holder) -> Result<(), Error> {
+        let in_particular = caller.principal.is_some() || matches!(holder, Holder::Session(_));
+        let most = if in_particular { self.quotas.per_owner } else { self.quotas.in_all / 2 };
+        let of_owner = |entry: &&Entry| {
+            let same_place = match holder {
+                Holder::Session(_) => entry.holder.is_session(caller.session),
+                Holder::Nobody | Holder::Request => !entry.holder.is_open_session(),
+            };
+            entry.owner.as_ref() == caller.principal && (caller.principal.is_some() || same_place)
+        };
+        let used = state.entries.values().filter(of_owner).count();
+        if used >= most || state.entries.len() >= self.quotas.in_all {
+            return Err(over_quota("too many subscriptions"));
+        }
+        Ok(())
+    }
+
+    fn ensure_sweeper(self: &Arc<Self>, state: &mut State) -> Result<(), Error> {
+        if state.sweeper.is_none() {
+            let runtime = Handle::try_current()
+                .map_err(|error| Error::internal("events need a runtime").with_source(error))?;
+            let (registry, every) = (Arc::downgrade(self), self.quotas.sweep_every());
+            state.sweeper = Some(runtime.spawn(sweep_often(registry, every)).into());
+        }
+        Ok(())
+    }
+
+    /// Lets go of sessions that are gone, and forgets subscriptions that nobody has used for long.
+    fn sweep(&self, state: &mut State, now: Instant) {
+        for entry in state.entries.values_mut() {
+            if matches!(entry.holder, Holder::Session(_)) && !entry.holder.is_open_session() {
+                entry.let_go(now);
+            }
+        }
+        let over = state.entries.extract_if(|_, entry| entry.is_over(now, &self.quotas));
+        over.for_each(|(_, entry)| self.publisher.board().close(&entry.feed));
+    }
+
+    fn remove(&self, state: &mut State, id: &SubscriptionId) -> bool {
+        let removed = state.entries.remove(id);
+        if let Some(entry) = &removed {
+            self.publisher.board().close(&entry.feed);
+        }
+        removed.is_some()
+    }
+}
+
+impl Drop for Registry {
+    /// The publisher may outlive the layer.
+    fn drop(&mut self) {
+        let entries = std::mem::take(&mut self.state.get_mut().entries);
+        for entry in entries.values() {
+            self.publisher.board().close(&entry.feed);
+        }
+    }
+}
+
+impl State {
+    /// A new attachment of the subscription, in place of the one it had.
+    fn attach(&mut self, id: &SubscriptionId) -> Option<Attachment> {
+        self.attachments += 1;
+        self.entries.get_mut(id)?.attachment = self.attachments;
+        Some(Attachment { id: id.clone(), number: self.attachments })
+    }
+
+    /// The subscription of this attachment, if it is the current one.
+    fn attached(&mut self, attachment: &Attachment) -> Option<&mut Entry> {
+        self.entries.get_mut(&attachment.id).filter(|entry| entry.attachment == attachment.number)
+    }
+}
+
+impl Entry {
+    fn let_go(&mut self, now: Instant) {
+        self.holder = Holder::Nobody;
+        self.attachment = NOT_ATTACHED;
+        self.pump = None;
+        self.used = now;
+    }
+
+    fn is_over(&self, now: Instant, quotas: &EventQuotas) -> bool {
+        matches!(self.holder, Holder::Nobody)
+            && now.saturating_duration_since(self.used) >= quotas.idle_timeout
+    }
+}
+
+impl Holder {
+    fn is_session(&self, session: &Arc<Session>) -> bool {
+        matches!(self, Self::Session(held) if held.as_ptr() == Arc::as_ptr(session))
+    }
+
+    fn is_open_session(&self) -> bool {
+        matches!(self, Self::Session(held) if held.strong_count() > 0)
+    }
+
+    /// Whether it does not keep others than `session` from the subscription.
+    fn leaves_to(&self, session: &Arc<Session>) -> bool {
+        !self.is_open_session() || self.is_session(session)
+    }
+}
+
+async fn sweep_often(registry: Weak<Registry>, every: std::time::Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(registry) = registry.upgrade() else { return };
+        let mut state = registry.state.lock();
+        registry.sweep(&mut state, Instant::now());
+        if state.entries.is_empty() {
+            state.sweeper = None;
+            return;
+        }
+    }
+}
+
+/// A name that nobody can guess: 128 random bits.
+fn fresh_id() -> Result<SubscriptionId, Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|_| Error::internal("the system provides no random numbers"))?;
+    let mut name = String::with_capacity(36);
+    name.push_str("sub-");
+    for byte in bytes {
+        let _ = write!(name, "{byte:02x}");
+    }
+    Ok(SubscriptionId::new(name))
+}
+
+/// The same for one that never was and one of somebody else.
+fn unknown() -> Error {
+    with_advice(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
+}
+
+fn over_quota(message: &'static str) -> Error {
+    with_advice(Error::new(code::QUOTA_EXCEEDED, message))
+}
+
+fn with_advice(error: Error) -> Error {
+    match Recovery::for_code(error.code()) {
+        Some(recovery) => error.with_recovery(recovery),
+        None => error,
+    }
+}
+
+/// No attachment has this number.
+const NOT_ATTACHED: u64 = 0;

@@ -1,0 +1,124 @@
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+/// A channel that events are published on: words with dots between, like `model.token_usage` (§13.5).
+///
+/// The seed's families `model`, `system`, `tool` and `security` are a convention, not a rule: other programs have
+/// channels outside of them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelName(Arc<str>);
+
+/// What a client asks for: one channel by its name, `model.*` for all below `model`, or `*` for all.
+///
+/// ```
+/// use mgp_types::mgp::ChannelPattern;
+///
+/// let pattern = ChannelPattern::try_from("model.*")?;
+/// assert!(pattern.matches("model.token_usage") && pattern.matches("model.rate.limit"));
+/// assert!(!pattern.matches("model") && !pattern.matches("models.x"));
+/// assert!(ChannelPattern::try_from("model.*.x").is_err());
+/// # Ok::<(), mgp_types::mgp::ChannelError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ChannelPattern(Arc<str>);
+
+/// A text that names no channel, nor channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChannelError {
+    /// It is longer than names of channels may be.
+    #[error("the name of a channel has at most {MAX_BYTES} bytes")]
+    TooLong,
+    /// It is not made of words with dots between.
+    #[error("the name of a channel is words of letters, digits, `_`, `-` and `:` with dots between")]
+    Malformed,
+}
+
+impl ChannelName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<&str> for ChannelName {
+    type Error = ChannelError;
+
+    fn try_from(name: &str) -> Result<Self, ChannelError> {
+        check(name, false).map(|()| Self(name.into()))
+    }
+}
+
+impl Borrow<str> for ChannelName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ChannelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ChannelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl ChannelPattern {
+    /// Whether the channel is one of those that are asked for.
+    pub fn matches(&self, channel: &str) -> bool {
+        match self.0.strip_suffix('*') {
+            Some(prefix) => channel.len() > prefix.len() && channel.starts_with(prefix),
+            None => channel == &*self.0,
+        }
+    }
+
+    /// The pattern as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<&str> for ChannelPattern {
+    type Error = ChannelError;
+
+    fn try_from(pattern: &str) -> Result<Self, ChannelError> {
+        check(pattern, true).map(|()| Self(pattern.into()))
+    }
+}
+
+impl fmt::Debug for ChannelPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ChannelPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A star stands for all that may follow, so it can only be the last word.
+fn check(text: &str, may_end_in_star: bool) -> Result<(), ChannelError> {
+    if text.len() > MAX_BYTES {
+        return Err(ChannelError::TooLong);
+    }
+    let words = match text.strip_suffix('*') {
+        Some("") if may_end_in_star => return Ok(()),
+        Some(before) if may_end_in_star => before.strip_suffix('.').ok_or(ChannelError::Malformed)?,
+        _ => text,
+    };
+    let sane = |word: &str| !word.is_empty() && word.bytes().all(is_of_a_word);
+    if words.split('.').all(sane) { Ok(()) } else { Err(ChannelError::Malformed) }
+}
+
+const fn is_of_a_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':')
+}
+
+const MAX_BYTES: usize = 128;

@@ -1,0 +1,48 @@
+use std::borrow::{Borrow, Cow};
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The name of a subscription to events, as its server made it up.
+///
+/// Whoever has no other proof of who they are proves with it that the subscription is theirs, so it is not shown in
+/// logs.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubscriptionId(Arc<str>);
+
+impl SubscriptionId {
+    /// The subscription of this name.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for SubscriptionId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SubscriptionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SubscriptionId(***)")
+    }
+}
+
+impl Serialize for SubscriptionId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SubscriptionId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|name| Self(name.into()))
+    }
+}

@@ -99,7 +99,7 @@ pub(crate) fn garbage(garbage: Garbage, max_frame_bytes: usize) -> Vec<u8> {
         Garbage::Nul => b"\0\0\0\n{\"jsonrpc\":\"2.0\",\0\"id\":1}\n".to_vec(),
         Garbage::Blank => b"\n\r\n \n\n\t\n".to_vec(),
         Garbage::TooLong => [vec![b'x'; max_frame_bytes + max_frame_bytes / 2], b"\n".to_vec()].concat(),
-        Garbage::Deep => [&b"["[..]; 3000].concat().into_iter().chain(*b"\n").collect(),
+        Garbage::Deep => [vec![b'['; 3000], b"\n".to_vec()].concat(),
         Garbage::Empty => b"{}\n[]\nnull\n3\n\"\"\n[[]]\n[{}]\n".to_vec(),
     }
 }

@@ -7,9 +7,13 @@ mod clients;
 mod frames;
 mod guest;
 mod invariants;
+#[cfg(target_os = "linux")]
+mod machine;
 mod peer;
 mod pipe;
 mod play;
+#[cfg(target_os = "linux")]
+mod processes;
 mod record;
 mod rng;
 mod runner;

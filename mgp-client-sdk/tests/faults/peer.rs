@@ -69,6 +69,7 @@ enum Out {
 }
 
 /// What is noted when it has been written.
+#[derive(Clone, Copy)]
 enum Written {
     Reply(Key, Kind),
     Asked(Key),

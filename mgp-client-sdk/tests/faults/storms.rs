@@ -79,7 +79,7 @@ async fn a_line_of_64_mib_is_given_up_after_a_part_of_it() {
         let before = tasks();
         let (client, _reader, mut writer) = by_hand(era).await;
         let call = tokio::spawn(client.call_tool("echo", json!({"nonce": 0})).into_future());
-        let taken = pour(&mut writer, &[b'x'; 64 << 10], 64 << 20).await;
+        let taken = pour(&mut writer, &vec![b'x'; 64 << 10], 64 << 20).await;
         assert!(taken < 21 << 20, "{taken}");
         assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
         drop(client);

@@ -69,10 +69,7 @@ pub(crate) async fn visit<A: Accept<Service: Unpin>>(accept: &A, guest: &Guest) 
     let (pause, paused) = watch::channel(None);
     let reading = tokio::spawn(read(far.reader, paused, seen.clone()));
     let mut writer = far.writer;
-    let mut open = match guest.era.is_stateless() {
-        true => true,
-        false => writer.write_all(INITIALIZE.as_bytes()).await.is_ok(),
-    };
+    let mut open = guest.era.is_stateless() || writer.write_all(INITIALIZE.as_bytes()).await.is_ok();
     let start = Instant::now();
     for (at, what) in &guest.moves {
         tokio::time::sleep_until(start + *at).await;

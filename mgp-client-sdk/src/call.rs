@@ -189,13 +189,13 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
         }
         let progressed = this.progress.as_mut().is_some_and(|progress| progress.tell(cx));
         if this.deadline.is_none() {
-            let now = Instant::now();
-            *this.last = Some(now + *this.max_timeout);
-            this.deadline.set(Some(tokio::time::sleep_until(now + (*this.timeout).min(*this.max_timeout))));
+            let first = (*this.timeout).min(*this.max_timeout);
+            *this.last = Some(from_now(*this.max_timeout));
+            this.deadline.set(Some(tokio::time::sleep_until(from_now(first))));
         }
         let Some(mut deadline) = this.deadline.as_mut().as_pin_mut() else { return Poll::Pending };
         if progressed {
-            let next = Instant::now() + *this.timeout;
+            let next = from_now(*this.timeout);
             deadline.as_mut().reset(this.last.map_or(next, |last| next.min(last)));
         }
         if deadline.poll(cx).is_pending() {
@@ -206,6 +206,15 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
         Poll::Ready(Err(Error::timeout("the server did not answer in time")))
     }
 }
+
+/// Some say by `Duration::MAX` that they do not mind how long it takes; no clock goes as far.
+fn from_now(duration: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(duration).unwrap_or(now + FOREVER)
+}
+
+/// Thirty years.
+const FOREVER: Duration = Duration::from_hours(30 * 365 * 24);
 
 impl<S: RpcService, T> fmt::Debug for CallFuture<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -41,7 +41,24 @@ pub enum Change {
 
 /// Leads notifications of changes to the subscriptions that want them.
 #[derive(Debug, Default)]
-pub(crate) struct Changes(Mutex<Vec<Arc<Place>>>);
+pub(crate) struct Changes(Mutex<Places>);
+
+#[derive(Debug, Default)]
+struct Places {
+    open: Vec<Arc<Place>>,
+    /// Whether the connection is lost, so that nothing will come any more.
+    lost: bool,
+}
+
+/// Loses the connection when it is dropped: whatever carries the connection holds it.
+#[derive(Debug)]
+pub(crate) struct Carried(pub(crate) Arc<Changes>);
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.0.lose();
+    }
+}
 
 /// One subscription's place.
 #[derive(Debug)]
@@ -59,25 +76,38 @@ struct State {
     honoured: Option<SubscriptionFilter>,
     /// Bounded: when it is full, all is replaced by one [`Change::Missed`].
     waiting: VecDeque<Change>,
+    /// Whether nothing will come any more.
+    lost: bool,
     waker: Option<Waker>,
 }
 
 impl Changes {
     /// Opens a place for what `filter` says.
     pub(crate) fn open(&self, filter: SubscriptionFilter, tagged: bool) -> Arc<Place> {
-        let place = Arc::new(Place { filter, tagged, state: Mutex::default() });
-        self.0.lock().push(place.clone());
+        let mut places = self.0.lock();
+        let state = State { lost: places.lost, ..State::default() };
+        let place = Arc::new(Place { filter, tagged, state: Mutex::new(state) });
+        places.open.push(place.clone());
         place
     }
 
     /// Gives a place up.
     pub(crate) fn close(&self, place: &Arc<Place>) {
-        self.0.lock().retain(|other| !Arc::ptr_eq(other, place));
+        self.0.lock().open.retain(|other| !Arc::ptr_eq(other, place));
+    }
+
+    /// Nothing will come any more.
+    fn lose(&self) {
+        let mut places = self.0.lock();
+        places.lost = true;
+        for place in &places.open {
+            place.lose();
+        }
     }
 
     /// Tells a notification to those who want it.
     pub(crate) fn tell(&self, method: &Method, params: &Params) {
-        let places = self.0.lock();
+        let places = &self.0.lock().open;
         if places.is_empty() || !is_change(method) {
             return;
         }
@@ -94,7 +124,7 @@ impl Changes {
         }
         let Some(change) = read(method, params) else { return };
         let known = id.as_ref().is_some_and(|id| places.iter().any(|place| place.is(id)));
-        for place in places.iter() {
+        for place in places {
             let wanted = match &id {
                 Some(id) if known => place.is(id),
                 _ => place.wants(&change),
@@ -130,6 +160,18 @@ impl Place {
             state.waker = Some(cx.waker().clone());
         }
         change
+    }
+
+    /// Whether nothing will come any more. The task is woken when that changes, if it has asked for the
+    /// [`next`](Self::next) change.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.state.lock().lost
+    }
+
+    fn lose(&self) {
+        let mut state = self.state.lock();
+        state.lost = true;
+        wake(state);
     }
 
     fn push(&self, change: Change) {

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tower_layer::Layer;
 
 use crate::builder::{ClientAccept, ClientBuilder, Core, Prepared, Way};
+use crate::changes::Carried;
 use crate::handlers::Handlers;
 use crate::{Client, Link};
 
@@ -98,8 +99,10 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         let reader = UntilClosed { reader, closed, ended: false };
         let (wire, connection) = connect(reader, writer, &self.accept, self.builder.limits.clone());
         let (done, ended) = oneshot::channel::<()>();
+        let carried = Carried(self.changes.clone());
         let task = tokio::spawn(async move {
             carry(connection).await;
+            drop(carried);
             drop(done);
         });
         let link = Link::none().with_task(task).with_close(|| async {

@@ -100,7 +100,14 @@ impl<S: RpcService> Subscription<S> {
         if self.ended {
             return Poll::Ready(None);
         }
-        let Some(listening) = &mut self.listening else { return Poll::Pending };
+        let Some(listening) = &mut self.listening else {
+            // No request of a session would fail with the connection.
+            if !self.place.is_lost() {
+                return Poll::Pending;
+            }
+            self.ended = true;
+            return Poll::Ready(Some(Err(Error::disconnected("the connection is closed"))));
+        };
         let Poll::Ready(outcome) = listening.as_mut().poll(cx) else { return Poll::Pending };
         self.listening = None;
         self.ended = true;

@@ -60,7 +60,7 @@ pub(crate) struct Prepared<L, I, H> {
     pub(crate) accept: ClientAccept<H>,
     pub(crate) agreement: Agreement,
     progress: Arc<ProgressRoutes>,
-    changes: Arc<Changes>,
+    pub(crate) changes: Arc<Changes>,
     cache: Option<Arc<CacheStore>>,
 }
 

@@ -1,6 +1,8 @@
+use std::time::Duration;
+
 use mgp_client_sdk::Change;
-use mgp_types::Revision;
 use mgp_types::mcp::SubscriptionFilter;
+use mgp_types::{Origin, Revision};
 use serde_json::{Value, json};
 
 use crate::peer::*;
@@ -92,6 +94,23 @@ async fn a_subscription_that_the_server_ends_has_an_end_2026() {
     peer.push(&json!({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", "_meta": tag(&id)}}));
     assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
     assert!(changes.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_ends_with_the_connection() {
+    for era in ERAS {
+        let (peer, client) = connect(era).await;
+        let mut changes = client.subscribe(filter()).await.unwrap();
+        let id = era.is_stateless().then(|| peer.seen("subscriptions/listen")[0]["id"].clone());
+        peer.push(&note("notifications/tools/list_changed", json!({}), id.as_ref()));
+        client.ping().await.unwrap();
+        client.close().await.unwrap();
+        assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
+        let next = tokio::time::timeout(Duration::from_secs(1), changes.next());
+        let error = next.await.expect("it does not go on for ever").unwrap().unwrap_err();
+        assert_eq!(error.origin(), Origin::Connection);
+        assert!(changes.next().await.is_none());
+    }
 }
 
 #[tokio::test]

@@ -59,6 +59,21 @@ async fn progress_gives_a_call_more_time_up_to_its_maximum() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_call_may_have_all_the_time_there_is() {
+    for era in ERAS {
+        let (peer, client) = Peer::connect(era, builder(), |_, _| json!(null)).await;
+        let call = client.call_tool("slow", ()).timeout(Duration::MAX).max_timeout(Duration::MAX);
+        let call = tokio::spawn(call.on_progress(|_| {}).into_future());
+        let sent = peer.until_seen("tools/call").await;
+        let params = json!({"progressToken": sent["params"]["_meta"]["progressToken"], "progress": 1});
+        peer.push(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
+        tokio::time::sleep(Duration::from_hours(24)).await;
+        peer.push(&json!({"jsonrpc": "2.0", "id": sent["id"], "result": text("at last")}));
+        assert_eq!(call.await.unwrap().unwrap().content[0].as_text(), Some("at last"));
+    }
+}
+
 #[tokio::test]
 async fn progress_is_told_in_order_and_before_the_answer() {
     for era in ERAS {

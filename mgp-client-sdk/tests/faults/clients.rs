@@ -1,0 +1,69 @@
+//! Clients against a server that misbehaves.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::invariants::violations;
+use crate::peer::Process;
+use crate::play::{connect, connect_all, play};
+use crate::runner::{Verdict, seeds};
+use crate::schedule::{Family, Schedule};
+
+#[tokio::test(start_paused = true)]
+async fn odd_late_and_unasked_messages() {
+    family(Family::Answers).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_that_are_no_messages() {
+    family(Family::Garbage).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_that_break() {
+    family(Family::Breaks).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_clients_of_one_server() {
+    family(Family::Sessions).await;
+}
+
+async fn family(family: Family) {
+    let run = move |seed| async move {
+        let schedule = Schedule::from_seed(family, seed);
+        let process = Process::new(&schedule);
+        let clients = connect_all(&schedule, &process).await;
+        let played = play(&schedule, clients).await;
+        process.clients_are_gone();
+        let wrong = violations(&schedule, &process.record(), &played);
+        Verdict { wrong }
+    };
+    seeds(run, move |seed| Schedule::from_seed(family, seed).to_string()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn handshakes_that_go_wrong() {
+    let run = |seed| async move {
+        let schedule = Schedule::from_seed(Family::Openings, seed);
+        let process = Process::new(&schedule);
+        let started = Instant::now();
+        let connected = connect(process.open(0)).await;
+        let mut wrong = Vec::new();
+        if started.elapsed() > LONGEST_HANDSHAKE {
+            wrong.push(format!("the handshake took {:?}", started.elapsed()));
+        }
+        // Whoever is connected at last has calls like everybody else.
+        if let Ok(client) = connected {
+            let played = play(&schedule, vec![client]).await;
+            wrong.extend(violations(&schedule, &process.record(), &played));
+        }
+        process.clients_are_gone();
+        Verdict { wrong }
+    };
+    seeds(run, |seed| Schedule::from_seed(Family::Openings, seed).to_string()).await;
+}
+
+/// Each question may be asked twice, `server/discover` once more at the end; each may take ten seconds.
+const LONGEST_HANDSHAKE: Duration = Duration::from_secs(61);

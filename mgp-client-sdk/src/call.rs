@@ -19,13 +19,13 @@ use crate::progress::ProgressWatch;
 /// Dropping the future takes the call back; the server is told where the transport can tell it.
 #[must_use = "a call does nothing unless it is awaited"]
 pub struct Call<S, T> {
-    stack: S,
-    shared: Arc<Shared>,
-    request: Result<Request, Error>,
-    timeout: Duration,
-    max_timeout: Duration,
+    pub(crate) stack: S,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) request: Result<Request, Error>,
+    pub(crate) timeout: Duration,
+    pub(crate) max_timeout: Duration,
     report: Option<Report>,
-    read: fn(&Response) -> Result<T, Error>,
+    pub(crate) read: fn(&Response) -> Result<T, Error>,
 }
 
 type Report = Box<dyn FnMut(ProgressParams) + Send>;

@@ -2,15 +2,19 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::time::Duration;
 
+use mgp_lifecycle::Ended;
 use mgp_transport::Wire;
-use mgp_transport::child::ChildCommand;
+use mgp_transport::child::{ChildCommand, ChildProcess};
 use mgp_transport::era::{EraMode, ProbeEndedConnection};
 use mgp_types::{Error, RpcService};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tower_layer::Layer;
 
 use crate::builder::{ClientBuilder, Core, Prepared, Way};
-use crate::{Client, Handlers};
+use crate::{Client, Handlers, Link};
 
 impl<L, I> ClientBuilder<L, I>
 where
@@ -68,15 +72,51 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
     {
         let (process, stdout, stdin) = command.spawn().map_err(cannot_start)?;
         let (wire, link) = self.stream(stdout, stdin);
-        // The process closes its own stdin first, which ends the connection behind it.
-        let link = link.with_close(|| async {
-            let report = process.shutdown().await;
-            tracing::debug!(how = ?report.how, "the server exited");
-            Ok(())
-        });
+        let link = keep(process, link);
         self.client(wire, link, Way::stream(mode)).await
     }
 }
+
+/// Keeps the process as long as the link is kept, and tells by its status how it ended.
+fn keep(mut process: ChildProcess, mut link: Link) -> Link {
+    let (close, closing) = oneshot::channel::<oneshot::Sender<()>>();
+    let (exited, mut exit) = oneshot::channel();
+    let over = link.take_ended();
+    let keeper = tokio::spawn(async move {
+        tokio::select! {
+            status = process.wait() => {
+                // Fails only if nobody wants to know.
+                let _ = exited.send(status.is_ok_and(|status| status.success()));
+            }
+            Ok(closed) = closing => {
+                // It closes its own stdin first, which ends the connection behind it.
+                let report = process.shutdown().await;
+                tracing::debug!(how = ?report.how, "the server exited");
+                let _ = closed.send(());
+            }
+        }
+    });
+    link.with_task(keeper)
+        .with_close(|| async {
+            let (closed, done) = oneshot::channel();
+            // Fails only if the process has exited by itself.
+            if close.send(closed).is_ok() {
+                let _ = done.await;
+            }
+            Ok(())
+        })
+        .with_ended(async move {
+            let well = tokio::select! {
+                well = &mut exit => well,
+                // One that has only closed its output is of no use any more.
+                _ = over => timeout(EXIT_TIMEOUT, exit).await.unwrap_or(Ok(false)),
+            };
+            if well == Ok(true) { Ended::InOrder } else { Ended::InError }
+        })
+}
+
+/// For so long a server may go on after it has closed its output.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn cannot_start(error: io::Error) -> Error {
     Error::disconnected("the server cannot be started").with_source(error)

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_stream::event::Subscriber;
 use mgp_transport::era::Agreement;
 use mgp_types::mcp::{ForRevision, Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
 use mgp_types::{
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) progress: Arc<ProgressRoutes>,
     pub(crate) changes: Arc<Changes>,
     pub(crate) cache: Option<Arc<CacheStore>>,
+    pub(crate) subscriber: Subscriber,
     pub(crate) roots: Roots,
     /// Answers what a task of the server asks for.
     pub(crate) answering: Answering,

@@ -1,13 +1,11 @@
 //! From a builder to a client, over any transport.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_transport::{Accept, Connection, Wire, connect, memory};
+use mgp_lifecycle::Ended;
+use mgp_transport::{Accept, Connection, Until, Wire, connect, memory};
 use mgp_types::{Error, RpcService};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tower_layer::Layer;
 
@@ -52,7 +50,9 @@ where
         let (near, far) = memory::pair(BUFFER_BYTES);
         let (_, connection) = connect(far.0, far.1, &server, prepared.builder.limits.clone());
         let (wire, link) = prepared.stream(near.0, near.1);
-        let link = link.with_task(tokio::spawn(carry(connection)));
+        let link = link.with_task(tokio::spawn(async {
+            carry(connection).await;
+        }));
         prepared.client(wire, link, Way::stream(prepared.builder.mode)).await
     }
 
@@ -95,63 +95,46 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let (close, closed) = oneshot::channel();
-        let reader = UntilClosed { reader, closed, ended: false };
+        let (close, closed) = oneshot::channel::<()>();
+        let reader = Until::new(reader, async {
+            // A client that is dropped aborts the connection; only one that says so closes it.
+            if closed.await.is_err() {
+                std::future::pending().await
+            }
+        });
         let (wire, connection) = connect(reader, writer, &self.accept, self.builder.limits.clone());
-        let (done, ended) = oneshot::channel::<()>();
-        let carried = Carried(self.changes.clone());
+        let (done, closing) = oneshot::channel::<()>();
+        let (over, ended) = oneshot::channel();
         let task = tokio::spawn(async move {
-            carry(connection).await;
-            drop(carried);
+            // Fails only if nobody wants to know.
+            let _ = over.send(carry(connection).await);
             drop(done);
         });
         let link = Link::none().with_task(task).with_close(|| async {
             // Fails only if the connection has ended by itself.
             let _ = close.send(());
-            match tokio::time::timeout(CLOSE_TIMEOUT, ended).await {
+            match tokio::time::timeout(CLOSE_TIMEOUT, closing).await {
                 Ok(_) => Ok(()),
                 Err(_) => Err(Error::timeout("the server did not read what was sent in time")),
             }
         });
+        let link = link.with_ended(async { ended.await.unwrap_or(Ended::InError) });
         (wire, link)
     }
 }
 
-async fn carry<R, W, S>(connection: Connection<R, W, S>)
+async fn carry<R, W, S>(connection: Connection<R, W, S>) -> Ended
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
     S: RpcService + Unpin,
 {
-    if let Err(error) = connection.await {
-        tracing::debug!(%error, "the connection ended");
-    }
-}
-
-/// Input that ends when the client closes: the connection then writes what is left, and ends.
-struct UntilClosed<R> {
-    reader: R,
-    closed: oneshot::Receiver<()>,
-    /// Whether `closed` has been heard.
-    ended: bool,
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for UntilClosed<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        // A client that is dropped aborts the connection; only one that says so closes it.
-        if !self.ended
-            && let Poll::Ready(closed) = Pin::new(&mut self.closed).poll(cx)
-        {
-            self.ended = true;
-            if closed.is_ok() {
-                return Poll::Ready(Ok(()));
-            }
+    match connection.await {
+        Ok(()) => Ended::InOrder,
+        Err(error) => {
+            tracing::debug!(%error, "the connection ended");
+            Ended::InError
         }
-        Pin::new(&mut self.reader).poll_read(cx, buffer)
     }
 }
 

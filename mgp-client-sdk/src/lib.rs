@@ -43,6 +43,9 @@
 //! | [`Pages`] | lists, page by page |
 //! | [`Subscription`], [`Change`] | what changes at the server |
 //! | [`Task`], [`Started`] | tools that go on as tasks |
+//! | [`Streamed`], [`Part`] | results that are read while they are made |
+//! | [`EventStream`], [`EventItem`] | what happens at the server |
+//! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
 //! | [`Link`], [`ClientAccept`], [`Core`] | for transports of your own |
 //!
@@ -65,17 +68,21 @@ mod changes;
 mod child;
 mod client;
 mod connect;
+mod events;
 mod handlers;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
 mod headers;
 #[cfg(feature = "http")]
 mod http;
+mod lifecycle;
 mod link;
 mod pages;
 mod preset;
 mod progress;
 mod resources;
+mod streamed;
 mod subscription;
+mod supervise;
 mod tasks;
 mod tools;
 #[cfg(all(unix, feature = "unix"))]
@@ -86,12 +93,18 @@ pub use cache::{Cache, CacheFuture};
 pub use call::{Call, CallFuture};
 pub use changes::Change;
 pub use client::Client;
+pub use events::EventStream;
 pub use handlers::{Elicited, Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, HeaderMirrorFuture};
 #[cfg(feature = "http")]
 pub use http::HttpWire;
 pub use link::Link;
+pub use mgp_lifecycle::supervise::{Supervised, Supervisor};
+pub use mgp_lifecycle::{Ended, RestartPolicy, RestartSettings};
+pub use mgp_stream::call::Part;
+pub use mgp_stream::event::EventItem;
 pub use pages::{Listing, Pages};
 pub use preset::PlainStack;
+pub use streamed::Streamed;
 pub use subscription::Subscription;
 pub use tasks::{Started, Task, TaskState};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 
+use mgp_lifecycle::Ended;
 use mgp_types::{BoxFuture, Error};
 use tokio::task::JoinHandle;
 
@@ -12,6 +13,8 @@ pub struct Link {
     tasks: Vec<JoinHandle<()>>,
     /// The steps of a graceful end, in order.
     closes: Vec<Close>,
+    /// How the connection ended, once it has.
+    ended: Option<BoxFuture<'static, Ended>>,
 }
 
 type Close = Box<dyn FnOnce() -> BoxFuture<'static, Result<(), Error>> + Send>;
@@ -37,6 +40,18 @@ impl Link {
     {
         self.closes.push(Box::new(|| Box::pin(close())));
         self
+    }
+
+    /// A connection that tells when it has ended, and how, in place of what told it before.
+    #[must_use]
+    pub fn with_ended(mut self, ended: impl Future<Output = Ended> + Send + 'static) -> Self {
+        self.ended = Some(Box::pin(ended));
+        self
+    }
+
+    /// What tells when the connection has ended; nothing does, for one that somebody else owns.
+    pub(crate) fn take_ended(&mut self) -> BoxFuture<'static, Ended> {
+        self.ended.take().unwrap_or_else(|| Box::pin(std::future::pending()))
     }
 
     /// Closes the connection gracefully.

@@ -93,7 +93,7 @@ impl<S: RpcService> Subscription<S> {
         })
     }
 
-    fn poll_change(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Change, Error>>> {
+    pub(crate) fn poll_change(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Change, Error>>> {
         if let Some(change) = self.place.next(cx) {
             return Poll::Ready(Some(Ok(change)));
         }

@@ -35,6 +35,8 @@
 //! | [`Cx`], [`Ask`], [`Elicited`] | progress, logs and questions during a call |
 //! | [`TaskMode`], [`TaskLimits`] | calls that go on after they were answered |
 //! | [`ServerHandle`] | changes what is offered while the server runs |
+//! | [`Server::streaming`], [`Server::events`], [`Server::callbacks`], [`Server::lifecycle`] | sections of MGP |
+//! | [`Publisher`], [`Callback`], [`Life`] | what handlers and applications do with them |
 //! | [`MethodHandler`], [`NotificationHandler`] | methods of your own |
 //! | [`Core`], [`Router`], [`ServerAccept`] | the same as tower services, for stacks of your own |
 //!
@@ -62,6 +64,7 @@ mod catalog;
 mod change;
 mod completion;
 mod cx;
+mod draining;
 mod error;
 mod handle;
 mod method;
@@ -77,6 +80,9 @@ mod strings;
 mod task;
 mod tool;
 
+pub use mgp_lifecycle::server::{Drained, Life, ShutdownPolicy};
+pub use mgp_stream::callback::{Callback, Choice, Confirmation, Reply};
+pub use mgp_stream::event::{PublishError, Publisher};
 pub use mgp_transport::era::VersionMismatch;
 #[cfg(feature = "http")]
 pub use mgp_transport::http::{HttpConfig, Listen};

@@ -1,10 +1,11 @@
 //! One line to serve: the server on a transport with the limits that are safe for most.
 
-use mgp_transport::{ConnectionLimits, connect};
+use mgp_transport::{ConnectionLimits, Until, connect};
 use mgp_types::RpcService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_layer::Layer;
 
+use crate::draining::{drained, draining};
 use crate::{Core, Error, Server};
 
 impl<L, S> Server<L>
@@ -31,9 +32,14 @@ where
         R: AsyncRead + Unpin,
         W: AsyncWrite + Unpin,
     {
+        let life = self.life();
         let accept = self.accept()?;
+        let Some(life) = life else {
+            return Ok(connect(reader, writer, &accept, ConnectionLimits::default()).1.await?);
+        };
+        let reader = Until::new(reader, drained(Some(life.clone())));
         let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
-        Ok(connection.await?)
+        Ok(draining(&life, connection).await?)
     }
 
     /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is
@@ -43,8 +49,11 @@ where
     /// Something that was registered cannot be served, or the address cannot be listened at.
     #[cfg(feature = "http")]
     pub async fn serve_http(self, listen: impl Into<crate::Listen>) -> Result<(), Error> {
+        let (life, config) = (self.life(), crate::HttpConfig::default());
         let accept = self.accept()?;
-        Ok(mgp_transport::http::serve(listen, accept, crate::HttpConfig::default()).await?)
+        let Some(life) = life else { return Ok(mgp_transport::http::serve(listen, accept, config).await?) };
+        let stop = drained(Some(life.clone()));
+        Ok(draining(&life, mgp_transport::http::serve_until(listen, accept, config, stop)).await?)
     }
 
     /// Serves any number of clients of the same user on a Unix domain socket at `path`, until it is dropped.
@@ -54,24 +63,39 @@ where
     /// Something that was registered cannot be served, or the path cannot be listened at.
     #[cfg(all(unix, feature = "unix"))]
     pub async fn serve_unix(self, path: impl Into<std::path::PathBuf>) -> Result<(), Error> {
+        let life = self.life();
         let accept = self.accept()?;
         let socket = mgp_transport::unix::listen(path)?;
-        let mut connections = tokio::task::JoinSet::new();
-        loop {
-            while connections.len() >= MAX_CONNECTIONS {
-                connections.join_next().await;
-            }
-            while connections.try_join_next().is_some() {}
-            match socket.accept().await {
-                Ok((reader, writer)) => {
-                    connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
+        let serving = async {
+            let mut connections = tokio::task::JoinSet::new();
+            let mut drained = std::pin::pin!(drained(life.clone()));
+            loop {
+                while connections.len() >= MAX_CONNECTIONS {
+                    connections.join_next().await;
                 }
-                // A client that left at once, or no descriptors: neither ends the server.
-                Err(error) => {
-                    tracing::warn!(%error, "connection not accepted");
-                    tokio::time::sleep(PAUSE).await;
+                while connections.try_join_next().is_some() {}
+                let accepted = tokio::select! {
+                    () = &mut drained => break,
+                    accepted = socket.accept() => accepted,
+                };
+                match accepted {
+                    Ok((reader, writer)) => {
+                        let reader = Until::new(reader, self::drained(life.clone()));
+                        connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
+                    }
+                    // A client that left at once, or no descriptors: neither ends the server.
+                    Err(error) => {
+                        tracing::warn!(%error, "connection not accepted");
+                        tokio::time::sleep(PAUSE).await;
+                    }
                 }
             }
+            while connections.join_next().await.is_some() {}
+            Ok(())
+        };
+        match &life {
+            None => serving.await,
+            Some(life) => draining(life, serving).await,
         }
     }
 }

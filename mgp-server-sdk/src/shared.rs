@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use mgp_stream::callback::Callbacks;
 use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
     ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
@@ -35,6 +36,8 @@ pub(crate) struct About {
     pub(crate) cache: Option<CacheHint>,
     /// What handlers share, one value per type.
     pub(crate) state: Extensions,
+    /// The questions of handlers that are open.
+    pub(crate) callbacks: Callbacks,
     /// What is offered even while there is none of it, because it may come.
     pub(crate) dynamic: Offered,
 }

@@ -42,6 +42,7 @@
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
 //! | [`TraceLayer`] | one span per request |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
+//! | [`Until`] | input that ends when it is told to |
 //! | [`memory`], `stdio`, `child`, `unix` | byte streams |
 //! | `http` | Streamable HTTP and HTTP+SSE |
 //!
@@ -67,9 +68,11 @@ pub mod stdio;
 mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
+mod until;
 
 pub use accept::Accept;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::ConnectionLimits;
 pub use trace::{Trace, TraceFuture, TraceLayer};
+pub use until::Until;

@@ -1,10 +1,14 @@
 use std::future::Future;
 
+use mgp_stream::callback::{CallbackDesk, CallbackHandler, CallbackInboundLayer};
 use mgp_types::mcp::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
     LoggingMessageParams, ProgressParams, Root,
 };
+use mgp_types::mgp::{Extension, ExtensionSet, Offer, ServerId};
 use mgp_types::{Context, Method, Params, RawJson};
+
+use tower_layer::Stack;
 
 use super::ClientBuilder;
 use crate::handlers::{IntoReply, Roots};
@@ -75,6 +79,20 @@ impl<L, I> ClientBuilder<L, I> {
     {
         self.registry.on_request(method.into(), handler);
         self
+    }
+
+    /// Answers what the server asks in the middle of calls, as MGP does (§13.4).
+    ///
+    /// The answer is any JSON: for a confirmation or a selection one of the options, `null` for a user who closed the
+    /// question. Without one the server waits until its time is over.
+    pub fn on_callback<H: CallbackHandler>(
+        mut self,
+        handler: H,
+    ) -> ClientBuilder<L, Stack<CallbackInboundLayer, I>> {
+        self.offer.get_or_insert_with(|| Offer::new(ExtensionSet::new())).extensions.insert(Extension::Callbacks);
+        // A desk of its own for each client, so there is one server only.
+        let desk = CallbackDesk::new(handler).of_server(ServerId::from("server"));
+        self.inbound_layer(CallbackInboundLayer::new(desk))
     }
 
     /// Hears any notification of the server.

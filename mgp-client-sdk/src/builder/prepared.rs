@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mgp_stream::event::Subscriber;
 use mgp_transport::Accept;
 use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, WireKind,
@@ -15,7 +16,7 @@ use super::ClientBuilder;
 use crate::cache::{Cache, CacheStore};
 use crate::changes::Changes;
 use crate::client::Shared;
-use crate::handlers::{Answering, Handlers};
+use crate::handlers::{Answering, Handlers, Heard};
 use crate::headers::{HeaderMirror, Plans};
 use crate::progress::ProgressRoutes;
 use crate::{Client, Link};
@@ -62,6 +63,7 @@ pub(crate) struct Prepared<L, I, H> {
     progress: Arc<ProgressRoutes>,
     pub(crate) changes: Arc<Changes>,
     cache: Option<Arc<CacheStore>>,
+    subscriber: Subscriber,
 }
 
 /// How one wire is to be used.
@@ -89,10 +91,17 @@ impl<L, I> ClientBuilder<L, I> {
         let progress = Arc::<ProgressRoutes>::default();
         let changes = Arc::<Changes>::default();
         let cache = self.caching.then(Arc::<CacheStore>::default);
-        let handlers = Handlers::new(self.registry.clone(), progress.clone(), changes.clone(), cache.clone());
+        let subscriber = Subscriber::new();
+        let heard = Heard {
+            progress: progress.clone(),
+            changes: changes.clone(),
+            cache: cache.clone(),
+            subscriber: subscriber.clone(),
+        };
+        let handlers = Handlers::new(self.registry.clone(), heard);
         let inbound = ClientInbound::new(self.inbound_layers.layer(handlers), agreement.clone());
         let accept = ClientAccept(Arc::new(Mutex::new(inbound)));
-        Prepared { builder: self, accept, agreement, progress, changes, cache }
+        Prepared { builder: self, accept, agreement, progress, changes, cache, subscriber }
     }
 }
 
@@ -134,6 +143,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
             progress: self.progress.clone(),
             changes: self.changes.clone(),
             cache: self.cache.clone(),
+            subscriber: self.subscriber.clone(),
             roots: builder.roots.clone(),
             answering: self.answering(),
             timeouts: builder.timeouts,

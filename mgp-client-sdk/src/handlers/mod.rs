@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
+use mgp_stream::event::Subscriber;
 use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response};
 use tower_service::Service;
 
@@ -34,19 +35,20 @@ pub struct Handlers(Arc<Inner>);
 
 struct Inner {
     registry: Registry,
-    progress: Arc<ProgressRoutes>,
-    changes: Arc<Changes>,
-    cache: Option<Arc<CacheStore>>,
+    heard: Heard,
+}
+
+/// Who else hears what the server tells.
+pub(crate) struct Heard {
+    pub(crate) progress: Arc<ProgressRoutes>,
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) cache: Option<Arc<CacheStore>>,
+    pub(crate) subscriber: Subscriber,
 }
 
 impl Handlers {
-    pub(crate) fn new(
-        registry: Registry,
-        progress: Arc<ProgressRoutes>,
-        changes: Arc<Changes>,
-        cache: Option<Arc<CacheStore>>,
-    ) -> Self {
-        Self(Arc::new(Inner { registry, progress, changes, cache }))
+    pub(crate) fn new(registry: Registry, heard: Heard) -> Self {
+        Self(Arc::new(Inner { registry, heard }))
     }
 }
 
@@ -60,14 +62,21 @@ impl Inner {
 
     fn notice(&self, notification: Request) -> HandlersFuture {
         let method = &notification.method;
-        if *method == Method::PROGRESS && self.progress.route(&notification.params) {
+        let Heard { progress, changes, cache, subscriber } = &self.heard;
+        if *method == Method::PROGRESS && progress.route(&notification.params) {
+            return HandlersFuture::nothing();
+        }
+        if *method == Method::EVENT
+            && let Ok(event) = notification.params.to()
+        {
+            subscriber.push(event);
             return HandlersFuture::nothing();
         }
         // The cache goes first: whoever hears of a change must not read what was before it.
-        if let Some(cache) = &self.cache {
+        if let Some(cache) = cache {
             cache.invalidate(method, &notification.params);
         }
-        self.changes.tell(method, &notification.params);
+        changes.tell(method, &notification.params);
         if let Some(handler) = self.registry.notification(method) {
             return HandlersFuture::running(handler(notification));
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 
 use futures_util::future::join_all;
+use mgp_stream::callback::{Callback, Callbacks};
 use mgp_types::mcp::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams,
     ForRevision, FormSchema, ListRootsResult, Map, Root,
@@ -138,6 +139,17 @@ pub trait AskAll: Send {
 }
 
 impl Cx {
+    /// Asks the caller as MGP does (§13.4), or as MCP does where the caller does not speak it: a confirmation, an input
+    /// or a selection, or a notification that needs no answer. `key` is as for [`ask`](Self::ask).
+    ///
+    /// # Errors
+    /// The caller cannot be asked, does not answer in time (3003), or the answer is still to come.
+    pub async fn callback<A: Send + 'static>(&self, key: &str, question: Callback<A>) -> Result<A, Error> {
+        let shared = self.extras().shared.as_ref();
+        let callbacks = shared.map_or_else(Callbacks::new, |shared| shared.about.callbacks.clone());
+        callbacks.ask(self.context(), key, question).await
+    }
+
     /// Asks the caller: `method` is `elicitation/create`, `sampling/createMessage` or `roots/list`.
     ///
     /// Where the caller cannot be asked directly, the call is answered with the question and the handler

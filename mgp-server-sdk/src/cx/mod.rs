@@ -4,10 +4,11 @@ mod ask;
 mod tell;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mgp_types::{Context, Error, Extensions, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 pub use self::ask::{Ask, AskAll, Elicited};
 use crate::ServerHandle;
@@ -26,6 +27,9 @@ struct Inner {
     extras: Extras,
     /// The last progress told; it may only grow.
     progress: Mutex<Option<f64>>,
+    /// Whether parts of the result are wanted, once somebody asked.
+    streams: OnceLock<bool>,
+    began: Instant,
 }
 
 /// What the server adds to the request for those that take a [`Cx`].
@@ -44,7 +48,15 @@ impl Cx {
         // Where no layer knows the caller, it is one of which nothing is known.
         let unknown = || Arc::new(Session::new(Revision::LATEST));
         let session = request.context.session.clone().unwrap_or_else(unknown);
-        Self(Arc::new(Inner { session, request, extras, progress: Mutex::new(None) }))
+        let streams = OnceLock::new();
+        Self(Arc::new(Inner {
+            session,
+            request,
+            extras,
+            progress: Mutex::new(None),
+            streams,
+            began: Instant::now(),
+        }))
     }
 
     /// What was agreed with the caller, or what its request says about it.

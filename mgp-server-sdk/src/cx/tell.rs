@@ -1,6 +1,11 @@
 //! What a handler tells the caller while it works.
 
-use mgp_types::mcp::{LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams};
+use mgp_stream::call::{Progress, ProgressForms};
+use mgp_types::mcp::{
+    ContentBlock, ForRevision, LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams,
+    ProgressToken,
+};
+use mgp_types::mgp::{CallWishes, Extension};
 use mgp_types::{Method, Object, RawJson, Request, Severity};
 use serde::Serialize;
 
@@ -10,12 +15,17 @@ impl Cx {
     /// Tells how far the call is, if the caller wants to know: `progress` of `total`, in any unit.
     ///
     /// Progress only grows; what does not exceed the last value is not sent. It is told as well as the
-    /// connection allows, and never fails the call.
+    /// connection allows, and never fails the call. A caller that speaks MGP is told what part of the whole is done,
+    /// if that is known, and how long the rest will take.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         if let (Some(task), Some(message)) = (self.task(), message) {
             task.say(message);
         }
-        let Some(token) = self.meta("progressToken").and_then(|token| token.to().ok()) else { return };
+        let token: Option<ProgressToken> = self.meta("progressToken").and_then(|token| token.to().ok());
+        let forms = ProgressForms::of(self.session(), token.is_some());
+        if forms.is_none() {
+            return;
+        }
         {
             let mut last = self.0.progress.lock();
             if last.is_some_and(|last| progress <= last) || !progress.is_finite() {
@@ -23,11 +33,52 @@ impl Cx {
             }
             *last = Some(progress);
         }
-        let token: mgp_types::mcp::ProgressToken = token;
-        let mut params = ProgressParams::new(token, number(progress));
-        params.total = total.map(number);
-        params.message = message.map(Into::into);
-        self.tell(&mut params).await;
+        if let Some(token) = token {
+            let mut params = ProgressParams::new(token, number(progress));
+            params.total = total.map(number);
+            params.message = message.map(Into::into);
+            self.tell(&mut params).await;
+        }
+        if forms.mgp
+            && self.task().is_none()
+            && let Some(part) = Progress::of(progress, total)
+            && let Ok(params) = Object::from_value(&part.told(message, self.0.began.elapsed()))
+        {
+            self.pass(Method::STREAM_PROGRESS, params).await;
+        }
+    }
+
+    /// Whether the caller wants parts of the result as they come, and this server can send them
+    /// ([`Server::streaming`](crate::Server::streaming)).
+    pub fn streams(&self) -> bool {
+        *self.0.streams.get_or_init(|| {
+            let mgp = self.session().mgp.as_ref();
+            mgp.is_some_and(|mgp| mgp.has(&Extension::Streaming))
+                && self.task().is_none()
+                && CallWishes::of(&self.request().params).stream
+        })
+    }
+
+    /// Sends a part of the result; nothing, to a caller that does not want parts.
+    ///
+    /// A caller that reads slowly slows the handler down here. The result itself has to be complete all the same; a
+    /// handler that returns nothing, as `()`, has its parts for a result.
+    ///
+    /// # Errors
+    /// 3001: the caller does not read. The connection is gone, or the handler has returned. In any case the handler
+    /// had better end.
+    pub async fn stream(&self, part: impl Into<ContentBlock> + Send) -> Result<(), mgp_types::Error> {
+        #[derive(Serialize)]
+        struct Chunk {
+            content: ContentBlock,
+        }
+        if !self.streams() {
+            return Ok(());
+        }
+        let chunk = Chunk { content: part.into().for_revision(self.session().revision) };
+        let params = Object::from_value(&chunk)
+            .map_err(|error| mgp_types::Error::internal("the part is not JSON").with_source(error))?;
+        self.context().outbox.notify(Request::notify(Method::STREAM_CHUNK, params)).await
     }
 
     /// Sends a log message, if the caller wants messages of this level.
@@ -57,8 +108,12 @@ impl Cx {
     async fn tell<N: NotificationBody>(&self, params: &mut N) {
         params.fit(self.session().revision);
         let Ok(params) = Object::from_value(params) else { return };
-        if let Err(error) = self.notify(Method::from_static(N::METHOD), params).await {
-            tracing::debug!(%error, method = N::METHOD, "a notification was lost");
+        self.pass(Method::from_static(N::METHOD), params).await;
+    }
+
+    async fn pass(&self, method: Method, params: Object) {
+        if let Err(error) = self.notify(method.clone(), params).await {
+            tracing::debug!(%error, %method, "a notification was lost");
         }
     }
 }

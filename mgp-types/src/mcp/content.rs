@@ -224,6 +224,18 @@ builders! {
     }
 }
 
+impl From<&str> for ContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for ContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
 impl From<ResourceLink> for ContentBlock {
     fn from(link: ResourceLink) -> Self {
         Self::ResourceLink(Box::new(link))

@@ -74,6 +74,13 @@ impl Subscriber {
         Events::new(service, self.clone(), wanted, answer, inbox)
     }
 
+    /// Keeps events that overtake the name of their subscription, while the returned value is held: for those who open
+    /// one in another way than by [`subscribe`](Self::subscribe).
+    #[must_use = "early events are kept only while it is held"]
+    pub fn expecting(&self) -> impl Drop + Send + use<> {
+        self.subscribing()
+    }
+
     /// Brings events of the subscription to `inbox`, first those that came early.
     pub(super) fn route(&self, id: &SubscriptionId, inbox: &Arc<Inbox>) {
         let mut routes = self.0.lock();
@@ -94,9 +101,9 @@ impl Subscriber {
     }
 
     /// Keeps early events while it lives.
-    pub(super) fn subscribing(&self) -> Subscribing<'_> {
+    pub(super) fn subscribing(&self) -> Subscribing {
         self.0.lock().subscribing += 1;
-        Subscribing(self)
+        Subscribing(self.clone())
     }
 }
 
@@ -112,9 +119,9 @@ impl Routes {
 
 /// Somebody waits for the name of a subscription.
 #[derive(Debug)]
-pub(super) struct Subscribing<'a>(&'a Subscriber);
+pub(super) struct Subscribing(Subscriber);
 
-impl Drop for Subscribing<'_> {
+impl Drop for Subscribing {
     fn drop(&mut self) {
         let mut routes = self.0.0.lock();
         routes.subscribing -= 1;

@@ -1,7 +1,12 @@
+//! A server being put together.
+
+mod sections;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_lifecycle::server::Life;
 use mgp_transport::era::{ServerIdentity, VersionMismatch};
 use mgp_transport::mrtr::{MrtrLayer, SealingKey};
 use mgp_transport::{Trace, TraceLayer};
@@ -40,6 +45,7 @@ struct Parts {
     mismatch: VersionMismatch,
     required: Vec<Box<str>>,
     mgp: Option<Offer>,
+    life: Option<Life>,
     catalog: Catalog,
     about: About,
     tasks: TaskLimits,
@@ -60,6 +66,7 @@ impl Server {
             mismatch: VersionMismatch::default(),
             required: Vec::new(),
             mgp: None,
+            life: None,
             catalog: Catalog::default(),
             about,
             tasks: TaskLimits::default(),
@@ -121,7 +128,10 @@ impl<L> Server<L> {
         self
     }
 
-    /// Offers MGP to clients that speak it. Without this a server is a plain MCP one.
+    /// Offers MGP to clients that speak it. Without this, and without a section of MGP like
+    /// [`streaming`](Self::streaming), a server is a plain MCP one.
+    ///
+    /// The sections add themselves to the offer, so it comes before them.
     pub fn mgp(mut self, offer: Offer) -> Self {
         self.parts.mgp = Some(offer);
         self
@@ -344,6 +354,16 @@ impl Parts {
         }
         let shared = Arc::new(Shared::new(self.catalog, self.about, TaskStore::new(self.tasks)));
         self.handle.attach(shared.clone());
+        if let Some(life) = &self.life {
+            let server = Arc::downgrade(&shared);
+            life.tools(move || {
+                let tools = server.upgrade().map_or(0, |shared| shared.catalog().tools.iter().count() as u64);
+                (tools, tools)
+            });
+            if let Err(error) = life.ready() {
+                tracing::debug!(%error, "the server is served again");
+            }
+        }
         let mrtr = MrtrLayer::new(self.sealing.unwrap_or_else(SealingKey::random));
         Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
     }

@@ -1,0 +1,106 @@
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use mgp_stream::event::{EventItem, Events};
+use mgp_types::mcp::SubscriptionFilter;
+use mgp_types::mgp::{EventSubscribe, EventSubscribed};
+use mgp_types::{Error, Object, RawJson, RpcService};
+
+use crate::{Client, Subscription};
+
+/// The events of one subscription (MGP §13.2), in order and each once: a [`Stream`].
+///
+/// Events that got lost on the way are asked for again; those that are gone are told as
+/// [`Missed`](EventItem::Missed). After a reconnect, [`resuming`](Self::resuming) tells a new client where to go on.
+#[must_use = "events arrive only while they are taken"]
+pub struct EventStream<S: RpcService> {
+    events: Events<S>,
+    /// The request on which events come, where there are no sessions. The stream ends with it.
+    listening: Option<Subscription<S>>,
+    /// Keeps the connection.
+    client: Client<S>,
+}
+
+impl<S: RpcService> Client<S> {
+    /// Subscribes to events. Works the same in both eras.
+    ///
+    /// # Errors
+    /// The server has no events (-32601, or of some -32602), refuses, or cannot be reached.
+    pub async fn events(&self, wanted: EventSubscribe) -> Result<EventStream<S>, Error> {
+        let subscriber = &self.shared.subscriber;
+        if !self.is_stateless() {
+            let events = subscriber.subscribe(self.stack.clone(), wanted).await?;
+            return Ok(EventStream { events, listening: None, client: self.clone() });
+        }
+        let _early = subscriber.expecting();
+        let mut filter = SubscriptionFilter::new();
+        let member = RawJson::from_value(&wanted)
+            .map_err(|error| Error::invalid_params("the channels are not JSON").with_source(error))?;
+        filter.extra.insert(EventSubscribe::LISTEN_MEMBER, member);
+        let listening = self.subscribe(filter).await?;
+        let honoured = listening.honoured().unwrap_or_default();
+        let answer: Option<EventSubscribed> =
+            honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
+        let answer = answer.ok_or_else(|| {
+            Error::method_not_found(&mgp_types::mgp::method::EVENTS_SUBSCRIBE.into())
+        })?;
+        let events = subscriber.opened(self.stack.clone(), wanted, answer);
+        Ok(EventStream { events, listening: Some(listening), client: self.clone() })
+    }
+}
+
+impl<S: RpcService> EventStream<S> {
+    /// The next event, or what is to be said instead of one; `None` at the end.
+    pub async fn next(&mut self) -> Option<EventItem> {
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// What the server said: what is subscribed, what is unsupported, and which channels there are.
+    pub const fn answer(&self) -> &EventSubscribed {
+        self.events.answer()
+    }
+
+    /// What to ask of the next client, so that nothing is lost in between.
+    pub fn resuming(&self) -> EventSubscribe {
+        self.events.resuming()
+    }
+
+    /// Ends the subscription. Whether the server still had it.
+    ///
+    /// # Errors
+    /// The server refuses, or cannot be reached.
+    pub async fn unsubscribe(self) -> Result<bool, Error> {
+        let _client = self.client;
+        self.events.unsubscribe().await
+    }
+}
+
+impl<S: RpcService> Stream for EventStream<S> {
+    type Item = EventItem;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<EventItem>> {
+        let this = self.get_mut();
+        let mut ended = false;
+        if let Some(listening) = &mut this.listening {
+            // Changes are not asked for; what is polled here is the request.
+            while let Poll::Ready(change) = listening.poll_change(cx) {
+                if change.is_none_or(|change| change.is_err()) {
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        match Pin::new(&mut this.events).poll_next(cx) {
+            Poll::Pending if ended => Poll::Ready(None),
+            polled => polled,
+        }
+    }
+}
+
+impl<S: RpcService> fmt::Debug for EventStream<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventStream").field("answer", self.answer()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use mgp_lifecycle::call::{AttemptTimeout, AttemptTimeoutLayer};
+use mgp_stream::call::{Part, StreamReader};
+use mgp_types::mgp::StreamCancelled;
+use mgp_types::{Error, Response, RpcService};
+use tower_layer::Layer;
+
+use crate::Call;
+use crate::client::Shared;
+
+/// A call whose result is read while it is made (MGP §12): a [`Stream`] of its parts, and the result.
+///
+/// A server that does not stream sends no parts; the result is there all the same, and complete. Dropping it takes the
+/// call back.
+#[must_use = "a call goes on only while it is read"]
+pub struct Streamed<S: RpcService, T> {
+    reader: StreamReader<AttemptTimeout<S>>,
+    read: fn(&Response) -> Result<T, Error>,
+    // Keeps the connection open, should the client be dropped first.
+    shared: Arc<Shared>,
+}
+
+impl<S: RpcService, T> Call<S, T> {
+    /// Makes the call and asks for parts of its result as they come.
+    ///
+    /// Each part gives the call another [`timeout`](Self::timeout). A report of progress comes as a part where the
+    /// server speaks MGP, and by [`on_progress`](Self::on_progress) nowhere.
+    ///
+    /// # Errors
+    /// The params cannot be written.
+    pub fn stream(self) -> Result<Streamed<S, T>, Error> {
+        let mut request = self.request?;
+        request.context.session = self.shared.agreement.session();
+        let service = AttemptTimeoutLayer::new(self.timeout, self.max_timeout).layer(self.stack);
+        Ok(Streamed { reader: StreamReader::open(service, request), read: self.read, shared: self.shared })
+    }
+}
+
+impl<S: RpcService, T> Streamed<S, T> {
+    /// The next part; `None` when the result is there.
+    pub async fn next(&mut self) -> Option<Part> {
+        std::future::poll_fn(|cx| Pin::new(&mut self.reader).poll_next(cx)).await
+    }
+
+    /// Waits for the result. Parts that were not taken are dropped.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub async fn finish(self) -> Result<T, Error> {
+        let _shared = self.shared;
+        self.reader.finish().await.and_then(|response| (self.read)(&response))
+    }
+
+    /// Has the server stop the call, and returns what there is of the result.
+    ///
+    /// # Errors
+    /// The connection is lost, or the server does not stop calls.
+    pub async fn cancel(&mut self, reason: Option<&str>) -> Result<StreamCancelled, Error> {
+        self.reader.cancel(reason).await
+    }
+}
+
+impl<S: RpcService, T> Stream for Streamed<S, T> {
+    type Item = Part;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Part>> {
+        Pin::new(&mut self.get_mut().reader).poll_next(cx)
+    }
+}
+
+impl<S: RpcService, T> fmt::Debug for Streamed<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streamed").field("reader", &self.reader).finish_non_exhaustive()
+    }
+}

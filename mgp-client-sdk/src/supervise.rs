@@ -1,0 +1,82 @@
+//! Servers that are kept alive.
+
+use std::future::Future;
+
+use mgp_lifecycle::supervise::{
+    Beat, Connect, Connected, ProbeMethod, ProbeSettings, Supervisor, ask_to_stop, probe,
+};
+use mgp_types::mgp::{Extension, ServerId};
+use mgp_types::{Error, RpcService};
+
+use crate::Client;
+
+impl Client<()> {
+    /// Keeps `server` alive: `connect` connects to it, and is called again when it has ended or does not answer any
+    /// more.
+    ///
+    /// The server is asked now and then for a sign of life, in the best way that it understands, and is asked to stop
+    /// before it is closed, if it can be. Its tools are listed before it takes calls, so that whoever finds it connected
+    /// finds them. What else is to be there again goes into [`Supervisor::with_restore`].
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// use mgp_client_sdk::Client;
+    ///
+    /// # async fn run() -> Result<(), mgp_types::Error> {
+    /// let files = Client::supervise("files", || Client::builder("my-app", "1.0.0").connect_stdio("file-server", ["/tmp"]));
+    /// let files = files.spawn();
+    /// files.start();
+    /// let tools = files.ready(Duration::from_secs(20)).await?.list_tools().await?;
+    /// # drop(tools);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn supervise<S, M, F>(
+        server: impl Into<ServerId>,
+        connect: M,
+    ) -> Supervisor<impl Connect<Service = Client<S>>>
+    where
+        S: RpcService + Sync,
+        M: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Client<S>, Error>> + Send + 'static,
+    {
+        let connect = move || {
+            let connecting = connect();
+            async { connecting.await.map(connected) }
+        };
+        Supervisor::new(server.into(), connect)
+            .with_restore(republish)
+            .with_stop(|client: Client<S>, shutdown| async move {
+                let Some(session) = client.session() else { return Ok(()) };
+                if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
+                    ask_to_stop(client.stack.clone(), shutdown).await?;
+                }
+                Ok(())
+            })
+            .with_probe(ProbeSettings::default(), |client: Client<S>| async move {
+                match client.session() {
+                    Some(session) => probe(client.stack.clone(), ProbeMethod::for_session(&session)).await,
+                    None => Beat::NotAsked,
+                }
+            })
+    }
+}
+
+/// The connection behind a client. The client alone does not keep it any more: clones of it may be anywhere.
+fn connected<S: RpcService + Sync>(client: Client<S>) -> Connected<Client<S>> {
+    let mut link = client.shared.link.lock().take().unwrap_or_default();
+    let ended = link.take_ended();
+    Connected::new(client, ended).with_close(|| async {
+        if let Err(error) = link.close().await {
+            tracing::debug!(%error, "a server was not closed gently");
+        }
+    })
+}
+
+async fn republish<S: RpcService>(client: Client<S>) -> Result<(), Error> {
+    if client.capabilities().contains("tools") {
+        client.list_tools().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mgp_types::BoxFuture;
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// Input that ends when a future is done, if it does not end before. A [`Connection`](crate::Connection) that reads it
+/// writes what is left, and closes.
+pub struct Until<R> {
+    reader: R,
+    /// `None` once it is done.
+    end: Option<BoxFuture<'static, ()>>,
+}
+
+impl<R> Until<R> {
+    /// What `reader` brings until `end`.
+    pub fn new(reader: R, end: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { reader, end: Some(Box::pin(end)) }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Until<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(end) = &mut self.end
+            && end.as_mut().poll(cx).is_ready()
+        {
+            self.end = None;
+        }
+        match self.end {
+            Some(_) => Pin::new(&mut self.reader).poll_read(cx, buffer),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+impl<R> fmt::Debug for Until<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Until").field("ended", &self.end.is_none()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn input_ends_when_it_is_told_to() {
+        let (mut near, far) = tokio::io::duplex(64);
+        let (end, ended) = oneshot::channel::<()>();
+        let mut input = Until::new(far, async {
+            let _ = ended.await;
+        });
+        near.write_all(b"abc").await.unwrap();
+        let mut read = [0; 3];
+        input.read_exact(&mut read).await.unwrap();
+        assert_eq!(&read, b"abc");
+        end.send(()).unwrap();
+        let mut rest = Vec::new();
+        assert_eq!(input.read_to_end(&mut rest).await.unwrap(), 0);
+    }
+}

@@ -56,14 +56,12 @@ impl FollowedCalls {
         self.0.lock().get(&id).map(Arc::clone)
     }
 
-    /// Names the call of ours in a message about it, if `request` is one.
-    ///
-    /// # Errors
-    /// The call is over, and this is what there is to say about it.
-    pub(super) fn name(&self, request: &mut Request) -> Result<(), Result<Response, Error>> {
+    /// Names the call of ours in a message about it, if `request` is one. There is an answer already if the call is
+    /// over; else the request is to be sent.
+    pub(super) fn name(&self, request: &mut Request) -> Option<Result<Response, Error>> {
         let stream = request.context.outbox.stream();
         if stream == StreamId::STANDALONE || Whose::call(&request.method) != Some(Whose::Senders) {
-            return Ok(());
+            return None;
         }
         let calls = self.0.lock();
         let found = calls.iter().filter(|(_, call)| call.stream() == stream).map(|(id, _)| *id).max();
@@ -71,12 +69,12 @@ impl FollowedCalls {
         match (found, request.kind) {
             (Some(id), _) => {
                 about::name(&mut request.params, &id.into());
-                Ok(())
+                None
             }
-            (None, Kind::Call) => Err(Response::with_body(&StreamCancelled::not_active())),
+            (None, Kind::Call) => Some(Response::with_body(&StreamCancelled::not_active())),
             (None, Kind::Notify) => {
                 tracing::debug!(method = %request.method, "dropping a message about a call that is over");
-                Err(Ok(Response::empty()))
+                Some(Ok(Response::empty()))
             }
         }
     }

@@ -117,15 +117,15 @@ pub(crate) struct Peer {
 
 /// A connection to a [`Peer`].
 pub(crate) fn connected(service: Handed, limits: ConnectionLimits) -> (Wire, Peer) {
-    connected_to(move |_: Outbox| service.clone(), limits)
+    connected_to(&move |_: Outbox| service.clone(), limits)
 }
 
 pub(crate) fn connected_to(
-    accept: impl mgp_transport::Accept<Service: mgp_types::RpcService>,
+    accept: &impl mgp_transport::Accept<Service: mgp_types::RpcService>,
     limits: ConnectionLimits,
 ) -> (Wire, Peer) {
     let ((reader, writer), far) = memory::pair(4 << 10);
-    let (wire, connection) = connect(far.0, far.1, &accept, limits);
+    let (wire, connection) = connect(far.0, far.1, accept, limits);
     tokio::spawn(connection);
     (wire, Peer { lines: BufReader::new(reader).lines(), writer })
 }

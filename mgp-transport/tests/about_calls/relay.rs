@@ -21,7 +21,7 @@ fn gateway() -> (Peer, Peer) {
         let mut wire: Wire = wire.clone();
         async move { Service::call(&mut wire, request).await }
     });
-    (connected_to(move |_| service.clone(), ConnectionLimits::default()).1, server)
+    (connected_to(&move |_| service.clone(), ConnectionLimits::default()).1, server)
 }
 
 fn call(id: &str) -> String {

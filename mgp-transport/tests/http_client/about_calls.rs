@@ -89,7 +89,7 @@ async fn the_own_stream_of_a_call_waits_for_its_reader_as_long_as_it_takes() {
     for _ in 0..100 {
         events.event(&about(id, "stream.chunk", &format!(r#""text":"{text}""#)));
     }
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     assert!(!call.is_finished());
     // What is sent meanwhile stays where it is.
     assert!(events.waiting() > 50, "{}", events.waiting());

@@ -117,10 +117,10 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
             let outbox = &request.context.outbox;
             let found = outbox.stream() != StreamId::STANDALONE;
             chunk(outbox, "last").await?;
-            let params =
-                request.params.get("reason").map_or("null".into(), |reason| reason.to_text().unwrap());
+            let reason = request.params.get("reason").map(|reason| reason.to_text().unwrap());
             let named = request.params.contains("request_id");
-            Ok(result(&format!(r#"{{"cancelled":{found},"reason":"{params}","named":{named}}}"#)))
+            let reason = reason.as_deref().unwrap_or("none");
+            Ok(result(&format!(r#"{{"cancelled":{found},"reason":"{reason}","named":{named}}}"#)))
         }
         _ if request.kind == Kind::Notify => Ok(Response::empty()),
         "tools/call" => match request.params.text("name").as_deref().unwrap_or_default() {

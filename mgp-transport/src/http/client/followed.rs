@@ -8,9 +8,8 @@ use mgp_types::{Error, Kind, Request, Response, StreamId};
 use parking_lot::Mutex;
 
 use super::replies::Outcome;
-use crate::ConnectionLimits;
-use crate::about::{self, Whose};
 use crate::deliveries::Deliveries;
+use crate::{ConnectionLimits, about};
 
 /// The calls of one client that have a stream on our side: what the server says about them goes to their callers, and
 /// messages of ours can be about them.
@@ -34,8 +33,7 @@ impl FollowedCalls {
         asking: impl Future<Output = Result<Outcome, Error>>,
     ) -> Outcome {
         let outbox = &request.context.outbox;
-        let is_followed = outbox.is_open() || outbox.stream() != StreamId::STANDALONE;
-        if !is_followed || Whose::call(&request.method) == Some(Whose::Senders) {
+        if !about::is_followed(outbox) || about::own(&request.method, outbox).is_some() {
             return asking.await?;
         }
         let deliveries = Arc::new(Deliveries::new(outbox.clone(), limits));
@@ -59,12 +57,10 @@ impl FollowedCalls {
     /// Names the call of ours in a message about it, if `request` is one. There is an answer already if the call is
     /// over; else the request is to be sent.
     pub(super) fn name(&self, request: &mut Request) -> Option<Result<Response, Error>> {
-        let stream = request.context.outbox.stream();
-        if stream == StreamId::STANDALONE || Whose::call(&request.method) != Some(Whose::Senders) {
-            return None;
-        }
+        let stream = about::own(&request.method, &request.context.outbox)?;
+        let is_on = |call: &Deliveries| stream != StreamId::STANDALONE && call.stream() == stream;
         let calls = self.0.lock();
-        let found = calls.iter().filter(|(_, call)| call.stream() == stream).map(|(id, _)| *id).max();
+        let found = calls.iter().filter(|(_, call)| is_on(call)).map(|(id, _)| *id).max();
         drop(calls);
         match (found, request.kind) {
             (Some(id), _) => {

@@ -1,7 +1,7 @@
 //! Messages about a call: whose call it is, and how the peer names it.
 
 use mgp_types::mgp::method;
-use mgp_types::{Id, Method, Params, RawJson};
+use mgp_types::{Id, Method, Outbox, Params, RawJson, StreamId};
 
 /// Whose call a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,18 @@ impl Whose {
             name => name.starts_with(STREAM).then_some(Self::Receivers),
         }
     }
+}
+
+/// The stream of the call of ours that a message is about, if it is about one.
+///
+/// One that is relayed has an outbox that leads somewhere, and is on the standalone stream if the call is over.
+pub(crate) fn own(method: &Method, outbox: &Outbox) -> Option<StreamId> {
+    (is_followed(outbox) && Whose::call(method) == Some(Whose::Senders)).then(|| outbox.stream())
+}
+
+/// Whether the caller is to get what is said about a call with this outbox, or may say something about it.
+pub(crate) fn is_followed(outbox: &Outbox) -> bool {
+    outbox.is_open() || outbox.stream() != StreamId::STANDALONE
 }
 
 /// Takes the name of the call out of the parameters of a message about it; `None` if it is missing or no id.

@@ -1,16 +1,36 @@
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use mgp_types::Error;
+use tokio::task::coop;
 
 /// The future of a message that found its place at once. It has no size, so that boxing it is free.
+///
+/// Whoever sends one such message after the other never waits; it makes them give way to others now and then.
 pub(crate) struct Sent;
 
 impl Future for Sent {
     type Output = Result<(), Error>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(coop::poll_proceed(cx)).made_progress();
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_sends_on_and_on_lets_others_run() {
+        static OTHER: AtomicBool = AtomicBool::new(false);
+        tokio::spawn(async { OTHER.store(true, Ordering::SeqCst) });
+        while !OTHER.load(Ordering::SeqCst) {
+            Sent.await.unwrap();
+        }
     }
 }

@@ -12,7 +12,7 @@ use tokio::io::AsyncWrite;
 use super::incoming::Incoming;
 use super::outgoing::WriteBuffer;
 use super::waiter::Waiter;
-use crate::about::{self, Whose, take_id};
+use crate::about::{self, take_id};
 use crate::deliveries::{Outcome, Room, Stall};
 
 /// A call of ours whose caller is so slow to take what comes about it that nothing more is taken in for now.
@@ -30,44 +30,19 @@ pub(super) enum Stalled {
 }
 
 impl<S: RpcService> Incoming<S> {
-    /// Writes a notification about the call on `stream`; one about a call that is over is dropped.
-    pub(super) fn send_about<W: AsyncWrite + Unpin>(
-        &mut self,
-        whose: Whose,
-        stream: StreamId,
-        method: &Method,
-        params: &Params,
-        writes: &mut WriteBuffer<W>,
-    ) {
-        let ours;
-        let id = match whose {
-            Whose::Receivers => {
-                let find = || self.waiting.find(|work| work.stream == stream).cloned();
-                self.streams.id(stream, find)
-            }
-            Whose::Senders => {
-                ours = self.id_of_ours(stream).map(Id::Number);
-                ours.as_ref()
-            }
-        };
-        let Some(id) = id else {
-            return tracing::debug!(%method, "dropping a message about a call that is over");
-        };
-        writes.message(|out| frame::write_notification_about(out, method, id, params));
+    /// The id of the peer's call that has `stream`.
+    pub(super) fn id_of_theirs(&mut self, stream: StreamId) -> Option<&Id> {
+        let find = || self.waiting.find(|work| work.stream == stream).cloned();
+        self.streams.id(stream, find)
     }
 
-    /// Names the call of ours that has `stream` in the parameters of a request about it.
-    ///
-    /// # Errors
-    /// The answer to a request about a call that is over.
-    pub(super) fn name(&self, stream: StreamId, params: &mut Params) -> Result<(), Outcome> {
-        match self.id_of_ours(stream) {
-            Some(id) => {
-                about::name(params, &id.into());
-                Ok(())
-            }
-            None => Err(not_active()),
+    /// The id of our call that has `stream`.
+    pub(super) fn id_of_ours(&self, stream: StreamId) -> Option<i64> {
+        if stream == StreamId::STANDALONE {
+            return None;
         }
+        let is_on = |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| call.stream() == stream);
+        self.waiting.find_ours(is_on)
     }
 
     /// The way back on the stream of the peer's call that a message names; `None` if it names none.
@@ -144,14 +119,6 @@ impl<S: RpcService> Incoming<S> {
         Stalled::Over
     }
 
-    fn id_of_ours(&self, stream: StreamId) -> Option<i64> {
-        if stream == StreamId::STANDALONE {
-            return None;
-        }
-        let is_on = |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| call.stream() == stream);
-        self.waiting.find_ours(is_on)
-    }
-
     fn way_back(&self, stream: StreamId) -> Outbox {
         match &self.port {
             Some(port) => Outbox::new(Arc::clone(port), stream),
@@ -160,8 +127,21 @@ impl<S: RpcService> Incoming<S> {
     }
 }
 
+/// Writes a notification about the call `id`; one about a call that is over is dropped.
+pub(super) fn write_about<W: AsyncWrite + Unpin>(
+    id: Option<&Id>,
+    method: &Method,
+    params: &Params,
+    writes: &mut WriteBuffer<W>,
+) {
+    let Some(id) = id else {
+        return tracing::debug!(%method, "dropping a message about a call that is over");
+    };
+    writes.message(|out| frame::write_notification_about(out, method, id, params));
+}
+
 /// The answer to a cancellation of a call that is over.
-fn not_active() -> Outcome {
+pub(super) fn not_active() -> Outcome {
     RawJson::from_value(&StreamCancelled::not_active())
         .map_err(|error| Error::internal("the answer is not JSON").with_source(error))
 }

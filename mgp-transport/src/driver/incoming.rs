@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
-use super::about::Stopped;
+use super::about::{Stopped, not_active, write_about};
 use super::batch::{BatchId, Batches};
 use super::correlate::Correlation;
 use super::outgoing::WriteBuffer;
@@ -21,7 +21,7 @@ use super::streams::Streams;
 use super::task::{Report, Work};
 use super::waiter::Waiter;
 use super::wire::{Outgoing, closed};
-use crate::about::{UNNAMED, Whose};
+use crate::about::{self, UNNAMED, Whose};
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits};
 
@@ -129,21 +129,26 @@ impl<S: RpcService> Incoming<S> {
     /// Writes a message of our side.
     fn send<W: AsyncWrite + Unpin>(&mut self, message: Outgoing, writes: &mut WriteBuffer<W>) {
         match message {
-            Outgoing::Notify { stream, method, mut params } => match Whose::call(&method) {
-                None => {
-                    if let Some(id) = self.streams.subscription(stream) {
-                        tag_subscription(&mut params, id);
-                    }
-                    writes.message(|out| frame::write_notification(out, &method, &params));
+            Outgoing::Notify { about: Some(own), method, params, .. } => {
+                let id = self.id_of_ours(own).map(Id::Number);
+                write_about(id.as_ref(), &method, &params, writes);
+            }
+            Outgoing::Notify { stream, method, params, .. }
+                if Whose::call(&method) == Some(Whose::Receivers) =>
+            {
+                write_about(self.id_of_theirs(stream), &method, &params, writes);
+            }
+            Outgoing::Notify { stream, method, mut params, .. } => {
+                if let Some(id) = self.streams.subscription(stream) {
+                    tag_subscription(&mut params, id);
                 }
-                Some(whose) => self.send_about(whose, stream, &method, &params, writes),
-            },
+                writes.message(|out| frame::write_notification(out, &method, &params));
+            }
             Outgoing::Call { answer, .. } if self.port.is_none() => answer.answer(Err(closed())),
             Outgoing::Call { id, method, mut params, about, answer } => {
-                if about != StreamId::STANDALONE
-                    && let Err(over) = self.name(about, &mut params)
-                {
-                    return answer.answer(over);
+                if let Some(own) = about {
+                    let Some(id) = self.id_of_ours(own) else { return answer.answer(not_active()) };
+                    about::name(&mut params, &id.into());
                 }
                 writes.message(|out| frame::write_call(out, &Id::Number(id), &method, &params));
                 self.waiting.sent(id, Waiter { method, answer });

@@ -12,10 +12,9 @@ use tower_service::Service;
 
 use super::task::Report;
 use super::waiter::Answering;
-use crate::ConnectionLimits;
-use crate::about::Whose;
 use crate::deliveries::{Deliveries, Feed};
 use crate::sent::Sent;
+use crate::{ConnectionLimits, about};
 
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
 ///
@@ -40,8 +39,10 @@ struct Shared {
 /// A message on its way out.
 pub(super) enum Outgoing {
     Notify {
-        /// The stream of the call that it belongs to.
+        /// The stream of the peer's call that it belongs to.
         stream: StreamId,
+        /// The stream of the call of ours that it is about, if it is about one.
+        about: Option<StreamId>,
         method: Method,
         params: Params,
     },
@@ -49,8 +50,8 @@ pub(super) enum Outgoing {
         id: i64,
         method: Method,
         params: Params,
-        /// The stream of the call of ours that this one is about.
-        about: StreamId,
+        /// The stream of the call of ours that this one is about, if it is about one.
+        about: Option<StreamId>,
         answer: Answering,
     },
 }
@@ -77,17 +78,13 @@ impl Wire {
     async fn send(self, stream: StreamId, request: Request) -> Result<Response, Error> {
         let Request { kind, method, params, context, .. } = request;
         let outbox = context.outbox;
+        let about = about::own(&method, &outbox);
         if kind == Kind::Notify {
-            let message = notification(stream, outbox.stream(), method, params);
+            let message = Outgoing::Notify { stream, about, method, params };
             self.0.messages.send(message).await.map_err(|_| closed())?;
             return Ok(Response::empty());
         }
-        let about = match outbox.stream() {
-            StreamId::STANDALONE => StreamId::STANDALONE,
-            named if Whose::call(&method) == Some(Whose::Senders) => named,
-            _ => StreamId::STANDALONE,
-        };
-        if about == StreamId::STANDALONE && (outbox.is_open() || outbox.stream() != about) {
+        if about.is_none() && about::is_followed(&outbox) {
             // Boxed, so that the future of a call that nobody follows stays small.
             return Box::pin(self.follow(outbox, method, params)).await;
         }
@@ -104,7 +101,7 @@ impl Wire {
         let deliveries = Arc::new(Deliveries::new(outbox, &self.0.limits));
         let answer = Answering::Followed(Feed::new(&deliveries));
         let id = self.next_id();
-        let message = Outgoing::Call { id, method, params, about: StreamId::STANDALONE, answer };
+        let message = Outgoing::Call { id, method, params, about: None, answer };
         self.0.messages.send(message).await.map_err(|_| closed())?;
         let mut followed = Followed { wire: &self.0, id, deliveries: Some(&deliveries) };
         let outcome = deliveries.run().await;
@@ -119,12 +116,6 @@ impl Wire {
     fn next_id(&self) -> i64 {
         self.0.next_id.fetch_add(1, Ordering::Relaxed)
     }
-}
-
-/// A notification; one about a call of ours is on the stream of that.
-fn notification(stream: StreamId, own: StreamId, method: Method, params: Params) -> Outgoing {
-    let stream = if Whose::call(&method) == Some(Whose::Senders) { own } else { stream };
-    Outgoing::Notify { stream, method, params }
 }
 
 impl Service<Request> for Wire {
@@ -144,12 +135,9 @@ impl Service<Request> for Wire {
 impl OutboxPort for Wire {
     fn notify(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<(), Error>> {
         let Request { method, params, context, .. } = request;
-        let message = notification(stream, context.outbox.stream(), method, params);
-        // With room in the queue nothing is left to wait for, and such a future is free. One that has sent much is to
-        // give way to others, which waiting sees to.
-        if !tokio::task::coop::has_budget_remaining() {
-            return Box::pin(self.queue(message));
-        }
+        let about = about::own(&method, &context.outbox);
+        let message = Outgoing::Notify { stream, about, method, params };
+        // With room in the queue nothing is left to wait for, and such a future is free.
         match self.0.messages.try_send(message) {
             Ok(()) => Box::pin(Sent),
             Err(TrySendError::Full(message)) => Box::pin(self.queue(message)),

@@ -1,17 +1,15 @@
 //! A service and an outbox whose every move the test makes, and a peer of raw lines.
 
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_transport::{ConnectionLimits, Wire, connect, memory};
-use mgp_types::{
-    BoxFuture, Error, Kind, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, StreamId,
-};
-use parking_lot::Mutex;
+use mgp_types::{BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, StreamId};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
+
+pub(crate) use crate::reader::*;
 
 /// A service that hands each request to the test.
 #[derive(Clone)]
@@ -101,54 +99,6 @@ where
     }
 }
 
-/// An outbox that notes what comes, one message per permit.
-pub(crate) struct Reader {
-    pub(crate) permits: Semaphore,
-    noted: Mutex<Vec<String>>,
-    streams: Mutex<Vec<StreamId>>,
-}
-
-pub(crate) fn reader() -> Arc<Reader> {
-    reader_of(Semaphore::MAX_PERMITS)
-}
-
-pub(crate) fn reader_of(permits: usize) -> Arc<Reader> {
-    Arc::new(Reader { permits: Semaphore::new(permits), noted: Mutex::default(), streams: Mutex::default() })
-}
-
-impl Reader {
-    pub(crate) fn noted(&self) -> Vec<String> {
-        self.noted.lock().clone()
-    }
-
-    pub(crate) fn streams(&self) -> Vec<StreamId> {
-        self.streams.lock().clone()
-    }
-}
-
-impl OutboxPort for Reader {
-    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async move {
-            self.permits.acquire().await.expect("never closed").forget();
-            let method = notification.method.as_str().trim_start_matches("notifications/mgp.").to_owned();
-            self.noted.lock().push(format!("{method} {}", text(&notification.params)));
-            self.streams.lock().push(stream);
-            Ok(())
-        })
-    }
-
-    fn call(&self, _: StreamId, _: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        Box::pin(async { Err(Error::internal("nobody asks")) })
-    }
-}
-
-/// A call whose outbox is `reader`.
-pub(crate) fn followed(reader: &Arc<Reader>) -> Request {
-    let mut request = Request::call("tools/call", Params::new());
-    request.context.outbox = Outbox::new(Arc::clone(reader) as _, StreamId::fresh());
-    request
-}
-
 /// A message about the call that has `stream`.
 pub(crate) fn about(stream: StreamId, mut request: Request) -> Request {
     request.context.outbox = Outbox::on(stream);
@@ -159,10 +109,6 @@ pub(crate) fn notification(method: impl Into<Method>, params: &str) -> Request {
     Request::notify(method, Object::parse(params.to_owned()).unwrap())
 }
 
-pub(crate) fn text(params: &Params) -> String {
-    String::from_utf8(params.to_raw().as_bytes().to_vec()).unwrap()
-}
-
 /// The end of a connection that the test speaks for.
 pub(crate) struct Peer {
     lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -171,15 +117,15 @@ pub(crate) struct Peer {
 
 /// A connection to a [`Peer`].
 pub(crate) fn connected(service: Handed, limits: ConnectionLimits) -> (Wire, Peer) {
-    connected_to(move |_: Outbox| service.clone(), limits)
+    connected_to(&move |_: Outbox| service.clone(), limits)
 }
 
 pub(crate) fn connected_to(
-    accept: impl mgp_transport::Accept<Service: mgp_types::RpcService>,
+    accept: &impl mgp_transport::Accept<Service: mgp_types::RpcService>,
     limits: ConnectionLimits,
 ) -> (Wire, Peer) {
     let ((reader, writer), far) = memory::pair(4 << 10);
-    let (wire, connection) = connect(far.0, far.1, &accept, limits);
+    let (wire, connection) = connect(far.0, far.1, accept, limits);
     tokio::spawn(connection);
     (wire, Peer { lines: BufReader::new(reader).lines(), writer })
 }

@@ -3,6 +3,8 @@
 
 mod calling;
 mod doubles;
+#[path = "../support/reader.rs"]
+mod reader;
 mod relay;
 mod serving;
 mod slow;

@@ -21,7 +21,7 @@ fn gateway() -> (Peer, Peer) {
         let mut wire: Wire = wire.clone();
         async move { Service::call(&mut wire, request).await }
     });
-    (connected_to(move |_| service.clone(), ConnectionLimits::default()).1, server)
+    (connected_to(&move |_| service.clone(), ConnectionLimits::default()).1, server)
 }
 
 fn call(id: &str) -> String {
@@ -88,6 +88,13 @@ async fn messages_about_a_call_are_passed_on_under_its_other_id() {
     assert!(line.contains(&format!(r#""params":{{"request_id":{id}}}"#)), "{line}");
     server.answer(id + 1).await;
     assert_eq!(client.line().await, r#"{"jsonrpc":"2.0","id":"c","result":{}}"#);
+
+    client.tell("stream.pace", r#""request_id":"unknown","max_chunks_per_second":1"#).await;
+    let line = r#"{"jsonrpc":"2.0","id":"d","method":"mgp/stream/cancel","params":{"request_id":"spare"}}"#;
+    client.send(line).await;
+    let over = r#"{"jsonrpc":"2.0","id":"d","result":{"cancelled":false,"reason":"not_active"}}"#;
+    assert_eq!(client.line().await, over);
+    server.is_quiet().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,10 @@
 #![cfg(feature = "http-client")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod about_calls;
 mod legacy;
+#[path = "../support/reader.rs"]
+mod reader;
 mod redirect;
 mod resume;
 mod server;

@@ -179,6 +179,11 @@ impl Stream {
         self.send(format!("event: message\ndata: {data}\n\n"));
     }
 
+    /// How many pieces were not taken yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.max_capacity() - self.0.capacity()
+    }
+
     pub(crate) fn break_off(self) {
         self.0.try_send(Err(io::ErrorKind::ConnectionReset.into())).unwrap();
     }

@@ -2,6 +2,7 @@
 #![cfg(feature = "http-server")]
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
+mod about_calls;
 mod disconnects;
 mod head;
 mod limits;

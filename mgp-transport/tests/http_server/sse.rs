@@ -116,3 +116,32 @@ async fn its_sessions_are_not_those_of_the_endpoint() {
     let session = peer.open("2025-11-25").await;
     assert_eq!(peer.refusal(call(&format!("/message?sessionId={session}"), 1, "echo")).await.0, 404);
 }
+
+// covers: MGP-12.4-02, MGP-12.7-02
+#[tokio::test(start_paused = true)]
+async fn messages_about_a_call_name_it_on_the_stream_of_all() {
+    let peer = peer();
+    let (mut stream, endpoint) = connect(&peer).await;
+    peer.send(to(&endpoint, &initialize("2024-11-05"))).await;
+    stream.event().await;
+    peer.send(call(&endpoint, 2, "stream")).await;
+    assert_eq!(stream.data().await["params"], serde_json::json!({"request_id": 2, "text": "first"}));
+    let cancel = |id, named: &str| {
+        to(&endpoint, &Ask::call("", id, "mgp/stream/cancel", &format!(r#"{{{named}"reason":"r"}}"#)))
+    };
+    peer.send(cancel(3, r#""request_id":2,"#)).await;
+    assert_eq!(stream.data().await["params"], serde_json::json!({"request_id": 2, "text": "last"}));
+    assert_eq!(stream.data().await["result"]["cancelled"], true);
+    assert_eq!(peer.send(cancel(4, "")).await.status, StatusCode::ACCEPTED);
+    let refused = stream.data().await;
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&4.into(), &(-32602).into()));
+
+    peer.world.gate.add_permits(1);
+    assert_eq!(stream.data().await["id"], 2);
+    // The stream goes on, and the call does not.
+    let over = peer.world.call.lock().clone();
+    crate::stack::chunk(&over, "late").await.unwrap();
+    peer.send(cancel(5, r#""request_id":2,"#)).await;
+    let answer = stream.data().await;
+    assert_eq!((&answer["id"], &answer["result"]["cancelled"]), (&5.into(), &false.into()));
+}

@@ -10,7 +10,7 @@ use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_transport::http::ResponseStream;
 use mgp_types::mcp::Implementation;
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response};
+use mgp_types::{BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, StreamId};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tower_service::Service;
@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) seen: Mutex<Vec<String>>,
     /// The way to the peer of the newest session.
     pub(crate) outbox: Mutex<Outbox>,
+    /// The outbox of the newest call that streams.
+    pub(crate) call: Mutex<Outbox>,
     /// How many messages of a flood were written.
     pub(crate) written: AtomicUsize,
 }
@@ -37,6 +39,7 @@ pub(crate) fn world() -> Arc<World> {
         dropped: AtomicUsize::new(0),
         seen: Mutex::default(),
         outbox: Mutex::new(Outbox::CLOSED),
+        call: Mutex::new(Outbox::CLOSED),
         written: AtomicUsize::new(0),
     })
 }
@@ -106,6 +109,19 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
             wait().await;
             Ok(Response::empty())
         }
+        "notifications/mgp.stream.pace" => {
+            chunk(&request.context.outbox, "paced").await?;
+            Ok(Response::empty())
+        }
+        "mgp/stream/cancel" => {
+            let outbox = &request.context.outbox;
+            let found = outbox.stream() != StreamId::STANDALONE;
+            chunk(outbox, "last").await?;
+            let reason = request.params.get("reason").map(|reason| reason.to_text().unwrap());
+            let named = request.params.contains("request_id");
+            let reason = reason.as_deref().unwrap_or("none");
+            Ok(result(&format!(r#"{{"cancelled":{found},"reason":"{reason}","named":{named}}}"#)))
+        }
         _ if request.kind == Kind::Notify => Ok(Response::empty()),
         "tools/call" => match request.params.text("name").as_deref().unwrap_or_default() {
             "notify" => {
@@ -116,6 +132,12 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
                 progress(&request, 1).await?;
                 wait().await;
                 progress(&request, 2).await?;
+                Ok(result(r#"{"done":true}"#))
+            }
+            "stream" => {
+                *world.call.lock() = request.context.outbox.clone();
+                chunk(&request.context.outbox, "first").await?;
+                wait().await;
                 Ok(result(r#"{"done":true}"#))
             }
             "wait" => {
@@ -167,6 +189,11 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
         }
         _ => Err(Error::method_not_found(&request.method)),
     }
+}
+
+pub(crate) async fn chunk(outbox: &Outbox, text: &str) -> Result<(), Error> {
+    let params = Object::parse(format!(r#"{{"request_id":"of another","text":"{text}"}}"#)).unwrap();
+    outbox.notify(Request::notify(Method::STREAM_CHUNK, params)).await
 }
 
 async fn progress(request: &Request, step: u32) -> Result<(), Error> {

@@ -8,9 +8,8 @@ use mgp_types::{Error, Kind, Request, Response, StreamId};
 use parking_lot::Mutex;
 
 use super::replies::Outcome;
-use crate::ConnectionLimits;
-use crate::about::{self, Whose};
 use crate::deliveries::Deliveries;
+use crate::{ConnectionLimits, about};
 
 /// The calls of one client that have a stream on our side: what the server says about them goes to their callers, and
 /// messages of ours can be about them.
@@ -34,8 +33,7 @@ impl FollowedCalls {
         asking: impl Future<Output = Result<Outcome, Error>>,
     ) -> Outcome {
         let outbox = &request.context.outbox;
-        let is_followed = outbox.is_open() || outbox.stream() != StreamId::STANDALONE;
-        if !is_followed || Whose::call(&request.method) == Some(Whose::Senders) {
+        if !about::is_followed(outbox) || about::own(&request.method, outbox).is_some() {
             return asking.await?;
         }
         let deliveries = Arc::new(Deliveries::new(outbox.clone(), limits));
@@ -56,27 +54,23 @@ impl FollowedCalls {
         self.0.lock().get(&id).map(Arc::clone)
     }
 
-    /// Names the call of ours in a message about it, if `request` is one.
-    ///
-    /// # Errors
-    /// The call is over, and this is what there is to say about it.
-    pub(super) fn name(&self, request: &mut Request) -> Result<(), Result<Response, Error>> {
-        let stream = request.context.outbox.stream();
-        if stream == StreamId::STANDALONE || Whose::call(&request.method) != Some(Whose::Senders) {
-            return Ok(());
-        }
+    /// Names the call of ours in a message about it, if `request` is one. There is an answer already if the call is
+    /// over; else the request is to be sent.
+    pub(super) fn name(&self, request: &mut Request) -> Option<Result<Response, Error>> {
+        let stream = about::own(&request.method, &request.context.outbox)?;
+        let is_on = |call: &Deliveries| stream != StreamId::STANDALONE && call.stream() == stream;
         let calls = self.0.lock();
-        let found = calls.iter().filter(|(_, call)| call.stream() == stream).map(|(id, _)| *id).max();
+        let found = calls.iter().filter(|(_, call)| is_on(call)).map(|(id, _)| *id).max();
         drop(calls);
         match (found, request.kind) {
             (Some(id), _) => {
                 about::name(&mut request.params, &id.into());
-                Ok(())
+                None
             }
-            (None, Kind::Call) => Err(Response::with_body(&StreamCancelled::not_active())),
+            (None, Kind::Call) => Some(Response::with_body(&StreamCancelled::not_active())),
             (None, Kind::Notify) => {
                 tracing::debug!(method = %request.method, "dropping a message about a call that is over");
-                Err(Ok(Response::empty()))
+                Some(Ok(Response::empty()))
             }
         }
     }

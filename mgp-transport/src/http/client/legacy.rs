@@ -169,7 +169,7 @@ impl<I: RpcService> Peer for Sse<I> {
     ) -> impl Future<Output = Result<Response, Error>> + Send {
         let id = self.core.next_id();
         async move {
-            if let Err(over) = self.core.followed.name(&mut request) {
+            if let Some(over) = self.core.followed.name(&mut request) {
                 return over;
             }
             match request.kind {

@@ -57,6 +57,10 @@ use self::streamable::Streamable;
 /// before the answer they precede, its requests as [`Kind::Call`](mgp_types::Kind::Call). Their
 /// [`outbox`](mgp_types::Context::outbox) leads back to the server.
 ///
+/// What the server sends about a call goes to the outbox of the call and not to `I`, all of it before the answer. The
+/// stream of a call is read no faster than its caller takes what comes on it; where others would have to wait for a
+/// slow caller, they do so for a [bounded time](crate::ConnectionLimits::delivery_timeout).
+///
 /// In a session, what the server sends unasked is read from when `notifications/initialized` was sent, and a
 /// stream that ends early is resumed. An answer's HTTP status stands behind its error as [`HttpStatus`], a
 /// session that the server forgot as [`SessionLost`].

@@ -13,7 +13,6 @@ use super::cancel;
 use super::future::StreamFuture;
 use super::gap;
 use super::registry::{Registry, Work};
-use super::writer::Writer;
 
 /// Streams the results of tools, and stops calls. Makes [`Stream`] services, which share what they know of the calls
 /// in work.
@@ -123,11 +122,8 @@ impl<S: RpcService> Stream<S> {
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
         let active = Arc::new(Active::new(port, stream, wanted, self.stall_limit));
-        request.context.outbox = if open {
-            Outbox::new(Arc::new(Writer::new(Arc::clone(&active))), stream)
-        } else {
-            Outbox::on(stream)
-        };
+        request.context.outbox =
+            if open { Outbox::new(Arc::<Active>::clone(&active), stream) } else { Outbox::on(stream) };
         let work = Work::new(Arc::clone(&self.registry), active);
         StreamFuture::watched(self.inner.call(request), work)
     }

@@ -28,7 +28,6 @@ pub(super) struct Active {
     /// Whether the caller wants chunks. They are kept in any case, for a result that is left to the layer.
     wanted: bool,
     stall_limit: Duration,
-    began: Instant,
     /// Whose chunk is next. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
     /// The pace was changed, or the call is over.
@@ -38,6 +37,8 @@ pub(super) struct Active {
 
 struct State {
     phase: Phase,
+    /// When the call began, if it takes long enough for anybody to care.
+    began: Option<Instant>,
     /// The task of the call.
     waker: Option<Waker>,
     streamed: Streamed,
@@ -85,6 +86,7 @@ impl Active {
     ) -> Self {
         let state = State {
             phase: Phase::Running,
+            began: wanted.then(Instant::now),
             waker: None,
             streamed: Streamed { content: Content::default(), summary: StreamSummary::new(0, 0) },
             resend: Resend::default(),
@@ -95,7 +97,6 @@ impl Active {
             stream,
             wanted,
             stall_limit,
-            began: Instant::now(),
             turn: Semaphore::new(1),
             changed: Notify::new(),
             state: Mutex::new(state),
@@ -122,20 +123,28 @@ impl Active {
         None
     }
 
-    /// The handler is done. What the call streamed, or how it ended before.
-    pub(super) fn finish(&self) -> Result<Streamed, End> {
+    /// The handler has to wait.
+    pub(super) fn goes_on(&self) {
+        self.state.lock().began.get_or_insert_with(Instant::now);
+    }
+
+    /// The handler is done. What the call streamed, if anything, or how it ended before.
+    pub(super) fn finish(&self) -> Result<Option<Streamed>, End> {
         let mut state = self.state.lock();
         if let Some(end) = state.take_end() {
             return Err(end);
         }
-        let streamed = state.take_streamed(self.began.elapsed());
+        let streamed = if state.streamed.content.is_empty() { None } else { Some(state.take_streamed()) };
         self.end(state, Phase::Over);
         Ok(streamed)
     }
 
     /// The call is over without an answer, if it was not before.
     pub(super) fn abandon(&self) {
-        self.end(self.state.lock(), Phase::Over);
+        let state = self.state.lock();
+        if !matches!(state.phase, Phase::Over) {
+            self.end(state, Phase::Over);
+        }
     }
 
     /// Stops the call, unless it is over. What the caller is told.
@@ -144,7 +153,7 @@ impl Active {
         if !matches!(state.phase, Phase::Running) {
             return None;
         }
-        let mut streamed = state.take_streamed(self.began.elapsed());
+        let mut streamed = state.take_streamed();
         streamed.summary = streamed.summary.cancelled();
         let answer = cancel::partial(&streamed.content);
         self.end(state, Phase::Stopped(End::Cancelled(streamed)));
@@ -311,8 +320,9 @@ impl State {
         }
     }
 
-    fn take_streamed(&mut self, took: Duration) -> Streamed {
+    fn take_streamed(&mut self) -> Streamed {
         let content = std::mem::take(&mut self.streamed.content);
+        let took = self.began.map_or(Duration::ZERO, |began| began.elapsed());
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let summary = StreamSummary::new(self.streamed.summary.chunks_sent, millis);
         Streamed { content, summary }

@@ -9,9 +9,6 @@ use super::active::Streamed;
 ///
 /// A result without content gets what was streamed. A result that was not streamed stays as it is.
 pub(super) fn complete(mut response: Response, streamed: &Streamed) -> Response {
-    if streamed.content.is_empty() {
-        return response;
-    }
     let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
     let mut summary = streamed.summary;
     //= mgp §12.5

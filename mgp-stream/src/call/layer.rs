@@ -13,7 +13,6 @@ use super::cancel;
 use super::future::StreamFuture;
 use super::gap;
 use super::registry::{Registry, Work};
-use super::writer::Writer;
 
 /// Streams the results of tools, and stops calls. Makes [`Stream`] services, which share what they know of the calls
 /// in work.
@@ -21,18 +20,34 @@ use super::writer::Writer;
 pub struct StreamLayer {
     registry: Arc<Registry>,
     stall_limit: Duration,
+    reach: Reach,
+}
+
+/// Whose calls of tools are watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Negotiated,
+    Everybody,
 }
 
 impl StreamLayer {
-    /// A layer that waits 10 s for a caller to take one chunk.
+    /// A layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
     pub fn new() -> Self {
-        Self { registry: Arc::default(), stall_limit: STALL_LIMIT }
+        Self { registry: Arc::default(), stall_limit: STALL_LIMIT, reach: Reach::Negotiated }
     }
 
-    /// How long one chunk waits for a caller that does not take it, before the call is ended with 3001.
+    /// Watches the calls of sessions without streaming too, for servers whose tools stream whoever calls: chunks stay
+    /// off the wire there, and are the content of a result that has none.
+    #[must_use]
+    pub fn for_everybody(mut self) -> Self {
+        self.reach = Reach::Everybody;
+        self
+    }
+
+    /// How long one chunk waits for a caller that does not take it, before the call is ended with 3001; at most a day.
     #[must_use]
     pub fn stall_limit(mut self, limit: Duration) -> Self {
-        self.stall_limit = limit;
+        self.stall_limit = limit.min(LONGEST_STALL);
         self
     }
 
@@ -52,7 +67,12 @@ impl<S> Layer<S> for StreamLayer {
     type Service = Stream<S>;
 
     fn layer(&self, inner: S) -> Stream<S> {
-        Stream { inner, registry: Arc::clone(&self.registry), stall_limit: self.stall_limit }
+        Stream {
+            inner,
+            registry: Arc::clone(&self.registry),
+            stall_limit: self.stall_limit,
+            reach: self.reach,
+        }
     }
 }
 
@@ -69,14 +89,17 @@ impl fmt::Debug for StreamLayer {
 /// that a message is about by `context.outbox.stream()`. Streams are unique in the process and the connection names
 /// only those of its own requests, so nobody reaches the call of another session.
 ///
-/// Without the extension `streaming` requests pass untouched: nothing is allocated, locked or wrapped. With it a call of
-/// a tool costs one allocation, and a lock once it has to wait. Dropping the future drops the handler, and what it
-/// streamed with it.
+/// Without the extension `streaming` requests pass untouched: nothing is allocated, locked or wrapped, and handlers must
+/// not send chunks, unless the layer is one [for everybody](StreamLayer::for_everybody). With it a call of a tool costs
+/// one allocation, whether it asks for chunks or not: chunks that nobody asked for are kept from the wire, and are the
+/// content of a result that has none. The layer's own lock is taken for calls that have to wait. Dropping the future
+/// drops the handler, and what it streamed with it.
 #[derive(Clone)]
 pub struct Stream<S> {
     inner: S,
     registry: Arc<Registry>,
     stall_limit: Duration,
+    reach: Reach,
 }
 
 impl<S: RpcService> Service<Request> for Stream<S> {
@@ -89,14 +112,17 @@ impl<S: RpcService> Service<Request> for Stream<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if !request.context.session.as_deref().is_some_and(streams) {
+        let negotiated = request.context.session.as_deref().is_some_and(streams);
+        if !negotiated && self.reach == Reach::Negotiated {
             return StreamFuture::passed(self.inner.call(request));
         }
         let stream = request.context.outbox.stream();
         match (request.kind, request.method.as_str()) {
             (Kind::Call, name) if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE => {
-                self.watch(request)
+                let wanted = negotiated && CallWishes::of(&request.params).stream;
+                self.watch(request, wanted)
             }
+            _ if !negotiated => StreamFuture::passed(self.inner.call(request)),
             (Kind::Call, method::STREAM_CANCEL) => {
                 StreamFuture::answered(Ok(cancel::answer(self.registry.find(stream).as_deref())))
             }
@@ -116,18 +142,14 @@ impl<S: RpcService> Service<Request> for Stream<S> {
 }
 
 impl<S: RpcService> Stream<S> {
-    fn watch(&mut self, mut request: Request) -> StreamFuture<S::Future> {
-        let wanted = CallWishes::of(&request.params).stream;
+    fn watch(&mut self, mut request: Request, wanted: bool) -> StreamFuture<S::Future> {
         let outbox = std::mem::take(&mut request.context.outbox);
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
         let active = Arc::new(Active::new(port, stream, wanted, self.stall_limit));
-        request.context.outbox = if open {
-            Outbox::new(Arc::new(Writer::new(Arc::clone(&active))), stream)
-        } else {
-            Outbox::on(stream)
-        };
+        request.context.outbox =
+            if open { Outbox::new(Arc::<Active>::clone(&active), stream) } else { Outbox::on(stream) };
         let work = Work::new(Arc::clone(&self.registry), active);
         StreamFuture::watched(self.inner.call(request), work)
     }
@@ -152,3 +174,4 @@ fn streams(session: &Session) -> bool {
 }
 
 const STALL_LIMIT: Duration = Duration::from_secs(10);
+const LONGEST_STALL: Duration = Duration::from_hours(24);

@@ -44,6 +44,7 @@ impl Work {
     pub(super) fn enter(&mut self) {
         if !self.entered {
             self.entered = true;
+            self.active.goes_on();
             self.registry.0.lock().insert(self.active.stream(), Arc::clone(&self.active));
         }
     }
@@ -51,7 +52,8 @@ impl Work {
     /// The answer of a call whose handler is done; that of whoever ended it, if somebody was faster.
     pub(super) fn finish(&self, outcome: Result<Response, Error>) -> Result<Response, Error> {
         match self.active.finish() {
-            Ok(streamed) => outcome.map(|response| complete(response, &streamed)),
+            Ok(None) => outcome,
+            Ok(Some(streamed)) => outcome.map(|response| complete(response, &streamed)),
             Err(end) => end.into_answer(),
         }
     }

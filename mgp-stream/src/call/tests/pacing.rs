@@ -123,3 +123,19 @@ async fn a_caller_that_is_slow_but_takes_chunks_loses_nothing() {
     let answer = answered(&call.await.unwrap().unwrap());
     assert!(answer.contains(r#""chunks_sent":20,"duration_ms":180"#), "{answer}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_longest_limit_and_the_slowest_pace_are_a_day() {
+    let layer = StreamLayer::new().stall_limit(Duration::MAX);
+    let mut service = layer.layer(Server::new(count));
+    let port = Port::with_room(0);
+    let running = start(&mut service, streamed_call(&port)).await;
+    tell(&mut service, running.stream, PACE, r#"{"max_chunks_per_second":1e-300}"#).await;
+    tokio::time::sleep(Duration::from_hours(23)).await;
+    assert!(!running.task.is_finished());
+    port.make_room(2);
+    settle().await;
+    assert_eq!(port.params().len(), 1);
+    assert_eq!(sent_in(&port, Duration::from_hours(25)).await, 1);
+    running.task.abort();
+}

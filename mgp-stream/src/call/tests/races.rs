@@ -34,6 +34,38 @@ async fn a_cancellation_that_races_with_the_end_finds_one_truth() {
     assert!(stopped > 200 && finished > 200, "{stopped} {finished}");
 }
 
+// covers: MGP-12.7-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn threads_that_race_find_one_truth_too() {
+    for round in 0..500 {
+        let (layer, mut service) = layered(move |request| async move {
+            for _ in 0..round % 7 {
+                request.context.outbox.notify(chunk("#")).await?;
+                tokio::task::yield_now().await;
+            }
+            Ok(Response::empty())
+        });
+        let request = streamed_call(&Port::new());
+        let stream = request.context.outbox.stream();
+        let mut other = service.clone();
+        let call = tokio::spawn(service.call(request));
+        let cancel = tokio::spawn(async move {
+            for _ in 0..round % 5 {
+                tokio::task::yield_now().await;
+            }
+            answered(&cancel(&mut other, stream).await)
+        });
+        let result = answered(&call.await.unwrap().unwrap());
+        let told = cancel.await.unwrap();
+        let stopped = told.contains(r#""cancelled":true"#);
+        assert_eq!(result.contains(r#""cancelled":true"#), stopped, "round {round}: {result} {told}");
+        if stopped {
+            assert_eq!(result.matches('#').count(), told.matches('#').count(), "round {round}");
+        }
+        assert_eq!(layer.calls(), 0, "round {round}");
+    }
+}
+
 enum Won {
     Cancellation,
     Call,

@@ -3,9 +3,11 @@ use std::time::Duration;
 
 use mgp_types::{Error, Method, Object, Outbox, Request, Response, StreamId, code};
 use proptest::prelude::*;
+use tower_layer::Layer;
 use tower_service::Service;
 
-use super::super::doubles::{Port, answered, call, chunk, object, result, streamed_call};
+use super::super::StreamLayer;
+use super::super::doubles::{Port, Server, answered, call, chunk, object, result, streamed_call};
 use super::{layered, settle, start};
 
 /// A tool that thinks in three chunks and returns `result`.
@@ -69,6 +71,28 @@ async fn who_does_not_ask_gets_no_chunks_and_nothing_added() {
         let answer = service.call(call(&port, Some(&["streaming"]), params)).await.unwrap();
         assert!(port.methods().is_empty());
         assert_eq!(answered(&answer), WHOLE);
+    }
+}
+
+// covers: MGP-12.5-05
+#[tokio::test(start_paused = true)]
+async fn a_plain_caller_of_a_tool_that_streams_gets_the_whole_and_nothing_of_mgp() {
+    for extensions in [None, Some(&["audit"][..])] {
+        let layer = StreamLayer::new().for_everybody();
+        let mut service = layer.layer(Server::new(|request| async move {
+            if request.method != Method::TOOLS_CALL {
+                return Err(Error::method_not_found(&request.method));
+            }
+            think(request, r#"{"content":[]}"#).await
+        }));
+        let port = Port::new();
+        let running = start(&mut service, call(&port, extensions, r#"{"_mgp":{"stream":true}}"#)).await;
+        let mut stop = Request::call("mgp/stream/cancel", Object::new());
+        stop.context.outbox = Outbox::on(running.stream);
+        assert_eq!(service.call(stop).await.unwrap_err().code(), code::METHOD_NOT_FOUND);
+        assert_eq!(answered(&running.task.await.unwrap().unwrap()), WHOLE);
+        assert!(port.methods().is_empty());
+        assert_eq!(layer.calls(), 0);
     }
 }
 

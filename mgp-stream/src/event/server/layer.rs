@@ -119,7 +119,7 @@ fn answer(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error
         written(&registry.subscribe(caller, &request.body()?)?)
     } else if request.method == *method::EVENTS_UNSUBSCRIBE {
         let asked: EventUnsubscribe = request.body()?;
-        //= mgp §13.2; reading A-19
+        // The seed does not say how this is answered.
         written(&EventUnsubscribed::new(registry.unsubscribe(caller, &asked.subscription_id)))
     } else {
         let asked: EventReplay = request.body()?;

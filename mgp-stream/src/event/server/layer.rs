@@ -13,9 +13,9 @@ use super::{EventQuotas, Publisher, ServeEventsFuture, listen};
 
 /// Serves subscriptions to the events of a [`Publisher`]. Makes [`ServeEvents`] services, which share them.
 ///
-/// It sits directly around the router, inside of whatever decides who may ask. It reads `session`, `principal` and
+/// It sits inside of whatever decides who asks and who may, in front of what serves `subscriptions/listen`. It reads `session`, `principal` and
 /// `outbox` of the context and writes `outbox` of a request that listens for events. Requests that have nothing to do
-/// with events pass: it costs them a comparison of names. Methods of events pass too unless the peer negotiated
+/// with events pass: it costs them a comparison of names, and no allocation. Methods of events pass too unless the peer negotiated
 /// `events`, so that they are unknown as they are to any MCP server.
 ///
 /// Where the session has a way to the client, events are pushed on it. Otherwise a client asks for them

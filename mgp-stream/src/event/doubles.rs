@@ -84,7 +84,7 @@ impl OutboxPort for Pipe {
     }
 }
 
-/// A server that acknowledges those who listen, and knows nothing else.
+/// A server that acknowledges those who listen, if it is not told to refuse or to be late, and knows nothing else.
 #[derive(Debug, Clone)]
 pub(super) struct Bare;
 
@@ -105,7 +105,14 @@ impl Service<Request> for Bare {
             let mut acknowledged = Object::new();
             acknowledged.set("notifications", request.params.get("notifications").unwrap());
             let notification = Request::notify(Method::ACKNOWLEDGED, acknowledged);
-            request.context.outbox.notify(notification).await?;
+            let (outbox, late) = (request.context.outbox, request.params.contains("late"));
+            let acknowledging = async move { outbox.notify(notification).await };
+            if late {
+                // Whether or not the request lasts that long.
+                drop(tokio::spawn(acknowledging));
+            } else {
+                acknowledging.await?;
+            }
             std::future::pending().await
         })
     }

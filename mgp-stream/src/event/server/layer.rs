@@ -13,9 +13,9 @@ use super::{EventQuotas, Publisher, ServeEventsFuture, listen};
 
 /// Serves subscriptions to the events of a [`Publisher`]. Makes [`ServeEvents`] services, which share them.
 ///
-/// It sits directly around the router, inside of whatever decides who may ask. It reads `session`, `principal` and
+/// It sits inside of whatever decides who asks and who may, in front of what serves `subscriptions/listen`. It reads `session`, `principal` and
 /// `outbox` of the context and writes `outbox` of a request that listens for events. Requests that have nothing to do
-/// with events pass: it costs them a comparison of names. Methods of events pass too unless the peer negotiated
+/// with events pass: it costs them a comparison of names, and no allocation. Methods of events pass too unless the peer negotiated
 /// `events`, so that they are unknown as they are to any MCP server.
 ///
 /// Where the session has a way to the client, events are pushed on it. Otherwise a client asks for them
@@ -119,7 +119,7 @@ fn answer(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error
         written(&registry.subscribe(caller, &request.body()?)?)
     } else if request.method == *method::EVENTS_UNSUBSCRIBE {
         let asked: EventUnsubscribe = request.body()?;
-        //= mgp §13.2; reading A-19
+        // The seed does not say how this is answered.
         written(&EventUnsubscribed::new(registry.unsubscribe(caller, &asked.subscription_id)))
     } else {
         let asked: EventReplay = request.body()?;

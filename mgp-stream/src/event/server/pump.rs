@@ -30,6 +30,8 @@ pub(super) async fn pump(
         let event = feed.next_after(seq).await;
         seq = event.seq.unwrap_or(seq);
         let Ok(params) = Object::from_value(&event) else { continue };
+        //= mgp §13.3
+        //# After subscription, the server emits events as notifications
         let notification = Request::notify(Method::EVENT, params);
         let sent = match &way {
             Way::Session(session) => match session.upgrade() {

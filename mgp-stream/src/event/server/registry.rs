@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{
@@ -115,9 +116,11 @@ impl Registry {
         if asked.channels.len() > self.quotas.channels {
             return Err(over_quota("too many channels in one subscription"));
         }
+        let runtime = Handle::try_current()
+            .map_err(|error| Error::internal("events need a runtime").with_source(error))?;
         match &asked.subscription_id {
             Some(id) => self.resume(caller, id, asked, holder),
-            None => self.open_new(caller, asked, holder),
+            None => self.open_new(caller, asked, holder, &runtime),
         }
     }
 
@@ -126,6 +129,7 @@ impl Registry {
         caller: Caller<'_>,
         asked: &EventSubscribe,
         holder: Holder,
+        runtime: &Handle,
     ) -> Result<Opened, Error> {
         let (answer, patterns) = self.choose(asked)?;
         if patterns.is_empty() {
@@ -136,7 +140,7 @@ impl Registry {
         let mut state = self.state.lock();
         self.sweep(&mut state, now);
         self.check_quotas(&state, caller, &holder)?;
-        self.ensure_sweeper(&mut state)?;
+        self.ensure_sweeper(&mut state, runtime);
         let id = answer.subscription_id.clone();
         let feed = Arc::new(Feed::new(id.clone(), patterns, asked.filter, self.quotas.bounds));
         self.publisher.board().open(&feed);
@@ -278,14 +282,9 @@ impl Registry {
         Ok(())
     }
 
-    fn ensure_sweeper(self: &Arc<Self>, state: &mut State) -> Result<(), Error> {
-        if state.sweeper.is_none() {
-            let runtime = Handle::try_current()
-                .map_err(|error| Error::internal("events need a runtime").with_source(error))?;
-            let (registry, every) = (Arc::downgrade(self), self.quotas.sweep_every());
-            state.sweeper = Some(runtime.spawn(sweep_often(registry, every)).into());
-        }
-        Ok(())
+    fn ensure_sweeper(self: &Arc<Self>, state: &mut State, runtime: &Handle) {
+        let (registry, every) = (Arc::downgrade(self), self.quotas.sweep_every());
+        state.sweeper.get_or_insert_with(|| runtime.spawn(sweep_often(registry, every)).into());
     }
 
     /// Lets go of sessions that are gone, and forgets subscriptions that nobody has used for long.
@@ -361,7 +360,7 @@ impl Holder {
     }
 }
 
-async fn sweep_often(registry: Weak<Registry>, every: std::time::Duration) {
+async fn sweep_often(registry: Weak<Registry>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let Some(registry) = registry.upgrade() else { return };

@@ -4,7 +4,7 @@ use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed};
 use mgp_types::{Method, Object, RawJson, Request, code};
 use tower_service::Service;
 
-use super::super::super::doubles::settle;
+use super::super::super::doubles::{Pipe, settle};
 use super::super::EventQuotas;
 use super::{Client, arranged, publish, replay, seqs, to_all, unsubscribe, usual};
 
@@ -72,6 +72,24 @@ async fn what_is_not_acknowledged_is_not_kept() {
     let error = client.call(listen(&EventSubscribe::new(["*"]))).await.unwrap_err();
     assert_eq!(error.code(), code::QUOTA_EXCEEDED);
     assert!(client.pipe.take().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_acknowledgement_that_outlives_its_request_begins_nothing() {
+    let (publisher, service) = usual();
+    let mut client = Client::stateless(&service);
+    client.pipe = Pipe::with_room(0);
+    let mut request = listen(&EventSubscribe::new(["*"]));
+    request.params.set("late", RawJson::null());
+    let listening = tokio::spawn(client.call(request));
+    settle().await;
+    listening.abort();
+    let _ = listening.await;
+    client.pipe.make_room(10);
+    publish(&publisher, 1..=3);
+    settle().await;
+    assert_eq!(client.pipe.take().len(), 1);
+    assert_eq!(Arc::strong_count(&client.pipe), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,7 +62,7 @@ impl Visit {
             this.gone.set(Some(this.run.exit.wait(turn)));
         }
         // Whoever begins to wait after the end would not be woken, so the gate is asked, and only then.
-        let woken = this.gone.as_pin_mut().is_none_or(|gone| gone.poll(cx).is_ready());
+        let woken = this.gone.as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready());
         if !woken && !this.run.gate.inside().is_ended() {
             return Poll::Pending;
         }

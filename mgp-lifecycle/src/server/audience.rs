@@ -36,16 +36,19 @@ impl Audience {
     /// From now on the session is told.
     pub(super) fn note(&self, session: &Arc<Session>) -> Herald {
         let mut sessions = self.sessions.lock();
-        if sessions.len() >= MAX_SESSIONS {
-            sessions.retain(|_, session| session.strong_count() > 0);
-        }
         // No other session can have the address as long as the weak pointer is kept.
         let address = Arc::as_ptr(session).addr();
-        if sessions.len() < MAX_SESSIONS || sessions.contains_key(&address) {
-            sessions.insert(address, Arc::downgrade(session));
-        } else {
-            tracing::warn!("a session is not told of changes: there are too many");
+        if !sessions.contains_key(&address) {
+            if sessions.len() >= MAX_SESSIONS {
+                sessions.retain(|_, session| session.strong_count() > 0);
+            }
+            if sessions.len() < MAX_SESSIONS {
+                sessions.insert(address, Arc::downgrade(session));
+            } else {
+                tracing::warn!("a session is not told of changes: there are too many");
+            }
         }
+        drop(sessions);
         if self.has_herald.swap(true, Ordering::AcqRel) { Herald::Present } else { Herald::Missing }
     }
 

@@ -50,9 +50,10 @@ impl Gate {
     /// like others then, for somebody may wait for the last one.
     pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Entry {
         let before = self.inside();
-        if !before.admits(pass) {
-            return Entry::Refused(before);
-        }
+        if before.admits(pass) { self.step_in(seat, pass) } else { Entry::Refused(before) }
+    }
+
+    fn step_in(&self, seat: Seat, pass: Pass) -> Entry {
         // An addition always succeeds, whereas many threads that compare and swap get in each other's way.
         let inside = Inside(self.0.fetch_add(seat.unit(), Ordering::AcqRel));
         if inside.admits(pass) { Entry::Entered } else { Entry::TurnsAround(inside) }
@@ -166,5 +167,15 @@ mod tests {
             assert_eq!(gate.enter(Seat::Listener, Pass::Finishing), Entry::Refused(ended));
             assert_eq!(gate.inside().state(), state);
         }
+    }
+
+    #[test]
+    fn whoever_is_about_to_enter_when_the_gate_shuts_turns_around() {
+        let gate = Gate::new(ServerState::Connected);
+        assert!(gate.inside().admits(Pass::New));
+        gate.set_state(ServerState::Draining);
+        assert!(matches!(gate.step_in(Seat::Call, Pass::New), Entry::TurnsAround(_)));
+        assert_eq!(gate.inside().calls(), 1, "it is in the way until it has left");
+        assert!(gate.leave(Seat::Call).is_empty());
     }
 }

@@ -1,8 +1,6 @@
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mgp_types::Request;
 use tokio::time::Instant;
 
 use super::durations::{Durations, Key, Name};
@@ -14,12 +12,16 @@ use super::durations::{Durations, Key, Name};
 #[derive(Debug)]
 pub(super) struct InWork {
     since: Instant,
-    hasher: RandomState,
     durations: Durations,
     /// 0 where there is room; else the name and the microseconds since `since`.
     words: Box<[AtomicU64]>,
-    next: AtomicUsize,
+    next: Turn,
 }
+
+/// It has a line of the cache for itself, as the gate has.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Turn(AtomicUsize);
 
 /// A call that is waited for.
 #[derive(Debug, Clone, Copy)]
@@ -34,22 +36,16 @@ impl InWork {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             since: now,
-            hasher: RandomState::new(),
             durations: Durations::new(),
             words: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
-            next: AtomicUsize::new(0),
+            next: Turn::default(),
         }
-    }
-
-    /// What is called: tools, prompts and the like have habits of their own.
-    pub(super) fn key(&self, request: &Request) -> Key {
-        Key::new(self.hasher.hash_one((request.method.as_str(), request.params.bytes("name"))))
     }
 
     /// A call was not done at once.
     pub(super) fn begin(&self, key: Key, now: Instant) -> Begun {
         let word = self.word(self.durations.name(key), now);
-        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let turn = self.next.0.fetch_add(1, Ordering::Relaxed);
         let turns = (0..PROBES).map(|probe| turn.wrapping_add(probe));
         let place = turns.map(|turn| turn.wrapping_mul(STRIDE) % PLACES).find(|place| {
             self.words[*place].compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
@@ -108,7 +104,7 @@ const TIME: u64 = (1 << TIME_BITS) - 1;
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::Object;
+    use mgp_types::{Object, Request};
 
     use super::*;
 
@@ -122,7 +118,7 @@ mod tests {
 
     /// Calls of `tool` that took so long.
     fn habit(in_work: &InWork, tool: &str, duration: Duration) {
-        let key = in_work.key(&call(tool));
+        let key = Key::of(&call(tool));
         for _ in 0..50 {
             let begun = in_work.begin(key, in_work.since);
             in_work.observe(key, begun, in_work.since + duration);
@@ -141,9 +137,9 @@ mod tests {
         habit(&in_work, "slow", seconds(9));
         let now = in_work.since;
         assert_eq!(rounded(&in_work, 0, now), Some(0));
-        let fast = in_work.begin(in_work.key(&call("fast")), now);
+        let fast = in_work.begin(Key::of(&call("fast")), now);
         assert_eq!(rounded(&in_work, 1, now), Some(1000));
-        let slow = in_work.begin(in_work.key(&call("slow")), now);
+        let slow = in_work.begin(Key::of(&call("slow")), now);
         assert_eq!(rounded(&in_work, 2, now + seconds(2)), Some(7000));
         assert_eq!(rounded(&in_work, 2, now + seconds(60)), Some(0), "it should be done by now");
         in_work.end(slow);
@@ -155,7 +151,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn of_a_call_like_none_before_nothing_is_known() {
         let in_work = InWork::new(Instant::now());
-        in_work.begin(in_work.key(&call("new")), in_work.since);
+        in_work.begin(Key::of(&call("new")), in_work.since);
         assert_eq!(in_work.remaining(1, in_work.since), None);
     }
 
@@ -163,7 +159,7 @@ mod tests {
     async fn calls_beyond_the_bound_are_counted_all_the_same() {
         let in_work = InWork::new(Instant::now());
         habit(&in_work, "t", seconds(1));
-        let key = in_work.key(&call("t"));
+        let key = Key::of(&call("t"));
         let begun: Vec<_> = (0..2 * PLACES).map(|_| in_work.begin(key, in_work.since)).collect();
         assert_eq!(begun.iter().filter(|begun| begun.place.is_some()).count(), PLACES);
         let calls = u64::try_from(begun.len()).unwrap();

@@ -20,7 +20,8 @@ use crate::NoSuchTransition;
 /// The life of one server, from its start to its end: its state, its health, its calls. Clones are the same life.
 ///
 /// A server that has stopped is over; another run of it is another life. Whatever needs a task has to happen inside of a
-/// tokio runtime; the tasks end when the last clone is dropped.
+/// tokio runtime; the tasks end when the last clone is dropped. So closures that are given to a life should not hold it:
+/// they would keep it for good.
 #[derive(Clone)]
 pub struct Life(Arc<Owner>);
 

@@ -239,4 +239,4 @@ const CHANGES_KEPT: usize = 32;
 /// Whoever gives more time than that gives any time.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 /// How long the last messages may take once nobody is waited for any more.
-pub(super) const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
+const LONGEST_FAREWELL: Duration = Duration::from_secs(1);

@@ -2,8 +2,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::mgp::method;
-use mgp_types::{Error, Kind, Method, Request, Response};
+use mgp_types::mgp::{Refusal, method};
+use mgp_types::{Error, Method, Request, Response};
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
@@ -42,14 +42,13 @@ pin_project! {
 impl Visit {
     /// Lets a call in, or says why not.
     pub(super) fn begin(run: &Arc<Run>, request: &Request) -> Result<Self, Error> {
-        debug_assert_eq!(request.kind, Kind::Call, "notifications neither wait nor are waited for");
         let seat = if request.method == Method::LISTEN { Seat::Listener } else { Seat::Call };
         run.enter(seat, Pass::New)
             .or_else(|inside| {
                 if helps_to_finish(&request.method) { run.enter(seat, Pass::Finishing) } else { Err(inside) }
             })
             .map_err(|inside| refuse(run, inside, request))?;
-        Ok(Self { run: Arc::clone(run), seat, key: run.in_work.key(request), begun: None, gone: None })
+        Ok(Self { run: Arc::clone(run), seat, key: Key::of(request), begun: None, gone: None })
     }
 
     /// The call is not done yet: waits for the end of the server, and says what the call is answered then.
@@ -63,7 +62,7 @@ impl Visit {
             this.gone.set(Some(this.run.exit.wait(turn)));
         }
         // Whoever begins to wait after the end would not be woken, so the gate is asked, and only then.
-        let woken = this.gone.as_pin_mut().is_none_or(|gone| gone.poll(cx).is_ready());
+        let woken = this.gone.as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready());
         if !woken && !this.run.gate.inside().is_ended() {
             return Poll::Pending;
         }
@@ -86,7 +85,7 @@ impl Visit {
 fn refuse(run: &Run, inside: Inside, request: &Request) -> Error {
     tracing::debug!(method = %request.method, state = %inside.state(), "call refused");
     if let Some(trail) = &request.context.trail {
-        trail.note_refusal(mgp_types::mgp::Refusal::new("lifecycle", inside.state().as_str()));
+        trail.note_refusal(Refusal::new("lifecycle", inside.state().as_str()));
     }
     refusal::not_admitted(inside, || run.remaining(inside.calls()))
 }

@@ -1,3 +1,4 @@
+mod capacity;
 mod deadline;
 mod health;
 mod schedules;

@@ -51,6 +51,19 @@ async fn a_full_line_refuses_at_once_with_3001() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_has_left_the_line_makes_room_in_it() {
+    let service = at_most(1, 1, millis(500)).layer(Upstream::after(millis(10)));
+    let calls = [0, 1, 11].map(|at| {
+        let mut service = service.clone();
+        async move {
+            sleep(millis(at)).await;
+            service.call(tool_call()).await
+        }
+    });
+    assert!(join_all(calls).await.iter().all(Result::is_ok), "the third comes when the second runs");
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_waits_in_line_for_longer_than_said() {
     let server = Upstream::after(millis(1000));
     let service = at_most(1, 5, millis(30)).layer(server.clone());

@@ -225,11 +225,17 @@ async fn a_stop_that_has_less_time_shortens_a_drain() {
     let stuck = tokio::spawn(call(server.gate()));
     settle().await;
     let start = Instant::now();
-    tokio::join!(server.stop(OperatorRequest, secs(60)), async {
-        tokio::time::sleep(secs(1)).await;
-        server.stop(OperatorRequest, secs(2)).await;
-        server.stop(OperatorRequest, secs(90)).await;
-    });
+    tokio::join!(
+        server.stop(OperatorRequest, secs(60)),
+        async {
+            tokio::time::sleep(secs(1)).await;
+            server.stop(OperatorRequest, secs(2)).await;
+        },
+        async {
+            tokio::time::sleep(secs(2)).await;
+            server.stop(OperatorRequest, secs(90)).await;
+        }
+    );
     assert_eq!(start.elapsed().as_secs(), 3);
     stuck.await.unwrap().unwrap_err();
 }

@@ -92,6 +92,32 @@ async fn a_crash_loop_comes_to_an_end_however_well_each_connect_goes() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_restart_by_hand_begins_a_new_count_wherever_it_finds_the_server() {
+    let settings = RestartSettings { max_restarts: 2, backoff_base_ms: 2000, ..RestartSettings::default() };
+    // While it is connected to, while it waits, and when it was given up.
+    for (at, attempts) in [(millis(50), 3), (millis(500), 4), (secs(60), 6)] {
+        let world = World::new(Fate::Refuses);
+        let server = world.supervisor("s").with_restarts(settings.clone()).spawn();
+        server.start();
+        tokio::time::sleep(at).await;
+        server.restart(OperatorRequest).await.unwrap_err();
+        tokio::time::sleep(secs(30)).await;
+        assert_eq!((server.state(), world.attempts()), (Error, attempts), "{at:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_nearly_over_is_told_as_a_moment() {
+    let world = World::new(Fate::Refuses);
+    let settings = RestartSettings { backoff_max_ms: 20, ..RestartSettings::default() };
+    let server = world.supervisor("s").with_restarts(settings).spawn();
+    server.start();
+    tokio::time::sleep(millis(102)).await;
+    let error = server.current().unwrap_err();
+    assert_eq!((error.code(), error.recovery().unwrap().retry_after_ms), (2002, Some(500)));
+}
+
 // covers: MGP-11.5-07
 #[tokio::test(start_paused = true)]
 async fn the_window_slides() {

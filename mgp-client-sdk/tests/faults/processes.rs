@@ -23,7 +23,10 @@ const PERIOD: Duration = Duration::from_millis(100);
 const SECONDS: &str = "FAULT_SECONDS";
 
 /// A server as a script, in the era that `$0` names. Each answer to a call has the number of its process.
+///
+/// It is as long as real ones are, so that the buffers of the connections are soon as large as they get.
 const SCRIPT: &str = r#"
+pad=$(printf '%02048d' 0)
 say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 while read -r line; do
     case $line in *'"id":'*) ;; *) continue ;; esac
@@ -35,7 +38,7 @@ while read -r line; do
             say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
         *'"tools/call"'*)
             nonce=${line#*'"nonce":'}; nonce=${nonce%%[!0-9]*}
-            say '"result":{"resultType":"complete","content":[{"type":"text","text":"'"$nonce:$$"'"}]}' ;;
+            say '"result":{"resultType":"complete","content":[{"type":"text","text":"'"$nonce:$$:$pad"'"}]}' ;;
         *) say '"error":{"code":-32601,"message":"no"}' ;;
     esac
 done
@@ -82,9 +85,9 @@ async fn call_until_lost(client: &PlainClient, server: &Server, stop: &AtomicBoo
             Ok(result) => result,
             Err(error) => return Some(error),
         };
-        let (echo, pid) = result.content[0].as_text().unwrap().split_once(':').unwrap();
-        assert_eq!(echo, nonce.to_string());
-        server.pid.store(pid.parse().unwrap(), Ordering::Relaxed);
+        let mut answer = result.content[0].as_text().unwrap().split(':');
+        assert_eq!(answer.next(), Some(&*nonce.to_string()));
+        server.pid.store(answer.next().unwrap().parse().unwrap(), Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     None
@@ -143,7 +146,9 @@ async fn have_servers(time: Duration) {
     };
     let (kills, losses) = (total(|server| &server.kills), total(|server| &server.losses));
     println!("{kills} kills, {} calls, {at_first:?}, {warm:?}, {used:?}", total(|server| &server.calls));
-    assert!(kills > 0 && losses <= kills && losses + SERVERS as u64 >= kills, "{losses} of {kills} noticed");
+    assert!(kills > 0 && losses <= kills, "{losses} of {kills} noticed");
+    // One that was hit again before its first end was noticed is lost only once.
+    assert!(losses * 10 >= kills * 9, "{losses} of {kills} noticed");
     assert!(used.resident_pages <= warm.resident_pages * 11 / 10, "{warm:?}, then {used:?}");
     assert!(used.descriptors <= warm.descriptors * 11 / 10, "{warm:?}, then {used:?}");
     nothing_is_left(&groups, before, at_first).await;

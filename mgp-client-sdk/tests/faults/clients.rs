@@ -10,6 +10,7 @@ use crate::play::{connect, connect_all, play};
 use crate::runner::{Verdict, seeds};
 use crate::schedule::{Family, Schedule};
 
+// covers: BASE-28
 #[tokio::test(start_paused = true)]
 async fn odd_late_and_unasked_messages() {
     family(Family::Answers).await;
@@ -43,6 +44,7 @@ async fn family(family: Family) {
     seeds(run, move |seed| Schedule::from_seed(family, seed).to_string()).await;
 }
 
+// covers: BASE-26
 #[tokio::test(start_paused = true)]
 async fn handshakes_that_go_wrong() {
     let run = |seed| async move {

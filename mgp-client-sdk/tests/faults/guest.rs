@@ -112,7 +112,7 @@ impl Making {
             (Trouble::Garbage, 7) => Move::Notifications,
             (Trouble::Garbage, _) => Move::Replies,
             (Trouble::Floods, 3..8) => {
-                let (first, times) = (self.next, rng.pick(&[1, 5, 30, 100]));
+                let (first, times) = (self.next, rng.pick(&[1, 5, 20, 50]));
                 self.next += times;
                 Move::Flood { first, times }
             }

@@ -6,7 +6,7 @@ use mgp_types::Origin;
 use tokio::time::Instant;
 
 use crate::frames::REFUSAL;
-use crate::play::{How, Outcome, Played};
+use crate::play::{How, Outcome, Played, SLOWNESS};
 use crate::record::{Key, Kind, Record, Reply};
 use crate::schedule::{HowEnded, Planned, Schedule};
 
@@ -28,7 +28,7 @@ pub(crate) fn violations(schedule: &Schedule, record: &Record, played: &Played) 
         }
     }
     for ((session, id), (at, answers)) in &record.asked {
-        let gone = gone(record, played, *session).is_some_and(|gone| gone <= *at + SOON);
+        let gone = gone(record, played, *session).is_some_and(|gone| gone <= *at + SLOWNESS + SOON);
         if *answers > 1 || (*answers == 0 && !gone) {
             wrong.push(format!("request {id} of the server in session {session}: {answers} answers"));
         }
@@ -37,7 +37,8 @@ pub(crate) fn violations(schedule: &Schedule, record: &Record, played: &Played) 
         let heard_last = played.silent.get(session);
         let ended = record.ended.get(session).filter(|ended| played.left.is_none_or(|left| **ended < left));
         if let Some(ended) = ended
-            && heard_last.is_none_or(|at| *at > *ended + SOON)
+            // The connection is over when what it has in work is done.
+            && heard_last.is_none_or(|at| *at > *ended + SLOWNESS + SOON)
         {
             wrong.push(format!(
                 "the subscription of session {session} ended at {heard_last:?}, not {ended:?}"

@@ -41,7 +41,7 @@ pub(crate) fn kill(pid: u32, whole_group: bool) {
     };
     // It may have been killed before.
     let _ = std::process::Command::new("/bin/sh")
-        .args(["-c", "kill -KILL -- \"$1\" 2>/dev/null", "sh", &target])
+        .args(["-c", "kill -s KILL -- \"$1\" 2>/dev/null", "sh", &target])
         .status();
 }
 

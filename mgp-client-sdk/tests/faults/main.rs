@@ -1,5 +1,20 @@
-//! Clients against servers that misbehave, and servers against clients that do: what happens follows from a
-//! seed, and what must hold is checked after every run.
+//! Clients against servers that misbehave, and servers against clients that do. What happens on both sides
+//! follows from a seed; what must hold is checked after every run.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `rng`, `schedule`, `turn` | what the clients do, and what a server does with each request, by seed |
+//! | `peer`, `frames`, `pipe`, `record` | the scripted server, its words, its streams, and what it saw |
+//! | `play`, `invariants` | what the clients see, and what has to hold of it |
+//! | `guest`, `visit` | a client that misbehaves, and what it sees of a server |
+//! | `runner` | runs a family of seeds, and looks for panics and for tasks that are left |
+//! | `clients`, `servers` | the families, of either side |
+//! | `storms` | more of one thing than a client has room for |
+//! | `processes`, `machine` | real servers that are killed, and what is left of them |
+//!
+//! A seed that fails is told with its schedule; `FAULT_SEED=1234 cargo test -p mgp-client-sdk --test faults`
+//! runs it alone. `FAULT_SECONDS=120 cargo test -p mgp-client-sdk --test faults processes` kills servers for so
+//! long.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says why")]
 

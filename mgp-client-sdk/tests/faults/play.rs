@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder, PlainStack};
 use mgp_transport::{ConnectionLimits, Wire};
-use mgp_types::Error;
 use mgp_types::mcp::SubscriptionFilter;
+use mgp_types::{Error, RawJson};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -16,6 +16,10 @@ use tokio::time::Instant;
 use crate::peer::{MAX_FRAME_BYTES, Process};
 use crate::pipe::Breakable;
 use crate::schedule::{HowEnded, Planned, Schedule};
+use crate::turn::SLOW_REQUEST;
+
+/// How long clients take to answer [`SLOW_REQUEST`].
+pub(crate) const SLOWNESS: Duration = Duration::from_millis(100);
 
 pub(crate) type PlainClient = Client<PlainStack<Wire>>;
 
@@ -49,7 +53,10 @@ pub(crate) enum How {
 pub(crate) fn builder() -> ClientBuilder {
     let mut limits = ConnectionLimits::default();
     limits.max_frame_bytes = MAX_FRAME_BYTES;
-    Client::builder("tester", "1.0.0").limits(limits)
+    Client::builder("tester", "1.0.0").limits(limits).on_request(SLOW_REQUEST, async |_, _| {
+        tokio::time::sleep(SLOWNESS).await;
+        Ok(RawJson::empty_object())
+    })
 }
 
 pub(crate) async fn connect((reader, writer): (Breakable, Breakable)) -> Result<PlainClient, Error> {

@@ -19,11 +19,16 @@ use crate::runner::{left_over, tasks};
 const SERVERS: usize = 50;
 /// How often one of them is killed.
 const PERIOD: Duration = Duration::from_millis(100);
-/// Set in the process that has the servers; its value is for how many seconds.
+/// For how many seconds, if not for three. `FAULT_SECONDS=120` is the long form.
 const SECONDS: &str = "FAULT_SECONDS";
+/// Set in the process that has the servers.
+const ALONE: &str = "FAULT_ALONE";
 
 /// A server as a script, in the era that `$0` names. Each answer to a call has the number of its process.
+///
+/// It is as long as real ones are, so that the buffers of the connections are soon as large as they get.
 const SCRIPT: &str = r#"
+pad=$(printf '%02048d' 0)
 say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 while read -r line; do
     case $line in *'"id":'*) ;; *) continue ;; esac
@@ -35,7 +40,7 @@ while read -r line; do
             say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
         *'"tools/call"'*)
             nonce=${line#*'"nonce":'}; nonce=${nonce%%[!0-9]*}
-            say '"result":{"resultType":"complete","content":[{"type":"text","text":"'"$nonce:$$"'"}]}' ;;
+            say '"result":{"resultType":"complete","content":[{"type":"text","text":"'"$nonce:$$:$pad"'"}]}' ;;
         *) say '"error":{"code":-32601,"message":"no"}' ;;
     esac
 done
@@ -82,9 +87,9 @@ async fn call_until_lost(client: &PlainClient, server: &Server, stop: &AtomicBoo
             Ok(result) => result,
             Err(error) => return Some(error),
         };
-        let (echo, pid) = result.content[0].as_text().unwrap().split_once(':').unwrap();
-        assert_eq!(echo, nonce.to_string());
-        server.pid.store(pid.parse().unwrap(), Ordering::Relaxed);
+        let mut answer = result.content[0].as_text().unwrap().split(':');
+        assert_eq!(answer.next(), Some(&*nonce.to_string()));
+        server.pid.store(answer.next().unwrap().parse().unwrap(), Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     None
@@ -143,7 +148,9 @@ async fn have_servers(time: Duration) {
     };
     let (kills, losses) = (total(|server| &server.kills), total(|server| &server.losses));
     println!("{kills} kills, {} calls, {at_first:?}, {warm:?}, {used:?}", total(|server| &server.calls));
-    assert!(kills > 0 && losses <= kills && losses + SERVERS as u64 >= kills, "{losses} of {kills} noticed");
+    assert!(kills > 0 && losses <= kills, "{losses} of {kills} noticed");
+    // One that was hit again before its first end was noticed is lost only once.
+    assert!(losses * 10 >= kills * 9, "{losses} of {kills} noticed");
     assert!(used.resident_pages <= warm.resident_pages * 11 / 10, "{warm:?}, then {used:?}");
     assert!(used.descriptors <= warm.descriptors * 11 / 10, "{warm:?}, then {used:?}");
     nothing_is_left(&groups, before, at_first).await;
@@ -160,32 +167,23 @@ async fn nothing_is_left(groups: &[u32], tasks_before: usize, at_first: Held) {
     assert_eq!(left_over(tasks_before).await, 0);
 }
 
-/// Not a test: what the tests below start, for what it holds must be nobody else's.
+/// Not a test: what the next one starts, for what it holds must be nobody else's.
 #[tokio::test]
 async fn a_process_of_its_own() {
-    if let Ok(seconds) = std::env::var(SECONDS) {
-        have_servers(Duration::from_secs(seconds.parse().unwrap())).await;
+    if std::env::var_os(ALONE).is_some() {
+        let seconds = std::env::var(SECONDS).map_or(3, |seconds| seconds.parse().unwrap());
+        have_servers(Duration::from_secs(seconds)).await;
     }
-}
-
-async fn alone(seconds: u64) {
-    let mut alone = tokio::process::Command::new(std::env::current_exe().unwrap());
-    alone.args(["--exact", "processes::a_process_of_its_own", "--nocapture"]);
-    let output = alone.env(SECONDS, seconds.to_string()).kill_on_drop(true).output().await.unwrap();
-    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    println!("{told}");
 }
 
 #[tokio::test]
 async fn servers_that_are_killed_leave_the_others_alone_and_nothing_behind() {
-    alone(3).await;
-}
-
-#[tokio::test]
-#[ignore = "it takes two minutes"]
-async fn for_two_minutes_servers_that_are_killed_leave_the_others_alone_and_nothing_behind() {
-    alone(120).await;
+    let mut alone = tokio::process::Command::new(std::env::current_exe().unwrap());
+    alone.args(["--exact", "processes::a_process_of_its_own", "--nocapture"]).env(ALONE, "1");
+    let output = alone.kill_on_drop(true).output().await.unwrap();
+    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    println!("{told}");
 }
 
 /// What is held after so long is what is held from then on.

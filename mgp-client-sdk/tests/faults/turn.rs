@@ -142,7 +142,7 @@ impl Act {
             9 => Self::Refuse(rng.pick(DATA)),
             10 => Self::Wrong(rng.pick(SHAPES)),
             11 => Self::After(Noise::Storm(rng.pick(&[1, 20, 300]))),
-            12 => Self::After(Noise::Ask(rng.pick(&["ping", "roots/list", "acme/unknown"]))),
+            12 => Self::After(Noise::Ask(rng.pick(&["ping", "roots/list", "acme/unknown", SLOW_REQUEST]))),
             13 => Self::After(Noise::Chunks(rng.pick(CHUNK_FAULTS))),
             _ => Self::After(rng.pick(NOISES)),
         }
@@ -169,6 +169,8 @@ impl Act {
     }
 }
 
+/// A request of the server's that clients take a while to answer.
+pub(crate) const SLOW_REQUEST: &str = "acme/slow";
 const NOISES: &[Noise] = &[
     Noise::UnknownId,
     Noise::NullId,

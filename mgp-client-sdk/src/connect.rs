@@ -99,15 +99,18 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         let reader = Until::new(reader, async {
             // A client that is dropped aborts the connection; only one that says so closes it.
             if closed.await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         });
         let (wire, connection) = connect(reader, writer, &self.accept, self.builder.limits.clone());
         let (done, closing) = oneshot::channel::<()>();
         let (over, ended) = oneshot::channel();
+        let carried = Carried(self.changes.clone());
         let task = tokio::spawn(async move {
+            let ended = carry(connection).await;
+            drop(carried);
             // Fails only if nobody wants to know.
-            let _ = over.send(carry(connection).await);
+            let _ = over.send(ended);
             drop(done);
         });
         let link = Link::none().with_task(task).with_close(|| async {

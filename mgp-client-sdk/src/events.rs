@@ -6,7 +6,7 @@ use futures_core::Stream;
 use mgp_stream::event::{EventItem, Events};
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSubscribe, EventSubscribed};
-use mgp_types::{Error, Object, RawJson, RpcService};
+use mgp_types::{Error, RawJson, RpcService};
 
 use crate::{Client, Subscription};
 
@@ -98,6 +98,9 @@ impl<S: RpcService> Stream for EventStream<S> {
         }
     }
 }
+
+/// Nothing of the stream is pinned but what is boxed.
+impl<S: RpcService> Unpin for EventStream<S> {}
 
 impl<S: RpcService> fmt::Debug for EventStream<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -34,7 +34,7 @@ async fn terminated() {
         Ok(mut signals) => drop(signals.recv().await),
         Err(error) => {
             tracing::warn!(%error, "the server cannot hear that it is to terminate");
-            pending().await
+            pending::<()>().await;
         }
     }
 }
@@ -43,7 +43,7 @@ async fn terminated() {
 async fn terminated() {
     // Fails only where there is no console, and then nobody asks this way.
     if tokio::signal::ctrl_c().await.is_err() {
-        pending().await
+        pending::<()>().await;
     }
 }
 

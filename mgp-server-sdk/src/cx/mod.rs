@@ -1,6 +1,7 @@
 //! What a handler knows about its call, and how it reaches the caller.
 
 mod ask;
+mod parts;
 mod tell;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub use self::ask::{Ask, AskAll, Elicited};
+use self::parts::Parts;
 use crate::ServerHandle;
 use crate::shared::Shared;
 use crate::task::TaskRun;
@@ -29,6 +31,8 @@ struct Inner {
     progress: Mutex<Option<f64>>,
     /// Whether parts of the result are wanted, once somebody asked.
     streams: OnceLock<bool>,
+    /// What was streamed to nobody.
+    parts: Mutex<Parts>,
     began: Instant,
 }
 
@@ -55,6 +59,7 @@ impl Cx {
             extras,
             progress: Mutex::new(None),
             streams,
+            parts: Mutex::default(),
             began: Instant::now(),
         }))
     }

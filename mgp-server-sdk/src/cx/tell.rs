@@ -59,7 +59,7 @@ impl Cx {
         })
     }
 
-    /// Sends a part of the result; nothing, to a caller that does not want parts.
+    /// Sends a part of the result; for a caller that does not want parts it is kept.
     ///
     /// A caller that reads slowly slows the handler down here. The result itself has to be complete all the same; a
     /// handler that returns nothing, as `()`, has its parts for a result.
@@ -72,13 +72,20 @@ impl Cx {
         struct Chunk {
             content: ContentBlock,
         }
+        let content = part.into().for_revision(self.session().revision);
         if !self.streams() {
+            self.0.parts.lock().push(content);
             return Ok(());
         }
-        let chunk = Chunk { content: part.into().for_revision(self.session().revision) };
+        let chunk = Chunk { content };
         let params = Object::from_value(&chunk)
             .map_err(|error| mgp_types::Error::internal("the part is not JSON").with_source(error))?;
         self.context().outbox.notify(Request::notify(Method::STREAM_CHUNK, params)).await
+    }
+
+    /// The parts that were kept.
+    pub(crate) fn take_parts(&self) -> Vec<ContentBlock> {
+        self.0.parts.lock().take()
     }
 
     /// Sends a log message, if the caller wants messages of this level.

@@ -140,31 +140,43 @@ macro_rules! forms {
 
             fn start(&self, $input: Input) -> Result<ToolFuture, ArgumentFault> {
                 let $handler = self;
-                let future = $call;
-                Ok(Box::pin(async move { future.await.into_tool_result() }))
+                let (future, cx) = $call;
+                Ok(Box::pin(async move {
+                    let result = future.await.into_tool_result()?;
+                    Ok(match cx {
+                        Some(cx) => result.or_parts(&cx),
+                        None => result,
+                    })
+                }))
             }
         })+
     };
 }
 
 forms! {
-    form::Bare, [] (), Takes::Nothing, |handler, _input| handler();
-    form::Context, [] (Cx), Takes::Nothing, |handler, input| handler(input.into_cx());
+    form::Bare, [] (), Takes::Nothing, |handler, _input| (handler(), None::<Cx>);
+    form::Context, [] (Cx), Takes::Nothing, |handler, input| {
+        let cx = input.into_cx();
+        (handler(cx.clone()), Some(cx))
+    };
     form::Args<A>, [A] (A), Takes::Typed(schema::read_by::<A>()), |handler, input| {
         let arguments = input.arguments()?;
         drop(input);
-        handler(arguments)
+        (handler(arguments), None::<Cx>)
     };
     form::ArgsContext<A>, [A] (A, Cx), Takes::Typed(schema::read_by::<A>()), |handler, input| {
-        handler(input.arguments()?, input.into_cx())
+        let (arguments, cx) = (input.arguments()?, input.into_cx());
+        (handler(arguments, cx.clone()), Some(cx))
     };
-    form::Members, [] (Object), Takes::Raw, |handler, input| handler(input.members()?);
+    form::Members, [] (Object), Takes::Raw, |handler, input| (handler(input.members()?), None::<Cx>);
     form::MembersContext, [] (Object, Cx), Takes::Raw, |handler, input| {
-        handler(input.members()?, input.into_cx())
+        let (members, cx) = (input.members()?, input.into_cx());
+        (handler(members, cx.clone()), Some(cx))
     };
-    form::Raw, [] (RawJson), Takes::Raw, |handler, input| handler(input.raw()?);
+    form::Raw, [] (RawJson), Takes::Raw, |handler, input| (handler(input.raw()?), None::<Cx>);
     form::RawContext, [] (RawJson, Cx), Takes::Raw, |handler, input| {
-        handler(input.raw()?, input.into_cx())
+        let (raw, cx) = (input.raw()?, input.into_cx());
+        (handler(raw, cx.clone()), Some(cx))
     };
 }
 

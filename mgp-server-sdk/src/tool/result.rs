@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::ToolError;
+use crate::cx::Cx;
 use crate::schema;
 
 /// What a tool returned: text, a full result, or an answer that is not a result yet.
@@ -80,6 +81,17 @@ impl ToolResult {
     }
 
     /// The result as `revision` writes it.
+    /// The result with what was streamed in it, if it has no content of its own.
+    pub(crate) fn or_parts(mut self, cx: &Cx) -> Self {
+        if let Form::Full(result) = &mut self.0
+            && result.content.is_empty()
+            && result.structured_content.is_none()
+        {
+            result.content = cx.take_parts();
+        }
+        self
+    }
+
     pub(crate) fn into_response(self, revision: Revision) -> Result<Response, Error> {
         match self.0 {
             Form::Text { text, is_error } => Ok(write_text(&text, is_error)),

@@ -20,28 +20,12 @@ use super::registry::{Registry, Work};
 pub struct StreamLayer {
     registry: Arc<Registry>,
     stall_limit: Duration,
-    reach: Reach,
-}
-
-/// Whose calls of tools are watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    Negotiated,
-    Everybody,
 }
 
 impl StreamLayer {
     /// A layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
     pub fn new() -> Self {
-        Self { registry: Arc::default(), stall_limit: STALL_LIMIT, reach: Reach::Negotiated }
-    }
-
-    /// Watches the calls of sessions without streaming too, for servers whose tools stream whoever calls: chunks stay
-    /// off the wire there, and are the content of a result that has none.
-    #[must_use]
-    pub fn for_everybody(mut self) -> Self {
-        self.reach = Reach::Everybody;
-        self
+        Self { registry: Arc::default(), stall_limit: STALL_LIMIT }
     }
 
     /// How long one chunk waits for a caller that does not take it, before the call is ended with 3001; at most a day.
@@ -71,7 +55,6 @@ impl<S> Layer<S> for StreamLayer {
             inner,
             registry: Arc::clone(&self.registry),
             stall_limit: self.stall_limit,
-            reach: self.reach,
         }
     }
 }
@@ -90,7 +73,7 @@ impl fmt::Debug for StreamLayer {
 /// only those of its own requests, so nobody reaches the call of another session.
 ///
 /// Without the extension `streaming` requests pass untouched: nothing is allocated, locked or wrapped, and handlers must
-/// not send chunks, unless the layer is one [for everybody](StreamLayer::for_everybody). With it a call of a tool costs
+/// not send chunks. With it a call of a tool costs
 /// one allocation, whether it asks for chunks or not: chunks that nobody asked for are kept from the wire, and are the
 /// content of a result that has none. The layer's own lock is taken for calls that have to wait. Dropping the future
 /// drops the handler, and what it streamed with it.
@@ -99,7 +82,6 @@ pub struct Stream<S> {
     inner: S,
     registry: Arc<Registry>,
     stall_limit: Duration,
-    reach: Reach,
 }
 
 impl<S: RpcService> Service<Request> for Stream<S> {
@@ -113,16 +95,15 @@ impl<S: RpcService> Service<Request> for Stream<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let negotiated = request.context.session.as_deref().is_some_and(streams);
-        if !negotiated && self.reach == Reach::Negotiated {
+        if !negotiated {
             return StreamFuture::passed(self.inner.call(request));
         }
         let stream = request.context.outbox.stream();
         match (request.kind, request.method.as_str()) {
             (Kind::Call, name) if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE => {
-                let wanted = negotiated && CallWishes::of(&request.params).stream;
+                let wanted = CallWishes::of(&request.params).stream;
                 self.watch(request, wanted)
             }
-            _ if !negotiated => StreamFuture::passed(self.inner.call(request)),
             (Kind::Call, method::STREAM_CANCEL) => {
                 StreamFuture::answered(Ok(cancel::answer(self.registry.find(stream).as_deref())))
             }

@@ -74,28 +74,6 @@ async fn who_does_not_ask_gets_no_chunks_and_nothing_added() {
     }
 }
 
-// covers: MGP-12.5-05
-#[tokio::test(start_paused = true)]
-async fn a_plain_caller_of_a_tool_that_streams_gets_the_whole_and_nothing_of_mgp() {
-    for extensions in [None, Some(&["audit"][..])] {
-        let layer = StreamLayer::new().for_everybody();
-        let mut service = layer.layer(Server::new(|request| async move {
-            if request.method != Method::TOOLS_CALL {
-                return Err(Error::method_not_found(&request.method));
-            }
-            think(request, r#"{"content":[]}"#).await
-        }));
-        let port = Port::new();
-        let running = start(&mut service, call(&port, extensions, r#"{"_mgp":{"stream":true}}"#)).await;
-        let mut stop = Request::call("mgp/stream/cancel", Object::new());
-        stop.context.outbox = Outbox::on(running.stream);
-        assert_eq!(service.call(stop).await.unwrap_err().code(), code::METHOD_NOT_FOUND);
-        assert_eq!(answered(&running.task.await.unwrap().unwrap()), WHOLE);
-        assert!(port.methods().is_empty());
-        assert_eq!(layer.calls(), 0);
-    }
-}
-
 // covers: MGP-12.1-01
 #[tokio::test]
 async fn a_tool_that_streams_nothing_has_its_result_untouched() {

@@ -19,8 +19,8 @@ use super::shared::Shared;
 /// carries [`WaitUntilReady`] waits instead. A call is answered by the incarnation it was sent to: if that one ends,
 /// so does the call, with an error of the service or of the gate ([`Origin::Connection`](mgp_types::Origin)).
 ///
-/// Reads no slot but that extension, writes none. Takes no lock; a call that is not answered at once is put on the list
-/// of those who hear of the server's end. Allocates on refusals and waits only. Dropping the future of a call takes it
+/// Reads no slot but that extension, writes none. A call that is answered at once takes no lock; one that is not stands on
+/// the list of those who hear of the server's end, whose lock is held for a moment. Allocates on refusals and waits only. Dropping the future of a call takes it
 /// back, as the service does.
 pub struct StateGate<S> {
     shared: Arc<Shared<S>>,

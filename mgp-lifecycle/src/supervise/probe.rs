@@ -93,7 +93,7 @@ mod tests {
         (beat, asked)
     }
 
-    // covers: MGP-11.3-01, MGP-11.3-04..10
+    // covers: MGP-11.3-01, MGP-11.3-04, MGP-11.3-08..10
     #[tokio::test]
     async fn a_server_is_asked_in_the_words_it_knows_and_says_how_it_does() {
         for (method, name, answer, expected) in [

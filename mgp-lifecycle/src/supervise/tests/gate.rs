@@ -12,7 +12,7 @@ use crate::Ended;
 use crate::supervise::doubles::{Act, Answering, Fate, by};
 use crate::supervise::{Connected, Supervisor};
 
-// covers: MGP-11.2-11, MGP-14.3-07..09
+// covers: MGP-11.2-11, MGP-14.3-07, MGP-14.3-09
 #[tokio::test(start_paused = true)]
 async fn calls_of_a_server_that_is_not_there_fail_at_once_and_say_when_to_come_back() {
     let world = World::with_script([Act::new(Fate::Refuses)], Act::new(Fate::Lives));

@@ -1,6 +1,6 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use mgp_types::mgp::HealthStatus::{Degraded, Healthy, Unhealthy};
 use mgp_types::mgp::ServerState::{Connected, Error, Restarting};
@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::*;
+use crate::supervise::chance::Chance;
 use crate::supervise::doubles::{Act, Fate};
 use crate::supervise::{Beat, Health, ProbeMethod, ProbeSettings, Supervisor, probe};
 
@@ -87,14 +88,17 @@ async fn what_a_server_says_of_itself_is_reported_and_not_acted_upon() {
 #[tokio::test(start_paused = true)]
 async fn fifty_servers_are_not_asked_at_once() {
     let times = Arc::new(Mutex::new(Vec::new()));
-    let servers: Vec<_> = (0..50)
-        .map(|_| {
+    let servers: Vec<_> = (0..50u32)
+        .map(|number| {
+            let draws = AtomicU32::new(number.wrapping_mul(0x9e37_79b9));
+            let chance = Chance::new(move || draws.fetch_add(0x6c07_8965, Ordering::SeqCst));
             let times = Arc::clone(&times);
             let ask = move |_| {
                 times.lock().push(Instant::now());
                 std::future::ready(Beat::Answered(Healthy))
             };
-            let server = World::new(Fate::Lives).supervisor("s").with_probe(every(secs(30), 3), ask).spawn();
+            let supervisor = World::new(Fate::Lives).supervisor("s").with_chance(chance);
+            let server = supervisor.with_probe(every(secs(30), 3), ask).spawn();
             server.start();
             server
         })

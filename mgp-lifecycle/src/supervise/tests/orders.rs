@@ -33,7 +33,7 @@ async fn orders_can_be_given_twice_and_dropped() {
     assert_eq!(went_to(&mut changes), [Draining, Restarting, Connected], "it goes on without the future");
 }
 
-// covers: MGP-11.2-12, MGP-11.4-01..02
+// covers: MGP-11.2-12, MGP-14.3-08
 #[tokio::test(start_paused = true)]
 async fn calls_are_finished_and_new_ones_refused_while_a_server_drains() {
     let world = World::with_script([], Act { answers_after: Some(secs(3)), ..Act::new(Fate::Lives) });

@@ -16,8 +16,7 @@ async fn main() -> Result<(), Error> {
         let offer = Offer::new(ExtensionSet::from_names(["streaming", "lifecycle", "bidirectional"]));
         Client::builder("supervise", "1.0.0").mgp(offer).connect_stdio(program.clone(), [""; 0])
     };
-    let server =
-        Client::supervise("demo.counter", connect).with_restarts(RestartSettings::default()).spawn();
+    let server = Client::supervise("demo.counter", connect).with_restarts(RestartSettings::default()).spawn();
     let mut changes = server.changes();
     tokio::spawn(async move {
         while let Some(change) = changes.next().await {

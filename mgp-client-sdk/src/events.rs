@@ -43,9 +43,8 @@ impl<S: RpcService> Client<S> {
         let honoured = listening.honoured().unwrap_or_default();
         let answer: Option<EventSubscribed> =
             honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
-        let answer = answer.ok_or_else(|| {
-            Error::method_not_found(&mgp_types::mgp::method::EVENTS_SUBSCRIBE.into())
-        })?;
+        let answer = answer
+            .ok_or_else(|| Error::method_not_found(&mgp_types::mgp::method::EVENTS_SUBSCRIBE.into()))?;
         let events = subscriber.opened(self.stack.clone(), wanted, answer);
         Ok(EventStream { events, listening: Some(listening), client: self.clone() })
     }

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use mgp_types::mgp::ChannelError;
 use thiserror::Error;
 
 /// Why a server cannot be made or run.
@@ -68,5 +69,11 @@ impl fmt::Display for Faults {
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         Self::Invalid(Faults(vec![fault]))
+    }
+}
+
+impl From<ChannelError> for Error {
+    fn from(error: ChannelError) -> Self {
+        Fault::new("the channels of events", error.to_string()).into()
     }
 }

@@ -89,7 +89,10 @@ impl<L, I> ClientBuilder<L, I> {
         mut self,
         handler: H,
     ) -> ClientBuilder<L, Stack<CallbackInboundLayer, I>> {
-        self.offer.get_or_insert_with(|| Offer::new(ExtensionSet::new())).extensions.insert(Extension::Callbacks);
+        self.offer
+            .get_or_insert_with(|| Offer::new(ExtensionSet::new()))
+            .extensions
+            .insert(Extension::Callbacks);
         // A desk of its own for each client, so there is one server only.
         let desk = CallbackDesk::new(handler).of_server(ServerId::from("server"));
         self.inbound_layer(CallbackInboundLayer::new(desk))

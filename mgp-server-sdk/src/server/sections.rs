@@ -48,8 +48,8 @@ impl<L> Server<L> {
     fn offering(mut self, extension: Extension) -> Self {
         let offer = self.parts.mgp.get_or_insert_with(|| Offer::new(ExtensionSet::new()));
         offer.extensions.insert(extension);
-        let both = offer.extensions.contains(&Extension::Events)
-            && offer.extensions.contains(&Extension::Callbacks);
+        let both =
+            offer.extensions.contains(&Extension::Events) && offer.extensions.contains(&Extension::Callbacks);
         if both {
             // What the two are called together by those who do not know them apart.
             offer.extensions.insert(Extension::Bidirectional);

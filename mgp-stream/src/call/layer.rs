@@ -51,11 +51,7 @@ impl<S> Layer<S> for StreamLayer {
     type Service = Stream<S>;
 
     fn layer(&self, inner: S) -> Stream<S> {
-        Stream {
-            inner,
-            registry: Arc::clone(&self.registry),
-            stall_limit: self.stall_limit,
-        }
+        Stream { inner, registry: Arc::clone(&self.registry), stall_limit: self.stall_limit }
     }
 }
 

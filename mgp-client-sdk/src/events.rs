@@ -1,6 +1,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_core::Stream;
 use mgp_stream::event::{EventItem, Events};
@@ -24,7 +25,8 @@ pub struct EventStream<S: RpcService> {
 }
 
 impl<S: RpcService> Client<S> {
-    /// Subscribes to events. Works the same in both eras.
+    /// Subscribes to events. Works the same in both eras; from a server without sessions that does not push them, they
+    /// are fetched every few seconds.
     ///
     /// # Errors
     /// The server has no events (-32601, or of some -32602), refuses, or cannot be reached.
@@ -43,8 +45,11 @@ impl<S: RpcService> Client<S> {
         let honoured = listening.honoured().unwrap_or_default();
         let answer: Option<EventSubscribed> =
             honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
-        let answer = answer
-            .ok_or_else(|| Error::method_not_found(&mgp_types::mgp::method::EVENTS_SUBSCRIBE.into()))?;
+        let Some(answer) = answer else {
+            // Nothing is pushed here, so the events are fetched.
+            let events = subscriber.subscribe(self.stack.clone(), wanted).await?.polled(POLL_INTERVAL);
+            return Ok(EventStream { events, listening: None, client: self.clone() });
+        };
         let events = subscriber.opened(self.stack.clone(), wanted, answer);
         Ok(EventStream { events, listening: Some(listening), client: self.clone() })
     }
@@ -106,3 +111,5 @@ impl<S: RpcService> fmt::Debug for EventStream<S> {
         f.debug_struct("EventStream").field("answer", self.answer()).finish_non_exhaustive()
     }
 }
+
+const POLL_INTERVAL: Duration = Duration::from_secs(5);

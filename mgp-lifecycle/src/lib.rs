@@ -28,10 +28,18 @@
 //! The crate has no features.
 
 pub mod call;
+mod caught;
+mod chance;
+#[cfg(test)]
+mod doubles;
+mod methods;
+mod refusal;
 mod restart;
 pub mod server;
+mod span;
 mod state;
 pub mod supervise;
+mod turnstile;
 
 pub use restart::{Ended, RestartPolicy, RestartSettings, Restarts, Verdict};
 pub use state::{Lifecycle, NoSuchTransition};

@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::chance::share;
+
 /// When a server that ended is started again (§11.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,10 +130,8 @@ impl Restarts {
         let doubled =
             self.settings.backoff_base_ms.saturating_mul(1u64.checked_shl(so_far).unwrap_or(u64::MAX));
         let longest = doubled.min(self.settings.backoff_max_ms);
-        let half = longest / 2;
-        let by_chance = u128::from(longest - half) * u128::from(chance) / u128::from(u32::MAX);
-        let wait = Duration::from_millis(half.saturating_add(u64::try_from(by_chance).unwrap_or(u64::MAX)));
-        wait.max(SHORTEST_WAIT)
+        let half = Duration::from_millis(longest) / 2;
+        half.saturating_add(share(half, chance)).max(SHORTEST_WAIT)
     }
 }
 

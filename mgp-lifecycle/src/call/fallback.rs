@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::witness::Witness;
 use super::{Deadline, event};
+use crate::span::millis;
 
 /// Calls the tool that an error names, where all else has failed (§14.6). Makes [`Fallback`] services.
 #[derive(Clone, Default)]
@@ -269,9 +270,9 @@ impl<S> Call<S> {
     /// What the caller wishes of the time that is left was said when the first call began.
     fn shorten_wish(&self, params: &mut Object) -> Option<()> {
         let mut wishes = CallWishes::of(params);
-        if let Some(millis) = wishes.deadline_ms {
-            let passed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            wishes.deadline_ms = Some(millis.checked_sub(passed).filter(|left| *left > 0)?);
+        if let Some(wished) = wishes.deadline_ms {
+            let passed = millis(self.began.elapsed());
+            wishes.deadline_ms = Some(wished.checked_sub(passed).filter(|left| *left > 0)?);
             wishes.write(params);
         }
         Some(())

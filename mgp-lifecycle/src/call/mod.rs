@@ -71,14 +71,10 @@ mod breaker;
 mod concurrency;
 mod deadline;
 mod event;
-mod exempt;
 mod fallback;
 mod retry;
-mod unsent;
 mod witness;
 
-#[cfg(test)]
-mod doubles;
 #[cfg(test)]
 mod tests;
 
@@ -90,4 +86,4 @@ pub use self::concurrency::{Concurrency, ConcurrencyFuture, ConcurrencyLayer};
 pub use self::deadline::{Deadline, DeadlineFuture, DeadlineLayer, DeadlineService};
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
 pub use self::retry::{Retry, RetryBudget, RetryFuture, RetryLayer, RetryPolicy};
-pub use self::unsent::Unsent;
+pub use crate::refusal::Unsent;

@@ -8,9 +8,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::audience::Audience;
 use super::exit::Exit;
-use super::gate::{Entry, Gate, Inside, Pass, Seat};
 use super::in_work::InWork;
 use super::{Drained, ShutdownPolicy};
+use crate::span::millis;
+use crate::turnstile::{Entry, Inside, Pass, Seat, Turnstile};
 use crate::{Lifecycle, NoSuchTransition};
 
 /// One run of a server, from its start to its end: what calls, tasks and handles share.
@@ -18,7 +19,7 @@ use crate::{Lifecycle, NoSuchTransition};
 pub(super) struct Run {
     pub(super) server: ServerId,
     pub(super) since: Instant,
-    pub(super) gate: Gate,
+    pub(super) gate: Turnstile,
     pub(super) in_work: InWork,
     pub(super) exit: Exit,
     pub(super) changes: broadcast::Sender<LifecycleChange>,
@@ -61,7 +62,7 @@ impl Run {
         Self {
             server,
             since: now,
-            gate: Gate::new(course.lifecycle.state()),
+            gate: Turnstile::new(course.lifecycle.state()),
             in_work: InWork::new(now),
             exit: Exit::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
@@ -228,10 +229,6 @@ impl Run {
         let _ = self.changes.send(change);
         Ok(())
     }
-}
-
-pub(super) fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Whoever is slower than so many changes misses the oldest.

@@ -1,14 +1,14 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, LifecycleChange, Outcome, ServerState, Timestamp,
-    TraceId,
 };
 use tokio::sync::broadcast;
 
 use super::pulse::Health;
 use super::shared::{Outlook, Shared};
-use crate::Lifecycle;
+use crate::{Lifecycle, chance};
 
 /// The course of one server's life: takes it from state to state, and tells everybody who wants to know.
 ///
@@ -80,16 +80,19 @@ impl<T> Course<T> {
     /// It has happened, and nothing waits for the record: the log decides what becomes of an event it has no room for.
     fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
         let Some(audit) = &self.audit else { return };
-        let mut bytes = [0; 16];
-        // An id that repeats is better than no record.
-        let _ = getrandom::fill(&mut bytes);
         let target = AuditTarget::new(Some(self.shared.server.clone()), None);
-        let trace = TraceId::from_random(bytes);
+        let trace = chance::trace();
         let mut event = AuditEvent::new(Timestamp::now(), trace, event, Actor::kernel(), target, outcome);
         if let Some(reason) = reason {
             event = event.with_detail("reason", reason);
         }
-        audit.record_now(vec![event]);
+        // A panic on the way to the end would be a second one, which ends the process.
+        if catch_unwind(AssertUnwindSafe(|| audit.record_now(vec![event]))).is_err() {
+            tracing::error!(
+                server = self.shared.server.as_str(),
+                "an event was not recorded: the log panicked"
+            );
+        }
     }
 }
 

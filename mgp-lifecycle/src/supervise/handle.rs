@@ -68,8 +68,8 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
         self.shared.health.subscribe()
     }
 
-    /// How many calls of gates the server works on.
-    pub fn in_flight(&self) -> usize {
+    /// How many calls of gates the server works on, subscriptions that listen not counted.
+    pub fn in_flight(&self) -> u64 {
         self.shared.live.load().as_ref().map_or(0, |live| live.in_flight())
     }
 

@@ -40,8 +40,6 @@
 //! * No arrow leads from `connecting`, `restarting` or `error` to `disconnected`. A server that is stopped there ends
 //!   in `error`.
 
-mod caught;
-mod chance;
 mod connect;
 mod course;
 mod gate;
@@ -51,7 +49,6 @@ mod live;
 mod order;
 mod probe;
 mod pulse;
-mod refusal;
 mod run;
 mod shared;
 mod stopping;
@@ -66,7 +63,5 @@ pub use self::pulse::{Beat, Health, ProbeSchedule, ProbeSettings, Pulse};
 pub use self::stopping::ask_to_stop;
 pub use self::supervisor::Supervisor;
 
-#[cfg(test)]
-mod doubles;
 #[cfg(test)]
 mod tests;

@@ -78,13 +78,13 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::supervise::doubles::Answering;
+    use crate::doubles::Upstream;
 
     async fn beat(method: ProbeMethod, answer: Result<&str, Error>) -> (Beat, String) {
         let answer = answer.map(|json| Response::new(RawJson::parse(json.to_owned()).unwrap()));
         let asked = std::sync::Arc::new(Mutex::new(String::new()));
         let seen = std::sync::Arc::clone(&asked);
-        let service = Answering::new(move |request: Request| {
+        let service = Upstream::working(move |_, request: Request| {
             *seen.lock() = request.method.to_string();
             std::future::ready(answer.clone())
         });

@@ -3,6 +3,9 @@ use std::time::Duration;
 
 use mgp_types::mgp::HealthStatus;
 
+use crate::chance::share;
+use crate::span::LONGEST;
+
 /// When servers are asked for a sign of life, and when they count as down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -43,12 +46,12 @@ impl ProbeSchedule {
 
     /// How long to wait before the first probe; `chance` is a random number.
     pub fn first(self, chance: u32) -> Duration {
-        self.interval.mul_f64(share(chance)).max(SHORTEST_WAIT)
+        share(self.interval, chance).max(SHORTEST_WAIT)
     }
 
     /// How long to wait after a probe; `chance` is a random number.
     pub fn next(self, chance: u32) -> Duration {
-        self.interval.mul_f64(0.4f64.mul_add(share(chance), 0.8)).max(SHORTEST_WAIT)
+        (self.interval / 5 * 4 + share(self.interval / 5 * 2, chance)).max(SHORTEST_WAIT)
     }
 }
 
@@ -117,14 +120,8 @@ impl Pulse {
     }
 }
 
-/// A random number as a share of the whole.
-fn share(chance: u32) -> f64 {
-    f64::from(chance) / f64::from(u32::MAX)
-}
-
 /// An interval of nothing must not become a loop.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
-const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 #[cfg(test)]
 mod tests {

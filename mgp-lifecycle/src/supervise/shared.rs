@@ -1,15 +1,15 @@
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mgp_types::Error;
 use mgp_types::mgp::{ServerId, ServerState};
+use mgp_types::{Error, Request};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::live::{Entered, Live};
 use super::order::{Order, Orders};
 use super::pulse::Health;
-use super::refusal::refusal;
+use crate::refusal::{Return, not_admitted};
 
 /// What a supervisor shares with its handles and gates.
 pub(super) struct Shared<T> {
@@ -44,6 +44,14 @@ pub(super) enum Outlook {
 }
 
 impl Outlook {
+    fn of_a_return(self) -> Return {
+        match self {
+            Self::Ended | Self::Never => Return::Never,
+            Self::Soon => Return::After(Duration::ZERO),
+            Self::At(time) => Return::After(time.saturating_duration_since(Instant::now())),
+        }
+    }
+
     const fn is_hopeful(self) -> bool {
         matches!(self, Self::Soon | Self::At(_))
     }
@@ -67,17 +75,23 @@ impl<T> Shared<T> {
 
     /// Why the server takes no calls now.
     pub(super) fn refusal(&self) -> Error {
-        refusal(self.standing(), Instant::now())
+        let standing = self.standing();
+        not_admitted(standing.state, standing.outlook.of_a_return())
     }
 
     /// Counts a call of the incarnation that takes them, if there is one.
-    pub(super) fn enter(&self) -> Option<Entered<T>> {
-        self.live.load().as_ref()?.enter()
+    pub(super) fn enter(&self, request: &Request) -> Option<Entered<T>> {
+        self.live.load().as_ref()?.enter(request)
     }
 
     /// As [`enter`](Self::enter), and waits for `wait` at most while there is hope.
-    pub(super) async fn enter_within(&self, wait: Duration) -> Result<Entered<T>, Error> {
-        self.within(wait, || self.enter()).await
+    pub(super) async fn enter_within(
+        &self,
+        wait: Duration,
+        request: Request,
+    ) -> Result<(Entered<T>, Request), Error> {
+        let entered = self.within(wait, || self.enter(&request)).await?;
+        Ok((entered, request))
     }
 
     /// The way to the server, if it takes calls.

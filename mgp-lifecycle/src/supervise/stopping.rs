@@ -22,12 +22,12 @@ mod tests {
     use mgp_types::{RawJson, Response};
 
     use super::*;
-    use crate::supervise::doubles::Answering;
+    use crate::doubles::Upstream;
 
     // covers: MGP-11.4-01, MGP-11.4-03..04
     #[tokio::test]
     async fn the_server_is_asked_with_reason_and_time() {
-        let service = Answering::new(|request: Request| async move {
+        let service = Upstream::working(|_, request: Request| async move {
             assert_eq!(request.method.as_str(), "mgp/lifecycle/shutdown");
             let expected = br#"{"reason":"kernel_shutdown","timeout_ms":1500}"#;
             assert_eq!(request.params.to_raw().as_bytes(), expected);

@@ -6,7 +6,6 @@ use mgp_types::mgp::{AuditPort, ServerId, Shutdown};
 use mgp_types::{BoxFuture, Error};
 use tokio::sync::broadcast;
 
-use super::chance::Chance;
 use super::connect::Connect;
 use super::course::Course;
 use super::handle::Supervised;
@@ -14,6 +13,7 @@ use super::limits::TimeLimits;
 use super::pulse::{Beat, ProbeSettings};
 use super::run::Run;
 use super::shared::Shared;
+use crate::chance::Chance;
 use crate::{RestartSettings, Restarts};
 
 /// How one server is kept alive: how to connect, and what to do before it takes calls, while it does, and at the end.

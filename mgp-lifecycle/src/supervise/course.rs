@@ -43,7 +43,7 @@ impl<T> Course<T> {
                 return;
             }
         };
-        self.shared.standing.send_modify(|standing| (standing.state, standing.outlook) = (to, outlook));
+        self.shared.position.send_modify(|position| (position.state, position.outlook) = (to, outlook));
         // That a server is down stays to be seen until there is another.
         if to == ServerState::Connected || from == ServerState::Connected && self.health() != Health::Down {
             self.shared.health.send_if_modified(|health| std::mem::take(health) != Health::Unknown);
@@ -61,12 +61,12 @@ impl<T> Course<T> {
 
     /// Everything up to the order with this number is carried out.
     pub(super) fn served(&self, number: u64) {
-        self.shared.standing.send_modify(|standing| standing.served = standing.served.max(number));
+        self.shared.position.send_modify(|position| position.served = position.served.max(number));
     }
 
     /// The state stays, and this is to be expected.
     pub(super) fn expect(&self, outlook: Outlook) {
-        self.shared.standing.send_modify(|standing| standing.outlook = outlook);
+        self.shared.position.send_modify(|position| position.outlook = outlook);
     }
 
     pub(super) fn record_connected(&self) {

@@ -50,7 +50,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     /// Where the server is in its life.
     pub fn state(&self) -> ServerState {
-        self.shared.standing().state
+        self.shared.position().state
     }
 
     /// The transitions from now on. A listener that is slow loses the oldest, and holds up nobody.
@@ -134,10 +134,10 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     }
 
     async fn served(&self, number: u64) {
-        let mut standing = self.shared.standing.subscribe();
+        let mut position = self.shared.position.subscribe();
         // It fails only if the sender is gone, which is in our hands.
         let served =
-            standing.wait_for(|standing| standing.served >= number || standing.outlook == Outlook::Ended);
+            position.wait_for(|position| position.served >= number || position.outlook == Outlook::Ended);
         let _ = served.await;
     }
 }
@@ -173,7 +173,7 @@ impl<T> fmt::Debug for Supervised<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Supervised")
             .field("server", &self.shared.server)
-            .field("state", &self.shared.standing().state)
+            .field("state", &self.shared.position().state)
             .finish_non_exhaustive()
     }
 }

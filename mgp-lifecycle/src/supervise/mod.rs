@@ -51,6 +51,7 @@ mod probe;
 mod pulse;
 mod run;
 mod shared;
+mod standing;
 mod stopping;
 mod supervisor;
 
@@ -60,6 +61,7 @@ pub use self::handle::{Changes, Supervised};
 pub use self::limits::TimeLimits;
 pub use self::probe::{ProbeMethod, probe};
 pub use self::pulse::{Beat, Health, ProbeSchedule, ProbeSettings, Pulse};
+pub use self::standing::{Standing, StandingFuture, StandingRequests};
 pub use self::stopping::ask_to_stop;
 pub use self::supervisor::Supervisor;
 

@@ -16,14 +16,14 @@ pub(super) struct Shared<T> {
     pub(super) server: ServerId,
     /// The incarnation that takes calls. It is there as long as one is connected or drains.
     pub(super) live: ArcSwapOption<Live<T>>,
-    pub(super) standing: watch::Sender<Standing>,
+    pub(super) position: watch::Sender<Position>,
     pub(super) health: watch::Sender<Health>,
     pub(super) orders: Orders,
 }
 
 /// Where the server stands, and what is to be expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct Position {
     pub(super) state: ServerState,
     pub(super) outlook: Outlook,
     /// How many orders are served.
@@ -59,24 +59,24 @@ impl Outlook {
 
 impl<T> Shared<T> {
     pub(super) fn new(server: ServerId) -> Self {
-        let standing = Standing { state: ServerState::Registered, outlook: Outlook::Never, served: 0 };
+        let position = Position { state: ServerState::Registered, outlook: Outlook::Never, served: 0 };
         Self {
             server,
             live: ArcSwapOption::empty(),
-            standing: watch::Sender::new(standing),
+            position: watch::Sender::new(position),
             health: watch::Sender::default(),
             orders: Orders::default(),
         }
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        *self.standing.borrow()
+    pub(super) fn position(&self) -> Position {
+        *self.position.borrow()
     }
 
     /// Why the server takes no calls now.
     pub(super) fn refusal(&self) -> Error {
-        let standing = self.standing();
-        not_admitted(standing.state, standing.outlook.of_a_return())
+        let position = self.position();
+        not_admitted(position.state, position.outlook.of_a_return())
     }
 
     /// Counts a call of the incarnation that takes them, if there is one.
@@ -105,11 +105,11 @@ impl<T> Shared<T> {
 
     /// What `get` finds once the server is connected.
     pub(super) async fn within<R>(&self, wait: Duration, get: impl Fn() -> Option<R>) -> Result<R, Error> {
-        let mut standing = self.standing.subscribe();
+        let mut position = self.position.subscribe();
         let found = async {
             loop {
                 // It is marked as seen before it is looked at, so that no change in between is missed.
-                let now = *standing.borrow_and_update();
+                let now = *position.borrow_and_update();
                 if let Some(found) = get() {
                     return Ok(found);
                 }
@@ -117,7 +117,7 @@ impl<T> Shared<T> {
                 if now.state != ServerState::Connected && !now.outlook.is_hopeful() {
                     return Err(self.refusal());
                 }
-                if standing.changed().await.is_err() {
+                if position.changed().await.is_err() {
                     return Err(self.refusal());
                 }
             }
@@ -132,10 +132,10 @@ impl<T> Shared<T> {
     pub(super) fn order(&self, order: Order) -> u64 {
         let number = self.orders.give(order);
         if !matches!(order, Order::Stop { .. }) {
-            self.standing.send_if_modified(|standing| {
-                let hope = standing.served < number && standing.outlook == Outlook::Never;
+            self.position.send_if_modified(|position| {
+                let hope = position.served < number && position.outlook == Outlook::Never;
                 if hope {
-                    standing.outlook = Outlook::Soon;
+                    position.outlook = Outlook::Soon;
                 }
                 hope
             });

@@ -33,11 +33,6 @@ impl Deadline {
         request.extensions.get().copied()
     }
 
-    /// The moment.
-    pub const fn moment(self) -> Instant {
-        self.0
-    }
-
     /// How long it is until then; nothing if it is past.
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())

@@ -79,9 +79,7 @@ mod witness;
 mod tests;
 
 pub use self::attempt::{AttemptFuture, AttemptTimeout, AttemptTimeoutLayer};
-pub use self::breaker::{
-    Breaker, BreakerFuture, BreakerLayer, BreakerService, BreakerSettings, BreakerState, CallEnd, Pass,
-};
+pub use self::breaker::{BreakerFuture, BreakerLayer, BreakerService, BreakerSettings, BreakerState};
 pub use self::concurrency::{Concurrency, ConcurrencyFuture, ConcurrencyLayer};
 pub use self::deadline::{Deadline, DeadlineFuture, DeadlineLayer, DeadlineService};
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};

@@ -1,5 +1,7 @@
 //! All layers together, in the order in which they are meant to stand.
 
+mod attacks;
+
 use std::num::NonZeroUsize;
 use std::time::Duration;
 

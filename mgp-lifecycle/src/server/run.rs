@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason, Timestamp};
+use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
@@ -10,9 +10,11 @@ use super::audience::Audience;
 use super::exit::Exit;
 use super::in_work::InWork;
 use super::{Drained, ShutdownPolicy};
+use crate::NoSuchTransition;
+use crate::changes::{CHANGES_KEPT, tell};
 use crate::span::millis;
+use crate::state::Lifecycle;
 use crate::turnstile::{Entry, Inside, Pass, Seat, Turnstile};
-use crate::{Lifecycle, NoSuchTransition};
 
 /// One run of a server, from its start to its end: what calls, tasks and handles share.
 #[derive(Debug)]
@@ -222,17 +224,12 @@ impl Run {
     ) -> Result<(), NoSuchTransition> {
         let from = course.lifecycle.go(to)?;
         self.gate.set_state(to);
-        tracing::info!(server = %self.server, %from, %to, reason, "server changed state");
-        let mut change = LifecycleChange::new(self.server.clone(), from, to, Timestamp::now());
-        change.reason = reason.map(str::to_owned);
-        // Under the lock, so that changes are told in their order; it fails if nobody listens.
-        let _ = self.changes.send(change);
+        // Under the lock, so that changes are told in their order.
+        tell(&self.changes, &self.server, from, to, reason);
         Ok(())
     }
 }
 
-/// Whoever is slower than so many changes misses the oldest.
-const CHANGES_KEPT: usize = 32;
 /// Whoever gives more time than that gives any time.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 /// How long the last messages may take once nobody is waited for any more.

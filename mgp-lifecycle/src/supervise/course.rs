@@ -8,7 +8,9 @@ use tokio::sync::broadcast;
 
 use super::pulse::Health;
 use super::shared::{Outlook, Shared};
-use crate::{Lifecycle, chance};
+use crate::chance;
+use crate::changes::tell;
+use crate::state::Lifecycle;
 
 /// The course of one server's life: takes it from state to state, and tells everybody who wants to know.
 ///
@@ -48,11 +50,7 @@ impl<T> Course<T> {
         if to == ServerState::Connected || from == ServerState::Connected && self.health() != Health::Down {
             self.shared.health.send_if_modified(|health| std::mem::take(health) != Health::Unknown);
         }
-        tracing::info!(server = self.shared.server.as_str(), %from, %to, reason, "server state");
-        let mut change = LifecycleChange::new(self.shared.server.clone(), from, to, Timestamp::now());
-        change.reason = reason.map(str::to_owned);
-        // Fails only if nobody listens.
-        let _ = self.changes.send(change);
+        tell(&self.changes, &self.shared.server, from, to, reason);
     }
 
     fn health(&self) -> Health {

@@ -19,7 +19,7 @@ use super::shared::Shared;
 /// [`Unsent`](crate::call::Unsent); a call that carries [`WaitUntilReady`] waits instead. A call is answered by the
 /// incarnation it was sent to: if that one ends, so does the call, with an error of the service or of the gate
 /// ([`Origin::Connection`](mgp_types::Origin)). A drain waits for calls, not for `subscriptions/listen`, which ends when
-/// its server does.
+/// its server does, and lets in what helps the others to finish: notifications, what ends work, and what it waits for.
 ///
 /// Reads no slot but that extension, writes none. A call that is answered at once takes no lock; one that is not stands on
 /// the list of those who hear of the server's end, whose lock is held for a moment. Allocates on refusals and waits only.

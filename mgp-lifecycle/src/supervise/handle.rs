@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, RpcService};
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
@@ -12,6 +11,7 @@ use super::gate::StateGate;
 use super::order::Order;
 use super::pulse::Health;
 use super::shared::{Outlook, Shared};
+use crate::Changes;
 
 /// One server that is kept alive.
 ///
@@ -55,7 +55,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     /// The transitions from now on. A listener that is slow loses the oldest, and holds up nobody.
     pub fn changes(&self) -> Changes {
-        Changes(self.owner.listener.resubscribe())
+        Changes::new(self.owner.listener.resubscribe())
     }
 
     /// How the server does.
@@ -139,27 +139,6 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
         let served =
             position.wait_for(|position| position.served >= number || position.outlook == Outlook::Ended);
         let _ = served.await;
-    }
-}
-
-/// The transitions of one server, as they happen.
-#[derive(Debug)]
-pub struct Changes(broadcast::Receiver<LifecycleChange>);
-
-impl Changes {
-    /// The next transition; `None` when the supervisor has ended. Those that were lost are missing: the next one's
-    /// previous state is then not the last one's new state.
-    ///
-    /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
-    pub async fn next(&mut self) -> Option<LifecycleChange> {
-        loop {
-            match self.0.recv().await {
-                Ok(change) => return Some(change),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return None,
-            }
-        }
     }
 }
 

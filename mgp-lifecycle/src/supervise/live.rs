@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use mgp_types::Request;
 use mgp_types::mgp::ServerState;
+use mgp_types::{Kind, Request};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
+use crate::methods::helps_to_finish;
 use crate::turnstile::{Entry, Pass, Seat, Turnstile};
 
 /// One incarnation of a server, and the calls it works on. A restarted server is another one.
@@ -27,12 +28,13 @@ impl<T> Live<T> {
         &self.service
     }
 
-    /// Counts a request; `None` if the server takes none.
+    /// Counts a request; `None` if the server does not take it.
     pub(super) fn enter(self: &Arc<Self>, request: &Request) -> Option<Entered<T>> {
-        // Whoever is let in hears of the end, for it comes after the server was shut.
+        // Whoever is let in hears of the end, for nobody is after it.
         let over = Arc::clone(&self.over).notified_owned();
         let seat = Seat::of(&request.method);
-        match self.turnstile.enter(seat, Pass::New) {
+        let helps = request.kind == Kind::Notify || helps_to_finish(&request.method);
+        match self.turnstile.enter(seat, if helps { Pass::Finishing } else { Pass::New }) {
             Entry::Refused(_) => None,
             Entry::TurnsAround(_) => {
                 self.leave(seat);
@@ -42,13 +44,13 @@ impl<T> Live<T> {
         }
     }
 
-    /// Lets no more calls in.
+    /// Lets no more calls in but what helps those inside to finish.
     pub(super) fn shut(&self) {
-        self.turnstile.end();
+        self.turnstile.set_state(ServerState::Draining);
     }
 
     pub(super) fn is_shut(&self) -> bool {
-        self.turnstile.inside().is_ended()
+        self.turnstile.inside().state() != ServerState::Connected
     }
 
     /// How many calls there are, subscriptions not counted.
@@ -63,14 +65,16 @@ impl<T> Live<T> {
         }
     }
 
-    /// Ends the calls that are still there; it has to be shut before.
+    /// Lets nothing more in, and ends the calls that are still there.
     pub(super) fn end(&self) {
+        self.shut();
+        self.turnstile.end();
         self.over.notify_waiters();
     }
 
     fn leave(&self, seat: Seat) {
         let left = self.turnstile.leave(seat);
-        if left.is_ended() && left.calls() == 0 {
+        if left.calls() == 0 && left.state() != ServerState::Connected {
             self.idle.notify_one();
         }
     }
@@ -125,5 +129,8 @@ mod tests {
         assert!(!waiting.is_finished());
         drop(two);
         waiting.await.unwrap();
+        assert!(enter("mgp/callback/respond").is_some());
+        live.end();
+        assert!(enter("mgp/callback/respond").is_none());
     }
 }

@@ -34,23 +34,23 @@ impl Default for ProbeSettings {
 /// Servers that are connected to together are not asked together: the first probe comes at any time of the first
 /// interval, and each further one up to a fifth of the interval early or late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProbeSchedule {
+pub(super) struct ProbeSchedule {
     interval: Duration,
 }
 
 impl ProbeSchedule {
     /// A probe each `interval`, but for chance.
-    pub fn new(interval: Duration) -> Self {
+    pub(super) fn new(interval: Duration) -> Self {
         Self { interval: interval.min(LONGEST) }
     }
 
     /// How long to wait before the first probe; `chance` is a random number.
-    pub fn first(self, chance: u32) -> Duration {
+    pub(super) fn first(self, chance: u32) -> Duration {
         share(self.interval, chance).max(SHORTEST_WAIT)
     }
 
     /// How long to wait after a probe; `chance` is a random number.
-    pub fn next(self, chance: u32) -> Duration {
+    pub(super) fn next(self, chance: u32) -> Duration {
         (self.interval / 5 * 4 + share(self.interval / 5 * 2, chance)).max(SHORTEST_WAIT)
     }
 }
@@ -85,7 +85,7 @@ pub enum Health {
 /// Only silence makes a server down. One that says it is unhealthy still answers: it is reported, not restarted, because
 /// it knows best whether that would help, and may be working for somebody else.
 #[derive(Debug, Clone)]
-pub struct Pulse {
+pub(super) struct Pulse {
     limit: NonZeroU32,
     missed: u32,
     health: Health,
@@ -93,12 +93,12 @@ pub struct Pulse {
 
 impl Pulse {
     /// Nothing is known, and `misses` missing answers in a row are too many.
-    pub const fn new(misses: NonZeroU32) -> Self {
+    pub(super) const fn new(misses: NonZeroU32) -> Self {
         Self { limit: misses, missed: 0, health: Health::Unknown }
     }
 
     /// How the server does after this beat.
-    pub fn judge(&mut self, beat: Beat) -> Health {
+    pub(super) fn judge(&mut self, beat: Beat) -> Health {
         match beat {
             Beat::Answered(status) => {
                 self.missed = 0;

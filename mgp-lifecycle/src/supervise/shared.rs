@@ -143,10 +143,9 @@ impl<T> Shared<T> {
         number
     }
 
-    /// Lets go of the incarnation that was shut. Its calls that are still there end.
+    /// Lets go of the incarnation. Its calls that are still there end.
     pub(super) fn let_go(&self) {
         if let Some(live) = self.live.swap(None) {
-            live.shut();
             live.end();
         }
     }

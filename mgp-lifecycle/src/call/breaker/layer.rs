@@ -16,7 +16,7 @@ use crate::refusal::unsent;
 
 /// Makes no calls to one upstream for a while when those that were made have failed.
 ///
-/// The [`BreakerService`] services of a layer, and of its clones, share the [`Breaker`].
+/// The [`BreakerService`] services of a layer, and of its clones, share the breaker.
 #[derive(Debug, Clone)]
 pub struct BreakerLayer(Arc<Shared>);
 

@@ -83,7 +83,7 @@ async fn a_ping_does_not_wait_for_a_server_that_is_never_ready() {
     assert_eq!(life.pending(), 1);
 }
 
-// covers: MGP-11.3-11..19
+// covers: MGP-11.3-11..18
 #[tokio::test(start_paused = true)]
 async fn a_report_has_what_the_application_said() {
     let (life, _, service) = started();

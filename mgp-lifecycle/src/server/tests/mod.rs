@@ -1,3 +1,4 @@
+mod attacks;
 mod capacity;
 mod deadline;
 mod health;

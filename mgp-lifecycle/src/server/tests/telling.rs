@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mgp_types::mgp::{Extension, ServerState, ShutdownReason, Timestamp};
 use mgp_types::{Object, Request, Revision, Session};
 use tokio::time::Instant;
@@ -140,7 +141,7 @@ async fn applications_see_the_changes() {
     life.shutdown(ShutdownReason::ConfigurationChange, millis(100)).await;
     assert!(call.await.unwrap().is_ok());
     let mut states = Vec::new();
-    while let Ok(change) = changes.try_recv() {
+    while let Some(Some(change)) = changes.next().now_or_never() {
         states.push((change.previous_state, change.new_state));
     }
     let expected =

@@ -15,9 +15,10 @@ use super::course::Course;
 use super::order::Order;
 use super::shared::{Outlook, Shared};
 use super::supervisor::Plan;
+use crate::Ended;
 use crate::caught::caught;
+use crate::restart::{Restarts, Verdict};
 use crate::span::later;
-use crate::{Ended, Restarts, Verdict};
 
 /// Takes one server through its life, for as long as it is polled.
 pub(super) struct Run<C: Connect> {

@@ -5,10 +5,11 @@ use mgp_types::mgp::ServerState;
 use mgp_types::{Error, Object, Request, Response};
 use tower_service::Service;
 
-use super::{Changes, StateGate, Supervised, WaitUntilReady};
+use super::{StateGate, Supervised, WaitUntilReady};
 use crate::doubles::{Incarnation, World, millis, secs};
-use crate::{RestartPolicy, RestartSettings};
+use crate::{Changes, RestartPolicy, RestartSettings};
 
+mod attacks;
 mod gate;
 mod health;
 mod many;

@@ -5,10 +5,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::*;
+use crate::Ended;
 use crate::chance::Chance;
 use crate::doubles::{Act, Fate, Random, by, each_seed, is_whole};
+use crate::state::Lifecycle;
 use crate::supervise::{ProbeMethod, ProbeSettings, Supervisor, TimeLimits, probe};
-use crate::{Ended, Lifecycle};
 
 // covers: MGP-11.2-01..08, MGP-11.5-10
 #[test]

@@ -34,7 +34,10 @@ pub(super) enum Wish {
 /// What is asked again.
 pub(super) enum Again {
     Request(Method, Object),
-    Subscription(Subscription),
+    /// A subscription that the server may still know.
+    Resumed(Subscription),
+    /// One that it does not.
+    Anew(Subscription),
 }
 
 impl Wish {
@@ -81,17 +84,25 @@ impl Kept {
                     self.subscribed(asked, answer);
                 }
             }
-            Wish::NoSubscription(id) => self.subscriptions.retain(|kept| !kept.is(&id)),
+            Wish::NoSubscription(id) => {
+                if let Some(place) = self.place(&id) {
+                    self.subscriptions.remove(place);
+                }
+            }
         }
     }
 
     fn subscribed(&mut self, mut asked: EventSubscribe, answer: EventSubscribed) {
         let (resumed, after_seq) = (asked.subscription_id.take(), asked.after_seq.take());
-        let is_of_it = |kept: &Subscription| {
-            kept.is(&answer.subscription_id) || resumed.as_ref().is_some_and(|id| kept.is(id))
-        };
-        let before = self.subscriptions.iter().find(|kept| is_of_it(kept)).cloned();
-        self.subscriptions.retain(|kept| !is_of_it(kept));
+        let place = resumed.as_ref().and_then(|id| self.place(id));
+        let before = place.map(|place| self.subscriptions.remove(place));
+        self.subscriptions.retain(|kept| kept.current != answer.subscription_id);
+        for kept in &mut self.subscriptions {
+            if kept.known_as == answer.subscription_id {
+                // The server has used a name again; from now on it is that of the later subscription.
+                kept.known_as = kept.current.clone();
+            }
+        }
         // Whoever only wanted to know which channels there are has subscribed to none.
         let is_sane = !answer.subscribed.is_empty() && answer.subscription_id.as_str().len() <= MAX_BYTES;
         if !is_sane || !self.has_room() {
@@ -113,6 +124,12 @@ impl Kept {
         });
     }
 
+    /// The subscription that a caller means by this name: a name that was given to it, or one of which it has heard.
+    fn place(&self, id: &SubscriptionId) -> Option<usize> {
+        let known = self.subscriptions.iter().position(|kept| kept.known_as == *id);
+        known.or_else(|| self.subscriptions.iter().position(|kept| kept.current == *id))
+    }
+
     pub(super) fn heard(&mut self, id: &SubscriptionId, seq: u64) {
         if let Some(kept) = self.subscriptions.iter_mut().find(|kept| kept.current == *id) {
             kept.after_seq = kept.after_seq.max(Some(seq));
@@ -130,7 +147,7 @@ impl Kept {
         let request = |method: Method, params: &Object| Again::Request(method, params.clone());
         let level = self.level.iter().map(|params| request(Method::SET_LEVEL, params));
         let resources = self.resources.iter().map(|(_, params)| request(Method::RESOURCES_SUBSCRIBE, params));
-        let subscriptions = self.subscriptions.iter().cloned().map(Again::Subscription);
+        let subscriptions = self.subscriptions.iter().cloned().map(Again::Resumed);
         level.chain(resources).chain(subscriptions).collect()
     }
 
@@ -155,10 +172,6 @@ impl Kept {
 }
 
 impl Subscription {
-    fn is(&self, id: &SubscriptionId) -> bool {
-        self.known_as == *id || self.current == *id
-    }
-
     /// Asks to go on with it.
     pub(super) fn resuming(&self) -> EventSubscribe {
         let mut asked = self.wanted.clone();

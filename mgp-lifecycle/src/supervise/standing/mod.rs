@@ -26,8 +26,9 @@ pub use self::service::{Standing, StandingFuture};
 /// earlier one for the same thing; beyond that, and if one is longer than eight kilobytes, it is not noted.
 ///
 /// A subscription to events is resumed under the name that the server gave it. A server that does not know it any more
-/// is asked for another; whoever [resumes](mgp_types::mgp::EventSubscribe::resuming) or ends the subscription by its
-/// former name then reaches that one. What is resumed begins after the last event that was [heard](Self::heard).
+/// is asked for another, and what happened in between is lost; whoever
+/// [resumes](mgp_types::mgp::EventSubscribe::resuming) or ends the subscription by its former name then reaches that
+/// one. What is resumed begins after the last event that was [heard](Self::heard).
 ///
 /// ```
 /// use mgp_lifecycle::supervise::{StandingRequests, Supervisor};

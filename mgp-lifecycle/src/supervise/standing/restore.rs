@@ -2,7 +2,7 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{EventSubscribe, Extension, method};
+use mgp_types::mgp::{Extension, method};
 use mgp_types::{Error, Origin, Request, Response, RpcService, Session};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -35,7 +35,7 @@ impl StandingRequests {
             // The last is taken first.
             waiting.reverse();
             let deadline = Instant::now() + LONGEST_RESTORE;
-            let mut asked = JoinSet::new();
+            let (mut asked, mut forgotten) = (JoinSet::new(), Vec::new());
             loop {
                 while asked.len() < AT_ONCE && Instant::now() < deadline {
                     let Some(again) = waiting.pop() else { break };
@@ -43,46 +43,60 @@ impl StandingRequests {
                     asked.spawn(timeout_at(deadline, asking));
                 }
                 match asked.join_next().await {
+                    // Only now, so that no name of a new one is taken for that of an old one.
+                    None if !forgotten.is_empty() && Instant::now() < deadline => {
+                        std::mem::swap(&mut waiting, &mut forgotten);
+                    }
                     None => break,
-                    Some(Ok(Ok(Ok(())))) => {}
+                    Some(Ok(Ok(Ok(None)))) => {}
+                    Some(Ok(Ok(Ok(Some(unknown))))) => forgotten.push(Again::Anew(unknown)),
                     Some(Ok(Ok(Err(error)))) if error.origin() == Origin::Connection => return Err(error),
                     Some(Ok(Ok(Err(error)))) => tracing::warn!(%error, "a standing request was refused"),
                     Some(Ok(Err(_)) | Err(_)) => tracing::warn!("a standing request was not answered"),
                 }
             }
-            if !waiting.is_empty() {
-                tracing::warn!(count = waiting.len(), "there was no time for all standing requests");
+            let left = waiting.len() + forgotten.len();
+            if left > 0 {
+                tracing::warn!(left, "there was no time for all standing requests");
             }
             Ok(())
         }
     }
 
-    async fn ask<S: RpcService>(self, service: S, session: Arc<Session>, again: Again) -> Result<(), Error> {
-        let subscription = match again {
+    /// Asks once; the subscription is one that the server does not know.
+    async fn ask<S: RpcService>(
+        self,
+        service: S,
+        session: Arc<Session>,
+        again: Again,
+    ) -> Result<Option<Subscription>, Error> {
+        let (subscription, asked) = match again {
             Again::Request(method, params) => {
-                return call(service, session, Request::call(method, params)).await.map(drop);
+                return call(service, session, Request::call(method, params)).await.map(|_| None);
             }
-            Again::Subscription(subscription) => subscription,
+            Again::Resumed(subscription) => (subscription.clone(), subscription.resuming()),
+            Again::Anew(subscription) => (subscription.clone(), subscription.wanted),
         };
-        let Subscription { known_as, wanted, .. } = &subscription;
-        let subscribe = |asked: &EventSubscribe| Request::with_body(method::EVENTS_SUBSCRIBE, asked);
-        let resumed = call(service.clone(), Arc::clone(&session), subscribe(&subscription.resuming())?).await;
-        let answer = match resumed {
-            // It does not know the subscription, whatever code it has for that, or refuses this one, too.
-            Err(error) if error.origin() == Origin::Peer => {
-                call(service, session, subscribe(wanted)?).await?
+        let request = Request::with_body(method::EVENTS_SUBSCRIBE, &asked)?;
+        match call(service, session, request).await {
+            // Whatever code it has for that; if it refuses for another reason, it will once more.
+            Err(error) if asked.subscription_id.is_some() && error.origin() == Origin::Peer => {
+                Ok(Some(subscription))
             }
-            answer => answer?,
-        };
-        self.0.lock().restored(known_as, answer.body()?);
-        Ok(())
+            answer => {
+                self.0.lock().restored(&subscription.known_as, answer?.body()?);
+                Ok(None)
+            }
+        }
     }
 }
 
 fn exists_in(session: &Session, again: &Again) -> bool {
     match again {
         Again::Request(method, _) => method.exists_in(session.revision),
-        Again::Subscription(_) => session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Events)),
+        Again::Resumed(_) | Again::Anew(_) => {
+            session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Events))
+        }
     }
 }
 

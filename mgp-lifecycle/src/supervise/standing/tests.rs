@@ -1,3 +1,4 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -6,12 +7,16 @@ use mgp_types::mgp::{
     Timestamp,
 };
 use mgp_types::{Error, Object, Request, Response, Revision, RpcService, Session};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::StandingRequests;
-use crate::doubles::{Answer, Upstream, secs};
+use crate::Ended;
+use crate::doubles::{Answer, Upstream, each_seed, is_whole, secs};
+use crate::supervise::{Connected, Supervisor};
 
 fn session(revision: Revision, extensions: &[Extension]) -> Arc<Session> {
     let offer = Offer::new(extensions.iter().cloned().collect::<ExtensionSet>());
@@ -256,4 +261,159 @@ async fn what_is_kept_is_bounded() {
     let service = standing.layer(names_it_at_length);
     ask(&service, "mgp/events/subscribe", r#"{"channels":["a"]}"#).await.unwrap();
     assert_eq!(asked_again(&standing, with_events()).await.len(), 1023, "what is too long takes no room");
+}
+
+/// What one incarnation keeps in mind.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Mind {
+    level: Option<String>,
+    resources: BTreeSet<String>,
+    /// The channel of each subscription, by its name.
+    subscriptions: BTreeMap<String, String>,
+    named: u64,
+}
+
+impl Mind {
+    fn answer(&mut self, request: &Request) -> Answer {
+        let text = |name: &str| request.params.text(name).map(std::borrow::Cow::into_owned);
+        match request.method.as_str() {
+            "logging/setLevel" => self.level = text("level"),
+            "resources/subscribe" => drop(self.resources.insert(text("uri").unwrap())),
+            "resources/unsubscribe" => drop(self.resources.remove(&text("uri").unwrap())),
+            "mgp/events/unsubscribe" => drop(self.subscriptions.remove(&text("subscription_id").unwrap())),
+            "mgp/events/subscribe" => {
+                let asked: EventSubscribe = request.body()?;
+                let id = match asked.subscription_id {
+                    Some(id) if self.subscriptions.contains_key(id.as_str()) => id.as_str().to_owned(),
+                    Some(_) => return Err(Error::from_origin(mgp_types::Origin::Peer, 4004, "unknown")),
+                    None => format!("{}", self.named),
+                };
+                self.named += 1;
+                self.subscriptions.insert(id.clone(), asked.channels.concat());
+                return subscribed(&id, Some(0));
+            }
+            _ => {}
+        }
+        Ok(Response::empty())
+    }
+
+    fn channels(&self) -> Vec<&String> {
+        let mut channels: Vec<_> = self.subscriptions.values().collect();
+        channels.sort();
+        channels
+    }
+}
+
+fn minding(mind: &Arc<Mutex<Mind>>) -> Upstream {
+    let mind = Arc::clone(mind);
+    Upstream::working(move |_, request| std::future::ready(mind.lock().answer(&request)))
+}
+
+#[test]
+fn whatever_was_asked_the_next_incarnation_keeps_in_mind_what_the_last_one_did() {
+    let restarts = each_seed(300, async |mut random| {
+        let (standing, mut mind) = (StandingRequests::new(), Arc::new(Mutex::new(Mind::default())));
+        let (mut known, mut restarts) = (Vec::new(), 0);
+        for _ in 0..random.below(60) {
+            let service = standing.layer(minding(&mind));
+            let number = random.below(6);
+            match random.below(7) {
+                0 => drop(ask(&service, "logging/setLevel", &format!(r#"{{"level":"{number}"}}"#)).await),
+                1 | 2 => {
+                    drop(ask(&service, "resources/subscribe", &format!(r#"{{"uri":"{number}"}}"#)).await);
+                }
+                3 => drop(ask(&service, "resources/unsubscribe", &format!(r#"{{"uri":"{number}"}}"#)).await),
+                4 => {
+                    let asked = format!(r#"{{"channels":["c{number}"]}}"#);
+                    let answer = ask(&service, "mgp/events/subscribe", &asked).await.unwrap();
+                    known.push(answer.body::<EventSubscribed>().unwrap().subscription_id);
+                }
+                5 if !known.is_empty() => {
+                    let which = usize::try_from(random.below(known.len() as u64)).unwrap();
+                    let ended = format!(r#"{{"subscription_id":"{}"}}"#, known.swap_remove(which).as_str());
+                    ask(&service, "mgp/events/unsubscribe", &ended).await.unwrap();
+                }
+                _ => {
+                    let before = mind.lock().clone();
+                    let mut next = Mind { named: before.named, ..Mind::default() };
+                    if random.below(2) == 0 {
+                        next.subscriptions.clone_from(&before.subscriptions);
+                    }
+                    mind = Arc::new(Mutex::new(next));
+                    standing.restore(minding(&mind), with_events()).await.unwrap();
+                    let after = mind.lock().clone();
+                    assert_eq!((&after.level, &after.resources), (&before.level, &before.resources));
+                    assert_eq!(after.channels(), before.channels());
+                    restarts += 1;
+                }
+            }
+        }
+        for id in &known {
+            let service = standing.layer(minding(&mind));
+            let ended = format!(r#"{{"subscription_id":"{}"}}"#, id.as_str());
+            ask(&service, "mgp/events/unsubscribe", &ended).await.unwrap();
+        }
+        assert!(mind.lock().subscriptions.is_empty(), "each is found by the name that its caller knows");
+        restarts
+    });
+    assert!(restarts.iter().sum::<usize>() > 0 || !is_whole());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_finds_the_server_connected_finds_it_as_it_was() {
+    let minds: Arc<Mutex<Vec<Arc<Mutex<Mind>>>>> = Arc::default();
+    let (ended, born) = (Arc::new(Notify::new()), Arc::clone(&minds));
+    let end = Arc::clone(&ended);
+    let connect = move || {
+        let mind = Arc::new(Mutex::new(Mind::default()));
+        born.lock().push(Arc::clone(&mind));
+        let ended = Arc::clone(&ended);
+        async move {
+            let ended = async move {
+                ended.notified().await;
+                Ended::InError
+            };
+            Ok(Connected::new(minding(&mind), ended))
+        }
+    };
+    let standing = StandingRequests::new();
+    let again = standing.clone();
+    let server = Supervisor::new("s".into(), connect)
+        .with_restore(move |service| again.restore(service, with_events()))
+        .spawn();
+    let service = standing.layer(server.gate());
+    server.start();
+    server.ready(secs(1)).await.unwrap();
+    ask(&service, "resources/subscribe", r#"{"uri":"u"}"#).await.unwrap();
+    ask(&service, "mgp/events/subscribe", r#"{"channels":["a"]}"#).await.unwrap();
+    for _ in 0..3 {
+        end.notify_one();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        server.ready(secs(60)).await.unwrap();
+    }
+    let minds = minds.lock();
+    assert_eq!(minds.len(), 4);
+    for mind in &*minds {
+        assert!(mind.lock().resources.contains("u") && mind.lock().channels() == ["a"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_uses_its_names_again_mixes_nothing_up() {
+    let (standing, mind) = (StandingRequests::new(), Arc::new(Mutex::new(Mind::default())));
+    let service = standing.layer(minding(&mind));
+    for channel in ["a", "b", "c"] {
+        ask(&service, "mgp/events/subscribe", &format!(r#"{{"channels":["{channel}"]}}"#)).await.unwrap();
+    }
+    ask(&service, "mgp/events/unsubscribe", r#"{"subscription_id":"0"}"#).await.unwrap();
+    // It counts from 0 once more, so that `b`, which was 1, is 0, and `c`, which was 2, is 1.
+    let next = Arc::new(Mutex::new(Mind::default()));
+    standing.restore(minding(&next), with_events()).await.unwrap();
+    assert_eq!(next.lock().channels(), ["b", "c"]);
+    let service = standing.layer(minding(&next));
+    ask(&service, "mgp/events/unsubscribe", r#"{"subscription_id":"1"}"#).await.unwrap();
+    assert_eq!(next.lock().channels(), ["c"], "its caller knows `b` by that name");
+    let third = Arc::new(Mutex::new(Mind::default()));
+    standing.restore(minding(&third), with_events()).await.unwrap();
+    assert_eq!(third.lock().channels(), ["c"]);
 }

@@ -1,7 +1,17 @@
 use std::time::Duration;
 
-use mgp_types::mgp::{EffectiveSecurity, Recovery, ResolvedTool, RiskLevel};
-use mgp_types::{Error, Object, Origin, Request};
+use mgp_types::mgp::{
+    EffectiveSecurity, Extension, ExtensionSet, Negotiated, Offer, Recovery, ResolvedTool, RiskLevel,
+};
+use mgp_types::{Error, Object, Origin, Request, Revision, Session};
+
+/// A session in which both sides offered these extensions.
+pub(crate) fn agreed(revision: Revision, extensions: &[Extension]) -> Session {
+    let offer = Offer::new(extensions.iter().cloned().collect::<ExtensionSet>());
+    let mut session = Session::new(revision);
+    session.mgp = Negotiated::agree(&offer, &offer);
+    session
+}
 
 /// An error of a server, with what it says about trying again.
 pub(crate) fn peer_error(code: i64, recovery: Recovery) -> Error {

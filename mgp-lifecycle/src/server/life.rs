@@ -154,7 +154,8 @@ impl Life {
         Changes::new(self.0.run.changes.subscribe())
     }
 
-    /// Stops the server: new calls are refused, those in work have `timeout` to finish, then they are answered with 2001.
+    /// Stops the server: new calls are refused, those in work have `timeout` to finish, then they are answered with
+    /// 2001, and are not to be made again.
     /// Resolves when it is over and everybody was told; the transport can be closed then.
     ///
     /// A server that stops already does so by the earlier of both times. One that was never ready, or is broken, takes no

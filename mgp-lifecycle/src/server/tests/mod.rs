@@ -8,14 +8,14 @@ mod telling;
 
 use std::sync::Arc;
 
-use mgp_types::mgp::{Extension, ExtensionSet, Negotiated, Offer};
+use mgp_types::mgp::Extension;
 use mgp_types::{Error, Object, Outbox, Request, Response, Revision, Session, StreamId, code};
 use tokio::task::JoinHandle;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{Life, LifeLayer, LifeService};
-use crate::doubles::{Caller, Upstream};
+use crate::doubles::{Caller, Upstream, agreed};
 
 /// What a peer was told, as `previous > new because reason`.
 fn changes_of(peer: &Caller) -> Vec<String> {
@@ -31,9 +31,7 @@ fn changes_of(peer: &Caller) -> Vec<String> {
 
 /// A session that negotiated these extensions.
 fn session_with(extensions: &[Extension], outbox: Outbox) -> Arc<Session> {
-    let offer = Offer::new(extensions.iter().cloned().collect::<ExtensionSet>());
-    let mut session = Session::new(Revision::V2025_11_25);
-    session.mgp = Negotiated::agree(&offer, &offer);
+    let mut session = agreed(Revision::V2025_11_25, extensions);
     session.outbox = outbox;
     Arc::new(session)
 }

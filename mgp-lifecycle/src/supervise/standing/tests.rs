@@ -2,10 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{
-    Event, EventSubscribe, EventSubscribed, Extension, ExtensionSet, Negotiated, Offer, SubscriptionId,
-    Timestamp,
-};
+use mgp_types::mgp::{Event, EventSubscribe, EventSubscribed, Extension, SubscriptionId, Timestamp};
 use mgp_types::{Error, Object, Request, Response, Revision, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -15,14 +12,11 @@ use tower_service::Service;
 
 use super::StandingRequests;
 use crate::Ended;
-use crate::doubles::{Answer, Upstream, each_seed, is_whole, secs};
+use crate::doubles::{Answer, Upstream, agreed, each_seed, is_whole, secs};
 use crate::supervise::{Connected, Supervisor};
 
 fn session(revision: Revision, extensions: &[Extension]) -> Arc<Session> {
-    let offer = Offer::new(extensions.iter().cloned().collect::<ExtensionSet>());
-    let mut session = Session::new(revision);
-    session.mgp = Negotiated::agree(&offer, &offer);
-    Arc::new(session)
+    Arc::new(agreed(revision, extensions))
 }
 
 fn with_events() -> Arc<Session> {

@@ -87,17 +87,12 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use mgp_types::Revision;
-    use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 
     use super::*;
+    use crate::doubles;
 
-    fn session(names: Option<&[&'static str]>) -> Session {
-        let mut session = Session::new(Revision::LATEST);
-        session.mgp = names.and_then(|names| {
-            let offer = Offer::new(ExtensionSet::from_names(names.iter().copied()));
-            Negotiated::agree(&offer, &offer)
-        });
-        session
+    fn session(names: &[&str]) -> Session {
+        doubles::session(Revision::LATEST, names)
     }
 
     // covers: MGP-12.6-01
@@ -106,12 +101,12 @@ mod tests {
         let forms = |mcp, mgp| ProgressForms { mcp, mgp };
         for token in [false, true] {
             for names in [&["streaming"][..], &["progress"]] {
-                assert_eq!(ProgressForms::of(&session(Some(names)), token), forms(token, true));
+                assert_eq!(ProgressForms::of(&session(names), token), forms(token, true));
             }
-            assert_eq!(ProgressForms::of(&session(Some(&["audit"])), token), forms(token, false));
-            assert_eq!(ProgressForms::of(&session(None), token), forms(token, false));
+            assert_eq!(ProgressForms::of(&session(&["audit"]), token), forms(token, false));
+            assert_eq!(ProgressForms::of(&session(&[]), token), forms(token, false));
         }
-        assert!(ProgressForms::of(&session(None), false).is_none());
+        assert!(ProgressForms::of(&session(&[]), false).is_none());
     }
 
     // covers: MGP-12.6-03, MGP-12.6-05

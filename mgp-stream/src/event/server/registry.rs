@@ -1,11 +1,10 @@
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{
-    ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, Recovery, SubscriptionId,
+    ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId,
 };
 use mgp_types::{Error, Principal, Session, code};
 use parking_lot::Mutex;
@@ -13,8 +12,12 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::feed::Feed;
-use super::pump::{Owned, Way, pump};
+use super::pump::{Way, pump};
 use super::{EventQuotas, Publisher};
+use crate::advice::advised;
+use crate::fresh::fresh_name;
+use crate::owner::SessionKey;
+use crate::task::Task;
 
 /// All subscriptions that were made through one layer: whose they are, and how they are reached.
 ///
@@ -31,7 +34,7 @@ struct State {
     entries: HashMap<SubscriptionId, Entry, RandomState>,
     attachments: u64,
     /// Looks for subscriptions that nobody uses; there is one while there are subscriptions.
-    sweeper: Option<Owned>,
+    sweeper: Option<Task>,
 }
 
 #[derive(Debug)]
@@ -41,7 +44,7 @@ struct Entry {
     holder: Holder,
     /// Which attachment the current one is: what began or ended late must not touch its successor.
     attachment: u64,
-    pump: Option<Owned>,
+    pump: Option<Task>,
     used: Instant,
 }
 
@@ -51,7 +54,7 @@ pub(super) enum Holder {
     /// Nowhere: they are asked for, or their client is gone and may come back.
     Nobody,
     /// To a session.
-    Session(Weak<Session>),
+    Session(SessionKey),
     /// To the stream of a request.
     Request,
 }
@@ -96,7 +99,7 @@ impl Registry {
         caller: Caller<'_>,
         asked: &EventSubscribe,
     ) -> Result<EventSubscribed, Error> {
-        let session = Arc::downgrade(caller.session);
+        let session = SessionKey::of(caller.session);
         let reached = caller.session.outbox.is_open();
         let holder = if reached { Holder::Session(session.clone()) } else { Holder::Nobody };
         let opened = self.open(caller, asked, holder)?;
@@ -154,7 +157,7 @@ impl Registry {
     /// Which of the wanted channels there are.
     fn choose(&self, asked: &EventSubscribe) -> Result<(EventSubscribed, Vec<ChannelPattern>), Error> {
         let board = self.publisher.board();
-        let mut answer = EventSubscribed::new(fresh_id()?);
+        let mut answer = EventSubscribed::new(SubscriptionId::new(fresh_name("sub-")?));
         let mut patterns = Vec::with_capacity(asked.channels.len());
         for wanted in &asked.channels {
             match ChannelPattern::try_from(wanted.as_str()) {
@@ -205,7 +208,7 @@ impl Registry {
         let Ok(runtime) = Handle::try_current() else { return };
         let feed = Arc::clone(&entry.feed);
         let pump = pump(feed, way, after_seq, attachment, Arc::downgrade(self));
-        entry.pump = Some(runtime.spawn(pump).into());
+        entry.pump = Some(Task::spawn(&runtime, pump));
     }
 
     /// The events go nowhere any more; they are kept for a while.
@@ -284,7 +287,7 @@ impl Registry {
 
     fn ensure_sweeper(self: &Arc<Self>, state: &mut State, runtime: &Handle) {
         let (registry, every) = (Arc::downgrade(self), self.quotas.sweep_every());
-        state.sweeper.get_or_insert_with(|| runtime.spawn(sweep_often(registry, every)).into());
+        state.sweeper.get_or_insert_with(|| Task::spawn(runtime, sweep_often(registry, every)));
     }
 
     /// Lets go of sessions that are gone, and forgets subscriptions that nobody has used for long.
@@ -347,11 +350,11 @@ impl Entry {
 
 impl Holder {
     fn is_session(&self, session: &Arc<Session>) -> bool {
-        matches!(self, Self::Session(held) if held.as_ptr() == Arc::as_ptr(session))
+        matches!(self, Self::Session(held) if *held == SessionKey::of(session))
     }
 
     fn is_open_session(&self) -> bool {
-        matches!(self, Self::Session(held) if held.strong_count() > 0)
+        matches!(self, Self::Session(held) if held.is_open())
     }
 
     /// Whether it does not keep others than `session` from the subscription.
@@ -373,32 +376,13 @@ async fn sweep_often(registry: Weak<Registry>, every: Duration) {
     }
 }
 
-/// A name that nobody can guess: 128 random bits.
-fn fresh_id() -> Result<SubscriptionId, Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| Error::internal("the system provides no random numbers"))?;
-    let mut name = String::with_capacity(36);
-    name.push_str("sub-");
-    for byte in bytes {
-        let _ = write!(name, "{byte:02x}");
-    }
-    Ok(SubscriptionId::new(name))
-}
-
 /// The same for one that never was and one of somebody else.
 fn unknown() -> Error {
-    with_advice(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
+    advised(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
 }
 
 fn over_quota(message: &'static str) -> Error {
-    with_advice(Error::new(code::QUOTA_EXCEEDED, message))
-}
-
-fn with_advice(error: Error) -> Error {
-    match Recovery::for_code(error.code()) {
-        Some(recovery) => error.with_recovery(recovery),
-        None => error,
-    }
+    advised(Error::new(code::QUOTA_EXCEEDED, message))
 }
 
 /// No attachment has this number.

@@ -154,3 +154,31 @@ const MAX_KNOWN: usize = 256;
 const MAX_DELIVERIES: usize = 4;
 /// For how long a question is remembered after its time.
 const MEMORY: Duration = Duration::from_mins(10);
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Revision;
+    use mgp_types::mgp::CallbackType;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_comes_after_its_id_was_taken_is_not_recorded() {
+        let (mut book, hasher, server) = (Book::default(), RandomState::default(), ServerId::from("s"));
+        let (session, now) = (Arc::new(Session::new(Revision::LATEST)), Instant::now());
+        let note = |book: &mut Book, message: &str| {
+            let request = CallbackRequest::new("cb-1", CallbackType::Confirmation, message);
+            let asked = Occurrence::new(&request, &session, StreamId::STANDALONE, &hasher, now + MEMORY);
+            match book.note(&server, "cb-1", asked, now) {
+                State::New(entry) => Some(entry.number()),
+                _ => None,
+            }
+        };
+        let yes = RawJson::parse("true").unwrap();
+        let file = note(&mut book, "Delete a file?").unwrap();
+        let everything = note(&mut book, "Delete everything?").unwrap();
+        assert!(!book.answered(&server, "cb-1", file, &yes));
+        assert!(book.answered(&server, "cb-1", everything, &yes));
+        assert_eq!(note(&mut book, "Delete everything?"), None);
+    }
+}

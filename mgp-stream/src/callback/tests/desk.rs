@@ -100,7 +100,7 @@ async fn a_question_is_answered_beside_the_connection() {
     assert!(link.answers().is_empty());
     let passed = link.inbound.call(Request::call("ping", Object::new())).await.unwrap_err();
     assert_eq!(passed.code(), code::METHOD_NOT_FOUND);
-    sleep(SOON).await;
+    sleep(SOON * 2).await;
     assert_eq!(link.answers(), [r#"{"callback_id":"cb-001","response":"Sure?"}"#]);
 }
 

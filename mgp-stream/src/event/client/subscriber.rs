@@ -38,7 +38,9 @@ impl Subscriber {
         if let Some(inbox) = routes.inboxes.get(&event.subscription_id) {
             let inbox = Arc::clone(inbox);
             drop(routes);
-            inbox.push(event);
+            if let Some(reader) = inbox.push(event) {
+                reader.wake();
+            }
         } else if routes.subscribing > 0 {
             routes.keep_early(event);
         }
@@ -87,17 +89,21 @@ impl Subscriber {
         let (own, others) = std::mem::take(&mut routes.early)
             .into_iter()
             .partition::<VecDeque<_>, _>(|event| event.subscription_id == *id);
-        routes.early_bytes -= own.iter().map(bytes_of).sum::<usize>();
+        routes.early_bytes -= own.iter().map(bytes_early).sum::<usize>();
         routes.early = others;
         // Under the lock, so that no later event comes before them.
-        for event in own {
-            inbox.push(event);
+        let reader = own.into_iter().filter_map(|event| inbox.push(event)).last();
+        let before = routes.inboxes.insert(id.clone(), Arc::clone(inbox));
+        drop(routes);
+        drop(before);
+        if let Some(reader) = reader {
+            reader.wake();
         }
-        routes.inboxes.insert(id.clone(), Arc::clone(inbox));
     }
 
     pub(super) fn forget(&self, id: &SubscriptionId) {
-        self.0.lock().inboxes.remove(id);
+        let forgotten = self.0.lock().inboxes.remove(id);
+        drop(forgotten);
     }
 
     /// Keeps early events while it lives.
@@ -109,7 +115,7 @@ impl Subscriber {
 
 impl Routes {
     fn keep_early(&mut self, event: Event) {
-        let bytes = bytes_of(&event);
+        let bytes = bytes_early(&event);
         if self.early.len() < MAX_EARLY && self.early_bytes + bytes <= MAX_EARLY_BYTES {
             self.early_bytes += bytes;
             self.early.push_back(event);
@@ -130,6 +136,11 @@ impl Drop for Subscribing {
             routes.early_bytes = 0;
         }
     }
+}
+
+/// The name counts here, for it can be any.
+fn bytes_early(event: &Event) -> usize {
+    bytes_of(event) + event.subscription_id.as_str().len()
 }
 
 /// How many events wait for the answer that names their subscription.

@@ -142,7 +142,7 @@ impl Registry {
         let now = Instant::now();
         let mut state = self.state.lock();
         self.sweep(&mut state, now);
-        self.check_quotas(&state, caller, &holder)?;
+        self.make_room(&mut state, caller, &holder)?;
         self.ensure_sweeper(&mut state, runtime);
         let id = answer.subscription_id.clone();
         let feed = Arc::new(Feed::new(id.clone(), patterns, asked.filter, self.quotas.bounds));
@@ -184,6 +184,11 @@ impl Registry {
     ) -> Result<Opened, Error> {
         let mut state = self.state.lock();
         let entry = self.find(&mut state, caller, id).ok_or_else(unknown)?;
+        let is_held = entry.holder.is_session(caller.session);
+        if caller.principal.is_none() && matches!(holder, Holder::Session(_)) && !is_held {
+            self.check_session(&state, caller)?;
+        }
+        let entry = state.entries.get_mut(id).ok_or_else(unknown)?;
         entry.pump = None;
         entry.holder = holder;
         let feed = Arc::clone(&entry.feed);
@@ -268,18 +273,38 @@ impl Registry {
         Some(entry)
     }
 
-    fn check_quotas(&self, state: &State, caller: Caller<'_>, holder: &Holder) -> Result<(), Error> {
-        let in_particular = caller.principal.is_some() || matches!(holder, Holder::Session(_));
-        let most = if in_particular { self.quotas.per_owner } else { self.quotas.in_all / 2 };
-        let of_owner = |entry: &&Entry| {
-            let same_place = match holder {
-                Holder::Session(_) => entry.holder.is_session(caller.session),
-                Holder::Nobody | Holder::Request => !entry.holder.is_open_session(),
-            };
-            entry.owner.as_ref() == caller.principal && (caller.principal.is_some() || same_place)
-        };
-        let used = state.entries.values().filter(of_owner).count();
-        if used >= most || state.entries.len() >= self.quotas.in_all {
+    /// Sees to it that the caller may have one subscription more.
+    ///
+    /// A principal that has as many as it may loses the one of its own that it has not used for longest and that goes
+    /// nowhere: whoever connects again and again without resuming is not locked out. Those who are nobody in
+    /// particular are refused, or each could take away what is another's.
+    fn make_room(&self, state: &mut State, caller: Caller<'_>, holder: &Holder) -> Result<(), Error> {
+        let EventQuotas { per_owner, in_all, .. } = self.quotas;
+        if caller.principal.is_none() {
+            if matches!(holder, Holder::Session(_)) {
+                self.check_session(state, caller)?;
+            }
+            let nobodys = state.entries.values().filter(|entry| entry.owner.is_none()).count();
+            if nobodys >= in_all.div_ceil(2) || state.entries.len() >= in_all {
+                return Err(over_quota("too many subscriptions"));
+            }
+            return Ok(());
+        }
+        let own = || state.entries.iter().filter(|(_, entry)| entry.owner.as_ref() == caller.principal);
+        if own().count() < per_owner && state.entries.len() < in_all {
+            return Ok(());
+        }
+        let idle = own().filter(|(_, entry)| matches!(entry.holder, Holder::Nobody));
+        let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
+        let oldest = oldest.ok_or_else(|| over_quota("too many subscriptions"))?;
+        self.remove(state, &oldest);
+        Ok(())
+    }
+
+    /// The session of a client that is nobody in particular owns as many as a principal may.
+    fn check_session(&self, state: &State, caller: Caller<'_>) -> Result<(), Error> {
+        let held = state.entries.values().filter(|entry| entry.holder.is_session(caller.session));
+        if held.count() >= self.quotas.per_owner {
             return Err(over_quota("too many subscriptions"));
         }
         Ok(())
@@ -298,13 +323,14 @@ impl Registry {
             }
         }
         let over = state.entries.extract_if(|_, entry| entry.is_over(now, &self.quotas));
-        over.for_each(|(_, entry)| self.publisher.board().close(&entry.feed));
+        let over: Vec<Entry> = over.map(|(_, entry)| entry).collect();
+        self.publisher.board().close(over.iter().map(|entry| &*entry.feed));
     }
 
     fn remove(&self, state: &mut State, id: &SubscriptionId) -> bool {
         let removed = state.entries.remove(id);
         if let Some(entry) = &removed {
-            self.publisher.board().close(&entry.feed);
+            self.publisher.board().close([&*entry.feed]);
         }
         removed.is_some()
     }
@@ -314,9 +340,7 @@ impl Drop for Registry {
     /// The publisher may outlive the layer.
     fn drop(&mut self) {
         let entries = std::mem::take(&mut self.state.get_mut().entries);
-        for entry in entries.values() {
-            self.publisher.board().close(&entry.feed);
-        }
+        self.publisher.board().close(entries.values().map(|entry| &*entry.feed));
     }
 }
 

@@ -13,6 +13,7 @@ use super::{EventQuotas, PublishError, Publisher, ServeEvents};
 use crate::doubles::{Port, Server, settle};
 use stateless::listen;
 
+mod attack;
 mod stateless;
 
 type Client = Peer<ServeEvents<Server>>;
@@ -258,7 +259,8 @@ async fn those_who_are_nobody_leave_room_for_others() {
     to_all(&mut anybody).await;
     assert!(subscribe(&mut anybody, &EventSubscribe::new(["*"])).await.is_err());
     to_all(&mut Client::stateless(&service).named("a")).await;
-    to_all(&mut Client::new(&service)).await;
+    assert!(subscribe(&mut Client::new(&service), &EventSubscribe::new(["*"])).await.is_err());
+    to_all(&mut Client::new(&service).named("b")).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,8 @@ use std::time::Duration;
 use mgp_types::Session;
 use mgp_types::mgp::{Extension, StreamProgress};
 
+use crate::negotiated;
+
 /// In which forms the progress of a call is told (§12.6).
 ///
 /// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both gets
@@ -19,10 +21,8 @@ pub struct ProgressForms {
 impl ProgressForms {
     /// The forms for a call in `session`, which came with a progress token or not.
     pub fn of(session: &Session, has_token: bool) -> Self {
-        let negotiated = |mgp: &mgp_types::mgp::Negotiated| {
-            mgp.has(&Extension::Progress) || mgp.has(&Extension::Streaming)
-        };
-        Self { mcp: has_token, mgp: session.mgp.as_ref().is_some_and(negotiated) }
+        let has = |extension| negotiated::have(Some(session), extension);
+        Self { mcp: has_token, mgp: has(&Extension::Progress) || has(&Extension::Streaming) }
     }
 
     /// Whether nobody is told.

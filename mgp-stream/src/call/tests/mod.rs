@@ -8,6 +8,7 @@ use tower_service::Service;
 use super::{Stream, StreamLayer};
 use crate::doubles::{self, Port, Server, object, settle, text};
 
+mod attack;
 mod cancelling;
 mod gaps;
 mod pacing;

@@ -18,6 +18,7 @@ use super::{EventItem, Events, Subscriber};
 use crate::doubles::{Server, raw, settle, text};
 
 mod assembly;
+mod leaving;
 
 type Connection = Peer<ServeEvents<Server>>;
 
@@ -34,13 +35,13 @@ struct Script {
 impl Script {
     fn answering(answers: impl IntoIterator<Item = Result<&'static str, Error>>) -> Self {
         let script = Self::default();
-        let answers = answers.into_iter().map(|answer| answer.map(|json| raw(json)));
+        let answers = answers.into_iter().map(|answer| answer.map(raw));
         script.answers.lock().extend(answers);
         script
     }
 
     fn then(&self, answer: Result<&'static str, Error>) {
-        self.answers.lock().push_back(answer.map(|json| raw(json)));
+        self.answers.lock().push_back(answer.map(raw));
     }
 
     fn asked(&self) -> Vec<(Method, String)> {

@@ -38,7 +38,6 @@ async fn a_confirmation_travels_on_the_stream_of_its_call_and_is_answered() {
     assert_eq!(asking.await.unwrap().unwrap(), Confirmation::Confirmed);
 }
 
-// covers: MGP-13.4-04
 #[tokio::test(start_paused = true)]
 async fn the_call_is_named_by_the_stream_and_by_nothing_else() {
     let bench = Bench::with_callbacks();

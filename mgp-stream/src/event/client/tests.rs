@@ -19,6 +19,7 @@ use crate::doubles::{Server, raw, settle, text};
 
 mod assembly;
 mod leaving;
+mod waking;
 
 type Connection = Peer<ServeEvents<Server>>;
 

@@ -27,6 +27,11 @@ impl<S> Standing<S> {
     pub(super) const fn new(inner: S, requests: StandingRequests) -> Self {
         Self { inner, requests }
     }
+
+    /// The service behind.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
 }
 
 impl<S: RpcService> Service<Request> for Standing<S> {

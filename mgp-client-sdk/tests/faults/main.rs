@@ -19,6 +19,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says why")]
 
 mod clients;
+mod events;
 mod frames;
 mod guest;
 mod invariants;
@@ -29,11 +30,14 @@ mod pipe;
 mod play;
 #[cfg(target_os = "linux")]
 mod processes;
+mod reading;
 mod record;
 mod rng;
 mod runner;
 mod schedule;
 mod servers;
+mod stage;
 mod storms;
+mod tally;
 mod turn;
 mod visit;

@@ -108,13 +108,14 @@ impl Reader {
             calm.send_replace(true);
         }
         let rest = peer.rest();
+        self.wanted = events.resuming();
         loop {
-            self.wanted = events.resuming();
             if calm.is_some() && opened_at + self.next > peer.all() {
                 return;
             }
             let Some(item) = events.next().await else { return };
             self.take(&item, peer);
+            self.wanted = events.resuming();
             tokio::time::sleep(rest).await;
         }
     }

@@ -1,6 +1,5 @@
 //! A server of events that keeps the last ones, and loses others on the way.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -178,8 +177,14 @@ impl Peer {
                 numbers.reverse();
                 numbers.extend(numbers.clone());
             }
-            Answer::Busy => return drop(voice.say(&frames::error(own, code::RATE_LIMITED)).await),
-            Answer::Odd => return drop(voice.say(&frames::result(own, &json!({"events": 7}))).await),
+            Answer::Busy => {
+                voice.say(&frames::error(own, code::RATE_LIMITED)).await;
+                return;
+            }
+            Answer::Odd => {
+                voice.say(&frames::result(own, &json!({"events": 7}))).await;
+                return;
+            }
             Answer::After(time) => tokio::time::sleep(time).await,
             Answer::Break => return voice.hang_up(),
         }
@@ -212,7 +217,9 @@ impl Part for Peer {
                         voice.say(&frames::result(own, &answer)).await;
                         self.push(after, &voice).await;
                     }
-                    Err(code) => drop(voice.say(&frames::error(own, code)).await),
+                    Err(code) => {
+                        voice.say(&frames::error(own, code)).await;
+                    }
                 },
                 "subscriptions/listen" => {
                     let wish = &message["params"]["notifications"][LISTEN];
@@ -222,7 +229,9 @@ impl Part for Peer {
                             voice.say(&frames::acknowledged(own, &honoured)).await;
                             self.push(after, &voice).await;
                         }
-                        Err(code) => drop(voice.say(&frames::error(own, code)).await),
+                        Err(code) => {
+                            voice.say(&frames::error(own, code)).await;
+                        }
                     }
                 }
                 "mgp/events/replay" => self.replay(&message, &voice).await,

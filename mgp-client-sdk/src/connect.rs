@@ -50,9 +50,7 @@ where
         let (near, far) = memory::pair(BUFFER_BYTES);
         let (_, connection) = connect(far.0, far.1, &server, prepared.builder.limits.clone());
         let (wire, link) = prepared.stream(near.0, near.1);
-        let link = link.with_task(tokio::spawn(async {
-            carry(connection).await;
-        }));
+        let link = link.with_task(tokio::spawn(carry(connection)));
         prepared.client(wire, link, Way::stream(prepared.builder.mode)).await
     }
 
@@ -104,14 +102,11 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         });
         let (wire, connection) = connect(reader, writer, &self.accept, self.builder.limits.clone());
         let (done, closing) = oneshot::channel::<()>();
-        let (over, ended) = oneshot::channel();
+        let (over, ended) = oneshot::channel::<()>();
         let carried = Carried(self.changes.clone());
         let task = tokio::spawn(async move {
-            let ended = carry(connection).await;
-            drop(carried);
-            // Fails only if nobody wants to know.
-            let _ = over.send(ended);
-            drop(done);
+            carry(connection).await;
+            drop((carried, over, done));
         });
         let link = Link::none().with_task(task).with_close(|| async {
             // Fails only if the connection has ended by itself.
@@ -121,23 +116,23 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
                 Err(_) => Err(Error::timeout("the server did not read what was sent in time")),
             }
         });
-        let link = link.with_ended(async { ended.await.unwrap_or(Ended::InError) });
+        let link = link.with_ended(async {
+            // Whoever dies closes the connection as one that ends well does.
+            let _ = ended.await;
+            Ended::InError
+        });
         (wire, link)
     }
 }
 
-async fn carry<R, W, S>(connection: Connection<R, W, S>) -> Ended
+async fn carry<R, W, S>(connection: Connection<R, W, S>)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
     S: RpcService + Unpin,
 {
-    match connection.await {
-        Ok(()) => Ended::InOrder,
-        Err(error) => {
-            tracing::debug!(%error, "the connection ended");
-            Ended::InError
-        }
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "the connection ended");
     }
 }
 

@@ -17,6 +17,7 @@ mod lifecycle;
 mod owasp;
 mod pairings;
 mod recorded;
+mod restarts;
 mod upstream;
 
 use mgp_types::Revision;

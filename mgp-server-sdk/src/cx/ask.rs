@@ -143,8 +143,12 @@ impl Cx {
     /// or a selection, or a notification that needs no answer. `key` is as for [`ask`](Self::ask).
     ///
     /// # Errors
-    /// The caller cannot be asked, does not answer in time (3003), or the answer is still to come.
+    /// The caller cannot be asked, does not answer in time (3003), or the answer is still to come. The call goes on as a
+    /// task: it has been answered, and callbacks are about calls.
     pub async fn callback<A: Send + 'static>(&self, key: &str, question: Callback<A>) -> Result<A, Error> {
+        if self.task().is_some() {
+            return Err(Error::invalid_request("a task cannot ask by a callback; it can by `Cx::elicit`"));
+        }
         let shared = self.extras().shared.as_ref();
         let callbacks = shared.map_or_else(Callbacks::new, |shared| shared.about.callbacks.clone());
         callbacks.ask(self.context(), key, question).await

@@ -11,7 +11,7 @@ use mgp_transport::era::{ServerIdentity, VersionMismatch};
 use mgp_transport::mrtr::{MrtrLayer, SealingKey};
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
-use mgp_types::mgp::Offer;
+use mgp_types::mgp::{Extension, Offer};
 use mgp_types::{CacheHint, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
@@ -130,9 +130,13 @@ impl<L> Server<L> {
 
     /// Offers MGP to clients that speak it. Without this, and without a section of MGP like
     /// [`streaming`](Self::streaming), a server is a plain MCP one.
-    ///
-    /// The sections add themselves to the offer, so it comes before them.
-    pub fn mgp(mut self, offer: Offer) -> Self {
+    /// Those add themselves to the offer.
+    pub fn mgp(mut self, mut offer: Offer) -> Self {
+        if let Some(sections) = self.parts.mgp.take() {
+            for name in sections.extensions.names() {
+                offer.extensions.insert(Extension::from(name));
+            }
+        }
         self.parts.mgp = Some(offer);
         self
     }

@@ -112,18 +112,33 @@ impl<S: RpcService> Incoming<S> {
     where
         W: AsyncWrite + Unpin,
     {
-        self.queue.poll_reports(cx);
+        if writes.unwritten() >= enough {
+            return true;
+        }
+        while let Some(report) = self.queue.due() {
+            self.report(report, writes);
+        }
+        while let Poll::Ready(report) = self.queue.poll_report(cx) {
+            self.report(report, writes);
+        }
         while writes.unwritten() < enough {
-            match self.queue.report() {
-                Some(Report::Done { id, outcome }) => self.finish(&id, outcome, writes),
-                Some(Report::Dropped { id }) => self.take_back(id, writes),
-                None => match self.queue.poll_message(cx) {
-                    Poll::Ready(message) => self.send(message, writes),
-                    Poll::Pending => return false,
-                },
+            match self.queue.poll_message(cx) {
+                Poll::Ready(message) => self.send(message, writes),
+                Poll::Pending => return false,
+            }
+            while let Some(report) = self.queue.due() {
+                self.report(report, writes);
             }
         }
         true
+    }
+
+    /// Does what a report asks for.
+    fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
+        match report {
+            Report::Done { id, outcome } => self.finish(&id, outcome, writes),
+            Report::Dropped { id } => self.take_back(id, writes),
+        }
     }
 
     /// Writes a message of our side.

@@ -22,16 +22,23 @@ impl Queue {
         Self { messages, reports, reported: VecDeque::new(), taken: 0 }
     }
 
-    /// Takes in the reports that have come.
-    pub(super) fn poll_reports(&mut self, cx: &mut Context<'_>) {
+    /// The next report that has come, if it is its turn already; most often nothing was sent before it.
+    #[inline]
+    pub(super) fn poll_report(&mut self, cx: &mut Context<'_>) -> Poll<Report> {
         while let Poll::Ready(Some(report)) = self.reports.poll_recv(cx) {
             // Whatever the reporter sent is in the channel by now.
-            self.reported.push_back((self.taken + self.messages.len() as u64, report));
+            let ahead = self.messages.len();
+            if ahead == 0 {
+                return Poll::Ready(report);
+            }
+            self.reported.push_back((self.taken + ahead as u64, report));
         }
+        Poll::Pending
     }
 
-    /// The next report whose turn it is.
-    pub(super) fn report(&mut self) -> Option<Report> {
+    /// The next report whose turn it is now.
+    #[inline]
+    pub(super) fn due(&mut self) -> Option<Report> {
         let (turn, _) = self.reported.front()?;
         if *turn > self.taken {
             return None;
@@ -40,6 +47,7 @@ impl Queue {
     }
 
     /// The next message.
+    #[inline]
     pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Outgoing> {
         match self.messages.poll_recv(cx) {
             Poll::Ready(Some(message)) => {
@@ -51,6 +59,7 @@ impl Queue {
     }
 
     /// Whether no message waits.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

@@ -41,6 +41,7 @@ impl Streams {
     }
 
     /// The request is over.
+    #[inline]
     pub(super) fn ended(&mut self, stream: StreamId) {
         if !self.0.is_empty() {
             self.0.remove(&stream);

@@ -18,10 +18,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says why")]
 
+mod caller;
 mod clients;
 mod events;
 mod frames;
 mod guest;
+mod hosting;
 mod invariants;
 #[cfg(target_os = "linux")]
 mod machine;

@@ -78,11 +78,6 @@ impl Caller {
         self.pause.send_replace(Some(Instant::now() + time));
     }
 
-    /// All that was read so far.
-    pub(crate) fn seen(&self) -> Vec<(Instant, Value)> {
-        self.seen.lock().clone()
-    }
-
     /// Waits for the message number `place`, from 0 on; `None` if the connection ends before.
     pub(crate) async fn nth(&mut self, place: usize) -> Option<Value> {
         self.heard.wait_for(|heard| *heard > place).await.ok()?;

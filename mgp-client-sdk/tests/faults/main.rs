@@ -18,6 +18,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says why")]
 
+mod answering;
 mod asking;
 mod caller;
 mod clients;

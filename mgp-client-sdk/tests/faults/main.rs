@@ -36,6 +36,7 @@ mod play;
 mod processes;
 mod reading;
 mod record;
+mod retrying;
 mod rng;
 mod runner;
 mod schedule;

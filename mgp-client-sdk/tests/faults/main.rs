@@ -43,6 +43,7 @@ mod schedule;
 mod servers;
 mod stage;
 mod storms;
+mod supervising;
 mod tally;
 mod turn;
 mod visit;

@@ -74,6 +74,11 @@ impl Voice {
         }
     }
 
+    /// Says nothing more.
+    pub(crate) async fn fall_silent(&self) {
+        *self.writer.lock().await = None;
+    }
+
     /// Ends the connection, as it ends with a process.
     pub(crate) fn hang_up(&self) {
         self.hung_up.notify_one();

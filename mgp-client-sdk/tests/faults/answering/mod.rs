@@ -213,31 +213,25 @@ impl Peer {
         if !is_alone || is_about_nothing {
             return None;
         }
-        let Some(first) = asked.first() else { return None };
+        let first = asked.first()?;
         let end = record.ended.unwrap_or_else(Instant::now);
         if handled.len() > 1 || (handled.is_empty() && *first + SOON < end) {
             return Some(format!("handled {} times", handled.len()));
         }
         let due = question.thinks.filter(|time| *time + SOON < question.patience).map(|time| *first + time);
         let wants_answer = question.shape != Shape::Notification;
-        match due.filter(|due| wants_answer && *due + SOON < end) {
-            // Each time that it is asked afterwards it is answered once more, while that is not too much at once.
-            Some(due) => {
-                let later = asked.iter().filter(|at| **at > due + SOON).count();
-                let right = answers.first().is_some_and(|at| *at >= due && *at <= due + SOON);
-                let again = answers.iter().filter(|at| **at > due + SOON).count();
-                let bounds =
-                    if question.acknowledged == Acknowledged::Never { 0..=later } else { later..=later };
-                let is_cut = asked.iter().any(|at| *at + SOON >= end);
-                (!right || !(bounds.contains(&again) || is_cut))
-                    .then(|| format!("due at {due:?}, again {later} times, and answered at {answers:?}"))
-            }
-            None => {
-                let may_be =
-                    question.thinks.is_some_and(|time| time <= question.patience + SOON) && wants_answer;
-                (!answers.is_empty() && !may_be).then(|| "it has no answer".to_owned())
-            }
-        }
+        let Some(due) = due.filter(|due| wants_answer && *due + SOON < end) else {
+            let may_be = question.thinks.is_some_and(|time| time <= question.patience + SOON) && wants_answer;
+            return (!answers.is_empty() && !may_be).then(|| "it has no answer".to_owned());
+        };
+        // Each time that it is asked afterwards it is answered once more, while that is not too much at once.
+        let later = asked.iter().filter(|at| **at > due + SOON).count();
+        let right = answers.first().is_some_and(|at| *at >= due && *at <= due + SOON);
+        let again = answers.iter().filter(|at| **at > due + SOON).count();
+        let bounds = if question.acknowledged == Acknowledged::Never { 0..=later } else { later..=later };
+        let is_cut = asked.iter().any(|at| *at + SOON >= end);
+        (!right || !(bounds.contains(&again) || is_cut))
+            .then(|| format!("due at {due:?}, again {later} times, and answered at {answers:?}"))
     }
 }
 

@@ -68,7 +68,7 @@ impl Plan {
         let era = rng.pick(&[Revision::V2025_11_25, Revision::V2026_07_28]);
         let count = usize::try_from(rng.within(1..8)).unwrap();
         let questions = (0..count).map(|number| Question::any(number, &mut rng)).collect();
-        let at = if rng.chance(40) { rng.millis(0..3000) } else { Duration::from_secs(60) };
+        let at = if rng.chance(40) { rng.millis(0..3000) } else { Duration::from_mins(1) };
         let how = rng.pick(&[Ending::Closed, Ending::Dropped, Ending::Crash]);
         Self { seed, era, questions, answered: rng.millis(0..6000), ending: (at, how) }
     }

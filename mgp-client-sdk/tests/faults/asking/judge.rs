@@ -94,25 +94,20 @@ impl Judge<'_> {
         if !near(*at, settled.at) {
             return Some(format!("answered at {at:?}, settled at {:?}", settled.at));
         }
-        match settled.text {
-            Some(text) => {
-                self.tally.count(if text == "nothing" { "cancelled" } else { "given" });
-                (answer["result"]["content"][0]["text"] != json!(text))
-                    .then(|| format!("not {text}: {answer}"))
-            }
-            None => {
-                self.tally.count("late");
-                let is_late = answer["error"]["code"] == 3003 || answer["result"]["isError"] == true;
-                (!is_late).then(|| format!("nobody answered: {answer}"))
-            }
-        }
+        let Some(text) = settled.text else {
+            self.tally.count("late");
+            let is_late = answer["error"]["code"] == 3003 || answer["result"]["isError"] == true;
+            return (!is_late).then(|| format!("nobody answered: {answer}"));
+        };
+        self.tally.count(if text == "nothing" { "cancelled" } else { "given" });
+        (answer["result"]["content"][0]["text"] != json!(text)).then(|| format!("not {text}: {answer}"))
     }
 
     /// A question is asked again every five seconds, three times at most, until it is settled.
     fn asked(&self, nonce: u64, settled: Instant) -> Option<String> {
+        let text = json!(nonce.to_string());
         let is_it = |message: &Value| {
-            message["method"] == "notifications/mgp.callback.request"
-                && message["params"]["message"] == nonce.to_string()
+            message["method"] == "notifications/mgp.callback.request" && message["params"]["message"] == text
         };
         let asked: Vec<_> = self.visit.seen.iter().filter(|(_, message)| is_it(message)).collect();
         let Some((first, question)) = asked.first() else { return Some("it asked nothing".to_owned()) };
@@ -120,7 +115,7 @@ impl Judge<'_> {
         let same = |(_, message): &&(Instant, Value)| {
             message == question && message["params"]["request_id"] == nonce
         };
-        if !asked.iter().all(|asked| same(asked)) {
+        if !asked.iter().all(same) {
             return Some(format!("one question or several: {asked:?}"));
         }
         let end = settled.min(self.visit.leaving);

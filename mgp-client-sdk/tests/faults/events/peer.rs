@@ -49,7 +49,7 @@ impl Peer {
         if ready.wait_for(|ready| *ready).await.is_ok() {
             self.last.send_modify(|last| *last += 1);
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// How many events there are.
@@ -123,12 +123,12 @@ impl Peer {
         let (id, opened_at) = self.subscription();
         let pushes = self.connection(voice.number).map_or(&[][..], |connection| &connection.pushes);
         let mut later = None;
-        let mut pushed = 0;
+        let mut count = 0;
         loop {
             while opened_at + after < self.count() {
                 after += 1;
-                let push = pushes.get(pushed).copied().unwrap_or(Push::AsIs);
-                pushed += 1;
+                let push = pushes.get(count).copied().unwrap_or(Push::AsIs);
+                count += 1;
                 let bytes = match push {
                     Push::AsIs => event(&id, after),
                     Push::Lost => Vec::new(),

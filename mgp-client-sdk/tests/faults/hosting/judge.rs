@@ -28,7 +28,7 @@ pub(super) fn violations(plan: &Plan, visit: &Visit, tally: &Tally) -> Vec<Strin
             Move::Stop { id, .. } | Move::Ping { id } | Move::Subscribe { id } => {
                 wrong.extend(once(plan, visit, id, *made));
             }
-            Move::Odd { id, what: Odd::StopsNothing | Odd::StopsOdd | Odd::Responds | Odd::Replays } => {
+            Move::Odd { id, what: Odd::StopsNothing | Odd::StopsUnnamed | Odd::Responds | Odd::Replays } => {
                 wrong.extend(once(plan, visit, id, *made));
                 if visit.answers(id).any(|(_, answer)| answer["result"]["cancelled"] == true) {
                     wrong.push(format!("{id} stopped something"));
@@ -109,7 +109,7 @@ impl Judge<'_> {
         let result = &message["result"];
         // Texts that follow one another may have become one.
         let blocks = result["content"].as_array().into_iter().flatten();
-        let text: String = blocks.flat_map(|block| block["text"].as_str()).collect();
+        let text: String = blocks.filter_map(|block| block["text"].as_str()).collect();
         let told = text.matches(';').count() as u64;
         if text != (0..told).map(|number| self.text(number)).collect::<String>() {
             return Some("the result is not what was streamed".to_owned());

@@ -190,7 +190,7 @@ async fn odd(caller: &mut Caller, id: i64, what: Odd) -> bool {
             miss(caller, json!(1_000_000), json!(all)).await
         }
         Odd::StopsNothing => caller.call(own, "mgp/stream/cancel", json!({})).await,
-        Odd::StopsOdd => caller.call(own, "mgp/stream/cancel", json!({"request_id": {"a": 1}})).await,
+        Odd::StopsUnnamed => caller.call(own, "mgp/stream/cancel", json!({"request_id": {"a": 1}})).await,
         Odd::Responds => {
             let params = json!({"callback_id": "cb-1", "response": "yes"});
             caller.call(own, "mgp/callback/respond", params).await

@@ -81,8 +81,8 @@ pub(super) enum Odd {
     MissedIsEverything,
     /// Stops a call that it does not name.
     StopsNothing,
-    /// Stops a call that it names by an object.
-    StopsOdd,
+    /// Stops something that is named by an object.
+    StopsUnnamed,
     /// Answers a question that nobody asked.
     Responds,
     /// Asks for events of a subscription that is not its own.
@@ -178,7 +178,7 @@ const ODD: &[Odd] = &[
     Odd::MissedOfNoCall,
     Odd::MissedIsEverything,
     Odd::StopsNothing,
-    Odd::StopsOdd,
+    Odd::StopsUnnamed,
     Odd::Responds,
     Odd::Replays,
     Odd::Chunk,

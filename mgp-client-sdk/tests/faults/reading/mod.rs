@@ -49,7 +49,9 @@ async fn streams_of_a_server_that_has_its_own_way() {
             let seen: Vec<_> = reading.join_all().await.into_iter().flatten().collect();
             // What was said last may still be on its way to the server.
             tokio::time::sleep(peer::SOON).await;
-            seen.iter().for_each(|seen| seen.count(&tally));
+            for seen in &seen {
+                seen.count(&tally);
+            }
             let wrong = violations(&plan, &peer.record(), &seen);
             Verdict { wrong }
         }

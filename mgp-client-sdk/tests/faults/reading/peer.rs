@@ -190,7 +190,7 @@ impl Peer {
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .flat_map(Value::as_u64)
+                    .filter_map(Value::as_u64)
                     .collect();
                 let Some((id, nonce)) = about.filter(|_| !missing.is_empty()) else {
                     record.odd.push(format!("misses nothing, or of no call: {message}"));

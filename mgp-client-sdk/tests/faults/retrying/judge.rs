@@ -110,8 +110,8 @@ impl Judge<'_> {
                     self.answered_in_time()
                 }
                 Origin::Connection => {
-                    let lost = self.record.ended.is_some_and(|lost| lost <= ended + SOON);
-                    (!lost).then(|| "the connection was not lost".to_owned())
+                    let is_gone = self.record.ended.is_some_and(|gone| gone <= ended + SOON);
+                    (!is_gone).then(|| "the connection was not lost".to_owned())
                 }
                 Origin::Local => {
                     tally.count("broken off");

@@ -74,7 +74,8 @@ impl Peer {
     }
 
     async fn serve(&self, id: &Value, nonce: u64, number: usize, voice: &Voice) {
-        let (after, attempt) = self.calls[&nonce].attempts.get(number).copied().unwrap_or_default();
+        let (after, attempt) =
+            self.calls[&nonce].attempts.get(number).copied().unwrap_or((Duration::ZERO, Attempt::Answer));
         tokio::time::sleep(after).await;
         let bytes = match attempt {
             Attempt::Answer => frames::result(id, &frames::echo(nonce, number)),
@@ -101,12 +102,6 @@ impl Made {
 
 /// Timers are as fine as this.
 pub(super) const SOON: Duration = Duration::from_millis(2);
-
-impl Default for Attempt {
-    fn default() -> Self {
-        Self::Answer
-    }
-}
 
 impl Part for Peer {
     fn take(self: Arc<Self>, message: Value, voice: Voice) -> impl Future<Output = ()> + Send + 'static {

@@ -136,8 +136,8 @@ impl Peer {
 }
 
 impl Part for Peer {
-    fn take(self: Arc<Self>, message: Value, voice: Voice) -> impl Future<Output = ()> + Send + 'static {
-        async move { self.answer(&message, &voice).await }
+    async fn take(self: Arc<Self>, message: Value, voice: Voice) {
+        self.answer(&message, &voice).await;
     }
 
     fn ended(&self, number: usize) {

@@ -17,6 +17,7 @@ pub(super) fn violations(plan: &Plan, record: &Record, seen: &Seen, tally: &Tall
     let mut wrong = record.odd.clone();
     wrong.extend(seen.wrong.iter().cloned());
     wrong.extend(too_many_restarts(plan, seen, tally));
+    wrong.extend(two_at_once(record));
     for (at, change, opened) in &seen.changes {
         let listed = opened.checked_sub(1).is_some_and(|latest| record.listed.contains(&latest));
         if change.new_state == ServerState::Connected && !listed {
@@ -28,6 +29,17 @@ pub(super) fn violations(plan: &Plan, record: &Record, seen: &Seen, tally: &Tall
         wrong.extend(why.map(|why| format!("{why}: {call:?}")));
     }
     wrong
+}
+
+/// No connection is made while there is another one. The server may notice its end a little later.
+fn two_at_once(record: &Record) -> Option<String> {
+    for (number, opened) in record.opened.iter().enumerate() {
+        let ended = |before: usize| record.ended.get(&before).is_some_and(|ended| *ended <= *opened + SOON);
+        if let Some(before) = (0..number).find(|before| !ended(*before)) {
+            return Some(format!("connection {number} was made beside {before}"));
+        }
+    }
+    None
 }
 
 /// Within any window, the server is restarted so often at most, unless somebody orders it.

@@ -54,10 +54,6 @@ impl Peer {
     pub(super) fn open(self: &Arc<Self>) -> (Breakable, Breakable) {
         let mut record = self.record.lock();
         let number = record.opened.len();
-        let open = record.open();
-        if !open.is_empty() {
-            record.odd.push(format!("connection {number} was made beside {open:?}"));
-        }
         record.opened.push(Instant::now());
         drop(record);
         stage::open(self, number)

@@ -4,10 +4,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
-use mgp_stream::event::{EventItem, Events};
+use mgp_stream::event::{EventItem, Events, Subscriber};
 use mgp_types::mcp::SubscriptionFilter;
-use mgp_types::mgp::{EventSubscribe, EventSubscribed};
-use mgp_types::{Error, RawJson, RpcService};
+use mgp_types::mgp::{EventSubscribe, EventSubscribed, method};
+use mgp_types::{Error, RawJson, Request, Response, RpcService};
 
 use crate::{Client, Subscription};
 
@@ -32,27 +32,58 @@ impl<S: RpcService> Client<S> {
     /// The server has no events (-32601, or of some -32602), refuses, or cannot be reached.
     pub async fn events(&self, wanted: EventSubscribe) -> Result<EventStream<S>, Error> {
         let subscriber = &self.shared.subscriber;
-        if !self.is_stateless() {
-            let events = subscriber.subscribe(self.stack.clone(), wanted).await?;
-            return Ok(EventStream { events, listening: None, client: self.clone() });
-        }
         let _early = subscriber.expecting();
+        let listening = if self.is_stateless() { self.listen_for_events(&wanted).await? } else { None };
+        let (answer, listening) = match listening {
+            Some((answer, listening)) => (answer, Some(listening)),
+            None => {
+                let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
+                (self.call(request, Response::body).await?, None)
+            }
+        };
+        let mut events = opened(subscriber, self.stack.clone(), wanted, answer);
+        if self.is_stateless() && listening.is_none() {
+            // Nothing is pushed here, so the events are fetched.
+            events = events.polled(POLL_INTERVAL);
+        }
+        Ok(EventStream { events, listening, client: self.clone() })
+    }
+
+    /// Has events come on the stream of a request that listens; `None` if the server does not send them there.
+    async fn listen_for_events(
+        &self,
+        wanted: &EventSubscribe,
+    ) -> Result<Option<(EventSubscribed, Subscription<S>)>, Error> {
         let mut filter = SubscriptionFilter::new();
-        let member = RawJson::from_value(&wanted)
+        let member = RawJson::from_value(wanted)
             .map_err(|error| Error::invalid_params("the channels are not JSON").with_source(error))?;
         filter.extra.insert(EventSubscribe::LISTEN_MEMBER, member);
         let listening = self.subscribe(filter).await?;
         let honoured = listening.honoured().unwrap_or_default();
         let answer: Option<EventSubscribed> =
             honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
-        let Some(answer) = answer else {
-            // Nothing is pushed here, so the events are fetched.
-            let events = subscriber.subscribe(self.stack.clone(), wanted).await?.polled(POLL_INTERVAL);
-            return Ok(EventStream { events, listening: None, client: self.clone() });
-        };
-        let events = subscriber.opened(self.stack.clone(), wanted, answer);
-        Ok(EventStream { events, listening: Some(listening), client: self.clone() })
+        Ok(answer.map(|answer| (answer, listening)))
     }
+}
+
+/// The events of a subscription that was opened, or resumed: then they go on after the last one that was read, which
+/// is not the last one that there is.
+fn opened<S: RpcService>(
+    subscriber: &Subscriber,
+    service: S,
+    wanted: EventSubscribe,
+    answer: EventSubscribed,
+) -> Events<S> {
+    let resumed = wanted.subscription_id.as_ref() == Some(&answer.subscription_id);
+    let Some(after) = wanted.after_seq.filter(|_| resumed) else {
+        return subscriber.opened(service, wanted, answer);
+    };
+    let mut read_so_far = answer.clone();
+    read_so_far.last_seq = answer.last_seq.map(|last| last.min(after));
+    let mut events = subscriber.opened(service, wanted, read_so_far);
+    // What the server does not have any more is in the answer.
+    events.reopened(answer);
+    events
 }
 
 impl<S: RpcService> EventStream<S> {

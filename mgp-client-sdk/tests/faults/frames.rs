@@ -26,9 +26,17 @@ pub(crate) fn echo(nonce: u64, serial: usize) -> Value {
 
 /// How a server of `era` answers what only the handshake asks.
 pub(crate) fn handshake(era: Revision, id: &Value, method: &str) -> Vec<u8> {
-    let capabilities = json!({
+    handshake_with(&[], era, id, method)
+}
+
+/// The same for a server that speaks MGP with these extensions, if there are any.
+pub(crate) fn handshake_with(extensions: &[&str], era: Revision, id: &Value, method: &str) -> Vec<u8> {
+    let mut capabilities = json!({
         "tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true}, "prompts": {},
     });
+    if !extensions.is_empty() {
+        capabilities["extensions"] = mgp(extensions);
+    }
     match (method, era.is_stateless()) {
         ("server/discover", true) => result(
             id,
@@ -45,6 +53,15 @@ pub(crate) fn handshake(era: Revision, id: &Value, method: &str) -> Vec<u8> {
         ),
         _ => line(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no"}})),
     }
+}
+
+/// What one who speaks MGP declares among the extensions of MCP.
+pub(crate) fn mgp(extensions: &[&str]) -> Value {
+    json!({"dev.cloto/mgp": {"version": "0.2.0", "extensions": extensions}})
+}
+
+pub(crate) fn error(id: &Value, code: i64) -> Vec<u8> {
+    line(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "no"}}))
 }
 
 pub(crate) fn acknowledged(id: &Value, params: &Value) -> Vec<u8> {

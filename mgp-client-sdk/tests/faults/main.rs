@@ -7,8 +7,14 @@
 //! | `peer`, `frames`, `pipe`, `record` | the scripted server, its words, its streams, and what it saw |
 //! | `play`, `invariants` | what the clients see, and what has to hold of it |
 //! | `guest`, `visit` | a client that misbehaves, and what it sees of a server |
-//! | `runner` | runs a family of seeds, and looks for panics and for tasks that are left |
-//! | `clients`, `servers` | the families, of either side |
+//! | `runner`, `tally` | runs a family of seeds, looks for panics and for tasks that are left, and counts |
+//! | `clients`, `servers` | the families of plain calls, of either side |
+//! | `stage`, `caller` | what the other families are made of: a server by hand, and a client by hand |
+//! | `reading`, `hosting` | streamed results: a client against a scripted server, and a server against a client |
+//! | `answering`, `asking` | callbacks, the same way |
+//! | `events` | events over connections that break and come back |
+//! | `retrying` | calls through the layers that try again |
+//! | `supervising` | servers that are kept alive |
 //! | `storms` | more of one thing than a client has room for |
 //! | `processes`, `machine` | real servers that are killed, and what is left of them |
 //!
@@ -18,9 +24,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says why")]
 
+mod answering;
+mod asking;
+mod caller;
 mod clients;
+mod events;
 mod frames;
 mod guest;
+mod hosting;
 mod invariants;
 #[cfg(target_os = "linux")]
 mod machine;
@@ -29,11 +40,16 @@ mod pipe;
 mod play;
 #[cfg(target_os = "linux")]
 mod processes;
+mod reading;
 mod record;
+mod retrying;
 mod rng;
 mod runner;
 mod schedule;
 mod servers;
+mod stage;
 mod storms;
+mod supervising;
+mod tally;
 mod turn;
 mod visit;

@@ -1,11 +1,12 @@
-//! Servers that are real processes, and are killed one after the other.
+//! Servers that are real processes, kept alive, and killed one after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use mgp_client_sdk::Client;
+use mgp_client_sdk::{Client, RestartSettings, Supervised};
 use mgp_transport::child::ChildCommand;
+use mgp_types::mgp::{ServerState, ShutdownReason, code};
 use mgp_types::{Error, Origin};
 use serde_json::json;
 use tokio::time::Instant;
@@ -38,6 +39,8 @@ while read -r line; do
             say '"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}' ;;
         session*'"initialize"'*)
             say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+        *'"tools/list"'*)
+            say '"result":{"resultType":"complete","tools":[{"name":"echo","inputSchema":{"type":"object"}}]}' ;;
         *'"tools/call"'*)
             nonce=${line#*'"nonce":'}; nonce=${nonce%%[!0-9]*}
             say '"result":{"resultType":"complete","content":[{"type":"text","text":"'"$nonce:$$:$pad"'"}]}' ;;
@@ -47,52 +50,119 @@ done
 "#;
 
 /// One of the servers, as others see it.
-#[derive(Default)]
 struct Server {
+    supervised: Supervised<PlainClient>,
     /// The number of its process, 0 while there is none.
     pid: AtomicU32,
+    /// The number of the process that was killed last.
+    killed: AtomicU32,
     kills: AtomicU64,
     calls: AtomicU64,
+    /// Calls that failed because the server was killed, and those that failed without.
     losses: AtomicU64,
+    failures: AtomicU64,
+    /// Calls that were refused while it was down.
+    refusals: AtomicU64,
+    restarts: AtomicU64,
+    /// The longest that a call took to fail, and that the server was down.
+    slowest_micros: AtomicU64,
+    longest_micros: AtomicU64,
 }
 
-/// Starts a server, at first and whenever it was lost. It is here that a supervisor would come in.
-async fn start(number: usize) -> Result<PlainClient, Error> {
-    let era = if number.is_multiple_of(2) { "session" } else { "stateless" };
-    let command = || ChildCommand::new("/bin/sh").args(["-c", SCRIPT, era]);
-    Client::builder("tester", "1.0.0").connect_child(command).await
-}
+impl Server {
+    fn new(number: usize) -> Arc<Self> {
+        let era = if number.is_multiple_of(2) { "session" } else { "stateless" };
+        let connect = move || {
+            let command = move || ChildCommand::new("/bin/sh").args(["-c", SCRIPT, era]);
+            Client::builder("tester", "1.0.0").connect_child(command)
+        };
+        let mut restarts = RestartSettings::default();
+        // They are killed as often as they can be.
+        (restarts.max_restarts, restarts.restart_window_secs) = (u32::MAX, 1);
+        (restarts.backoff_base_ms, restarts.backoff_max_ms) = (20, 100);
+        let supervisor = Client::supervise(format!("server-{number}").as_str(), connect);
+        Arc::new(Self {
+            supervised: supervisor.with_restarts(restarts).spawn(),
+            pid: AtomicU32::default(),
+            killed: AtomicU32::default(),
+            kills: AtomicU64::default(),
+            calls: AtomicU64::default(),
+            losses: AtomicU64::default(),
+            failures: AtomicU64::default(),
+            refusals: AtomicU64::default(),
+            restarts: AtomicU64::default(),
+            slowest_micros: AtomicU64::default(),
+            longest_micros: AtomicU64::default(),
+        })
+    }
 
-/// Calls a server all the time, and has it started again when it is lost.
-async fn keep_calling(number: usize, server: Arc<Server>, stop: Arc<AtomicBool>) {
-    while !stop.load(Ordering::Relaxed) {
-        let client = start(number).await.unwrap();
-        let lost = call_until_lost(&client, &server, &stop).await;
-        server.pid.store(0, Ordering::Relaxed);
-        match lost {
-            None => client.close().await.unwrap(),
-            Some(error) => {
-                assert_eq!(error.origin(), Origin::Connection, "server {number}: {error:?}");
-                let losses = server.losses.fetch_add(1, Ordering::Relaxed) + 1;
-                assert!(losses <= server.kills.load(Ordering::Relaxed), "server {number} was not killed");
+    /// Calls the server all the time, whether it is there or not.
+    async fn keep_calling(self: Arc<Self>, stop: Arc<AtomicBool>) {
+        self.supervised.start();
+        self.supervised.ready(Duration::from_secs(20)).await.unwrap();
+        let (mut process, mut last_success) = (0, Instant::now());
+        while !stop.load(Ordering::Relaxed) {
+            let began = Instant::now();
+            match self.call().await {
+                Ok(answered_by) => {
+                    if process != answered_by && process != 0 {
+                        most(&self.longest_micros, last_success.elapsed());
+                    }
+                    (process, last_success) = (answered_by, Instant::now());
+                    // One that was killed meanwhile is not there any more, whatever it answered before.
+                    if self.killed.load(Ordering::Relaxed) != process {
+                        self.pid.store(process, Ordering::Relaxed);
+                    }
+                }
+                Err(error) => {
+                    most(&self.slowest_micros, began.elapsed());
+                    self.note(&error, process);
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The number of the process that answered.
+    async fn call(&self) -> Result<u32, Error> {
+        let nonce = self.calls.fetch_add(1, Ordering::Relaxed);
+        let client = self.supervised.current()?;
+        let result = client.call_tool("echo", json!({"nonce": nonce})).await?;
+        let mut answer = result.content[0].as_text().unwrap().split(':');
+        assert_eq!(answer.next(), Some(&*nonce.to_string()));
+        Ok(answer.next().unwrap().parse().unwrap())
+    }
+
+    /// A call failed, `process` being the last one that answered.
+    fn note(&self, error: &Error, process: u32) {
+        let was_killed = process != 0 && self.killed.load(Ordering::Relaxed) == process;
+        let recovery = error.recovery();
+        let waits =
+            recovery.is_some_and(|recovery| recovery.may_retry() && recovery.retry_after_ms.is_some());
+        let of = match (was_killed, error.origin()) {
+            (true, Origin::Connection) => &self.losses,
+            (true, Origin::Local) if error.code() == code::SERVER_RESTARTING && waits => &self.refusals,
+            _ => {
+                println!("{} {:?}: {error:?}", self.supervised.server().as_str(), self.supervised.state());
+                &self.failures
+            }
+        };
+        of.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts how often it is started again.
+    async fn count_restarts(self: Arc<Self>) {
+        let mut changes = self.supervised.changes();
+        while let Some(change) = changes.next().await {
+            if change.new_state == ServerState::Restarting {
+                self.restarts.fetch_add(1, Ordering::Relaxed);
             }
         }
     }
 }
 
-async fn call_until_lost(client: &PlainClient, server: &Server, stop: &AtomicBool) -> Option<Error> {
-    while !stop.load(Ordering::Relaxed) {
-        let nonce = server.calls.fetch_add(1, Ordering::Relaxed);
-        let result = match client.call_tool("echo", json!({"nonce": nonce})).await {
-            Ok(result) => result,
-            Err(error) => return Some(error),
-        };
-        let mut answer = result.content[0].as_text().unwrap().split(':');
-        assert_eq!(answer.next(), Some(&*nonce.to_string()));
-        server.pid.store(answer.next().unwrap().parse().unwrap(), Ordering::Relaxed);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    None
+fn most(of: &AtomicU64, time: Duration) {
+    of.fetch_max(u64::try_from(time.as_micros()).unwrap(), Ordering::Relaxed);
 }
 
 /// Kills one server after the other until `end`, and returns the groups they had.
@@ -106,6 +176,7 @@ async fn kill_one_by_one(servers: &[Arc<Server>], rng: &mut Rng, end: Instant) -
             continue;
         }
         groups.extend(group_of(pid));
+        server.killed.store(pid, Ordering::Relaxed);
         server.kills.fetch_add(1, Ordering::Relaxed);
         let whole_group = rng.chance(50);
         tokio::task::spawn_blocking(move || kill(pid, whole_group)).await.unwrap();
@@ -125,12 +196,12 @@ async fn all_are_up(servers: &[Arc<Server>]) {
 /// Fifty servers for so long: what is held in the end is what was held after a while.
 async fn have_servers(time: Duration) {
     let (at_first, before) = (Held::now(), tasks());
-    let servers: Vec<_> = (0..SERVERS).map(|_| Arc::<Server>::default()).collect();
+    let servers: Vec<_> = (0..SERVERS).map(Server::new).collect();
     let stop = Arc::<AtomicBool>::default();
-    let each = servers.iter().enumerate();
-    let callers: Vec<_> = each
-        .map(|(number, server)| tokio::spawn(keep_calling(number, server.clone(), stop.clone())))
-        .collect();
+    let each = servers.iter();
+    let callers: Vec<_> =
+        each.clone().map(|server| tokio::spawn(server.clone().keep_calling(stop.clone()))).collect();
+    let counters: Vec<_> = each.map(|server| tokio::spawn(server.clone().count_restarts())).collect();
     all_are_up(&servers).await;
     let mut rng = Rng::new(7);
     let mut groups = kill_one_by_one(&servers, &mut rng, Instant::now() + WARM_UP).await;
@@ -143,17 +214,62 @@ async fn have_servers(time: Duration) {
     for caller in callers {
         caller.await.unwrap();
     }
-    let total = |count: fn(&Server) -> &AtomicU64| -> u64 {
-        servers.iter().map(|server| count(server).load(Ordering::Relaxed)).sum()
-    };
-    let (kills, losses) = (total(|server| &server.kills), total(|server| &server.losses));
-    println!("{kills} kills, {} calls, {at_first:?}, {warm:?}, {used:?}", total(|server| &server.calls));
-    assert!(kills > 0 && losses <= kills, "{losses} of {kills} noticed");
-    // One that was hit again before its first end was noticed is lost only once.
-    assert!(losses * 10 >= kills * 9, "{losses} of {kills} noticed");
+    let totals = Totals::of(&servers);
+    println!("{totals:?}\nat first {at_first:?}\nwarm {warm:?}\nused {used:?}");
+    totals.check();
     assert!(used.resident_pages <= warm.resident_pages * 11 / 10, "{warm:?}, then {used:?}");
     assert!(used.descriptors <= warm.descriptors * 11 / 10, "{warm:?}, then {used:?}");
+    for server in &servers {
+        server.supervised.stop(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
+        assert_eq!(server.supervised.state(), ServerState::Disconnected);
+    }
+    for counter in counters {
+        counter.abort();
+    }
+    drop(servers);
     nothing_is_left(&groups, before, at_first).await;
+}
+
+/// What happened to all servers together.
+#[derive(Debug)]
+struct Totals {
+    kills: u64,
+    restarts: u64,
+    calls: u64,
+    lost_in_flight: u64,
+    refused_while_down: u64,
+    failures_of_others: u64,
+    slowest_failure: Duration,
+    longest_down: Duration,
+}
+
+impl Totals {
+    fn of(servers: &[Arc<Server>]) -> Self {
+        let each = |count: fn(&Server) -> &AtomicU64| {
+            servers.iter().map(move |server| count(server).load(Ordering::Relaxed))
+        };
+        let longest = |count| Duration::from_micros(each(count).max().unwrap_or(0));
+        Self {
+            kills: each(|server| &server.kills).sum(),
+            restarts: each(|server| &server.restarts).sum(),
+            calls: each(|server| &server.calls).sum(),
+            lost_in_flight: each(|server| &server.losses).sum(),
+            refused_while_down: each(|server| &server.refusals).sum(),
+            failures_of_others: each(|server| &server.failures).sum(),
+            slowest_failure: longest(|server| &server.slowest_micros),
+            longest_down: longest(|server| &server.longest_micros),
+        }
+    }
+
+    fn check(&self) {
+        assert_eq!(self.failures_of_others, 0, "{self:?}");
+        assert!(self.kills > 0 && self.restarts == self.kills, "{self:?}");
+        assert!(self.calls > SERVERS as u64 * 10, "{self:?}");
+        assert!(self.lost_in_flight + self.refused_while_down > 0, "{self:?}");
+        // Generous, for the machine may have other things to do.
+        assert!(self.slowest_failure < Duration::from_secs(2), "{self:?}");
+        assert!(self.longest_down < Duration::from_secs(15), "{self:?}");
+    }
 }
 
 async fn nothing_is_left(groups: &[u32], tasks_before: usize, at_first: Held) {

@@ -50,6 +50,11 @@ where
     assert!(failed == 0, "{failed} seed(s) failed\n\n{report}");
 }
 
+/// Whether no single seed is asked for.
+pub(crate) fn runs_all_seeds() -> bool {
+    std::env::var_os(SEED).is_none()
+}
+
 async fn one(run: impl Future<Output = Verdict> + Send + 'static) -> Vec<String> {
     let (before, panics) = (tasks(), PANICS.get());
     let mut task = tokio::spawn(run);

@@ -1,0 +1,122 @@
+use std::fmt;
+use std::time::Duration;
+
+use mgp_types::Revision;
+
+use crate::rng::Rng;
+
+/// What happens at a server of events, and how its connections break.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    pub(super) era: Revision,
+    /// When each event happens.
+    pub(super) events: Vec<Duration>,
+    /// How many of the last events the server keeps.
+    pub(super) kept: u64,
+    /// One connection after the other. After the last one nothing goes wrong any more.
+    pub(super) connections: Vec<Connection>,
+    /// How long the reader rests after each event.
+    pub(super) rest: Duration,
+}
+
+/// How one connection goes.
+#[derive(Debug, Clone)]
+pub(super) struct Connection {
+    /// When it breaks, from its beginning on.
+    pub(super) breaks: Duration,
+    /// Whether it is the server who breaks it.
+    pub(super) hangs_up: bool,
+    /// How long nobody connects after it.
+    pub(super) pause: Duration,
+    /// What becomes of each event that is pushed; the rest are pushed as they should be.
+    pub(super) pushes: Vec<Push>,
+    /// What is answered to each question; the rest are answered as they should be.
+    pub(super) answers: Vec<Answer>,
+    /// Whether the server has forgotten the subscription when this connection is made.
+    pub(super) forgets: bool,
+}
+
+/// What becomes of an event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Push {
+    AsIs,
+    Lost,
+    Twice,
+    /// After the next one.
+    Later,
+    /// An older one again.
+    WithOlder,
+    /// With one of another subscription before it.
+    AfterForeign,
+    /// With something before it that is no event.
+    AfterOdd,
+}
+
+/// What a server answers when it is asked for events.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Answer {
+    AsAsked,
+    /// Fewer than were asked for.
+    One,
+    /// In another order, some of them twice.
+    Shuffled,
+    /// An error that may pass.
+    Busy,
+    /// A result that is none.
+    Odd,
+    After(Duration),
+    /// The connection breaks instead.
+    Break,
+}
+
+impl Plan {
+    pub(super) fn from_seed(seed: u64) -> Self {
+        let mut rng = Rng::new(seed ^ 0xE1 << 56);
+        let era = rng.pick(&[Revision::V2025_11_25, Revision::V2026_07_28]);
+        let longest = rng.pick(&[1, 50, 400]);
+        let mut at = Duration::ZERO;
+        let events = (0..rng.within(5..40)).map(|_| {
+            at += rng.millis(0..longest);
+            at
+        });
+        let events = events.collect();
+        let kept = rng.pick(&[1, 3, 10, 1000]);
+        let connections = (0..rng.within(0..5)).map(|_| Connection::any(&mut rng)).collect();
+        let rest = rng.pick(&[0, 0, 0, 1, 30]);
+        Self { seed, era, events, kept, connections, rest: Duration::from_millis(rest) }
+    }
+}
+
+impl Connection {
+    fn any(rng: &mut Rng) -> Self {
+        let trouble = rng.pick(&[10, 30, 80]);
+        let pushes = (0..20).map(|_| if rng.chance(trouble) { rng.pick(PUSHES) } else { Push::AsIs });
+        let pushes = pushes.collect();
+        let answers = (0..6).map(|_| match rng.within(0..10) {
+            0..3 => Answer::AsAsked,
+            3 => Answer::After(rng.millis(1..300)),
+            _ => rng.pick(ANSWERS),
+        });
+        let answers = answers.collect();
+        let (breaks, pause) = (rng.millis(1..4000), rng.pick(&[0, 10, 1000]));
+        let pause = Duration::from_millis(pause);
+        Self { breaks, hangs_up: rng.chance(50), pause, pushes, answers, forgets: rng.chance(15) }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}, {}, the last {} are kept", self.seed, self.era.as_str(), self.kept)?;
+        writeln!(f, "  events at {:?}", self.events)?;
+        writeln!(f, "  read with rests of {:?}", self.rest)?;
+        for connection in &self.connections {
+            writeln!(f, "  {connection:?}")?;
+        }
+        Ok(())
+    }
+}
+
+const PUSHES: &[Push] =
+    &[Push::Lost, Push::Lost, Push::Twice, Push::Later, Push::WithOlder, Push::AfterForeign, Push::AfterOdd];
+const ANSWERS: &[Answer] = &[Answer::One, Answer::Shuffled, Answer::Busy, Answer::Odd, Answer::Break];

@@ -3,8 +3,9 @@
 //! ```text
 //! bench_stream memory CHUNKS       both ends in this process; prints chunks a second
 //! bench_stream stdio CHUNKS        the server in a process of its own; prints chunks a second
-//! bench_stream stopped SECONDS     nothing is read after the first chunk; prints the KiB that this takes
-//! bench_stream calls CALLS PEERS   calls of a tool that streams nothing, to be counted from outside
+//! bench_stream stopped SECONDS     nothing is read after the first chunk; prints the KiB that this takes in the first
+//!                                  second, and after it
+//! bench_stream calls PEERS CALLS   calls of a tool that streams nothing, to be counted from outside
 //! bench_stream serve               the server of `stdio`
 //! ```
 //!
@@ -62,12 +63,12 @@ async fn main() -> Result<(), Failed> {
         ["memory", chunks] => over_memory(chunks.parse()?).await,
         ["stdio", chunks] => over_stdio(chunks.parse()?).await,
         ["stopped", seconds] => stopped(Duration::from_secs(seconds.parse()?)).await,
-        ["calls", calls, "without"] => calls_of(server(), plain_client(), calls.parse()?).await,
-        ["calls", calls, "plain"] => calls_of(server().streaming(), plain_client(), calls.parse()?).await,
-        ["calls", calls, "streaming"] => calls_of(server().streaming(), client(), calls.parse()?).await,
+        ["calls", "without", calls] => calls_of(server(), plain_client(), calls.parse()?).await,
+        ["calls", "plain", calls] => calls_of(server().streaming(), plain_client(), calls.parse()?).await,
+        ["calls", "streaming", calls] => calls_of(server().streaming(), client(), calls.parse()?).await,
         ["serve"] => Ok(server().streaming().serve_stdio().await?),
         _ => {
-            eprintln!("usage: bench_stream memory N | stdio N | stopped SECONDS | calls N PEERS | serve");
+            eprintln!("usage: bench_stream memory N | stdio N | stopped SECONDS | calls PEERS N | serve");
             exit(2);
         }
     }
@@ -105,14 +106,17 @@ async fn read<S: RpcService>(client: &Client<S>, chunks: u64) -> Result<(), Fail
     Ok(())
 }
 
-/// Takes one chunk of a call that streams for ever, and no other; prints how much more memory that took.
+/// Takes one chunk of a call that streams for ever, and no other; prints how much more memory that took at first, while
+/// queues fill, and then.
 async fn stopped(time: Duration) -> Result<(), Failed> {
     let client = in_memory(server().streaming(), client()).await?;
     let mut call = client.call_tool("stream", json!({ "chunks": u64::MAX })).stream()?;
     call.next().await.ok_or("nothing was streamed")?;
     let before = most_resident_kib()?;
-    tokio::time::sleep(time).await;
-    println!("{}", most_resident_kib()? - before);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let filled = most_resident_kib()?;
+    tokio::time::sleep(time.saturating_sub(Duration::from_secs(1))).await;
+    println!("{} {}", filled - before, most_resident_kib()? - filled);
     Ok(())
 }
 

@@ -34,12 +34,11 @@ impl<S: RpcService> Client<S> {
         let subscriber = &self.shared.subscriber;
         let _early = subscriber.expecting();
         let listening = if self.is_stateless() { self.listen_for_events(&wanted).await? } else { None };
-        let (answer, listening) = match listening {
-            Some((answer, listening)) => (answer, Some(listening)),
-            None => {
-                let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
-                (self.call(request, Response::body).await?, None)
-            }
+        let (answer, listening) = if let Some((answer, listening)) = listening {
+            (answer, Some(listening))
+        } else {
+            let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
+            (self.call(request, Response::body).await?, None)
         };
         let mut events = opened(subscriber, self.stack.clone(), wanted, answer);
         if self.is_stateless() && listening.is_none() {

@@ -1,8 +1,8 @@
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready};
 use std::io::Write as _;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mgp_types::mgp::{Category, Recovery, StreamSummary};
@@ -10,11 +10,12 @@ use mgp_types::{
     BoxFuture, Error, Method, Object, OutboxPort, Params, RawJson, Request, Response, StreamId, code,
 };
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::cancel;
 use super::content::Content;
+use super::done::{Done, Sent};
 use super::pace::{Due, Pace};
 use super::resend::Resend;
 
@@ -25,8 +26,6 @@ use super::resend::Resend;
 pub(super) struct Active {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,
-    /// Whether the caller wants chunks. They are kept in any case, for a result that is left to the layer.
-    wanted: bool,
     stall_limit: Duration,
     /// Whose chunk is next. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
@@ -37,8 +36,7 @@ pub(super) struct Active {
 
 struct State {
     phase: Phase,
-    /// When the call began, if it takes long enough for anybody to care.
-    began: Option<Instant>,
+    began: Instant,
     /// The task of the call.
     waker: Option<Waker>,
     streamed: Streamed,
@@ -78,15 +76,10 @@ impl End {
 }
 
 impl Active {
-    pub(super) fn new(
-        port: Option<Arc<dyn OutboxPort>>,
-        stream: StreamId,
-        wanted: bool,
-        stall_limit: Duration,
-    ) -> Self {
+    pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId, stall_limit: Duration) -> Self {
         let state = State {
             phase: Phase::Running,
-            began: wanted.then(Instant::now),
+            began: Instant::now(),
             waker: None,
             streamed: Streamed { content: Content::default(), summary: StreamSummary::new(0, 0) },
             resend: Resend::default(),
@@ -95,7 +88,6 @@ impl Active {
         Self {
             port,
             stream,
-            wanted,
             stall_limit,
             turn: Semaphore::new(1),
             changed: Notify::new(),
@@ -121,11 +113,6 @@ impl Active {
             state.waker = Some(waker.clone());
         }
         None
-    }
-
-    /// The handler has to wait.
-    pub(super) fn goes_on(&self) {
-        self.state.lock().began.get_or_insert_with(Instant::now);
     }
 
     /// The handler is done. What the call streamed, if anything, or how it ended before.
@@ -170,26 +157,56 @@ impl Active {
     /// Sends a part of the result, given as `content` and `done`; done when it has left.
     ///
     /// A chunk that was dropped while it waited has not left, and its number goes to the next one.
-    pub(super) async fn chunk(&self, params: &Params) -> Result<(), Error> {
-        let content = params.get("content").filter(RawJson::is_object);
-        let content = content.ok_or_else(|| Error::internal("a chunk has no block of content"))?;
-        if !self.wanted {
-            self.running()?.streamed.content.push(&content);
-            return Ok(());
+    pub(super) fn chunk(&self, params: &Params) -> BoxFuture<'_, Result<(), Error>> {
+        let Some(content) = params.get("content").filter(RawJson::is_object) else {
+            return Box::pin(ready(Err(Error::internal("a chunk has no block of content"))));
+        };
+        let part = Part { content, done: params.bytes("done") == Some(b"true") };
+        // Most chunks need not wait for anything, and then there is nothing to put into a box.
+        let free = self.turn.try_acquire().ok().filter(|_| self.state.lock().pace.is_free());
+        match free {
+            Some(turn) => self.send_chunk(part, turn),
+            None => Box::pin(self.chunk_in_turn(part)),
         }
-        let done = params.bytes("done") == Some(b"true");
-        let _turn = self.turn.acquire().await.map_err(|_| over())?;
+    }
+
+    async fn chunk_in_turn(&self, part: Part) -> Result<(), Error> {
+        let turn = self.turn.acquire().await.map_err(|_| over())?;
         self.keep_pace().await?;
-        let index = self.running()?.streamed.summary.chunks_sent;
-        let params = write_chunk(index, &content, done);
-        self.deliver(Method::STREAM_CHUNK, Object::from_raw(&params)?).await?;
+        self.send_chunk(part, turn).await
+    }
+
+    /// Sends the next chunk, whose turn it is.
+    fn send_chunk<'a>(&'a self, part: Part, turn: SemaphorePermit<'a>) -> BoxFuture<'a, Result<(), Error>> {
+        let written = self.running().map(|state| write_chunk(state.streamed.summary.chunks_sent, &part));
+        let message = written.and_then(|written| Ok((Object::from_raw(&written)?, written)));
+        let (params, written) = match message {
+            Ok(message) => message,
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let mut sending = self.pass_on(Method::STREAM_CHUNK, params);
+        match sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => {
+                self.chunk_left(&part, written);
+                Box::pin(Sent)
+            }
+            Poll::Ready(Err(error)) => Box::pin(ready(Err(error))),
+            Poll::Pending => Box::pin(async move {
+                let _turn = turn;
+                self.wait_for_room(sending).await?;
+                self.chunk_left(&part, written);
+                Ok(())
+            }),
+        }
+    }
+
+    fn chunk_left(&self, part: &Part, written: RawJson) {
         // A chunk that leaves while the call is stopped is not part of what was told about it.
         if let Ok(mut state) = self.running() {
             state.streamed.summary.chunks_sent += 1;
-            state.streamed.content.push(&content);
-            state.resend.push(params);
+            state.streamed.content.push(&part.content);
+            state.resend.push(written);
         }
-        Ok(())
     }
 
     /// The parameters that send the chunk again, if it is still kept.
@@ -212,12 +229,18 @@ impl Active {
 
     /// Waits until there is room for the message, at most as long as a caller may take.
     async fn deliver(&self, method: Method, params: Params) -> Result<(), Error> {
-        let Some(port) = &self.port else { return Ok(()) };
-        let mut sending = port.notify(self.stream, Request::notify(method, params));
+        let mut sending = self.pass_on(method, params);
         // Most messages find room at once, and need no timer.
         match poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await {
             Poll::Ready(sent) => sent,
             Poll::Pending => Box::pin(self.wait_for_room(sending)).await,
+        }
+    }
+
+    fn pass_on(&self, method: Method, params: Params) -> BoxFuture<'_, Result<(), Error>> {
+        match &self.port {
+            Some(port) => port.notify(self.stream, Request::notify(method, params)),
+            None => Box::pin(Done),
         }
     }
 
@@ -322,11 +345,15 @@ impl State {
 
     fn take_streamed(&mut self) -> Streamed {
         let content = std::mem::take(&mut self.streamed.content);
-        let took = self.began.map_or(Duration::ZERO, |began| began.elapsed());
-        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let summary = StreamSummary::new(self.streamed.summary.chunks_sent, millis);
+        let summary = StreamSummary::new(self.streamed.summary.chunks_sent, millis_since(self.began));
         Streamed { content, summary }
     }
+}
+
+/// A part of the result, as the handler gives it.
+struct Part {
+    content: RawJson,
+    done: bool,
 }
 
 /// What became of a message that waits for room.
@@ -336,13 +363,17 @@ enum Room {
     Changed,
 }
 
-fn write_chunk(index: u64, content: &RawJson, done: bool) -> RawJson {
-    let content = content.as_bytes();
+pub(super) fn millis_since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn write_chunk(index: u64, part: &Part) -> RawJson {
+    let content = part.content.as_bytes();
     let mut out = Vec::with_capacity(content.len() + 56);
     // Writing to memory does not fail.
     let _ = write!(out, r#"{{"index":{index},"content":"#);
     out.extend_from_slice(content);
-    out.extend_from_slice(if done { br#","done":true}"# } else { br#","done":false}"# });
+    out.extend_from_slice(if part.done { br#","done":true}"# } else { br#","done":false}"# });
     RawJson::from_written(out)
 }
 

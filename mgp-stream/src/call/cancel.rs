@@ -1,15 +1,16 @@
 //! What is said about a call that was stopped (§12.7): to whoever stopped it, and to whoever made it.
 
 use mgp_types::mgp::StreamCancelled;
-use mgp_types::{RawJson, Response};
+use mgp_types::{RawJson, Response, StreamId};
 
-use super::active::{Active, Streamed};
+use super::active::Streamed;
 use super::complete::write_summary;
 use super::content::Content;
+use super::registry::Registry;
 
 /// Stops the call and answers whoever asked for it.
-pub(super) fn answer(active: Option<&Active>) -> Response {
-    active.and_then(Active::cancel).unwrap_or_else(|| {
+pub(super) fn answer(calls: &Registry, stream: StreamId) -> Response {
+    calls.cancel(stream).unwrap_or_else(|| {
         let answer = RawJson::from_value(&StreamCancelled::not_active());
         Response::plain(answer.unwrap_or_else(|_| RawJson::empty_object()))
     })

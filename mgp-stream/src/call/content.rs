@@ -19,19 +19,23 @@ impl Content {
             self.truncated = true;
             return;
         }
-        match text_only(block) {
-            Some(text) if self.in_text => self.blocks.extend_from_slice(inside(&text)),
-            Some(text) => {
-                self.separate();
-                self.blocks.extend_from_slice(TEXT);
-                self.blocks.extend_from_slice(inside(&text));
-                self.in_text = true;
-            }
-            None => {
-                self.separate();
-                self.blocks.extend_from_slice(block.as_bytes());
-            }
+        if let Some(text) = bare_text(block.as_bytes()) {
+            self.push_text(text);
+        } else if let Some(text) = text_only(block) {
+            self.push_text(inside(text.as_bytes()));
+        } else {
+            self.separate();
+            self.blocks.extend_from_slice(block.as_bytes());
         }
+    }
+
+    fn push_text(&mut self, text: &[u8]) {
+        if !self.in_text {
+            self.separate();
+            self.blocks.extend_from_slice(TEXT);
+            self.in_text = true;
+        }
+        self.blocks.extend_from_slice(text);
     }
 
     /// Whether nothing was streamed.
@@ -67,6 +71,21 @@ impl Content {
     }
 }
 
+/// What is between the quotes of a block that is nothing but a text, and written as we write one: found without a scan of
+/// the block. `None` may be such a block too.
+pub(super) fn bare_text(block: &[u8]) -> Option<&[u8]> {
+    let text = block.strip_prefix(TEXT)?.strip_suffix(TEXT_END)?;
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        // The string ends earlier, or not here: what follows is another member.
+        if rest[at] == b'"' {
+            return None;
+        }
+        rest = rest.get(at + 2..)?;
+    }
+    Some(text)
+}
+
 /// The text of a block that is nothing but a text, as it is written. One with annotations stays a block of its own.
 fn text_only(block: &RawJson) -> Option<RawJson> {
     let block = Object::from_raw(block).ok()?;
@@ -77,9 +96,8 @@ fn text_only(block: &RawJson) -> Option<RawJson> {
 }
 
 /// What is between the quotes.
-fn inside(text: &RawJson) -> &[u8] {
-    let bytes = text.as_bytes();
-    bytes.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(b"")
+fn inside(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(b"")
 }
 
 const TEXT: &[u8] = br#"{"type":"text","text":""#;
@@ -108,6 +126,22 @@ mod tests {
         let blocks =
             [r#"{"type":"text","text":"a\n"}"#, r#"{ "text":"b\"" , "type":"text"}"#, image, noted, noted];
         assert_eq!(kept(&blocks), format!(r#"[{{"type":"text","text":"a\nb\""}},{image},{noted},{noted}]"#));
+    }
+
+    #[test]
+    fn a_text_is_found_without_a_scan_only_where_it_is_all_of_its_block() {
+        for (block, text) in [
+            (r#"{"type":"text","text":""}"#, Some("")),
+            (r#"{"type":"text","text":"a \\ \" b"}"#, Some(r#"a \\ \" b"#)),
+            (r#"{"type":"text","text":"a","_meta":{"b":"c"}}"#, None),
+            (r#"{"type":"text","text":"\"","x":"\""}"#, None),
+            (r#"{"type":"text","text":"a" }"#, None),
+            (r#"{"text":"a","type":"text"}"#, None),
+        ] {
+            assert_eq!(bare_text(block.as_bytes()), text.map(str::as_bytes), "{block}");
+        }
+        // Nobody who has JSON has such bytes; they must not be read past their end.
+        assert_eq!(bare_text(br#"{"type":"text","text":"\"}"#), None);
     }
 
     #[test]

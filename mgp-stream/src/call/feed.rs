@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use mgp_types::mcp::ContentBlock;
 use mgp_types::mgp::{StreamChunk, StreamGap, StreamProgress, method};
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, Request, Response, StreamId};
 use parking_lot::Mutex;
@@ -11,6 +12,8 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::assembly::{Assembly, Piece};
+use super::content::bare_text;
+use super::done::Done;
 
 /// A part of what a call streams, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +47,8 @@ struct State {
     assembly: Assembly,
     parts: VecDeque<Part>,
     waker: Option<Waker>,
+    /// Whether news wait for room.
+    crowded: bool,
     /// Whether anything came that only a server with streaming sends.
     streamed: bool,
     intake: Intake,
@@ -91,11 +96,17 @@ impl Feed {
         }
         let waits_for = state.assembly.waits_for();
         let streamed = state.streamed;
+        let roomy = left < CAPACITY && std::mem::take(&mut state.crowded);
         drop(state);
-        if part.is_some() && left < CAPACITY {
+        if roomy {
             self.room.notify_waiters();
         }
         Found { part, left, waits_for, streamed }
+    }
+
+    /// The reader looks for itself, and need not be woken.
+    pub(super) fn forget_waker(&self) {
+        self.state.lock().waker = None;
     }
 
     pub(super) fn missing(&self) -> Vec<u64> {
@@ -132,14 +143,14 @@ impl Feed {
         self.room.notify_waiters();
     }
 
-    async fn put(&self, news: News) {
-        let Some(mut news) = self.offer(news) else { return };
+    /// Takes in news that found no room before.
+    async fn put(&self, mut news: News) -> Result<(), Error> {
         let limit = Instant::now() + PATIENCE;
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
             news = match self.offer(news) {
-                None => return,
+                None => return Ok(()),
                 Some(news) => news,
             };
             if timeout_at(limit, room).await.is_err() {
@@ -157,6 +168,7 @@ impl Feed {
         }
         if state.parts.len() >= CAPACITY {
             if state.intake == Intake::Patient {
+                state.crowded = true;
                 return Some(news);
             }
             if let News::Chunk(chunk, _) = news {
@@ -185,14 +197,14 @@ impl OutboxPort for Feed {
         let Some(read) = News::reader(&notification.method) else {
             return Box::pin(self.outer.notify(notification));
         };
-        Box::pin(async move {
-            if let Some(news) = read(&notification.params) {
-                self.put(news).await;
-            } else {
-                tracing::debug!(method = %notification.method, "ignoring what is not of its shape");
-            }
-            Ok(())
-        })
+        let Some(news) = read(&notification.params) else {
+            tracing::debug!(method = %notification.method, "ignoring what is not of its shape");
+            return Box::pin(Done);
+        };
+        match self.offer(news) {
+            None => Box::pin(Done),
+            Some(news) => Box::pin(self.put(news)),
+        }
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
@@ -224,13 +236,30 @@ impl News {
         match name.as_str() {
             method::STREAM_CHUNK => Some(|params| {
                 let bytes = params.bytes("content").map_or(0, <[u8]>::len);
-                params.to().ok().map(|chunk| Self::Chunk(chunk, bytes))
+                let chunk = text_chunk(params).or_else(|| params.to().ok());
+                chunk.map(|chunk| Self::Chunk(chunk, bytes))
             }),
             method::STREAM_PROGRESS => Some(|params| params.to().ok().map(Self::Progress)),
             method::STREAM_GAP_UNRECOVERABLE => Some(|params| params.to().ok().map(Self::Lost)),
             _ => None,
         }
     }
+}
+
+/// A chunk of text, read without a scan of what was scanned when it came; most chunks are such. `None` for others.
+fn text_chunk(params: &Object) -> Option<StreamChunk> {
+    let text = std::str::from_utf8(bare_text(params.bytes("content")?)?).ok()?;
+    if text.contains('\\') {
+        return None;
+    }
+    let index = std::str::from_utf8(params.bytes("index")?).ok()?.parse().ok()?;
+    let mut chunk = StreamChunk::new(index, ContentBlock::text(text));
+    chunk.done = match params.bytes("done") {
+        None | Some(b"false") => false,
+        Some(b"true") => true,
+        Some(_) => return None,
+    };
+    Some(chunk)
 }
 
 /// How many parts wait for their reader.

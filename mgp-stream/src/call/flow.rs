@@ -15,14 +15,19 @@ pub(super) struct Flow {
 impl Flow {
     /// The reader took a part and left so many behind. How many chunks a second the server is to send from now on, if
     /// that changed.
-    pub(super) fn took(&mut self, now: Instant, left: usize) -> Option<f64> {
+    pub(super) fn took(&mut self, now: impl Fn() -> Instant, left: usize) -> Option<f64> {
         self.taken += 1;
-        let time = now - *self.since.get_or_insert(now);
         if left == 0 {
             // Whoever was never slowed down need not be told to go on.
             return std::mem::take(self).told.map(|_| UNPACED);
         }
-        if left < HIGH_WATER || time < SHORTEST {
+        let since = *self.since.get_or_insert_with(&now);
+        if left < HIGH_WATER {
+            return None;
+        }
+        let now = now();
+        let time = now - since;
+        if time < SHORTEST {
             return None;
         }
         // A little slower than the reader, or the queue would stay as long as it is. Never nothing, that is a pause.
@@ -52,7 +57,7 @@ mod tests {
     fn told(flow: &mut Flow, now: &mut Instant, parts: usize, every: u64, left: usize) -> Vec<f64> {
         let mut turn = || {
             *now += Duration::from_millis(every);
-            flow.took(*now, left)
+            flow.took(|| *now, left)
         };
         (0..parts).filter_map(|_| turn()).collect()
     }

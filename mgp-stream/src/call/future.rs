@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use mgp_types::{BoxFuture, Error, Response};
 use pin_project_lite::pin_project;
 
+use super::quiet::QuietWork;
 use super::registry::Work;
 
 pin_project! {
@@ -25,6 +26,7 @@ pin_project! {
     enum State<F> {
         Passed { #[pin] future: F },
         Watched { #[pin] future: F, work: Work },
+        Quiet { #[pin] future: F, work: QuietWork },
         Answered { answer: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
     }
@@ -37,6 +39,10 @@ impl<F> StreamFuture<F> {
 
     pub(super) const fn watched(future: F, work: Work) -> Self {
         Self { state: State::Watched { future, work } }
+    }
+
+    pub(super) const fn quiet(future: F, work: QuietWork) -> Self {
+        Self { state: State::Quiet { future, work } }
     }
 
     pub(super) const fn answered(answer: Result<Response, Error>) -> Self {
@@ -69,6 +75,16 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
                     }
                 },
             },
+            StateProj::Quiet { future, work } => match work.stopped(cx) {
+                Some(answer) => Ok(answer),
+                None => match future.poll(cx) {
+                    Poll::Ready(outcome) => work.finish(outcome),
+                    Poll::Pending => {
+                        work.enter(cx);
+                        return Poll::Pending;
+                    }
+                },
+            },
         };
         // The handler goes at once, and not when the connection gets to drop this future.
         state.set(State::Answered { answer: None });
@@ -81,6 +97,7 @@ impl<F> fmt::Debug for StreamFuture<F> {
         let state = match self.state {
             State::Passed { .. } => "passed",
             State::Watched { .. } => "watched",
+            State::Quiet { .. } => "quiet",
             State::Answered { .. } => "answered",
             State::Waiting { .. } => "waiting",
         };

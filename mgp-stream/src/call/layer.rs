@@ -12,6 +12,7 @@ use super::active::Active;
 use super::cancel;
 use super::future::StreamFuture;
 use super::gap;
+use super::quiet::QuietWork;
 use super::registry::{Registry, Work};
 
 /// Streams the results of tools, and stops calls. Makes [`Stream`] services, which share what they know of the calls
@@ -37,7 +38,7 @@ impl StreamLayer {
 
     #[cfg(test)]
     pub(super) fn calls(&self) -> usize {
-        self.registry.calls()
+        self.registry.calls().by_stream.len()
     }
 }
 
@@ -64,15 +65,18 @@ impl fmt::Debug for StreamLayer {
 /// The service of [`StreamLayer`].
 ///
 /// Sits directly around the router: what it numbers has to be what leaves, and an answer that it fills has to be what
-/// all others see. Reads `context.session`, wraps the port of `context.outbox` for calls of tools, and finds the call
-/// that a message is about by `context.outbox.stream()`. Streams are unique in the process and the connection names
-/// only those of its own requests, so nobody reaches the call of another session.
+/// all others see. Reads `context.session`, wraps the port of `context.outbox` for calls of tools that ask for chunks,
+/// and finds the call that a message is about by `context.outbox.stream()`. Streams are unique in the process and the
+/// connection names only those of its own requests, so nobody reaches the call of another session.
 ///
-/// Without the extension `streaming` requests pass untouched: nothing is allocated, locked or wrapped, and handlers must
-/// not send chunks. With it a call of a tool costs
-/// one allocation, whether it asks for chunks or not: chunks that nobody asked for are kept from the wire, and are the
-/// content of a result that has none. The layer's own lock is taken for calls that have to wait. Dropping the future
-/// drops the handler, and what it streamed with it.
+/// Whoever serves a call sends chunks only if the call asks for them
+/// ([`CallWishes::stream`](mgp_types::mgp::CallWishes::stream)) in a session that has the extension: of other calls the
+/// outbox is left alone, and would let them pass.
+///
+/// Without the extension `streaming` requests pass untouched: nothing is allocated, locked or wrapped. With it a call of
+/// a tool that asks for chunks costs one allocation. One that does not can be stopped, for which it gets a place in the
+/// layer's table when it has to wait, and allocates nothing. The layer's own lock is taken for calls that have to wait.
+/// Dropping the future drops the handler, and what it streamed with it.
 #[derive(Clone)]
 pub struct Stream<S> {
     inner: S,
@@ -97,11 +101,14 @@ impl<S: RpcService> Service<Request> for Stream<S> {
         let stream = request.context.outbox.stream();
         match (request.kind, request.method.as_str()) {
             (Kind::Call, name) if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE => {
-                let wanted = CallWishes::of(&request.params).stream;
-                self.watch(request, wanted)
+                if CallWishes::of(&request.params).stream {
+                    return self.watch(request);
+                }
+                let work = QuietWork::new(Arc::clone(&self.registry), stream);
+                StreamFuture::quiet(self.inner.call(request), work)
             }
             (Kind::Call, method::STREAM_CANCEL) => {
-                StreamFuture::answered(Ok(cancel::answer(self.registry.find(stream).as_deref())))
+                StreamFuture::answered(Ok(cancel::answer(&self.registry, stream)))
             }
             (Kind::Notify, method::STREAM_PACE) => {
                 self.pace(&request);
@@ -119,12 +126,12 @@ impl<S: RpcService> Service<Request> for Stream<S> {
 }
 
 impl<S: RpcService> Stream<S> {
-    fn watch(&mut self, mut request: Request, wanted: bool) -> StreamFuture<S::Future> {
+    fn watch(&mut self, mut request: Request) -> StreamFuture<S::Future> {
         let outbox = std::mem::take(&mut request.context.outbox);
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
-        let active = Arc::new(Active::new(port, stream, wanted, self.stall_limit));
+        let active = Arc::new(Active::new(port, stream, self.stall_limit));
         request.context.outbox =
             if open { Outbox::new(Arc::<Active>::clone(&active), stream) } else { Outbox::on(stream) };
         let work = Work::new(Arc::clone(&self.registry), active);

@@ -35,6 +35,8 @@ pub struct StreamReader<S> {
     about: About,
     /// Messages on their way, in order.
     sends: VecDeque<BoxFuture<'static, ()>>,
+    /// How many parts were left at the last look.
+    left: usize,
     flow: Flow,
     gap: Option<Gap>,
 }
@@ -81,6 +83,7 @@ impl<S: RpcService> StreamReader<S> {
             outcome: None,
             about: About { stream, context, negotiated: !lacking },
             sends: VecDeque::new(),
+            left: 0,
             flow: Flow::default(),
             gap: None,
         }
@@ -191,11 +194,17 @@ impl<S: RpcService> Stream for StreamReader<S> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Part>> {
         let this = self.get_mut();
-        this.drive(cx);
+        // The call goes on when there is room for many parts, and not for each one. It must not wait for the last part,
+        // or nobody could tell a reader that lags behind from one that keeps up.
+        if this.left <= super::feed::CAPACITY / 2 {
+            this.feed.forget_waker();
+            this.drive(cx);
+        }
         let Found { part, left, waits_for, streamed } = this.feed.pop(cx);
+        this.left = left;
         if let Some(part) = part {
             // Only who streams can be told how fast to.
-            if streamed && let Some(rate) = this.flow.took(Instant::now(), left) {
+            if streamed && let Some(rate) = this.flow.took(Instant::now, left) {
                 let pace = StreamPace::new(rate);
                 this.tell(method::STREAM_PACE, Object::from_value(&pace).unwrap_or_default(), cx);
             }

@@ -3,27 +3,75 @@ use std::sync::Arc;
 use std::task::Context;
 
 use mgp_types::{Error, Response, StreamId};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::active::{Active, End};
 use super::complete::complete;
+use super::quiet::Quiet;
 
 /// The calls that had to wait, by their streams.
 #[derive(Default)]
-pub(super) struct Registry(Mutex<HashMap<StreamId, Arc<Active>, foldhash::fast::RandomState>>);
+pub(super) struct Registry(Mutex<Calls>);
 
-impl Registry {
-    pub(super) fn find(&self, stream: StreamId) -> Option<Arc<Active>> {
-        self.0.lock().get(&stream).cloned()
-    }
+#[derive(Default)]
+pub(super) struct Calls {
+    pub(super) by_stream: HashMap<StreamId, Entry, foldhash::fast::RandomState>,
+    /// How many numbers were given out.
+    numbers: u64,
+}
 
-    #[cfg(test)]
-    pub(super) fn calls(&self) -> usize {
-        self.0.lock().len()
+impl Calls {
+    /// A number that no other work has.
+    pub(super) const fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
     }
 }
 
-/// The work on one call. With this value the call is over: nothing is streamed any more, and nobody finds it.
+/// A call that goes on.
+pub(super) enum Entry {
+    /// One that streams.
+    Active(Arc<Active>),
+    /// One whose caller did not ask for chunks.
+    Quiet(Quiet),
+}
+
+impl Registry {
+    /// The call that streams on `stream`.
+    pub(super) fn find(&self, stream: StreamId) -> Option<Arc<Active>> {
+        match self.0.lock().by_stream.get(&stream)? {
+            Entry::Active(active) => Some(Arc::clone(active)),
+            Entry::Quiet(_) => None,
+        }
+    }
+
+    /// Stops the call, unless it is over. What the caller is told.
+    pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
+        let mut calls = self.0.lock();
+        match calls.by_stream.get_mut(&stream)? {
+            Entry::Active(active) => {
+                let active = Arc::clone(active);
+                drop(calls);
+                active.cancel()
+            }
+            Entry::Quiet(quiet) => {
+                let (answer, waker) = quiet.cancel()?;
+                drop(calls);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+                Some(answer)
+            }
+        }
+    }
+
+    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.0.lock()
+    }
+}
+
+/// The work on one call that streams. With this value the call is over: nothing is streamed any more, and nobody finds
+/// it.
 pub(super) struct Work {
     registry: Arc<Registry>,
     active: Arc<Active>,
@@ -44,8 +92,8 @@ impl Work {
     pub(super) fn enter(&mut self) {
         if !self.entered {
             self.entered = true;
-            self.active.goes_on();
-            self.registry.0.lock().insert(self.active.stream(), Arc::clone(&self.active));
+            let entry = Entry::Active(Arc::clone(&self.active));
+            self.registry.calls().by_stream.insert(self.active.stream(), entry);
         }
     }
 
@@ -63,11 +111,12 @@ impl Drop for Work {
     fn drop(&mut self) {
         self.active.abandon();
         if self.entered {
-            let mut calls = self.registry.0.lock();
+            let mut calls = self.registry.calls();
             let stream = self.active.stream();
             // A request that is tried twice at once has one stream and two works.
-            if calls.get(&stream).is_some_and(|active| Arc::ptr_eq(active, &self.active)) {
-                calls.remove(&stream);
+            let own = |entry: &Entry| matches!(entry, Entry::Active(it) if Arc::ptr_eq(it, &self.active));
+            if calls.by_stream.get(&stream).is_some_and(own) {
+                calls.by_stream.remove(&stream);
             }
         }
     }

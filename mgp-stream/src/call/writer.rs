@@ -1,17 +1,17 @@
 use mgp_types::{BoxFuture, Error, Method, OutboxPort, Request, Response, StreamId};
 
 use super::active::Active;
+use super::done::Done;
 
-/// The way back to the caller as the handler of a tool sees it: chunks are numbered, paced and kept, or kept only if
-/// the caller does not want them; all else passes.
+/// The way back to the caller as the handler of a tool sees it: chunks are numbered, paced and kept; all else passes.
 impl OutboxPort for Active {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::STREAM_CHUNK {
-            return Box::pin(async move { self.chunk(&notification.params).await });
+            return self.chunk(&notification.params);
         }
         match self.port() {
             Some(port) => port.notify(stream, notification),
-            None => Box::pin(std::future::ready(Ok(()))),
+            None => Box::pin(Done),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -73,24 +74,68 @@ fn makes_values(function: &str) -> bool {
 
 /// A client is one process with its peer inside: `COMMAND CALLS OUTSTANDING …`, as the difference of two runs.
 pub(super) fn client(programs: &Programs, command: &[String], more: &[&str]) -> Result<f64> {
-    let few = client_total(programs, command, FEW, more)?;
-    let many = client_total(programs, command, MANY, more)?;
-    Ok((many - few) / f64::from(MANY - FEW))
+    let cost = each([FEW, MANY], |calls| {
+        let arguments = command.iter().map(String::as_str).chain([calls, "1"]);
+        whole(arguments.chain(more.iter().copied()), &programs.folder)
+    });
+    Ok(cost?.instructions)
 }
 
-fn client_total(programs: &Programs, command: &[String], calls: u32, more: &[&str]) -> Result<f64> {
-    let out = programs.folder.join("callgrind.out.client");
+/// What a whole run of a program costs, or a part of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Total {
+    pub(super) instructions: f64,
+    pub(super) allocations: f64,
+}
+
+/// What a program costs each time that it does something, as the difference of a run in which it does so few times and
+/// one in which it does so many times.
+pub(super) fn each([few, many]: [u32; 2], run: impl Fn(&str) -> Result<Total>) -> Result<Total> {
+    let (fewer, more) = (run(&few.to_string())?, run(&many.to_string())?);
+    let times = f64::from(many - few);
+    Ok(Total {
+        instructions: (more.instructions - fewer.instructions) / times,
+        allocations: (more.allocations - fewer.allocations) / times,
+    })
+}
+
+/// Counts what a program does. The profile is written to `folder`, and not kept.
+pub(super) fn whole<'a>(command: impl IntoIterator<Item = &'a str>, folder: &Path) -> Result<Total> {
+    let out = folder.join("callgrind.out");
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--quiet", "--tool=callgrind"]).arg(format!("--callgrind-out-file={}", out.display()));
-    valgrind.args(command).args([&calls.to_string(), "1"]).args(more);
-    process::run(valgrind.stdout(Stdio::null()))?;
+    process::run(valgrind.args(command).stdout(Stdio::null()))?;
     let profile = fs::read_to_string(&out)?;
     fs::remove_file(&out)?;
-    let total = |line: &str| {
-        line.strip_prefix("summary:").or_else(|| line.strip_prefix("totals:"))?.trim().parse().ok()
-    };
-    profile.lines().find_map(total).context("callgrind wrote no total")
+    total(&profile).context("callgrind wrote no total")
 }
+
+/// `summary: 1000`, and the calls of each function: `cfn=(7) malloc`, from the second time on without the name, and in
+/// the next line `calls=3 …`.
+fn total(profile: &str) -> Option<Total> {
+    let mut instructions = None;
+    let (mut allocations, mut called) = (0, "");
+    let mut allocators = Vec::new();
+    for line in profile.lines() {
+        if let Some(function) = line.strip_prefix("cfn=").or_else(|| line.strip_prefix("fn=")) {
+            let (id, name) = function.split_once(' ').unwrap_or((function, ""));
+            if ALLOCATORS.contains(&name) {
+                allocators.push(id);
+            }
+            called = id;
+        } else if let Some(calls) = line.strip_prefix("calls=") {
+            if allocators.contains(&called) {
+                allocations += calls.split_whitespace().next()?.parse::<u64>().ok()?;
+            }
+        } else if let Some(sum) = line.strip_prefix("summary:").or_else(|| line.strip_prefix("totals:")) {
+            instructions = instructions.or_else(|| sum.trim().parse().ok());
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "no run allocates 2^52 times")]
+    Some(Total { instructions: instructions?, allocations: allocations as f64 })
+}
+
+const ALLOCATORS: [&str; 5] = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"];
 
 const FEW: u32 = 500;
 const MANY: u32 = 2500;
@@ -115,5 +160,13 @@ mod tests {
         };
         assert_eq!(parse(output), Some(cost));
         assert_eq!(parse("Traceback\n"), None);
+    }
+
+    #[test]
+    fn the_profile_of_a_whole_run_is_understood() {
+        let profile = "fn=(1) main\n16 5\ncfn=(2) malloc\ncalls=3 0\n16 90\ncfn=(3) free\ncalls=9 0\n16 9\n\
+            fn=(4) more\ncfn=(2)\ncalls=4 0\n1 2\nsummary: 1000\ntotals: 1000\n";
+        assert_eq!(total(profile), Some(Total { instructions: 1000.0, allocations: 7.0 }));
+        assert_eq!(total("fn=(1) main\n"), None);
     }
 }

@@ -67,7 +67,7 @@ impl Figure {
 }
 
 /// Three digits where they tell something, and thousands apart.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     if value < 100.0 {
         let digits = format!("{value:.2}");
         return digits.trim_end_matches('0').trim_end_matches('.').to_owned();
@@ -84,7 +84,7 @@ fn number(value: f64) -> String {
 }
 
 /// Counts a call are a difference divided by the number of calls: a stray one elsewhere in the run must not fail it.
-const NOISE: f64 = 0.05;
+pub(super) const NOISE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {

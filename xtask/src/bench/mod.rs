@@ -1,11 +1,13 @@
 //! `cargo xtask bench`: our `echo` example beside rmcp and beside a hand-written floor, all in one run.
 //!
 //! What varies with the machine is compared as a ratio inside this run; what does not (instructions, allocations) has
-//! absolute targets. The peers and the load driver are programs of their own, in the folder `--bench-dir`.
+//! absolute targets. The peers and the load driver are programs of their own, in the folder `--bench-dir`; streaming,
+//! which rmcp has not, is measured without them.
 
 mod callgrind;
 mod gates;
 mod load;
+mod stream;
 
 use std::{
     fs,
@@ -22,6 +24,9 @@ use gates::{Figure, Target};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Only this part of it
+    #[arg(long, value_name = "PART")]
+    only: Option<Part>,
     /// One short repetition, to see whether it works
     #[arg(long)]
     quick: bool,
@@ -36,11 +41,32 @@ pub(crate) struct Args {
     client: Option<String>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Calls that are answered at once, beside the floor and rmcp
+    Calls,
+    /// Results that are streamed
+    Stream,
+}
+
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     process::require("valgrind", "the package `valgrind` of your system")?;
+    process::require("taskset", "the package `util-linux` of your system")?;
+    let mut missed = Vec::new();
+    if args.only != Some(Part::Stream) {
+        missed.extend(calls(workspace, args)?);
+    }
+    if args.only != Some(Part::Calls) {
+        missed.extend(stream::run(workspace, args.quick)?);
+    }
+    ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
+    Ok(())
+}
+
+/// Measures calls. The names of the figures that are missed.
+fn calls(workspace: &Workspace, args: &Args) -> Result<Vec<String>> {
     process::require("python3", "the package `python3` of your system")?;
     process::require("strip", "the package `binutils` of your system")?;
-    process::require("taskset", "the package `util-linux` of your system")?;
     let programs = Programs::build(workspace, args)?;
 
     println!("counting instructions");
@@ -49,16 +75,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     figures.extend(timed(&programs, args.quick)?);
     figures.push(size(&programs)?);
 
-    println!("\n{}", head(args.quick)?);
+    println!("\n{}", head("cargo xtask bench", args.quick)?);
     let mut table =
         Table::new(["figure", "floor", "rmcp", "ours", "ours/floor", "ours/rmcp", "target", "verdict"]);
     for figure in &figures {
         table.row(figure.cells());
     }
     println!("{table}");
-    let missed: Vec<_> = figures.iter().filter(|f| !f.reached()).map(|f| f.name.as_str()).collect();
-    ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
-    Ok(())
+    Ok(figures.into_iter().filter(|f| !f.reached()).map(|f| f.name).collect())
 }
 
 /// `echo` has typed arguments only and checks them by parsing: it needs no schema validator.
@@ -238,10 +262,10 @@ fn size(programs: &Programs) -> Result<Figure> {
     Ok(Figure::new("MB of the stripped server", all, Target::AtMost(5.0)))
 }
 
-fn head(quick: bool) -> Result<String> {
+fn head(command: &str, quick: bool) -> Result<String> {
     let rustc = process::output(Command::new("rustc").arg("--version"))?;
     let rustc = rustc.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let command = if quick { "cargo xtask bench --quick" } else { "cargo xtask bench" };
-    Ok(format!("Made by `{command}` with {rustc} on {cores} cores; the best of each figure.\n"))
+    let quick = if quick { " --quick" } else { "" };
+    Ok(format!("Made by `{command}{quick}` with {rustc} on {cores} cores; the best of each figure.\n"))
 }

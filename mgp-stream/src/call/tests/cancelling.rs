@@ -50,22 +50,60 @@ async fn both_the_cancellation_and_the_call_are_answered_with_what_there_was() {
 // covers: MGP-12.7-01
 #[tokio::test(start_paused = true)]
 async fn a_call_that_does_not_stream_can_be_stopped_too() {
-    let (layer, mut service) = layered(|request| async move {
-        request.context.outbox.notify(chunk("kept")).await?;
-        std::future::pending().await
+    let gone = Arc::<AtomicBool>::default();
+    let seen = gone.clone();
+    let (layer, mut service) = layered(move |_| {
+        let dropped = Dropped(seen.clone());
+        async move {
+            let _dropped = dropped;
+            std::future::pending().await
+        }
     });
-    let port = Port::new();
-    let running = start(&mut service, call(&port, &["streaming"], "{}")).await;
+    let running = start(&mut service, call(&Port::new(), &["streaming"], "{}")).await;
+    tokio::time::sleep(Duration::from_millis(40)).await;
     let answer = cancel(&mut service, running.stream).await;
-    let content = r#"[{"type":"text","text":"kept"}]"#;
-    assert_eq!(
-        answered(&answer),
-        format!(r#"{{"cancelled":true,"partial_result":{{"content":{content}}}}}"#)
-    );
-    let summary = r#"{"streamed":false,"chunks_sent":0,"duration_ms":0,"cancelled":true}"#;
+    assert_eq!(answered(&answer), r#"{"cancelled":true,"partial_result":{"content":[]}}"#);
+    assert_eq!(answered(&cancel(&mut service, running.stream).await), NOT_ACTIVE);
+    settle().await;
+    assert!(gone.load(Ordering::Relaxed));
+    assert_eq!(layer.calls(), 0);
+    let summary = r#"{"streamed":false,"chunks_sent":0,"duration_ms":40,"cancelled":true}"#;
     let answer = running.task.await.unwrap().unwrap();
-    assert_eq!(answered(&answer), format!(r#"{{"content":{content},"_mgp":{summary}}}"#));
-    assert!(port.methods().is_empty());
+    assert_eq!(answered(&answer), format!(r#"{{"content":[],"_mgp":{summary}}}"#));
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_stream_is_forgotten_when_it_is_over() {
+    let (layer, mut service) = layered(|_| async {
+        tokio::task::yield_now().await;
+        Ok(result("{}"))
+    });
+    let request = || call(&Port::new(), &["streaming"], "{}");
+    let running = start(&mut service, request()).await;
+    running.task.await.unwrap().unwrap();
+    assert_eq!(answered(&cancel(&mut service, running.stream).await), NOT_ACTIVE);
+    drop(service.call(request()));
+    assert_eq!(layer.calls(), 0);
+
+    let (layer, mut service) = layered(|_| std::future::pending());
+    let running = start(&mut service, request()).await;
+    assert_eq!(layer.calls(), 1);
+    running.task.abort();
+    settle().await;
+    assert_eq!(layer.calls(), 0);
+}
+
+#[tokio::test]
+async fn of_two_works_on_one_stream_the_later_one_is_found() {
+    let (layer, mut service) = layered(|_| std::future::pending());
+    let request = call(&Port::new(), &["streaming"], "{}");
+    let first = start(&mut service, request.clone()).await;
+    let second = start(&mut service, request).await;
+    first.task.abort();
+    settle().await;
+    assert_eq!(layer.calls(), 1);
+    cancel(&mut service, second.stream).await;
+    assert!(answered(&second.task.await.unwrap().unwrap()).contains(r#""cancelled":true"#));
     assert_eq!(layer.calls(), 0);
 }
 

@@ -344,6 +344,26 @@ async fn a_slow_reader_slows_the_server_and_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slow_reader_loses_nothing_that_comes_from_another_task() {
+    let server = Server::new(|request| async move {
+        let brings = tokio::spawn(async move {
+            for index in 0..200 {
+                request.context.outbox.notify(chunk_at(index, "#")).await?;
+            }
+            Ok::<_, Error>(())
+        });
+        brings.await.unwrap()?;
+        Ok(Response::empty())
+    });
+    let mut reader = StreamReader::open(server, tool_call());
+    for index in 0..200 {
+        assert_eq!(short(&reader.next().await.unwrap()), format!("{index}:#"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(reader.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_takes_nothing_for_long_stops_neither_the_server_nor_its_own_result() {
     let (service, _) = both_sides(false, |request| count_to(request, 150, Duration::from_millis(1)));
     let mut reader = StreamReader::open(service, tool_call());

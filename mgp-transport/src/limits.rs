@@ -20,10 +20,11 @@ pub struct ConnectionLimits {
     pub max_undelivered: usize,
     /// How many bytes of such messages may wait. Default: 4 MiB.
     pub max_undelivered_bytes: usize,
-    /// How long in sum the caller of one call may keep the connection from reading, by being slow to take what
-    /// the peer sends about the call; then the call fails with 3001. Default: 5 s.
+    /// How long the caller of one call may keep the connection from reading, by being slow to take what the peer
+    /// sends about the call; then the call fails with 3001. All callers together may do so for twice as long.
+    /// What was spent comes back, a tenth of the time in which the connection reads. Default: 5 s.
     pub delivery_timeout: Duration,
-    /// How long the peer may refuse to read before the connection ends. Default: 60 s.
+    /// How long the peer may read nothing of what waits for it before the connection ends. Default: 60 s.
     pub write_timeout: Duration,
     /// How long requests in work may go on when the peer sends no more. Default: 1 s.
     pub drain_timeout: Duration,

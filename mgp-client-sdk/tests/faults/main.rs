@@ -19,6 +19,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says why")]
 
 mod clients;
+mod driver;
 mod frames;
 mod guest;
 mod invariants;

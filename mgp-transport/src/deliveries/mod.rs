@@ -3,6 +3,7 @@
 //! The connection, which many calls share, puts messages in; the future that waits for the answer takes them out,
 //! hands them to the outbox of the call one after the other, and has the answer when all of them are delivered.
 
+mod patience;
 mod stall;
 #[cfg(test)]
 mod tests;
@@ -12,12 +13,12 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
 use parking_lot::Mutex;
 
-pub(crate) use self::stall::Stall;
+use self::patience::Patience;
+pub(crate) use self::stall::Stalls;
 use crate::ConnectionLimits;
 
 /// What the peer answered.
@@ -35,8 +36,8 @@ struct State {
     waiting: VecDeque<Delivery>,
     bytes: usize,
     progress: Progress,
-    /// How much longer the connection may be kept from reading.
-    patience: Duration,
+    /// How much longer the connection may be kept from reading by this call.
+    patience: Patience,
     /// Woken when there is something to take.
     caller: Option<Waker>,
     /// Woken when there is room again.
@@ -78,7 +79,7 @@ impl Deliveries {
                 waiting: VecDeque::new(),
                 bytes: 0,
                 progress: Progress::Open,
-                patience: limits.delivery_timeout,
+                patience: Patience::new(limits.delivery_timeout),
                 caller: None,
                 connection: None,
             }),
@@ -96,7 +97,7 @@ impl Deliveries {
     }
 
     /// Puts a message in that came in so many bytes. There is always a place for it; whoever is told
-    /// that there was the last one waits until the [`Stall`] is over.
+    /// that this was the last one has to [stall](Stalls::begin).
     pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> Room {
         let mut state = self.state.lock();
         if !matches!(state.progress, Progress::Open) {
@@ -178,6 +179,17 @@ impl Deliveries {
         Poll::Ready(None)
     }
 
+    /// Ready when a connection that was stopped may go on.
+    fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.state.lock();
+        if self.has_room(&state) {
+            state.connection = None;
+            return Poll::Ready(());
+        }
+        register(&mut state.connection, cx);
+        Poll::Pending
+    }
+
     fn poll_failed(&self, cx: &Context<'_>) -> Poll<Error> {
         let mut state = self.state.lock();
         match std::mem::replace(&mut state.progress, Progress::Over) {
@@ -198,7 +210,7 @@ impl Deliveries {
         }
     }
 
-    /// Whether a connection that was stopped may go on. Half of the room at least is then left.
+    /// Whether there is room enough for a connection that was stopped. Half of the room at least is then left.
     fn has_room(&self, state: &State) -> bool {
         state.waiting.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
             || !matches!(state.progress, Progress::Open)

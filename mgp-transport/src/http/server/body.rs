@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 use super::call::BoxCall;
 use super::stream::ResponseStream;
@@ -130,8 +130,7 @@ impl Events {
         if self.next_keep_alive.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        let next = Instant::now() + self.keep_alive;
-        self.next_keep_alive.as_mut().reset(next);
+        self.next_keep_alive.set(sleep(self.keep_alive));
         Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
     }
 }

@@ -1,4 +1,5 @@
 //! A service and an outbox whose every move the test makes, and a peer of raw lines.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use std::task::{Context, Poll};
 use std::time::Duration;

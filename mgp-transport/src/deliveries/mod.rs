@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
 use parking_lot::Mutex;
@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use self::patience::Patience;
 pub(crate) use self::stall::Stalls;
 use crate::ConnectionLimits;
+use crate::waker_slot::WakerSlot;
 
 /// What the peer answered.
 pub(crate) type Outcome = Result<RawJson, Error>;
@@ -39,9 +40,9 @@ struct State {
     /// How much longer the connection may be kept from reading by this call.
     patience: Patience,
     /// Woken when there is something to take.
-    caller: Option<Waker>,
+    caller: WakerSlot,
     /// Woken when there is room again.
-    connection: Option<Waker>,
+    connection: WakerSlot,
 }
 
 struct Delivery {
@@ -80,8 +81,8 @@ impl Deliveries {
                 bytes: 0,
                 progress: Progress::Open,
                 patience: Patience::new(limits.delivery_timeout),
-                caller: None,
-                connection: None,
+                caller: WakerSlot::default(),
+                connection: WakerSlot::default(),
             }),
         }
     }
@@ -110,7 +111,7 @@ impl Deliveries {
         } else {
             Room::Left
         };
-        wake(state.caller.take());
+        state.caller.wake();
         room
     }
 
@@ -120,7 +121,8 @@ impl Deliveries {
         if let Progress::Open = state.progress {
             state.progress = Progress::Answered(outcome);
         }
-        wake(state.caller.take());
+        state.caller.wake();
+        state.connection.wake();
     }
 
     /// Fails the call at once.
@@ -128,7 +130,8 @@ impl Deliveries {
         let mut state = self.state.lock();
         let dropped = std::mem::take(&mut state.waiting);
         state.progress = Progress::Failed(error);
-        wake(state.caller.take());
+        state.caller.wake();
+        state.connection.wake();
         drop(state);
         drop(dropped);
     }
@@ -138,7 +141,7 @@ impl Deliveries {
         let mut state = self.state.lock();
         let dropped = std::mem::take(&mut state.waiting);
         let progress = std::mem::replace(&mut state.progress, Progress::Over);
-        wake(state.connection.take());
+        state.connection.wake();
         drop(state);
         drop((dropped, progress));
     }
@@ -167,13 +170,13 @@ impl Deliveries {
         if let Some(next) = state.waiting.pop_front() {
             state.bytes -= next.bytes;
             // Woken late, the connection has something to do when it is woken.
-            if state.connection.is_some() && self.has_room(&state) {
-                wake(state.connection.take());
+            if !state.connection.is_empty() && self.has_room(&state) {
+                state.connection.wake();
             }
             return Poll::Ready(Some(next));
         }
         if let Progress::Open = state.progress {
-            register(&mut state.caller, cx);
+            state.caller.register(cx);
             return Poll::Pending;
         }
         Poll::Ready(None)
@@ -183,10 +186,10 @@ impl Deliveries {
     fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.state.lock();
         if self.has_room(&state) {
-            state.connection = None;
+            state.connection.clear();
             return Poll::Ready(());
         }
-        register(&mut state.connection, cx);
+        state.connection.register(cx);
         Poll::Pending
     }
 
@@ -196,7 +199,7 @@ impl Deliveries {
             Progress::Failed(error) => Poll::Ready(error),
             progress => {
                 state.progress = progress;
-                register(&mut state.caller, cx);
+                state.caller.register(cx);
                 Poll::Pending
             }
         }
@@ -233,18 +236,5 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         self.0.answer(Err(Error::disconnected("the connection is closed")));
-    }
-}
-
-fn register(slot: &mut Option<Waker>, cx: &Context<'_>) {
-    match slot {
-        Some(waker) => waker.clone_from(cx.waker()),
-        None => *slot = Some(cx.waker().clone()),
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }

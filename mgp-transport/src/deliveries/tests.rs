@@ -204,6 +204,29 @@ async fn a_closed_queue_keeps_nothing_and_stalls_nobody() {
     assert!(deliveries.state.lock().waiting.is_empty());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_stalls_nobody_any_more() {
+    for fails in [false, true] {
+        let (deliveries, _caller) = slow(1000);
+        tokio::task::yield_now().await;
+        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        let began = Instant::now();
+        let mut stalls = stalls();
+        stalls.begin(&deliveries);
+        let end = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if fails {
+                deliveries.fail(Error::cancelled());
+            } else {
+                deliveries.answer(Ok(RawJson::null()));
+            }
+        };
+        let (caught_up, ()) = tokio::join!(over(&mut stalls), end);
+        assert!(caught_up);
+        assert_eq!(began.elapsed().as_secs(), 1);
+    }
+}
+
 #[tokio::test]
 async fn the_call_ends_with_its_feed_and_frees_its_reader() {
     let reader = reader(1);

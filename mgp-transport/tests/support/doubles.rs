@@ -73,6 +73,11 @@ impl Asked {
         let _ = self.answer.send(Ok(Response::plain(RawJson::parse(result.to_owned()).unwrap())));
     }
 
+    /// Whether nobody waits for the answer any more.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.answer.is_closed()
+    }
+
     pub(crate) fn stream(&self) -> StreamId {
         self.request.context.outbox.stream()
     }

@@ -376,9 +376,8 @@ async fn an_id_that_the_server_uses_again_is_that_of_its_new_request() {
     sent.await.unwrap().unwrap();
     let ask = r#"{"jsonrpc":"2.0","id":5,"method":"roots/list"}"#;
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
-    for message in [ask, cancel, ask] {
-        unasked.event(message);
-    }
+    // All at once, so that the old request is told to end but has had no time to.
+    unasked.send([ask, cancel, ask].map(|message| format!("data: {message}\n\n")).concat());
     let [old, new] = [requests.next().await, requests.next().await];
     settle().await;
     assert!(old.is_dropped() && !new.is_dropped());

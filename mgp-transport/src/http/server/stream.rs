@@ -268,6 +268,11 @@ impl ResponseStream {
         Poll::Pending
     }
 
+    /// Notes that the reader is still there: whoever waits for room does not wait in vain.
+    pub(super) fn note_reading(&self) {
+        self.room.notify_waiters();
+    }
+
     /// Lets a new reader in, in place of an earlier one: behind the event `after`, or at what is unsent.
     pub(super) fn attach(&self, after: Option<u64>) -> Result<u64, Gone> {
         let mut state = self.state.lock();

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use mgp_types::json;
+use tokio::sync::Semaphore;
 
 /// What one connection may cost, whatever its peer does.
 #[derive(Debug, Clone)]
@@ -44,5 +45,14 @@ impl Default for ConnectionLimits {
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(1),
         }
+    }
+}
+
+impl ConnectionLimits {
+    /// These, but for those with which nothing would move at all, or that no queue can have.
+    pub(crate) fn workable(mut self) -> Self {
+        self.max_queued = self.max_queued.clamp(1, Semaphore::MAX_PERMITS);
+        self.max_unwritten_bytes = self.max_unwritten_bytes.max(1);
+        self
     }
 }

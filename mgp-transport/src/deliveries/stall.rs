@@ -43,13 +43,14 @@ impl Stalls {
         self.stall = Some(Stall { call: Arc::clone(call), began, limit: Box::pin(sleep(limit)) });
     }
 
+    /// Whether nobody has to catch up.
     #[inline]
     pub(crate) fn is_reading(&self) -> bool {
         self.stall.is_none()
     }
 
-    /// Ready when reading may go on. It may also because the caller took too long; that call has then failed, and is
-    /// returned.
+    /// Ready when reading may go on. It also may when the caller took too long; the call has then failed, and is
+    /// handed back.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Arc<Deliveries>>> {
         let Some(Stall { call, began, limit }) = &mut self.stall else { return Poll::Ready(Ok(())) };
         let has_room = call.poll_room(cx).is_ready();
@@ -59,12 +60,12 @@ impl Stalls {
         let now = Instant::now();
         call.state.lock().patience.spend(*began, now);
         self.patience.spend(*began, now);
-        let failed = self.stall.take().filter(|_| !has_room).map(|stall| stall.call);
-        Poll::Ready(failed.map_or(Ok(()), |call| {
-            tracing::warn!("a call fails because its stream is read too slowly");
-            call.fail(too_slow());
-            Err(call)
-        }))
+        let Some(Stall { call, .. }) = self.stall.take().filter(|_| !has_room) else {
+            return Poll::Ready(Ok(()));
+        };
+        tracing::warn!("a call fails because its stream is read too slowly");
+        call.fail(too_slow());
+        Poll::Ready(Err(call))
     }
 }
 

@@ -20,7 +20,7 @@ use std::task::{Context, Poll};
 
 use mgp_types::{Error, OutboxPort, RpcService, frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
 
 use self::about::Stalled;
@@ -71,7 +71,8 @@ where
     W: AsyncWrite + Unpin,
     A: Accept,
 {
-    let (messages_in, messages) = mpsc::channel(limits.max_queued.clamp(1, Semaphore::MAX_PERMITS));
+    let limits = limits.workable();
+    let (messages_in, messages) = mpsc::channel(limits.max_queued);
     let (reports_in, reports) = mpsc::unbounded_channel();
     let wire = Wire::new(messages_in, reports_in.clone(), limits.clone());
     let port: Arc<dyn OutboxPort> = Arc::new(wire.clone());

@@ -74,14 +74,22 @@ async fn all_of_many_calls_that_are_dropped_at_once_are_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_without_room_takes_one_message_at_a_time() {
+async fn without_any_room_messages_go_one_at_a_time() {
     let mut limits = ConnectionLimits::default();
     limits.max_queued = 0;
+    limits.max_unwritten_bytes = 0;
+    limits.max_undelivered = 0;
+    limits.max_undelivered_bytes = 0;
     let (wire, mut peer) = client(limits);
-    let calls: Vec<_> = (0..10).map(|_| start(&wire, Request::call("ping", Params::new()))).collect();
+    let reader = reader();
+    let calls: Vec<_> = (0..10).map(|_| start(&wire, followed(&reader))).collect();
     for call in calls {
-        let id = peer.asked("ping").await;
+        let id = peer.asked("tools/call").await;
+        for index in 0..3 {
+            peer.tell("stream.chunk", &format!(r#""request_id":{id},"index":{index}"#)).await;
+        }
         peer.answer(id).await;
         call.await.unwrap().unwrap();
     }
+    assert_eq!(reader.noted().len(), 30);
 }

@@ -13,9 +13,9 @@ pub struct ConnectionLimits {
     pub json: json::Limits,
     /// How many of the peer's requests may be in work at once; further ones are refused. Default: 1024.
     pub max_in_flight: usize,
-    /// How many messages may wait to be written; senders wait for room. Default: 256.
+    /// How many messages may wait to be written, one at least; senders wait for room. Default: 256.
     pub max_queued: usize,
-    /// How many bytes may wait to be written before reading stops. Default: 1 MiB.
+    /// How many bytes may wait to be written before reading stops, one at least. Default: 1 MiB.
     pub max_unwritten_bytes: usize,
     /// How many messages about a call of ours may wait for the caller before reading stops. Default: 1024.
     pub max_undelivered: usize,

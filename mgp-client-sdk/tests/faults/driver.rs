@@ -1,3 +1,5 @@
+//! What a connection owes to both its sides: whose answer is whose, what comes first, and patience.
+
 use std::time::Duration;
 
 use futures_util::FutureExt;

@@ -199,10 +199,8 @@ impl<S: RpcService> Incoming<S> {
         writes: &mut WriteBuffer<W>,
     ) {
         // A request that was taken back is not answered, nor is another one that has its id by now.
-        if self.waiting.work(id).is_none_or(|work| work.stream != stream) {
-            return;
-        }
-        let Some(work) = self.end(id) else { return };
+        let Some(work) = self.waiting.ended_if(id, |work| work.stream == stream) else { return };
+        self.streams.ended(stream);
         match (work.opens, &mut outcome) {
             (Opens::Nothing, _) | (_, Err(_)) => {}
             (Opens::Session, Ok(response)) => self.opened(&response.to_raw()),

@@ -37,29 +37,47 @@ pub(crate) fn is_followed(outbox: &Outbox) -> bool {
     outbox.is_open() || outbox.stream() != StreamId::STANDALONE
 }
 
-/// Takes the name of the call out of the parameters of a message about it; `None` if it is missing or no id.
+/// How the peer names the call that a message is about.
 ///
-/// Above the connection no id is seen, and none is relayed.
-pub(crate) fn take_id(params: &mut Params) -> Option<Id> {
-    let name = params.get(REQUEST_ID)?;
-    *params = unnamed(params, &name);
-    Id::from_json(name.as_bytes())
+/// It is looked at before it is taken out, so that what is dropped is not copied first.
+pub(crate) struct Name(RawJson);
+
+impl Name {
+    /// The name in the parameters of a message.
+    pub(crate) fn of(params: &Params) -> Option<Self> {
+        params.get(REQUEST_ID).map(Self)
+    }
+
+    /// `None` if it is no id.
+    pub(crate) fn id(&self) -> Option<Id> {
+        Id::from_json(self.0.as_bytes())
+    }
+
+    /// Above the connection no id is seen, and none is relayed.
+    ///
+    /// What is left has a buffer of its own: a message that waits must not keep the one that it was read into, which
+    /// holds many others.
+    pub(crate) fn take_out(self, params: &mut Params) {
+        let whole = params.to_raw();
+        let mut own = Vec::new();
+        if let Some(members) = behind(whole.as_bytes(), self.0.as_bytes()) {
+            own.reserve_exact(members.len() + 1);
+            own.push(b'{');
+            own.extend_from_slice(members);
+        } else {
+            without_name(params).write(&mut own);
+        }
+        // What was read under other limits than the usual ones may be too deep for them.
+        *params = Params::parse(own).unwrap_or_else(|_| without_name(params));
+    }
 }
 
-/// The parameters without the name, in a buffer of their own: a message that waits must not keep the one that it was
-/// read into, which holds many others.
-fn unnamed(params: &Params, name: &RawJson) -> Params {
-    let whole = params.to_raw();
-    let mut own = Vec::new();
-    if let Some(members) = behind(whole.as_bytes(), name.as_bytes()) {
-        own.reserve_exact(members.len() + 1);
-        own.push(b'{');
-        own.extend_from_slice(members);
-    } else {
-        without_name(params).write(&mut own);
-    }
-    // What was read under other limits than the usual ones may be too deep for them.
-    Params::parse(own).unwrap_or_else(|_| without_name(params))
+/// Takes the name of the call out of the parameters of a message about it; `None` if it is missing or no id.
+pub(crate) fn take_id(params: &mut Params) -> Option<Id> {
+    let name = Name::of(params)?;
+    let id = name.id();
+    name.take_out(params);
+    id
 }
 
 /// What stands behind the name in an object that begins with it, as those of most peers do.

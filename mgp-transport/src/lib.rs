@@ -69,6 +69,7 @@ mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
 mod until;
+mod waker_slot;
 
 pub use accept::Accept;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};

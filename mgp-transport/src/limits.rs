@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use mgp_types::json;
+use tokio::sync::Semaphore;
 
 /// What one connection may cost, whatever its peer does.
 #[derive(Debug, Clone)]
@@ -12,18 +13,19 @@ pub struct ConnectionLimits {
     pub json: json::Limits,
     /// How many of the peer's requests may be in work at once; further ones are refused. Default: 1024.
     pub max_in_flight: usize,
-    /// How many messages may wait to be written; senders wait for room. Default: 256.
+    /// How many messages may wait to be written, one at least; senders wait for room. Default: 256.
     pub max_queued: usize,
-    /// How many bytes may wait to be written before reading stops. Default: 1 MiB.
+    /// How many bytes may wait to be written before reading stops, one at least. Default: 1 MiB.
     pub max_unwritten_bytes: usize,
     /// How many messages about a call of ours may wait for the caller before reading stops. Default: 1024.
     pub max_undelivered: usize,
     /// How many bytes of such messages may wait. Default: 4 MiB.
     pub max_undelivered_bytes: usize,
-    /// How long in sum the caller of one call may keep the connection from reading, by being slow to take what
-    /// the peer sends about the call; then the call fails with 3001. Default: 5 s.
+    /// How long the caller of one call may keep the connection from reading, by being slow to take what the peer
+    /// sends about the call; then the call fails with 3001. All callers together may do so for twice as long.
+    /// What was spent comes back, a tenth of the time in which the connection reads. Default: 5 s.
     pub delivery_timeout: Duration,
-    /// How long the peer may refuse to read before the connection ends. Default: 60 s.
+    /// How long the peer may read nothing of what waits for it before the connection ends. Default: 60 s.
     pub write_timeout: Duration,
     /// How long requests in work may go on when the peer sends no more. Default: 1 s.
     pub drain_timeout: Duration,
@@ -43,5 +45,14 @@ impl Default for ConnectionLimits {
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(1),
         }
+    }
+}
+
+impl ConnectionLimits {
+    /// These, but for those with which nothing would move at all, or that no queue can have.
+    pub(crate) fn workable(mut self) -> Self {
+        self.max_queued = self.max_queued.clamp(1, Semaphore::MAX_PERMITS);
+        self.max_unwritten_bytes = self.max_unwritten_bytes.max(1);
+        self
     }
 }

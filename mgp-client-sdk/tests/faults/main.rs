@@ -28,6 +28,7 @@ mod answering;
 mod asking;
 mod caller;
 mod clients;
+mod driver;
 mod events;
 mod frames;
 mod guest;

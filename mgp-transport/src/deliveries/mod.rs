@@ -3,6 +3,7 @@
 //! The connection, which many calls share, puts messages in; the future that waits for the answer takes them out,
 //! hands them to the outbox of the call one after the other, and has the answer when all of them are delivered.
 
+mod patience;
 mod stall;
 #[cfg(test)]
 mod tests;
@@ -11,14 +12,15 @@ use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
 use parking_lot::Mutex;
 
-pub(crate) use self::stall::Stall;
+use self::patience::Patience;
+pub(crate) use self::stall::Stalls;
 use crate::ConnectionLimits;
+use crate::waker_slot::WakerSlot;
 
 /// What the peer answered.
 pub(crate) type Outcome = Result<RawJson, Error>;
@@ -35,12 +37,12 @@ struct State {
     waiting: VecDeque<Delivery>,
     bytes: usize,
     progress: Progress,
-    /// How much longer the connection may be kept from reading.
-    patience: Duration,
+    /// How much longer the connection may be kept from reading by this call.
+    patience: Patience,
     /// Woken when there is something to take.
-    caller: Option<Waker>,
+    caller: WakerSlot,
     /// Woken when there is room again.
-    connection: Option<Waker>,
+    connection: WakerSlot,
 }
 
 struct Delivery {
@@ -78,9 +80,9 @@ impl Deliveries {
                 waiting: VecDeque::new(),
                 bytes: 0,
                 progress: Progress::Open,
-                patience: limits.delivery_timeout,
-                caller: None,
-                connection: None,
+                patience: Patience::new(limits.delivery_timeout),
+                caller: WakerSlot::default(),
+                connection: WakerSlot::default(),
             }),
         }
     }
@@ -96,7 +98,7 @@ impl Deliveries {
     }
 
     /// Puts a message in that came in so many bytes. There is always a place for it; whoever is told
-    /// that there was the last one waits until the [`Stall`] is over.
+    /// that this was the last one has to [stall](Stalls::begin).
     pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> Room {
         let mut state = self.state.lock();
         if !matches!(state.progress, Progress::Open) {
@@ -109,7 +111,7 @@ impl Deliveries {
         } else {
             Room::Left
         };
-        wake(state.caller.take());
+        state.caller.wake();
         room
     }
 
@@ -119,7 +121,8 @@ impl Deliveries {
         if let Progress::Open = state.progress {
             state.progress = Progress::Answered(outcome);
         }
-        wake(state.caller.take());
+        state.caller.wake();
+        state.connection.wake();
     }
 
     /// Fails the call at once.
@@ -127,7 +130,8 @@ impl Deliveries {
         let mut state = self.state.lock();
         let dropped = std::mem::take(&mut state.waiting);
         state.progress = Progress::Failed(error);
-        wake(state.caller.take());
+        state.caller.wake();
+        state.connection.wake();
         drop(state);
         drop(dropped);
     }
@@ -137,7 +141,7 @@ impl Deliveries {
         let mut state = self.state.lock();
         let dropped = std::mem::take(&mut state.waiting);
         let progress = std::mem::replace(&mut state.progress, Progress::Over);
-        wake(state.connection.take());
+        state.connection.wake();
         drop(state);
         drop((dropped, progress));
     }
@@ -166,16 +170,27 @@ impl Deliveries {
         if let Some(next) = state.waiting.pop_front() {
             state.bytes -= next.bytes;
             // Woken late, the connection has something to do when it is woken.
-            if state.connection.is_some() && self.has_room(&state) {
-                wake(state.connection.take());
+            if !state.connection.is_empty() && self.has_room(&state) {
+                state.connection.wake();
             }
             return Poll::Ready(Some(next));
         }
         if let Progress::Open = state.progress {
-            register(&mut state.caller, cx);
+            state.caller.register(cx);
             return Poll::Pending;
         }
         Poll::Ready(None)
+    }
+
+    /// Ready when a connection that was stopped may go on.
+    fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.state.lock();
+        if self.has_room(&state) {
+            state.connection.clear();
+            return Poll::Ready(());
+        }
+        state.connection.register(cx);
+        Poll::Pending
     }
 
     fn poll_failed(&self, cx: &Context<'_>) -> Poll<Error> {
@@ -184,7 +199,7 @@ impl Deliveries {
             Progress::Failed(error) => Poll::Ready(error),
             progress => {
                 state.progress = progress;
-                register(&mut state.caller, cx);
+                state.caller.register(cx);
                 Poll::Pending
             }
         }
@@ -198,7 +213,7 @@ impl Deliveries {
         }
     }
 
-    /// Whether a connection that was stopped may go on. Half of the room at least is then left.
+    /// Whether there is room enough for a connection that was stopped. Half of the room at least is then left.
     fn has_room(&self, state: &State) -> bool {
         state.waiting.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
             || !matches!(state.progress, Progress::Open)
@@ -221,18 +236,5 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         self.0.answer(Err(Error::disconnected("the connection is closed")));
-    }
-}
-
-fn register(slot: &mut Option<Waker>, cx: &Context<'_>) {
-    match slot {
-        Some(waker) => waker.clone_from(cx.waker()),
-        None => *slot = Some(cx.waker().clone()),
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }

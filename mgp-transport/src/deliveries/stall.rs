@@ -2,44 +2,70 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use mgp_types::{Error, code};
-use tokio::time::{Instant, Sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
-use super::{Deliveries, register};
+use super::Deliveries;
+use super::patience::Patience;
+use crate::ConnectionLimits;
 
-/// Waits until there is room for more messages about a call, or nobody waits for them any more.
+/// What keeps the reader of a stream, or of a whole connection, from reading on: a caller who has to catch up first.
 ///
-/// Fails when the caller has kept the connection waiting for too long in sum.
-pub(crate) struct Stall {
-    deliveries: Arc<Deliveries>,
-    since: Instant,
+/// Each caller has patience of its own, so that one who is slow does not spend all that there is. That of the
+/// connection is for all of them, so that many together cannot stop it for as long as they please; when none is left,
+/// whoever stops the connection next loses the call.
+pub(crate) struct Stalls {
+    patience: Patience,
+    stall: Option<Stall>,
+}
+
+struct Stall {
+    call: Arc<Deliveries>,
+    began: Instant,
     limit: Pin<Box<Sleep>>,
 }
 
-impl Stall {
-    pub(crate) fn new(deliveries: &Arc<Deliveries>) -> Self {
-        let since = Instant::now();
-        let patience = deliveries.state.lock().patience;
-        let limit = Box::pin(tokio::time::sleep_until(since + patience));
-        Self { deliveries: Arc::clone(deliveries), since, limit }
+impl Stalls {
+    pub(crate) fn new(limits: &ConnectionLimits) -> Self {
+        Self { patience: Patience::new(limits.delivery_timeout.saturating_mul(ALL)), stall: None }
     }
-}
 
-impl Future for Stall {
-    type Output = Result<(), Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let mut state = this.deliveries.state.lock();
-        if this.deliveries.has_room(&state) {
-            state.connection = None;
-            state.patience = state.patience.saturating_sub(this.since.elapsed());
-            return Poll::Ready(Ok(()));
+    /// Nothing is to be read until `call` has room, unless nothing is anyway.
+    pub(crate) fn begin(&mut self, call: &Arc<Deliveries>) {
+        if self.stall.is_some() {
+            return;
         }
-        register(&mut state.connection, cx);
-        drop(state);
-        this.limit.as_mut().poll(cx).map(|()| Err(too_slow()))
+        let began = Instant::now();
+        let left = call.state.lock().patience.left(began);
+        let limit = left.min(self.patience.left(began)).max(TURN);
+        self.stall = Some(Stall { call: Arc::clone(call), began, limit: Box::pin(sleep(limit)) });
+    }
+
+    /// Whether nobody has to catch up.
+    #[inline]
+    pub(crate) fn is_reading(&self) -> bool {
+        self.stall.is_none()
+    }
+
+    /// Ready when reading may go on. It also may when the caller took too long; the call has then failed, and is
+    /// handed back.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Arc<Deliveries>>> {
+        let Some(Stall { call, began, limit }) = &mut self.stall else { return Poll::Ready(Ok(())) };
+        let has_room = call.poll_room(cx).is_ready();
+        if !has_room && limit.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let now = Instant::now();
+        call.state.lock().patience.spend(*began, now);
+        self.patience.spend(*began, now);
+        let Some(Stall { call, .. }) = self.stall.take().filter(|_| !has_room) else {
+            return Poll::Ready(Ok(()));
+        };
+        tracing::warn!("a call fails because its stream is read too slowly");
+        call.fail(too_slow());
+        Poll::Ready(Err(call))
     }
 }
 
@@ -47,3 +73,8 @@ fn too_slow() -> Error {
     let message = "the reader of this call's stream is too slow: others would wait for it too long";
     Error::new(code::RESOURCE_EXHAUSTED, message)
 }
+
+/// How many times as patient a connection is with all callers as with one.
+const ALL: u32 = 2;
+/// However much was spent: one who only had no turn to run yet is not slow.
+const TURN: Duration = Duration::from_millis(20);

@@ -1,5 +1,9 @@
+use std::time::Duration;
+
 use mgp_types::{BoxFuture, OutboxPort, Response, code};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::*;
 
@@ -37,6 +41,15 @@ fn deliveries(reader: &Arc<Reader>, max_messages: usize, max_bytes: usize) -> Ar
     Arc::new(Deliveries::new(outbox, &limits))
 }
 
+fn stalls() -> Stalls {
+    Stalls::new(&ConnectionLimits::default())
+}
+
+/// Waits until reading may go on; whether the caller caught up.
+async fn over(stalls: &mut Stalls) -> bool {
+    poll_fn(|cx| stalls.poll(cx)).await.is_ok()
+}
+
 fn put(deliveries: &Deliveries, n: usize, bytes: usize) -> Room {
     let params = Params::parse(format!(r#"{{"n":"{n}"}}"#)).expect("is an object");
     deliveries.put(Method::STREAM_CHUNK, params, bytes)
@@ -66,47 +79,116 @@ async fn a_full_queue_has_room_again_when_half_is_taken() {
             let deliveries = Arc::clone(&deliveries);
             async move { deliveries.run().await }
         });
-        let mut stall = pin!(Stall::new(&deliveries));
-        let waited = tokio::time::timeout(Duration::from_secs(1), stall.as_mut()).await;
+        let mut stalls = stalls();
+        stalls.begin(&deliveries);
+        assert!(!stalls.is_reading());
+        let waited = tokio::time::timeout(Duration::from_secs(1), over(&mut stalls)).await;
         assert!(waited.is_err(), "one is being delivered, three wait");
         reader.permits.add_permits(1);
-        assert!(stall.await.is_ok());
-        assert!(deliveries.state.lock().patience <= Duration::from_secs(4));
+        assert!(over(&mut stalls).await);
+        assert!(stalls.is_reading());
+        let left = deliveries.state.lock().patience.left(Instant::now());
+        assert!(left <= Duration::from_secs(4), "{left:?}");
         caller.abort();
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn patience_is_spent_in_sum() {
+/// A call whose caller takes one message every so many seconds, and whose queue is full.
+fn slow(seconds: u64) -> (Arc<Deliveries>, JoinHandle<Outcome>) {
     let reader = reader(0);
     let deliveries = deliveries(&reader, 1, 1 << 20);
     let caller = tokio::spawn({
         let deliveries = Arc::clone(&deliveries);
-        async move { deliveries.run().await }
+        async move {
+            let permits = async {
+                loop {
+                    tokio::time::sleep(Duration::from_secs(seconds)).await;
+                    reader.permits.add_permits(1);
+                }
+            };
+            tokio::select! {
+                outcome = deliveries.run() => outcome,
+                () = permits => unreachable!("it goes on forever"),
+            }
+        }
     });
     assert_eq!(put(&deliveries, 0, 1), Room::None);
+    (deliveries, caller)
+}
+
+#[tokio::test(start_paused = true)]
+async fn patience_is_spent_in_sum() {
+    let (deliveries, caller) = slow(2);
     tokio::task::yield_now().await;
-    let began = tokio::time::Instant::now();
-    let error = loop {
+    let (began, mut stalls) = (Instant::now(), stalls());
+    loop {
         assert_eq!(put(&deliveries, 1, 1), Room::None);
-        let slow = async {
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            reader.permits.add_permits(1);
-            std::future::pending::<()>().await;
-        };
-        tokio::select! {
-            stalled = Stall::new(&deliveries) => match stalled {
-                Ok(()) => {}
-                Err(error) => break error,
-            },
-            () = slow => {}
+        stalls.begin(&deliveries);
+        if !over(&mut stalls).await {
+            break;
         }
-    };
-    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
-    assert_eq!(began.elapsed(), Duration::from_secs(5));
-    deliveries.fail(error);
+    }
+    assert_eq!(began.elapsed().as_secs(), 5);
     let outcome = caller.await.expect("it did not panic");
     assert_eq!(outcome.expect_err("it failed").code(), code::RESOURCE_EXHAUSTED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_leaves_patience_for_others() {
+    let (began, mut stalls) = (Instant::now(), stalls());
+    let mut failed_after = Vec::new();
+    for _ in 0..100 {
+        let (deliveries, caller) = slow(1000);
+        tokio::task::yield_now().await;
+        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        stalls.begin(&deliveries);
+        assert!(!over(&mut stalls).await);
+        assert!(caller.await.expect("it did not panic").is_err());
+        failed_after.push(began.elapsed().as_millis());
+    }
+    assert_eq!(failed_after[..2], [5000, 10_000], "each may be slow for as long as one may");
+    assert!(failed_after[99] < 12_500, "all together may not: {failed_after:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_who_only_had_no_turn_yet_is_not_slow() {
+    let mut stalls = stalls();
+    for _ in 0..2 {
+        let (deliveries, _caller) = slow(1000);
+        tokio::task::yield_now().await;
+        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        stalls.begin(&deliveries);
+        assert!(!over(&mut stalls).await);
+    }
+    let reader = reader(Semaphore::MAX_PERMITS);
+    let deliveries = deliveries(&reader, 1, 1 << 20);
+    assert_eq!(put(&deliveries, 0, 1), Room::None);
+    let caller = tokio::spawn({
+        let deliveries = Arc::clone(&deliveries);
+        async move { deliveries.run().await }
+    });
+    stalls.begin(&deliveries);
+    assert!(over(&mut stalls).await, "no patience was left");
+    caller.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_any_room_one_message_at_a_time_is_taken() {
+    let reader = reader(Semaphore::MAX_PERMITS);
+    let deliveries = deliveries(&reader, 0, 0);
+    let caller = tokio::spawn({
+        let deliveries = Arc::clone(&deliveries);
+        async move { deliveries.run().await }
+    });
+    let mut stalls = stalls();
+    for n in 0..10 {
+        assert_eq!(put(&deliveries, n, 10), Room::None);
+        stalls.begin(&deliveries);
+        assert!(over(&mut stalls).await);
+    }
+    deliveries.answer(Ok(RawJson::null()));
+    assert!(caller.await.expect("it did not panic").is_ok());
+    assert_eq!(reader.taken.lock().len(), 10);
 }
 
 #[tokio::test]
@@ -115,9 +197,34 @@ async fn a_closed_queue_keeps_nothing_and_stalls_nobody() {
     let deliveries = deliveries(&reader, 1, 1);
     assert_eq!(put(&deliveries, 0, 1), Room::None);
     deliveries.close();
-    assert!(Stall::new(&deliveries).await.is_ok());
+    let mut stalls = stalls();
+    stalls.begin(&deliveries);
+    assert!(over(&mut stalls).await);
     assert_eq!(put(&deliveries, 0, 1), Room::Left);
     assert!(deliveries.state.lock().waiting.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_stalls_nobody_any_more() {
+    for fails in [false, true] {
+        let (deliveries, _caller) = slow(1000);
+        tokio::task::yield_now().await;
+        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        let began = Instant::now();
+        let mut stalls = stalls();
+        stalls.begin(&deliveries);
+        let end = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if fails {
+                deliveries.fail(Error::cancelled());
+            } else {
+                deliveries.answer(Ok(RawJson::null()));
+            }
+        };
+        let (caught_up, ()) = tokio::join!(over(&mut stalls), end);
+        assert!(caught_up);
+        assert_eq!(began.elapsed().as_secs(), 1);
+    }
 }
 
 #[tokio::test]

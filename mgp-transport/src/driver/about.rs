@@ -1,7 +1,5 @@
 //! Messages about a call: on our side its stream stands for the id that the peer sees.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -12,14 +10,8 @@ use tokio::io::AsyncWrite;
 use super::incoming::Incoming;
 use super::outgoing::WriteBuffer;
 use super::waiter::Waiter;
-use crate::about::{self, take_id};
-use crate::deliveries::{Outcome, Room, Stall};
-
-/// A call of ours whose caller is so slow to take what comes about it that nothing more is taken in for now.
-pub(super) struct Stopped {
-    id: i64,
-    stall: Stall,
-}
+use crate::about::{Name, take_id};
+use crate::deliveries::{Outcome, Room};
 
 /// Whether frames may be taken in.
 pub(super) enum Stalled {
@@ -71,24 +63,25 @@ impl<S: RpcService> Incoming<S> {
         cx: &mut Context<'_>,
     ) {
         let asks = method == *method::CALLBACK_REQUEST;
-        let id = take_id(&mut params);
-        let waiter = id.as_ref().and_then(|id| self.waiting.waiter(id));
+        let name = Name::of(&params);
+        let waiter = name.as_ref().and_then(Name::id).and_then(|id| self.waiting.waiter(&id));
         let followed = waiter.and_then(|waiter| waiter.answer.deliveries());
-        let outbox = match (followed, waiter) {
-            (Some(call), _) if call.outbox().is_open() && !asks => {
-                if call.put(method, params, bytes) == Room::None
-                    && let (None, Some(id)) = (&self.stopped, id.as_ref().and_then(about::number))
-                {
-                    self.stopped = Some(Stopped { id, stall: Stall::new(call) });
+        if waiter.is_none() && !asks {
+            return tracing::debug!(%method, "dropping a notification about a call nobody waits for");
+        }
+        if let Some(name) = name {
+            name.take_out(&mut params);
+        }
+        let outbox = match followed {
+            Some(call) if call.outbox().is_open() && !asks => {
+                if call.put(method, params, bytes) == Room::None {
+                    self.stalls.begin(call);
                 }
                 return;
             }
-            (Some(call), _) if call.outbox().is_open() => call.outbox().clone(),
-            (Some(call), _) => self.way_back(call.stream()),
-            (None, None) if !asks => {
-                return tracing::debug!(%method, "dropping a notification about a call nobody waits for");
-            }
-            (None, _) => self.way_back(StreamId::STANDALONE),
+            Some(call) if call.outbox().is_open() => call.outbox().clone(),
+            Some(call) => self.way_back(call.stream()),
+            None => self.way_back(StreamId::STANDALONE),
         };
         let mut request = Request::new(Kind::Notify, method, params);
         request.context.outbox = outbox;
@@ -96,26 +89,26 @@ impl<S: RpcService> Incoming<S> {
     }
 
     /// Whether a caller of ours has to catch up first. One who takes too long loses the call.
-    pub(super) fn poll_stall<W>(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>) -> Stalled
+    #[inline]
+    pub(super) fn poll_stalls<W>(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>) -> Stalled
     where
         W: AsyncWrite + Unpin,
     {
-        let Some(stopped) = &mut self.stopped else { return Stalled::No };
-        match Pin::new(&mut stopped.stall).poll(cx) {
+        if self.stalls.is_reading() {
+            return Stalled::No;
+        }
+        match self.stalls.poll(cx) {
             Poll::Pending => return Stalled::Yes,
             Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(error)) => {
-                let id = stopped.id;
-                tracing::warn!("a call fails because its stream is read too slowly");
-                let waiter = self.waiting.waiter(&Id::Number(id));
-                let followed = waiter.and_then(|waiter| waiter.answer.deliveries()).map(Arc::clone);
-                if let Some(call) = followed {
-                    call.fail(error);
+            Poll::Ready(Err(failed)) => {
+                let is_of = |waiter: &Waiter| {
+                    waiter.answer.deliveries().is_some_and(|call| Arc::ptr_eq(call, &failed))
+                };
+                if let Some(id) = self.waiting.find_ours(is_of) {
                     self.take_back(id, writes);
                 }
             }
         }
-        self.stopped = None;
         Stalled::Over
     }
 

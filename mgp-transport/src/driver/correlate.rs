@@ -66,6 +66,17 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
         self.theirs.remove(id)
     }
 
+    /// Ends the peer's request if its work is the one that is meant; another one may have the id by now.
+    pub(super) fn ended_if(&mut self, id: &Id, is_meant: impl FnOnce(&Work) -> bool) -> Option<Work> {
+        let (id, work) = self.theirs.remove_entry(id)?;
+        if is_meant(&work) {
+            return Some(work);
+        }
+        // To look first would cost a search more with every request, not only with the few that were taken back.
+        self.theirs.insert(id, work);
+        None
+    }
+
     /// The id of the peer's request whose work is the one looked for.
     pub(super) fn find(&self, mut sought: impl FnMut(&Work) -> bool) -> Option<&Id> {
         self.theirs.iter().find(|(_, work)| sought(work)).map(|(id, _)| id)
@@ -93,6 +104,15 @@ mod tests {
         table.began(Id::Number(1), "theirs");
         assert_eq!(table.ended(&Id::Number(1)), Some("theirs"));
         assert_eq!(table.answered(&Id::Number(1)), Some("ours"));
+    }
+
+    #[test]
+    fn only_the_work_that_is_meant_ends() {
+        let mut table: Correlation<(), _> = Correlation::default();
+        table.began(Id::Number(1), "new");
+        assert_eq!(table.ended_if(&Id::Number(1), |work| *work == "old"), None);
+        assert_eq!(table.ended_if(&Id::Number(1), |work| *work == "new"), Some("new"));
+        assert_eq!(table.ended_if(&Id::Number(1), |_| true), None);
     }
 
     #[test]

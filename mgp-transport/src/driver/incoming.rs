@@ -4,15 +4,15 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    Error, Id, Kind, Method, Object, Outbox, OutboxPort, Params, Request, Response, Revision, RpcService,
-    StreamId, code, json,
+    Error, Id, Kind, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
+    RpcService, StreamId, code, json,
 };
 use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
-use super::about::{Stopped, not_active, write_about};
+use super::about::{not_active, write_about};
 use super::batch::{BatchId, Batches};
 use super::correlate::Correlation;
 use super::outgoing::WriteBuffer;
@@ -22,6 +22,7 @@ use super::task::{Report, Work};
 use super::waiter::Waiter;
 use super::wire::{Outgoing, closed};
 use crate::about::{self, UNNAMED, Whose};
+use crate::deliveries::Stalls;
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits};
 
@@ -34,8 +35,8 @@ pub(super) struct Incoming<S: RpcService> {
     reports: mpsc::UnboundedSender<Report>,
     pub(super) waiting: Correlation<Waiter, InWork>,
     pub(super) streams: Streams,
-    /// The call whose caller is to catch up before more is taken in.
-    pub(super) stopped: Option<Stopped>,
+    /// Callers of ours who are to catch up before more is taken in.
+    pub(super) stalls: Stalls,
     /// Notifications that are still in work, at most as many as requests.
     notified: JoinSet<Result<Response, Error>>,
     batches: Batches,
@@ -49,7 +50,25 @@ pub(super) struct InWork {
     task: AbortHandle,
     batch: Option<BatchId>,
     pub(super) stream: StreamId,
-    is_subscription: bool,
+    opens: Opens,
+}
+
+/// What a request opens that lasts longer than the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opens {
+    Nothing,
+    Session,
+    Subscription,
+}
+
+impl Opens {
+    fn by(method: &Method) -> Self {
+        match method {
+            method if *method == Method::INITIALIZE => Self::Session,
+            method if *method == Method::LISTEN => Self::Subscription,
+            _ => Self::Nothing,
+        }
+    }
 }
 
 impl<S: RpcService> Incoming<S> {
@@ -67,7 +86,7 @@ impl<S: RpcService> Incoming<S> {
             reports,
             waiting: Correlation::default(),
             streams: Streams::default(),
-            stopped: None,
+            stalls: Stalls::new(limits),
             notified: JoinSet::new(),
             batches: Batches::default(),
             batches_allowed: false,
@@ -136,7 +155,7 @@ impl<S: RpcService> Incoming<S> {
     /// Does what a report asks for.
     fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
         match report {
-            Report::Done { id, outcome } => self.finish(&id, outcome, writes),
+            Report::Done { id, stream, outcome } => self.finish(&id, stream, outcome, writes),
             Report::Dropped { id } => self.take_back(id, writes),
         }
     }
@@ -175,15 +194,26 @@ impl<S: RpcService> Incoming<S> {
     fn finish<W: AsyncWrite + Unpin>(
         &mut self,
         id: &Id,
+        stream: StreamId,
         mut outcome: Result<Response, Error>,
         writes: &mut WriteBuffer<W>,
     ) {
-        // A request that was taken back is not answered.
-        let Some(work) = self.end(id) else { return };
-        if let (true, Ok(response)) = (work.is_subscription, &mut outcome) {
-            tag_result(response, id);
+        // A request that was taken back is not answered, nor is another one that has its id by now.
+        let Some(work) = self.waiting.ended_if(id, |work| work.stream == stream) else { return };
+        self.streams.ended(stream);
+        match (work.opens, &mut outcome) {
+            (Opens::Nothing, _) | (_, Err(_)) => {}
+            (Opens::Session, Ok(response)) => self.opened(&response.to_raw()),
+            (Opens::Subscription, Ok(response)) => tag_result(response, id),
         }
         self.answer(id, &outcome, work.batch, writes);
+    }
+
+    /// Either side has opened a session; those of one revision have batches.
+    fn opened(&mut self, initialized: &RawJson) {
+        let result = Object::from_raw(initialized).unwrap_or_default();
+        let revision = result.text("protocolVersion");
+        self.batches_allowed = revision.is_some_and(|name| name == Revision::V2025_03_26.as_str());
     }
 
     fn end(&mut self, id: &Id) -> Option<InWork> {
@@ -276,8 +306,7 @@ impl<S: RpcService> Incoming<S> {
             return self.answer(&id, &Err(error), batch, writes);
         }
         let stream = StreamId::fresh();
-        let opens_session = method == Method::INITIALIZE;
-        let is_subscription = method == Method::LISTEN;
+        let opens = Opens::by(&method);
         let mut request = Request::call(method, params);
         if Whose::call(&request.method) == Some(Whose::Senders) {
             match self.theirs(&mut request.params) {
@@ -291,31 +320,31 @@ impl<S: RpcService> Incoming<S> {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
                 // Most calls are done when they are first looked at and need no task.
-                if !is_subscription
+                if opens != Opens::Subscription
                     && let Poll::Ready(outcome) =
                         future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
                 {
-                    if opens_session {
-                        self.batches_allowed = outcome.as_ref().is_ok_and(allows_batches);
+                    if let (Opens::Session, Ok(response)) = (opens, &outcome) {
+                        self.opened(&response.to_raw());
                     }
                     if !self.queue.is_empty() {
                         self.send_before_answer(stream, &id, writes);
                     }
                     return self.answer(&id, &outcome, batch, writes);
                 }
-                tokio::spawn(Work::new(id.clone(), future, self.reports.clone()))
+                tokio::spawn(Work::new(id.clone(), stream, future, self.reports.clone()))
             }
             Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch, writes),
             // No capacity now: the request waits for it in a task, and the connection goes on.
             Poll::Pending => {
                 let future = Box::pin(when_ready(self.service.clone(), request));
-                tokio::spawn(Work::new(id.clone(), future, self.reports.clone()))
+                tokio::spawn(Work::new(id.clone(), stream, future, self.reports.clone()))
             }
         };
-        if is_subscription {
+        if opens == Opens::Subscription {
             self.streams.subscribed(stream, id.clone());
         }
-        self.waiting.began(id, InWork { task: task.abort_handle(), batch, stream, is_subscription });
+        self.waiting.began(id, InWork { task: task.abort_handle(), batch, stream, opens });
     }
 
     /// What a handler sent before it was done leaves before its answer, though it was done at once.
@@ -379,11 +408,14 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    fn replied(&mut self, id: &Id, outcome: Result<json::RawJson, Error>) {
+    fn replied(&mut self, id: &Id, outcome: Result<RawJson, Error>) {
         let Some(waiter) = self.waiting.answered(id) else {
             tracing::debug!(%id, "ignoring an answer nobody waits for");
             return;
         };
+        if let (true, Ok(result)) = (waiter.method == Method::INITIALIZE, &outcome) {
+            self.opened(result);
+        }
         waiter.answer.answer(outcome);
     }
 
@@ -419,13 +451,6 @@ impl<S: RpcService> Incoming<S> {
 async fn when_ready<S: RpcService>(mut service: S, request: Request) -> Result<Response, Error> {
     std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
     service.call(request).await
-}
-
-fn allows_batches(initialized: &Response) -> bool {
-    Object::from_raw(&initialized.to_raw())
-        .ok()
-        .and_then(|result| Some(result.text("protocolVersion")? == Revision::V2025_03_26.as_str()))
-        .unwrap_or(false)
 }
 
 fn tag_result(response: &mut Response, id: &Id) {

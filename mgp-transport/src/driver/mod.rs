@@ -21,7 +21,7 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, OutboxPort, RpcService, frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, Sleep};
+use tokio::time::{Sleep, sleep};
 
 use self::about::Stalled;
 use self::incoming::Incoming;
@@ -46,6 +46,7 @@ pub struct Connection<R, W, S: RpcService> {
     lines: Lines,
     writes: WriteBuffer<W>,
     incoming: Incoming<S>,
+    /// How long the peer may still read nothing.
     stalled: Option<Pin<Box<Sleep>>>,
     reading: Reading,
     limits: ConnectionLimits,
@@ -70,6 +71,7 @@ where
     W: AsyncWrite + Unpin,
     A: Accept,
 {
+    let limits = limits.workable();
     let (messages_in, messages) = mpsc::channel(limits.max_queued);
     let (reports_in, reports) = mpsc::unbounded_channel();
     let wire = Wire::new(messages_in, reports_in.clone(), limits.clone());
@@ -99,7 +101,7 @@ where
         let mut any = false;
         loop {
             while self.writes.unwritten() < self.limits.max_unwritten_bytes {
-                match self.incoming.poll_stall(cx, &mut self.writes) {
+                match self.incoming.poll_stalls(cx, &mut self.writes) {
                     Stalled::No => {}
                     Stalled::Over => any = true,
                     Stalled::Yes => return Ok(any),
@@ -127,7 +129,7 @@ where
                         self.incoming.frame(&frame, cx, &mut self.writes);
                     }
                     self.incoming.lose_answers();
-                    self.reading = Reading::Ended(Box::pin(tokio::time::sleep(self.limits.drain_timeout)));
+                    self.reading = Reading::Ended(Box::pin(sleep(self.limits.drain_timeout)));
                     return Ok(true);
                 }
                 Poll::Ready(Ok(_)) => {}
@@ -136,18 +138,20 @@ where
         }
     }
 
-    /// Writes what waits. Fails when the peer has not read for too long.
+    /// Writes what waits. Fails when the peer has not read anything for too long; one that reads slowly is waited for.
     fn poll_writes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let waiting = self.writes.unwritten();
         match self.writes.poll_drain(cx) {
             Poll::Ready(result) => {
                 self.stalled = None;
                 Poll::Ready(result.map_err(broken))
             }
             Poll::Pending => {
+                if self.writes.unwritten() < waiting {
+                    self.stalled = None;
+                }
                 let timeout = self.limits.write_timeout;
-                let stalled = self
-                    .stalled
-                    .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
+                let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(timeout)));
                 match stalled.as_mut().poll(cx) {
                     Poll::Ready(()) => Poll::Ready(Err(Error::misbehaved("the peer does not read"))),
                     Poll::Pending => Poll::Pending,

@@ -2,13 +2,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Id, Response};
+use mgp_types::{Error, Id, Response, StreamId};
 use tokio::sync::mpsc;
 
 /// What others tell a connection. At most one entry per request in flight in either direction.
 pub(super) enum Report {
     /// The work on a request of the peer is done.
-    Done { id: Id, outcome: Result<Response, Error> },
+    ///
+    /// The id alone does not tell whose: the peer may use that of a request that it took back again.
+    Done { id: Id, stream: StreamId, outcome: Result<Response, Error> },
     /// Nobody waits for the answer to our request any more.
     Dropped { id: i64 },
 }
@@ -22,12 +24,18 @@ pub(super) struct Work<F> {
 
 struct Ticket {
     id: Option<Id>,
+    stream: StreamId,
     reports: mpsc::UnboundedSender<Report>,
 }
 
 impl<F> Work<F> {
-    pub(super) fn new(id: Id, future: Pin<Box<F>>, reports: mpsc::UnboundedSender<Report>) -> Self {
-        Self { future, ticket: Ticket { id: Some(id), reports } }
+    pub(super) fn new(
+        id: Id,
+        stream: StreamId,
+        future: Pin<Box<F>>,
+        reports: mpsc::UnboundedSender<Report>,
+    ) -> Self {
+        Self { future, ticket: Ticket { id: Some(id), stream, reports } }
     }
 }
 
@@ -43,7 +51,7 @@ impl Ticket {
     fn send(&mut self, outcome: Result<Response, Error>) {
         if let Some(id) = self.id.take() {
             // Fails only if the connection is gone, and then there is nobody to answer.
-            let _ = self.reports.send(Report::Done { id, outcome });
+            let _ = self.reports.send(Report::Done { id, stream: self.stream, outcome });
         }
     }
 }

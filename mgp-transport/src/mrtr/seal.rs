@@ -53,7 +53,7 @@ impl SealingKey {
 
     /// Seals `content` for `purpose`; it can be opened for this long.
     pub fn seal(&self, content: &[u8], purpose: &[u8], ttl: Duration) -> String {
-        self.seal_until(content, purpose, millis(SystemTime::now() + ttl))
+        self.seal_until(content, purpose, now().saturating_add(millis(ttl)))
     }
 
     fn seal_until(&self, content: &[u8], purpose: &[u8], expiry: u64) -> String {
@@ -79,7 +79,7 @@ impl SealingKey {
         let open = |key: &XChaCha20Poly1305| key.decrypt(&nonce, Payload { msg: cipher, aad: purpose }).ok();
         let plain = open(&self.current).or_else(|| open(self.previous.as_ref()?)).ok_or(Unsealed::Forged)?;
         let (expiry, content) = plain.split_first_chunk::<8>().ok_or(Unsealed::Forged)?;
-        if millis(SystemTime::now()) > u64::from_be_bytes(*expiry) {
+        if now() > u64::from_be_bytes(*expiry) {
             return Err(Unsealed::Expired);
         }
         Ok(content.to_vec())
@@ -96,9 +96,13 @@ fn fill(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the operating system gives random bytes");
 }
 
-fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+/// The milliseconds since 1970.
+fn now() -> u64 {
+    millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 const NONCE: usize = 24;
@@ -143,5 +147,6 @@ mod tests {
         let key = SealingKey::random();
         let sealed = key.seal_until(b"x", b"", 1);
         assert_eq!(key.open(&sealed, b""), Err(Unsealed::Expired));
+        assert!(key.open(&key.seal(b"x", b"", Duration::MAX), b"").is_ok());
     }
 }

@@ -52,9 +52,24 @@ async fn what_names_no_call_that_waits_is_dropped() {
     let reader = reader();
     let call = start(&wire, followed(&reader));
     let id = peer.asked("tools/call").await;
-    for named in ["", r#""request_id":null,"#, r#""request_id":999,"#, r#""request_id":"x","#] {
+    // A call of the peer's own, which is not ours though it has an id.
+    peer.send(r#"{"jsonrpc":"2.0","id":77,"method":"sampling/createMessage","params":{}}"#).await;
+    let theirs = requests.next().await;
+    for named in
+        ["", r#""request_id":null,"#, r#""request_id":999,"#, r#""request_id":"x","#, r#""request_id":77,"#]
+    {
         peer.tell("stream.chunk", &format!(r#"{named}"index":0"#)).await;
     }
+    let (long, digits) = ("x".repeat(1 << 20), "1".repeat(1 << 20));
+    let nested = format!(r#"{{"request_id":{id}}}"#);
+    for named in [&format!("\"{long}\""), &format!("\"{digits}\""), &digits, &nested, &format!("[{id}]")] {
+        peer.tell("stream.chunk", &format!(r#""request_id":{named},"index":0"#)).await;
+    }
+    for unknown in 1000..10_000 {
+        peer.tell("stream.chunk", &format!(r#""request_id":{unknown},"index":0"#)).await;
+    }
+    theirs.answer("{}");
+    assert!(peer.line().await.starts_with(r#"{"jsonrpc":"2.0","id":77,"result""#));
     peer.answer(id).await;
     peer.tell("stream.chunk", &format!(r#""request_id":{id},"index":1"#)).await;
     call.await.unwrap().unwrap();

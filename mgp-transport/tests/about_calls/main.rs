@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod calling;
+#[path = "../support/doubles.rs"]
 mod doubles;
 #[path = "../support/reader.rs"]
 mod reader;

@@ -132,3 +132,29 @@ async fn patience_is_for_one_call_in_sum() {
     took.abort();
     told.abort();
 }
+
+/// Each caller may be slow for a while, but not one after the other for ever.
+#[tokio::test(start_paused = true)]
+async fn many_slow_callers_together_do_not_hold_the_others_up_for_ever() {
+    let (wire, mut peer) = client(limits(4, 1 << 20));
+    let (mut calls, mut ids) = (Vec::new(), Vec::new());
+    for _ in 0..50 {
+        calls.push(start(&wire, followed(&reader_of(0))));
+        ids.push(peer.asked("tools/call").await);
+    }
+    let plain = start(&wire, Request::call("ping", Params::new()));
+    let plain_id = peer.asked("ping").await;
+    let began = Instant::now();
+    for id in ids {
+        for index in 0..6 {
+            peer.tell("stream.chunk", &format!(r#""request_id":{id},"index":{index}"#)).await;
+        }
+        assert!(peer.line().await.contains("notifications/cancelled"));
+    }
+    peer.answer(plain_id).await;
+    plain.await.unwrap().unwrap();
+    assert!(began.elapsed().as_secs() < 12, "{:?}", began.elapsed());
+    for call in calls {
+        assert_eq!(call.await.unwrap().unwrap_err().code(), code::RESOURCE_EXHAUSTED);
+    }
+}

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod about_calls;
+#[path = "../support/doubles.rs"]
+mod doubles;
 mod legacy;
 #[path = "../support/reader.rs"]
 mod reader;

@@ -7,6 +7,7 @@ use mgp_transport::ConnectionLimits;
 use mgp_transport::http::{HttpClient, HttpStatus, SessionLost};
 use mgp_types::{Origin, Params, Request, Revision, Session};
 
+use crate::doubles::{handed, settle};
 use crate::server::*;
 
 const REVISION: Revision = Revision::V2025_11_25;
@@ -362,4 +363,26 @@ async fn the_answer_that_opens_a_session_may_come_by_a_stream_and_be_resumed() {
     assert_eq!(asked.header("mcp-session-id"), Some("s1"));
     asked.events().event(&reply(1));
     is_ok(call.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_the_server_uses_again_is_that_of_its_new_request() {
+    let (builder, mut server) = server();
+    let (service, mut requests) = handed();
+    let client = builder.connect_with(service).unwrap();
+    let sent = tokio::spawn(tower_service::Service::call(&mut client.clone(), initialized()));
+    server.next_is("POST").await.status(202);
+    let unasked = server.next_is("GET").await.events();
+    sent.await.unwrap().unwrap();
+    let ask = r#"{"jsonrpc":"2.0","id":5,"method":"roots/list"}"#;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
+    // All at once, so that the old request is told to end but has had no time to.
+    unasked.send([ask, cancel, ask].map(|message| format!("data: {message}\n\n")).concat());
+    let [old, new] = [requests.next().await, requests.next().await];
+    settle().await;
+    assert!(old.is_dropped() && !new.is_dropped());
+    unasked.event(cancel);
+    settle().await;
+    assert!(new.is_dropped());
+    requests.none();
 }

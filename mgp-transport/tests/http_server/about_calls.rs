@@ -112,6 +112,24 @@ async fn chunks_ride_the_answer_of_a_call_without_a_session() {
     assert!(chunk(&call, "late").await.is_err(), "the stream has ended");
 }
 
+/// A handler may leave something behind that goes on talking.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_about_a_call_that_is_over_is_lost_and_harms_nothing() {
+    let peer = peer();
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = peer.open(revision).await;
+        for id in 1..4 {
+            let mut answer = within(&peer, &session, stream(&id.to_string())).await;
+            assert_eq!(message(&mut answer).await, said("first", &json!(id)));
+            peer.world.gate.add_permits(1);
+            assert_eq!(message(&mut answer).await["result"]["done"], true);
+            let call = peer.world.call.lock().clone();
+            assert!(chunk(&call, "late").await.is_err());
+            assert!(answer.event().await.is_none());
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_calls_of_a_batch_are_named_each() {
     let peer = peer();

@@ -10,10 +10,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use http_body::{Body, Frame};
+use http_body_util::BodyExt;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::http::HttpConfig;
 
 use crate::peer::{Ask, initialize, peer, peer_with, settle};
+use crate::stack::chunk;
 
 /// A body in chunks that says nothing about its length, and may never end.
 struct Chunks {
@@ -141,4 +143,33 @@ async fn a_stream_without_a_reader_forgets_its_oldest_events() {
     let mut again = peer.send(Ask::get(&session).with("last-event-id", &first)).await;
     assert_eq!(again.data().await["params"]["progress"], 2);
     assert_eq!(again.data().await["id"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_who_is_slow_is_waited_for() {
+    let peer = peer();
+    for session in [None, Some(peer.open("2025-11-25").await)] {
+        let ask = match &session {
+            None => Ask::tool("stream"),
+            Some(session) => Ask::call(session, 1, "tools/call", r#"{"name":"stream"}"#),
+        };
+        let mut answer = peer.send(ask).await;
+        let call = peer.world.call.lock().clone();
+        let telling = tokio::spawn(async move {
+            for _ in 0..5 {
+                chunk(&call, &"x".repeat(1 << 20)).await?;
+            }
+            Ok::<_, mgp_types::Error>(())
+        });
+        let began = tokio::time::Instant::now();
+        let mut read = 0;
+        while read < 5 << 20 {
+            tokio::time::sleep(Duration::from_secs(8)).await;
+            let piece = answer.body.frame().await.expect("more comes").unwrap().into_data().unwrap();
+            assert!(piece.len() <= 64 << 10, "{}", piece.len());
+            read += piece.len();
+        }
+        telling.await.unwrap().unwrap();
+        assert!(began.elapsed() > 10 * limits().write_timeout);
+    }
 }

@@ -66,7 +66,7 @@ impl Connector {
 }
 
 #[cfg(not(feature = "tls"))]
-#[expect(clippy::unnecessary_wraps, clippy::needless_pass_by_value, reason = "only TLS can be missing")]
+#[expect(clippy::unnecessary_wraps, reason = "only TLS can be missing")]
 fn network(_: Roots) -> Result<Network, Error> {
     Ok(tcp())
 }

@@ -13,8 +13,8 @@ use tower_service::Service;
 
 use super::core::{Peer, post_aside, post_in_time};
 use super::replies::Outcome;
-use crate::about::{UNNAMED, Whose, name, number, take_id};
-use crate::deliveries::{Deliveries, Room, Stall};
+use crate::about::{self, Name, UNNAMED, Whose, number, take_id};
+use crate::deliveries::{Deliveries, Room, Stalls};
 use crate::sent::Sent;
 
 /// Brings the messages of one stream to the service that answers the server.
@@ -28,6 +28,8 @@ pub(super) struct Receiver<P: Peer> {
     /// The call of ours that the stream is the answer to.
     call: Option<i64>,
     questions: Option<Questions>,
+    /// Callers who are to catch up before more is read.
+    stalls: Stalls,
 }
 
 /// A request of the server that is being answered.
@@ -36,6 +38,13 @@ pub(super) struct Question {
     task: Option<AbortHandle>,
     /// The way back to the server, on the stream of the request.
     outbox: Outbox,
+}
+
+impl Question {
+    /// Whether it is the one that has the stream; its id may be that of another one by now.
+    fn is_on(&self, stream: StreamId) -> bool {
+        self.outbox.stream() == stream
+    }
 }
 
 /// What the server asked on the stream of a call. Nobody waits for the answers when the call is dropped.
@@ -106,6 +115,7 @@ impl<P: Peer> Receiver<P> {
             pace,
             call: None,
             questions: None,
+            stalls: Stalls::new(&peer.core().limits),
         }
     }
 
@@ -198,8 +208,9 @@ impl<P: Peer> Receiver<P> {
     /// To whom a notification about a call of ours goes.
     fn of_ours(&self, method: &Method, params: &mut Params) -> For {
         let asks = *method == *method::CALLBACK_REQUEST;
-        let id = take_id(params).as_ref().and_then(number);
-        match id.and_then(|id| Some((id, self.peer.core().followed.get(id)?))) {
+        let name = Name::of(params);
+        let id = name.as_ref().and_then(Name::id).as_ref().and_then(number);
+        let whose = match id.and_then(|id| Some((id, self.peer.core().followed.get(id)?))) {
             Some((id, call)) if call.outbox().is_open() && !asks => For::Caller(call, id),
             Some((_, call)) if call.outbox().is_open() => For::Service(call.outbox().clone()),
             Some((_, call)) => For::Service(self.way_back(call.stream())),
@@ -207,8 +218,12 @@ impl<P: Peer> Receiver<P> {
             None if id.is_some_and(|id| self.call == Some(id) || self.peer.is_awaited(id)) => {
                 For::Service(self.outbox.clone())
             }
-            None => For::Nobody,
+            None => return For::Nobody,
+        };
+        if let Some(name) = name {
+            name.take_out(params);
         }
+        whose
     }
 
     /// Brings a message to who made the call. On the call's own stream nothing is read until it was taken; a stream of
@@ -221,11 +236,10 @@ impl<P: Peer> Receiver<P> {
             return;
         }
         let bytes = params.to_raw().as_bytes().len();
-        if call.put(method, params, bytes) == Room::None
-            && let Err(error) = Stall::new(call).await
-        {
-            tracing::warn!("a call fails because its stream is read too slowly");
-            call.fail(error);
+        if call.put(method, params, bytes) == Room::None {
+            self.stalls.begin(call);
+            // Who takes too long has lost the call, and that takes it back.
+            let _ = poll_fn(|cx| self.stalls.poll(cx)).await;
         }
     }
 
@@ -247,10 +261,10 @@ impl<P: Peer> Receiver<P> {
         if self.asking == Asking::Forbidden {
             return tracing::warn!(%method, "the server asked where it must not; nobody answers");
         }
-        let mut about = None;
+        let mut named = None;
         if Whose::call(&method) == Some(Whose::Senders) {
             match self.theirs(&mut params) {
-                Some(outbox) => about = Some(outbox),
+                Some(outbox) => named = Some(outbox),
                 None => return self.refuse(&id, &Error::invalid_params(UNNAMED)),
             }
         }
@@ -258,10 +272,11 @@ impl<P: Peer> Receiver<P> {
         let Ok(room) = Arc::clone(&core.in_flight).try_acquire_owned() else {
             return self.refuse(&id, &Error::new(code::RESOURCE_EXHAUSTED, "too many requests are in work"));
         };
+        let stream = StreamId::fresh();
         let port = Back {
             peer: Arc::downgrade(&self.peer),
             session: self.session.clone(),
-            call: Some((StreamId::fresh(), id.clone())),
+            call: Some((stream, id.clone())),
         };
         let own = port.outbox();
         // Entered before the task starts, so that what forgets it again always comes later.
@@ -276,8 +291,8 @@ impl<P: Peer> Receiver<P> {
         if !is_new {
             return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
         }
-        let entry = Entry { peer: Arc::clone(&self.peer), id: id.clone() };
-        let started = self.start(Kind::Call, method, params, about.unwrap_or(own)).await;
+        let entry = Entry { peer: Arc::clone(&self.peer), id: id.clone(), stream };
+        let started = self.start(Kind::Call, method, params, named.unwrap_or(own)).await;
         let peer = Arc::clone(&self.peer);
         let session = self.session.clone();
         let task_id = id.clone();
@@ -299,8 +314,11 @@ impl<P: Peer> Receiver<P> {
             questions.0.retain(|question| !question.is_finished());
             questions.0.push(task.clone());
         }
-        if let Some(question) = self.peer.core().answering.lock().get_mut(&id) {
-            question.task = task;
+        let mut answering = self.peer.core().answering.lock();
+        match answering.get_mut(&id).filter(|question| question.is_on(stream)) {
+            Some(question) => question.task = task,
+            // It is done, or it was taken back before it had a task.
+            None => task.iter().for_each(AbortHandle::abort),
         }
     }
 
@@ -353,11 +371,15 @@ fn log_refusal(outcome: Result<Response, Error>) {
 struct Entry<P: Peer> {
     peer: Arc<P>,
     id: Id,
+    stream: StreamId,
 }
 
 impl<P: Peer> Drop for Entry<P> {
     fn drop(&mut self) {
-        self.peer.core().answering.lock().remove(&self.id);
+        let mut answering = self.peer.core().answering.lock();
+        if answering.get(&self.id).is_some_and(|question| question.is_on(self.stream)) {
+            answering.remove(&self.id);
+        }
     }
 }
 
@@ -381,7 +403,7 @@ impl<P: Peer> Back<P> {
         let (own, id) = self.call.as_ref().filter(|(own, _)| *own == stream)?;
         let peer = self.peer.upgrade()?;
         let answering = peer.core().answering.lock();
-        answering.get(id).is_some_and(|question| question.outbox.stream() == *own).then_some(id)
+        answering.get(id).is_some_and(|question| question.is_on(*own)).then_some(id)
     }
 
     async fn send(&self, kind: Kind, mut request: Request) -> Result<Response, Error> {
@@ -401,7 +423,7 @@ impl<P: Peer> OutboxPort for Back<P> {
                 tracing::debug!(method = %notification.method, "dropping a message about no call in work");
                 return Box::pin(Sent);
             };
-            name(&mut notification.params, id);
+            about::name(&mut notification.params, id);
         }
         Box::pin(async { self.send(Kind::Notify, notification).await.map(|_| ()) })
     }

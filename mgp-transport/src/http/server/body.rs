@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 use super::call::BoxCall;
 use super::stream::ResponseStream;
@@ -92,6 +92,8 @@ pub(super) struct Events {
     /// Which of the readers of the stream this is; see [`ResponseStream::attach`].
     reader: u64,
     call: Option<BoxCall>,
+    /// What is left of an event that is too long to be written in one piece.
+    rest: Bytes,
     keep_alive: Duration,
     next_keep_alive: Pin<Box<Sleep>>,
     /// What ends with the stream.
@@ -102,7 +104,7 @@ impl Events {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
         let keep_alive = stream.config().keep_alive;
         let next_keep_alive = Box::pin(sleep(keep_alive));
-        Self { stream, reader, call: None, keep_alive, next_keep_alive, held: None }
+        Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, held: None }
     }
 
     /// Lets the stream own the call whose answer ends it.
@@ -124,17 +126,29 @@ impl Events {
             self.call = None;
             self.stream.finish(&answer.json);
         }
+        if !self.rest.is_empty() {
+            self.stream.note_reading();
+            return Poll::Ready(Some(self.piece()));
+        }
         if let Poll::Ready(event) = self.stream.poll_next(self.reader, cx) {
-            return Poll::Ready(event);
+            let Some(event) = event else { return Poll::Ready(None) };
+            self.rest = event;
+            return Poll::Ready(Some(self.piece()));
         }
         if self.next_keep_alive.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        let next = Instant::now() + self.keep_alive;
-        self.next_keep_alive.as_mut().reset(next);
+        self.next_keep_alive.set(sleep(self.keep_alive));
         Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
     }
+
+    fn piece(&mut self) -> Bytes {
+        self.rest.split_to(self.rest.len().min(PIECE))
+    }
 }
+
+/// So much of an event at once shows that a reader is slow where it could seem to be gone.
+const PIECE: usize = 64 << 10;
 
 impl Drop for Events {
     fn drop(&mut self) {

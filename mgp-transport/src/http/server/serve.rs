@@ -127,7 +127,7 @@ async fn accept_until<A: Accept>(
 ) {
     let config = routes.server().config();
     let permits = Arc::new(Semaphore::new(config.max_connections.min(Semaphore::MAX_PERMITS)));
-    let mut looks = interval(config.header_timeout.max(Duration::from_millis(1)));
+    let mut looks = interval(config.header_timeout.clamp(SHORTEST_LOOK, LONGEST_LOOK));
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tokio::pin!(stop);
     loop {
@@ -177,3 +177,7 @@ impl HttpConfig {
         }
     }
 }
+
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+/// The clock cannot say when more than a lifetime of it is over.
+const LONGEST_LOOK: Duration = Duration::from_hours(24);

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use mgp_types::{BoxFuture, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, frame};
 use parking_lot::Mutex;
@@ -15,6 +15,7 @@ use crate::about::Whose;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
 use crate::sent::Sent;
+use crate::waker_slot::WakerSlot;
 
 /// The stream of events that may become the answer to one POST.
 ///
@@ -60,9 +61,9 @@ struct State {
     reader: u64,
     attached: bool,
     /// Woken when there is something to read.
-    reading: Option<Waker>,
+    reading: WakerSlot,
     /// Woken when the call is to be dropped.
-    calling: Option<Waker>,
+    calling: WakerSlot,
     /// The reader is to leave, to come back later.
     leaving: bool,
     /// When the last event was written.
@@ -123,7 +124,7 @@ impl ResponseStream {
         if state.attached {
             state.leaving = true;
         }
-        wake(state.reading.take());
+        state.reading.wake();
     }
 
     pub(super) fn config(&self) -> &Arc<HttpConfig> {
@@ -150,7 +151,7 @@ impl ResponseStream {
         if self.is_used() || self.is_cancelled() {
             return Poll::Ready(());
         }
-        register(&mut state.reading, cx);
+        state.reading.register(cx);
         Poll::Pending
     }
 
@@ -158,8 +159,8 @@ impl ResponseStream {
     pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
         let mut state = self.state.lock();
-        wake(state.reading.take());
-        wake(state.calling.take());
+        state.reading.wake();
+        state.calling.wake();
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
@@ -172,7 +173,7 @@ impl ResponseStream {
         if self.is_cancelled() {
             return Poll::Ready(());
         }
-        register(&mut state.calling, cx);
+        state.calling.register(cx);
         Poll::Pending
     }
 
@@ -234,14 +235,14 @@ impl ResponseStream {
             }
         }
         state.finished = Some(Instant::now());
-        wake(state.reading.take());
+        state.reading.wake();
     }
 
     /// Ends the stream for good.
     pub(super) fn shut(&self) {
         let mut state = self.state.lock();
         state.closed = true;
-        wake(state.reading.take());
+        state.reading.wake();
         drop(state);
         self.room.notify_waiters();
     }
@@ -263,8 +264,13 @@ impl ResponseStream {
             state.leaving = false;
             return Poll::Ready(None);
         }
-        register(&mut state.reading, cx);
+        state.reading.register(cx);
         Poll::Pending
+    }
+
+    /// Notes that the reader is still there: whoever waits for room does not wait in vain.
+    pub(super) fn note_reading(&self) {
+        self.room.notify_waiters();
     }
 
     /// Lets a new reader in, in place of an earlier one: behind the event `after`, or at what is unsent.
@@ -276,7 +282,7 @@ impl ResponseStream {
         state.reader += 1;
         state.attached = true;
         state.leaving = false;
-        wake(state.reading.take());
+        state.reading.wake();
         Ok(state.reader)
     }
 
@@ -312,7 +318,7 @@ impl ResponseStream {
         state.reader += 1;
         state.attached = false;
         state.closed |= !self.is_kept();
-        wake(state.reading.take());
+        state.reading.wake();
     }
 
     fn try_push(&self, json: &[u8]) -> Result<bool, Error> {
@@ -338,13 +344,13 @@ impl ResponseStream {
             let retry = Some(self.config.retry);
             self.write(state, Event { retry, ..Event::default() });
         }
-        wake(state.reading.take());
+        state.reading.wake();
     }
 
     fn append(&self, state: &mut State, json: &[u8]) {
         let name = (self.kind == StreamKind::Named).then_some("message");
         self.write(state, Event { name, ..Event::message(json) });
-        wake(state.reading.take());
+        state.reading.wake();
     }
 
     pub(super) fn write_first(&self, event: Event<'_>) {
@@ -420,17 +426,4 @@ pub(super) fn parse_event_id(id: &[u8]) -> Option<(u64, u64)> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     (digits(stream) && digits(number)).then_some(())?;
     Some((stream.parse().ok()?, number.parse().ok()?))
-}
-
-fn register(slot: &mut Option<Waker>, cx: &Context<'_>) {
-    match slot {
-        Some(waker) => waker.clone_from(cx.waker()),
-        None => *slot = Some(cx.waker().clone()),
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
-    }
 }

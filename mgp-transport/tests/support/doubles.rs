@@ -1,4 +1,5 @@
 //! A service and an outbox whose every move the test makes, and a peer of raw lines.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -70,6 +71,11 @@ impl Asked {
 
     pub(crate) fn answer(self, result: &str) {
         let _ = self.answer.send(Ok(Response::plain(RawJson::parse(result.to_owned()).unwrap())));
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.answer.is_closed()
     }
 
     pub(crate) fn stream(&self) -> StreamId {

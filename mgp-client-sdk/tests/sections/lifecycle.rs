@@ -1,0 +1,1 @@
+pub(crate) const TESTS: &[crate::runner::Test] = &[];

@@ -6,19 +6,25 @@ use mgp_client_sdk::{Part, Streamed};
 use mgp_types::RpcService;
 use serde_json::json;
 
-use crate::leg::{Leg, builder, plain_builder, say};
+use crate::leg::{Leg, Transport, builder, plain_builder, say};
 use crate::runner::tests;
 use crate::server::Kind;
 use crate::streaming::{texts, value, whole};
 
 tests![
-    a_stopped_call_gives_what_there_was_and_is_answered,
-    a_call_that_does_not_stream_can_be_stopped,
+    a_stopped_call_gives_what_there_was_and_is_answered if names_calls,
+    a_call_that_does_not_stream_can_be_stopped if names_calls,
+    a_call_of_a_request_of_its_own_is_stopped_by_dropping_it if |leg| !names_calls(leg),
     a_finished_call_is_not_active,
     a_dropped_call_is_taken_back,
     closing_the_connection_ends_its_calls if Leg::is_inside,
-    a_stopped_call_leaves_others_alone,
+    a_stopped_call_leaves_others_alone if names_calls,
 ];
+
+/// Whether requests know of each other: those over HTTP without a session are from anybody.
+fn names_calls(leg: Leg) -> bool {
+    !(leg.is_stateless() && leg.transport == Transport::Http)
+}
 
 /// Reads the two words that a call streams before it hangs.
 async fn two_words<S: RpcService, T>(streamed: &mut Streamed<S, T>) {
@@ -43,7 +49,10 @@ async fn a_stopped_call_gives_what_there_was_and_is_answered(leg: Leg) {
     let result = value(&streamed.finish().await.unwrap());
     assert_eq!(result["content"], json!([{"type": "text", "text": "one two"}]));
     let mgp = &result["_mgp"];
-    assert_eq!((&mgp["cancelled"], &mgp["chunks_sent"], &mgp["streamed"]), (&json!(true), &json!(2), &json!(true)));
+    assert_eq!(
+        (&mgp["cancelled"], &mgp["chunks_sent"], &mgp["streamed"]),
+        (&json!(true), &json!(2), &json!(true))
+    );
 }
 
 // covers: MGP-12.7-01
@@ -57,6 +66,16 @@ async fn a_call_that_does_not_stream_can_be_stopped(leg: Leg) {
     assert!(answer.cancelled);
     assert!(answer.partial_result.unwrap().content.is_empty());
     assert!(waiting.finish().await.unwrap().content.is_empty());
+}
+
+async fn a_call_of_a_request_of_its_own_is_stopped_by_dropping_it(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let mut streamed = client.call_tool("hang", ()).stream().unwrap();
+    two_words(&mut streamed).await;
+    let answer = streamed.cancel(None).await.unwrap();
+    assert_eq!((answer.cancelled, answer.reason.as_deref()), (false, Some("not_active")));
+    drop(streamed);
+    assert_eq!(say(&client, "stopped").await, "stopped");
 }
 
 // covers: MGP-12.7-04
@@ -87,6 +106,10 @@ async fn a_dropped_call_is_taken_back(leg: Leg) {
 
 async fn closing_the_connection_ends_its_calls(leg: Leg) {
     for gently in [true, false] {
+        // A session over HTTP outlives the connections of its client, unless the client ends it.
+        if !gently && !leg.is_stateless() && leg.transport == Transport::Http {
+            continue;
+        }
         let (host, client) = leg.connect().await;
         let mut streamed = client.call_tool("hang", ()).stream().unwrap();
         two_words(&mut streamed).await;

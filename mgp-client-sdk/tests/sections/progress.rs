@@ -55,7 +55,8 @@ async fn whoever_asks_as_mcp_does_is_told_so(leg: Leg) {
 // covers: MGP-12.6-01, MGP-12.6-02
 async fn both_forms_come_where_both_are_asked_for(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, STREAMING).await;
-    let params = |meta: Value, mgp: Value| json!({"name": "step", "arguments": {"to": 2}, "_meta": meta, "_mgp": mgp});
+    let params =
+        |meta: Value, mgp: Value| json!({"name": "step", "arguments": {"to": 2}, "_meta": meta, "_mgp": mgp});
     raw.ask(7, "tools/call", params(json!({"progressToken": "t"}), json!({"stream": true}))).await;
     raw.answer(7).await;
     let methods: Vec<_> = raw.passed.iter().map(|message| message["method"].as_str().unwrap()).collect();

@@ -24,6 +24,16 @@ impl Raw {
         let (near, far) = tokio::io::duplex(64 << 10);
         let state = State::new();
         tokio::spawn(serve(kind, state.clone(), Place::Io(far)));
+        Self::over(near, leg, extensions, state).await
+    }
+
+    /// A client of whatever is at the other end of a stream.
+    pub(crate) async fn over(
+        near: DuplexStream,
+        leg: Leg,
+        extensions: &[&'static str],
+        state: Arc<State>,
+    ) -> Self {
         let (reader, outgoing) = tokio::io::split(near);
         let incoming = BufReader::new(reader).lines();
         let (revision, extensions) = (leg.revision, extensions.to_vec());
@@ -34,7 +44,8 @@ impl Raw {
                 "capabilities": raw.capabilities(),
                 "clientInfo": { "name": "raw", "version": "1" },
             });
-            raw.write(&json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params})).await;
+            raw.write(&json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params}))
+                .await;
             let answer = raw.answer("open").await;
             assert_eq!(answer["result"]["protocolVersion"], revision.as_str(), "{answer}");
             raw.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;

@@ -35,7 +35,11 @@ pub(crate) async fn texts<S: RpcService, T>(streamed: &mut Streamed<S, T>) -> Ve
 }
 
 /// A call whose result is read as it is on the wire.
-pub(crate) fn whole(client: &Connected, tool: &str, arguments: Value) -> mgp_client_sdk::Call<crate::erased::Erased, RawJson> {
+pub(crate) fn whole(
+    client: &Connected,
+    tool: &str,
+    arguments: Value,
+) -> mgp_client_sdk::Call<crate::erased::Erased, RawJson> {
     client.request("tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
@@ -112,7 +116,8 @@ async fn ten_thousand_parts_arrive_in_order(leg: Leg) {
 // covers: MGP-12.4-02
 async fn two_streams_at_once_stay_apart(leg: Leg) {
     let (_host, client) = leg.connect().await;
-    let stream = |label: &str| client.call_tool("count", json!({"to": 100, "label": label})).stream().unwrap();
+    let stream =
+        |label: &str| client.call_tool("count", json!({"to": 100, "label": label})).stream().unwrap();
     let (mut one, mut other) = (stream("a"), stream("b"));
     let (of_one, of_other) = tokio::join!(texts(&mut one), texts(&mut other));
     assert_eq!((of_one, of_other), (numbers("a", 100), numbers("b", 100)));

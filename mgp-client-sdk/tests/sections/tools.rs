@@ -72,12 +72,15 @@ fn streaming(server: Server) -> Server {
             cx.stream(" a paradigm that uses").await?;
             Ok::<_, ToolError>("Quantum computing is a paradigm that uses...")
         })
-        .tool(Tool::new("hang", "Streams two words and never ends."), async |cx: Cx| -> Result<(), ToolError> {
-            let _guard = Guard(state(&cx)?);
-            cx.stream("one ").await?;
-            cx.stream("two").await?;
-            std::future::pending().await
-        })
+        .tool(
+            Tool::new("hang", "Streams two words and never ends."),
+            async |cx: Cx| -> Result<(), ToolError> {
+                let _guard = Guard(state(&cx)?);
+                cx.stream("one ").await?;
+                cx.stream("two").await?;
+                std::future::pending().await
+            },
+        )
         .tool(Tool::new("stopped", "Ends when one that never ends was ended."), async |cx: Cx| {
             state(&cx)?.stopped.notified().await;
             Ok::<_, ToolError>("stopped")
@@ -103,6 +106,16 @@ fn streaming(server: Server) -> Server {
                 state.poured.lock().chunks += 1;
             }
         })
+        .tool(
+            Tool::new("tick", "Streams a word each millisecond."),
+            async |cx: Cx| -> Result<(), ToolError> {
+                loop {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    cx.stream("tick").await?;
+                    state(&cx)?.poured.lock().chunks += 1;
+                }
+            },
+        )
         .tool(Tool::new("poured", "How much was streamed without an end."), async |cx: Cx| {
             Ok::<_, ToolError>(state(&cx)?.poured.lock().chunks)
         })
@@ -150,12 +163,13 @@ fn asking(server: Server) -> Server {
 }
 
 fn processes(server: Server) -> Server {
-    server
-        .tool(Tool::new("pid", "The number of the process."), async || std::process::id())
-        .tool(Tool::new("spawn", "Starts a process, and says its number."), async || {
+    server.tool(Tool::new("pid", "The number of the process."), async || std::process::id()).tool(
+        Tool::new("spawn", "Starts a process, and says its number."),
+        async || {
             let child = std::process::Command::new("/bin/sleep").arg("300").spawn();
             child.map(|child| child.id()).map_err(|error| ToolError::new(error.to_string()))
-        })
+        },
+    )
 }
 
 fn calls(server: Server) -> Server {

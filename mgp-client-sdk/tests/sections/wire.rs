@@ -28,10 +28,7 @@ async fn a_stream_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
             "request_id": 20, "index": index, "content": content, "done": false,
         }})
     };
-    let expected = [
-        chunk(0, text("Quantum computing is")),
-        chunk(1, text(" a paradigm that uses")),
-    ];
+    let expected = [chunk(0, text("Quantum computing is")), chunk(1, text(" a paradigm that uses"))];
     assert_eq!(raw.passed, expected);
     let mut result = answer["result"].clone();
     assert!(result["_mgp"]["duration_ms"].take().is_u64(), "{answer}");

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tower_layer::{Identity, Layer, Stack};
 
 use crate::erased::Erased;
+use crate::seen::Erase;
 use crate::server::{Kind, Place, State, serve};
 
 /// The argument by which this binary becomes a server.
@@ -220,18 +221,6 @@ pub(crate) fn text(result: &CallToolResult) -> &str {
 /// Calls a tool without arguments and returns its text.
 pub(crate) async fn say<S: RpcService>(client: &Client<S>, tool: &str) -> String {
     text(&client.call_tool(tool, ()).await.unwrap()).to_owned()
-}
-
-/// The outermost layer of all clients here: over any transport they have one type.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Erase;
-
-impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Erase {
-    type Service = Erased;
-
-    fn layer(&self, inner: S) -> Erased {
-        Erased::new(inner)
-    }
 }
 
 /// A place for a socket, which goes with it.

@@ -25,6 +25,8 @@ mod progress;
 mod raw;
 #[path = "../matrix/runner.rs"]
 mod runner;
+#[path = "../matrix/seen.rs"]
+mod seen;
 mod server;
 mod slow;
 mod streaming;

@@ -37,7 +37,7 @@ async fn two_words<S: RpcService, T>(streamed: &mut Streamed<S, T>) {
 // covers: MGP-12.7-01..06
 async fn a_stopped_call_gives_what_there_was_and_is_answered(leg: Leg) {
     let (_host, client) = leg.connect().await;
-    let mut streamed = whole(&client, "hang", json!({})).stream().unwrap();
+    let mut streamed = whole(&client, "hang", &json!({})).stream().unwrap();
     two_words(&mut streamed).await;
     let answer = streamed.cancel(Some("user_cancelled")).await.unwrap();
     assert!(answer.cancelled);

@@ -66,12 +66,14 @@ impl Service<Request> for Forward {
         // What the server behind knows of its client, it knows of the gateway.
         request.params.remove("_meta");
         let front = request.context.clone();
-        if let Some((port, stream)) = request.context.outbox.into_parts() {
-            let relaying = Relaying { port, front: front.clone(), relay: self.relay.clone() };
-            request.context.outbox = Outbox::new(Arc::new(relaying), stream);
-        } else {
-            request.context.outbox = Outbox::on(front.outbox.stream());
-        }
+        let stream = front.outbox.stream();
+        request.context.outbox = match std::mem::take(&mut request.context.outbox).into_parts() {
+            Some((port, _)) => {
+                let relaying = Relaying { port, front, relay: self.relay.clone() };
+                Outbox::new(Arc::new(relaying), stream)
+            }
+            None => Outbox::on(stream),
+        };
         self.behind.call(request)
     }
 }
@@ -157,9 +159,10 @@ impl Gateway {
         let identity =
             ServerIdentity::new(Implementation::new("gateway", "1.0.0")).with_mgp(with_callbacks());
         let identity = Arc::new(identity);
-        let service = match layered {
-            true => Erased::new(StreamLayer::new().layer(self.forward.clone())),
-            false => Erased::new(self.forward.clone()),
+        let service = if layered {
+            Erased::new(StreamLayer::new().layer(self.forward.clone()))
+        } else {
+            Erased::new(self.forward.clone())
         };
         move |outbox| ServerEra::new(service.clone(), identity.clone(), outbox)
     }
@@ -183,7 +186,7 @@ async fn chunks_and_progress_pass_through_in_order(leg: Leg) {
     let gateway = Gateway::open(leg).await;
     for layered in [true, false] {
         let client = gateway.client(layered).await;
-        let mut streamed = whole(&client, "count", json!({"to": 500})).stream().unwrap();
+        let mut streamed = whole(&client, "count", &json!({"to": 500})).stream().unwrap();
         let numbers: Vec<_> = (0..500).map(|number| format!("{number} ")).collect();
         assert_eq!(texts(&mut streamed).await, numbers);
         let result = value(&streamed.finish().await.unwrap());
@@ -213,7 +216,7 @@ async fn a_stop_passes_through(leg: Leg) {
             continue;
         }
         let client = gateway.client(layered).await;
-        let mut streamed = whole(&client, "hang", json!({})).stream().unwrap();
+        let mut streamed = whole(&client, "hang", &json!({})).stream().unwrap();
         for _ in 0..2 {
             assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
         }

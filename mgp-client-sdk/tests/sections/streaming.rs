@@ -38,7 +38,7 @@ pub(crate) async fn texts<S: RpcService, T>(streamed: &mut Streamed<S, T>) -> Ve
 pub(crate) fn whole(
     client: &Connected,
     tool: &str,
-    arguments: Value,
+    arguments: &Value,
 ) -> mgp_client_sdk::Call<crate::erased::Erased, RawJson> {
     client.request("tools/call", json!({"name": tool, "arguments": arguments}))
 }
@@ -54,7 +54,7 @@ fn numbers(label: &str, to: usize) -> Vec<String> {
 // covers: MGP-12.1-01, MGP-12.2-01, MGP-12.3-01, MGP-12.4-01, MGP-12.4-03, MGP-12.4-04, MGP-12.5-01..05
 async fn parts_come_in_order_before_the_result(leg: Leg) {
     let (_host, client) = leg.connect().await;
-    let mut streamed = whole(&client, "count", json!({"to": 20})).stream().unwrap();
+    let mut streamed = whole(&client, "count", &json!({"to": 20})).stream().unwrap();
     assert_eq!(texts(&mut streamed).await, numbers("", 20));
     let result = value(&streamed.finish().await.unwrap());
     assert_eq!(result["content"], json!([{"type": "text", "text": numbers("", 20).concat()}]));
@@ -78,14 +78,14 @@ async fn a_result_of_its_own_comes_whole_beside_what_was_streamed(leg: Leg) {
 // covers: MGP-12.1-01, MGP-12.3-01, MGP-12.5-05
 async fn nobody_who_did_not_ask_is_streamed_to(leg: Leg) {
     let (_host, client) = leg.connect().await;
-    let result = value(&whole(&client, "count", json!({"to": 3})).await.unwrap());
+    let result = value(&whole(&client, "count", &json!({"to": 3})).await.unwrap());
     assert_eq!(result["content"], json!([{"type": "text", "text": "0 1 2 "}]));
     assert!(result.get("_mgp").is_none(), "{result}");
     client.close().await.unwrap();
 
     let mut host = leg.host(Kind::Mgp).await;
     let plain = host.client(plain_builder()).await;
-    let mut streamed = whole(&plain, "count", json!({"to": 3})).stream().unwrap();
+    let mut streamed = whole(&plain, "count", &json!({"to": 3})).stream().unwrap();
     assert!(texts(&mut streamed).await.is_empty());
     let result = value(&streamed.finish().await.unwrap());
     assert_eq!(result["content"], json!([{"type": "text", "text": "0 1 2 "}]));
@@ -96,7 +96,7 @@ async fn nobody_who_did_not_ask_is_streamed_to(leg: Leg) {
 async fn a_server_without_streaming_answers_in_whole(leg: Leg) {
     let mut host = leg.host(Kind::Mcp).await;
     let client = host.client(builder()).await;
-    let mut streamed = whole(&client, "count", json!({"to": 3})).stream().unwrap();
+    let mut streamed = whole(&client, "count", &json!({"to": 3})).stream().unwrap();
     assert!(texts(&mut streamed).await.is_empty());
     let result = value(&streamed.finish().await.unwrap());
     assert_eq!(result["content"], json!([{"type": "text", "text": "0 1 2 "}]));
@@ -106,7 +106,7 @@ async fn a_server_without_streaming_answers_in_whole(leg: Leg) {
 // covers: MGP-12.4-03, MGP-12.5-03, MGP-12.5-05
 async fn ten_thousand_parts_arrive_in_order(leg: Leg) {
     let (_host, client) = leg.connect().await;
-    let mut streamed = whole(&client, "count", json!({"to": 10_000})).stream().unwrap();
+    let mut streamed = whole(&client, "count", &json!({"to": 10_000})).stream().unwrap();
     assert!(texts(&mut streamed).await == numbers("", 10_000));
     let result = value(&streamed.finish().await.unwrap());
     assert_eq!(result["_mgp"]["chunks_sent"], 10_000);

@@ -115,8 +115,15 @@ async fn a_server_that_is_killed_comes_back_with_its_tools(leg: Leg) {
         assert_eq!(states.last(), Some(&change.previous_state));
         states.push(change.new_state);
     }
-    use ServerState::{Connected, Connecting, Error, Registered, Restarting};
-    assert_eq!(states, [Registered, Connecting, Connected, Error, Restarting, Connected]);
+    let expected = [
+        ServerState::Registered,
+        ServerState::Connecting,
+        ServerState::Connected,
+        ServerState::Error,
+        ServerState::Restarting,
+        ServerState::Connected,
+    ];
+    assert_eq!(states, expected);
 }
 
 async fn a_call_of_a_server_that_is_killed_fails_at_once(leg: Leg) {

@@ -141,7 +141,7 @@ fn asking(server: Server) -> Server {
         })
         .tool(Tool::new("name", "Asks for a name."), async |cx: Cx| {
             Ok::<_, ToolError>(match cx.callback("name", Callback::input("Who?")).await? {
-                Reply::Given(name) => name.to_text().unwrap_or_default().to_string(),
+                Reply::Given(name) => name.to_text().unwrap_or_default(),
                 other => format!("{other:?}"),
             })
         })

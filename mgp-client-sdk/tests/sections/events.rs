@@ -46,7 +46,7 @@ async fn next<S: RpcService>(events: &mut EventStream<S>) -> (String, u64) {
 }
 
 async fn is_quiet<S: RpcService>(events: &mut EventStream<S>) {
-    let nothing = tokio::time::timeout(Duration::from_millis(50), events.next()).await;
+    let nothing = tokio::time::timeout(Duration::from_millis(20), events.next()).await;
     assert!(nothing.is_err(), "{nothing:?}");
 }
 

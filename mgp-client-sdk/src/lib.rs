@@ -80,6 +80,7 @@ mod pages;
 mod preset;
 mod progress;
 mod resources;
+mod service;
 mod streamed;
 mod subscription;
 mod supervise;

@@ -1,0 +1,226 @@
+//! Questions in the middle of calls (§13.4).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_client_sdk::Elicited;
+use mgp_types::mgp::{CallbackRequest, CallbackType};
+use mgp_types::{Context, RawJson};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::leg::{Connected, Leg, builder, plain_builder, say};
+use crate::raw::Raw;
+use crate::runner::tests;
+use crate::server::Kind;
+
+tests![
+    questions_are_answered_by_the_handler_of_callbacks if has_session,
+    whoever_speaks_mcp_only_is_asked_as_mcp_asks,
+    a_client_without_callbacks_is_asked_as_mcp_asks_too,
+    whoever_can_be_asked_in_no_way_is_told_what_is_missing,
+    a_question_that_nobody_answers_ends_in_time,
+    other_calls_go_on_while_a_question_waits if has_session,
+    two_clients_answer_their_own_questions if |leg| leg.is_shared() && has_session(leg),
+    a_question_on_the_wire_is_as_the_specification_has_it if is_session_in_memory,
+    nobody_answers_for_another if is_session_in_memory,
+];
+
+fn has_session(leg: Leg) -> bool {
+    !leg.is_stateless()
+}
+
+fn is_session_in_memory(leg: Leg) -> bool {
+    leg.is_memory() && !leg.is_stateless()
+}
+
+/// What was asked, in words.
+type Asked = Arc<Mutex<Vec<String>>>;
+
+/// Answers each question with what its type suggests.
+fn answering(
+    asked: &Asked,
+) -> impl Fn(CallbackRequest, Context) -> std::future::Ready<Option<RawJson>> + Send + Sync + use<> {
+    let asked = asked.clone();
+    move |request, _| {
+        asked.lock().push(format!(
+            "{}: {} {:?}",
+            request.callback_type.as_str(),
+            request.message,
+            request.options
+        ));
+        let answer = match request.callback_type {
+            CallbackType::Confirmation => json!("confirm"),
+            CallbackType::Input => json!("Ada"),
+            CallbackType::Selection => json!("next"),
+            _ => return std::future::ready(None),
+        };
+        std::future::ready(RawJson::from_value(&answer).ok())
+    }
+}
+
+async fn ask_all(client: &Connected) -> [String; 4] {
+    [
+        say(client, "delete").await,
+        say(client, "name").await,
+        say(client, "choose").await,
+        say(client, "remark").await,
+    ]
+}
+
+async fn until(what: impl Fn() -> bool) {
+    for _ in 0..1000 {
+        if what() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("it never was");
+}
+
+// covers: MGP-13.4-01, MGP-13.4-02, MGP-13.4-05..07, MGP-13.4-09..15
+async fn questions_are_answered_by_the_handler_of_callbacks(leg: Leg) {
+    let asked = Asked::default();
+    let mut host = leg.host(Kind::Mgp).await;
+    let client = host.client(builder().on_callback(answering(&asked))).await;
+    assert_eq!(ask_all(&client).await, ["confirmed", "Ada", "1 next", "remarked"]);
+    until(|| asked.lock().len() == 4).await;
+    assert_eq!(
+        *asked.lock(),
+        [
+            r#"confirmation: This operation will delete 15 files. Continue? ["confirm", "cancel"]"#,
+            "input: Who? []",
+            r#"selection: Which branch? ["main", "next"]"#,
+            "notification: The index is old. []",
+        ]
+    );
+}
+
+/// What the user of MCP says: yes, a name, the second.
+fn filled(message: &str) -> Value {
+    match message {
+        "Who?" => json!({"answer": "Ada"}),
+        "Which branch?" => json!({"answer": "next"}),
+        _ => json!({"answer": true}),
+    }
+}
+
+async fn elicits(leg: Leg, kind: Kind, builder: crate::leg::Builder) {
+    if leg.revision < mgp_types::Revision::V2025_06_18 {
+        // Nobody could be asked then.
+        return;
+    }
+    let builder = builder.on_elicitation(|form, _| async move { Elicited::accept(filled(&form.message)) });
+    let mut host = leg.host(kind).await;
+    let client = host.client(builder).await;
+    assert_eq!(ask_all(&client).await, ["confirmed", "Ada", "1 next", "remarked"], "{kind:?}");
+}
+
+// covers: MGP-13.4-01, MGP-13.4-12..15
+async fn whoever_speaks_mcp_only_is_asked_as_mcp_asks(leg: Leg) {
+    elicits(leg, Kind::Mgp, plain_builder()).await;
+    elicits(leg, Kind::Mcp, plain_builder()).await;
+}
+
+async fn a_client_without_callbacks_is_asked_as_mcp_asks_too(leg: Leg) {
+    elicits(leg, Kind::Mgp, builder()).await;
+}
+
+async fn whoever_can_be_asked_in_no_way_is_told_what_is_missing(leg: Leg) {
+    for builder in [builder(), plain_builder()] {
+        let mut host = leg.host(Kind::Mgp).await;
+        let client = host.client(builder).await;
+        assert_eq!(say(&client, "remark").await, "remarked");
+        let error = client.call_tool("delete", ()).await.unwrap_err();
+        let missing = mgp_types::code::MISSING_CLIENT_CAPABILITY;
+        assert_eq!(error.code(), if leg.is_stateless() { missing } else { -32600 }, "{error:?}");
+        let data = String::from_utf8(error.data().unwrap().as_bytes().to_vec()).unwrap();
+        assert!(data.contains(r#""elicitation""#), "{data}");
+    }
+}
+
+// covers: MGP-13.4-08, MGP-14.3-13
+async fn a_question_that_nobody_answers_ends_in_time(leg: Leg) {
+    let mut host = leg.host(Kind::Mgp).await;
+    let client = host.client(builder().on_callback(|_, _| std::future::pending())).await;
+    let error = client.call_tool("hurry", ()).await.unwrap_err();
+    assert_eq!(error.code(), 3003, "{error:?}");
+    assert_eq!(error.recovery().unwrap().retryable, Some(true));
+    assert_eq!(say(&client, "add").await, "0");
+}
+
+// covers: MGP-13.4-01
+async fn other_calls_go_on_while_a_question_waits(leg: Leg) {
+    let (ask, answer) = tokio::sync::watch::channel(false);
+    let mut host = leg.host(Kind::Mgp).await;
+    let handler = move |_: CallbackRequest, _: Context| {
+        let mut answer = answer.clone();
+        async move {
+            answer.wait_for(|go| *go).await.ok()?;
+            RawJson::from_value(&"confirm").ok()
+        }
+    };
+    let client = host.client(builder().on_callback(handler)).await;
+    let waiting = tokio::spawn({
+        let client = client.clone();
+        async move { say(&client, "delete").await }
+    });
+    for _ in 0..20 {
+        assert_eq!(say(&client, "add").await, "0");
+    }
+    assert!(!waiting.is_finished());
+    ask.send_replace(true);
+    assert_eq!(waiting.await.unwrap(), "confirmed");
+}
+
+async fn two_clients_answer_their_own_questions(leg: Leg) {
+    let mut host = leg.host(Kind::Mgp).await;
+    let yes = host.client(builder().on_callback(|_, _| async { RawJson::from_value(&"confirm").ok() })).await;
+    let no = host.client(builder().on_callback(|_, _| async { RawJson::from_value(&"no").ok() })).await;
+    for _ in 0..10 {
+        let (of_yes, of_no) = tokio::join!(say(&yes, "delete"), say(&no, "delete"));
+        assert_eq!((&*of_yes, &*of_no), ("confirmed", "declined"));
+    }
+}
+
+const REQUEST: &str = "notifications/mgp.callback.request";
+
+// covers: MGP-13.4-02..11
+async fn a_question_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
+    let mut raw = Raw::open(leg, Kind::Mgp, &["callbacks"]).await;
+    raw.call("a-call", "delete", json!({}), json!(null)).await;
+    let mut params = raw.told(REQUEST).await["params"].clone();
+    let id = params["callback_id"].take();
+    assert_eq!(
+        params,
+        json!({
+            "callback_id": null, "request_id": "a-call", "type": "confirmation",
+            "message": "This operation will delete 15 files. Continue?",
+            "options": ["confirm", "cancel"], "timeout_ms": 60000,
+        })
+    );
+    raw.ask(32, "mgp/callback/respond", json!({"callback_id": id, "response": "confirm"})).await;
+    assert_eq!(raw.answer(32).await["result"], json!({"callback_id": id, "accepted": true}));
+    assert_eq!(raw.answer("a-call").await["result"]["content"][0]["text"], "confirmed");
+
+    raw.call(33, "remark", json!({}), json!(null)).await;
+    let told = raw.told(REQUEST).await["params"].clone();
+    assert_eq!((&told["type"], &told["request_id"]), (&json!("notification"), &json!(33)));
+    assert!(told.get("timeout_ms").is_none(), "{told}");
+    assert_eq!(raw.answer(33).await["result"]["content"][0]["text"], "remarked");
+}
+
+async fn nobody_answers_for_another(leg: Leg) {
+    let mut raw = Raw::open(leg, Kind::Mgp, &["callbacks"]).await;
+    for wrong in [json!("cb-001"), json!("")] {
+        raw.ask(1, "mgp/callback/respond", json!({"callback_id": wrong, "response": "confirm"})).await;
+        assert_eq!(raw.answer(1).await["error"]["code"], -32602);
+    }
+    raw.call(2, "choose", json!({}), json!(null)).await;
+    let id = raw.told(REQUEST).await["params"]["callback_id"].clone();
+    raw.ask(3, "mgp/callback/respond", json!({"callback_id": id, "response": "none of them"})).await;
+    assert_eq!(raw.answer(3).await["error"]["code"], -32602);
+    raw.ask(4, "mgp/callback/respond", json!({"callback_id": id, "response": "main"})).await;
+    assert_eq!(raw.answer(4).await["result"]["accepted"], true);
+    assert_eq!(raw.answer(2).await["result"]["content"][0]["text"], "0 main");
+}

@@ -1,0 +1,187 @@
+//! Events, from the publisher to whoever subscribed (§13.2, §13.3, §13.5).
+
+use std::time::Duration;
+
+use mgp_client_sdk::{EventItem, EventStream};
+use mgp_types::RpcService;
+use mgp_types::mgp::{EventSeverity, EventSubscribe};
+use serde_json::{Value, json};
+
+use crate::leg::{Connected, Leg, builder, plain_builder, say};
+use crate::raw::Raw;
+use crate::runner::tests;
+use crate::server::{CHANNELS, Kind};
+
+tests![
+    what_is_published_arrives_in_order,
+    only_what_is_severe_enough_arrives,
+    patterns_choose_and_what_there_is_is_told,
+    nothing_comes_after_the_end_of_a_subscription,
+    two_subscriptions_stay_apart,
+    a_server_without_events_says_so,
+    events_on_the_wire_are_as_the_specification_has_them if is_session_in_memory,
+    a_plain_client_cannot_subscribe,
+];
+
+fn is_session_in_memory(leg: Leg) -> bool {
+    leg.is_memory() && !leg.is_stateless()
+}
+
+async fn publish(client: &Connected, channel: &str, severity: &str, count: u64) {
+    let arguments = json!({"channel": channel, "severity": severity, "count": count});
+    let published = client.call_tool("publish", arguments).await.unwrap();
+    assert!(!published.is_error(), "{published:?}");
+}
+
+/// The channel and number of the next event.
+async fn next<S: RpcService>(events: &mut EventStream<S>) -> (String, u64) {
+    let item = tokio::time::timeout(Duration::from_secs(10), events.next()).await;
+    match item.expect("an event comes") {
+        Some(EventItem::Event(event)) => {
+            let data: Value = event.data.to().unwrap();
+            (event.channel, data["number"].as_u64().unwrap())
+        }
+        item => panic!("{item:?}"),
+    }
+}
+
+async fn is_quiet<S: RpcService>(events: &mut EventStream<S>) {
+    let nothing = tokio::time::timeout(Duration::from_millis(20), events.next()).await;
+    assert!(nothing.is_err(), "{nothing:?}");
+}
+
+fn all() -> EventSubscribe {
+    EventSubscribe::new(["*"])
+}
+
+// covers: MGP-13.1-01, MGP-13.2-01, MGP-13.2-02, MGP-13.2-04, MGP-13.3-01, MGP-13.3-03, MGP-13.3-05
+async fn what_is_published_arrives_in_order(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let mut events = client.events(EventSubscribe::new(["tool.done", "system.error"])).await.unwrap();
+    assert_eq!(events.answer().subscribed, ["tool.done", "system.error"]);
+    publish(&client, "tool.done", "info", 100).await;
+    publish(&client, "model.errors", "error", 1).await;
+    publish(&client, "system.error", "error", 2).await;
+    for number in 0..100 {
+        assert_eq!(next(&mut events).await, ("tool.done".into(), number));
+    }
+    for number in 0..2 {
+        assert_eq!(next(&mut events).await, ("system.error".into(), number));
+    }
+    is_quiet(&mut events).await;
+}
+
+// covers: MGP-13.2-03
+async fn only_what_is_severe_enough_arrives(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let mut events = client.events(all().with_min_severity(EventSeverity::Warning)).await.unwrap();
+    for severity in ["debug", "info", "warning", "error", "critical"] {
+        publish(&client, "model.errors", severity, 1).await;
+    }
+    let mut severities = Vec::new();
+    while severities.len() < 3 {
+        match events.next().await {
+            Some(EventItem::Event(event)) => severities.push(event.severity.unwrap()),
+            item => panic!("{item:?}"),
+        }
+    }
+    assert_eq!(severities, [EventSeverity::Warning, EventSeverity::Error, EventSeverity::Critical]);
+    is_quiet(&mut events).await;
+}
+
+// covers: MGP-13.2-04, MGP-13.2-05, MGP-13.5-01..05
+async fn patterns_choose_and_what_there_is_is_told(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let asked = ["model.*", "security.*", "tool.begun", "tool.done"];
+    let mut events = client.events(EventSubscribe::new(asked)).await.unwrap();
+    let answer = events.answer();
+    assert!(
+        answer.subscribed.contains(&"model.*".to_owned())
+            && answer.subscribed.contains(&"tool.done".to_owned())
+    );
+    assert!(answer.unsupported.contains(&"tool.begun".to_owned()), "{answer:?}");
+    let mut available = answer.available.clone();
+    available.sort();
+    let mut channels = CHANNELS.map(str::to_owned);
+    channels.sort();
+    assert_eq!(available, channels);
+    for channel in ["model.errors", "system.error", "model.token_usage", "tool.done"] {
+        publish(&client, channel, "info", 1).await;
+    }
+    for channel in ["model.errors", "model.token_usage", "tool.done"] {
+        assert_eq!(next(&mut events).await.0, channel);
+    }
+    is_quiet(&mut events).await;
+}
+
+// covers: MGP-13.2-07
+async fn nothing_comes_after_the_end_of_a_subscription(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let mut kept = client.events(all()).await.unwrap();
+    let mut ended = client.events(all()).await.unwrap();
+    publish(&client, "tool.done", "info", 1).await;
+    assert_eq!((next(&mut kept).await.1, next(&mut ended).await.1), (0, 0));
+    assert!(ended.unsubscribe().await.unwrap());
+    publish(&client, "tool.done", "info", 2).await;
+    assert_eq!((next(&mut kept).await.1, next(&mut kept).await.1), (0, 1));
+    assert!(kept.unsubscribe().await.unwrap());
+    assert_eq!(say(&client, "add").await, "0");
+}
+
+// covers: MGP-13.2-06, MGP-13.3-02
+async fn two_subscriptions_stay_apart(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let mut models = client.events(EventSubscribe::new(["model.*"])).await.unwrap();
+    let mut tools = client.events(EventSubscribe::new(["tool.*"])).await.unwrap();
+    assert_ne!(models.answer().subscription_id, tools.answer().subscription_id);
+    for number in 0..20 {
+        let channel = if number % 2 == 0 { "model.errors" } else { "tool.done" };
+        publish(&client, channel, "info", 1).await;
+    }
+    for _ in 0..10 {
+        assert_eq!(next(&mut models).await.0, "model.errors");
+        assert_eq!(next(&mut tools).await.0, "tool.done");
+    }
+    is_quiet(&mut models).await;
+    is_quiet(&mut tools).await;
+}
+
+async fn a_server_without_events_says_so(leg: Leg) {
+    let mut host = leg.host(Kind::Mcp).await;
+    let client = host.client(builder()).await;
+    let error = client.events(all()).await.unwrap_err();
+    assert_eq!(error.code(), -32601, "{error:?}");
+}
+
+async fn a_plain_client_cannot_subscribe(leg: Leg) {
+    let mut host = leg.host(Kind::Mgp).await;
+    let client = host.client(plain_builder()).await;
+    let error = client.events(all()).await.unwrap_err();
+    assert_eq!(error.code(), -32601, "{error:?}");
+}
+
+// covers: MGP-13.2-01..07, MGP-13.3-01..05
+async fn events_on_the_wire_are_as_the_specification_has_them(leg: Leg) {
+    let mut raw = Raw::open(leg, Kind::Mgp, &["events"]).await;
+    let params = json!({"channels": ["model.token_usage", "x.y"], "filter": {"min_severity": "warning"}});
+    raw.ask(30, "mgp/events/subscribe", params).await;
+    let answer = raw.answer(30).await["result"].clone();
+    assert_eq!(
+        (&answer["subscribed"], &answer["unsupported"]),
+        (&json!(["model.token_usage"]), &json!(["x.y"]))
+    );
+    let id = answer["subscription_id"].clone();
+    assert!(id.is_string());
+    raw.state.publish("model.token_usage", EventSeverity::Info, 1);
+    raw.state.publish("model.token_usage", EventSeverity::Error, 2);
+    let event = raw.told("notifications/mgp.event").await["params"].clone();
+    assert_eq!(
+        (&event["subscription_id"], &event["channel"], &event["data"]),
+        (&id, &json!("model.token_usage"), &json!({"number": 2}))
+    );
+    assert!(event["timestamp"].as_str().unwrap().ends_with('Z'));
+    raw.ask(31, "mgp/events/unsubscribe", json!({"subscription_id": id})).await;
+    assert_eq!(raw.answer(31).await["result"], json!({"unsubscribed": true}));
+    raw.ask(32, "mgp/events/unsubscribe", json!({"subscription_id": id})).await;
+    assert_eq!(raw.answer(32).await["result"], json!({"unsubscribed": false}));
+}

@@ -1,0 +1,252 @@
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
+use mgp_transport::Wire;
+use mgp_transport::child::ChildCommand;
+use mgp_transport::era::EraMode;
+use mgp_types::mcp::CallToolResult;
+use mgp_types::mgp::{ExtensionSet, Offer};
+use mgp_types::{Error, Revision, RpcService};
+use tokio::task::JoinHandle;
+use tower_layer::{Identity, Layer, Stack};
+
+use crate::erased::Erased;
+use crate::seen::Erase;
+use crate::server::{Kind, Place, State, serve};
+
+/// The argument by which this binary becomes a server.
+pub(crate) const SERVE: &str = "--serve";
+
+pub(crate) type Connected = Client<Erased>;
+pub(crate) type Builder = ClientBuilder<Stack<Erase, Identity>>;
+
+/// One way between client and server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Leg {
+    pub(crate) revision: Revision,
+    pub(crate) transport: Transport,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Memory,
+    Stdio,
+    #[cfg(unix)]
+    Unix,
+    Http,
+    Sse,
+}
+
+impl Leg {
+    pub(crate) const ALL: &[Self] = &[
+        Self::new(Revision::V2025_11_25, Transport::Memory),
+        Self::new(Revision::V2025_11_25, Transport::Stdio),
+        #[cfg(unix)]
+        Self::new(Revision::V2025_11_25, Transport::Unix),
+        Self::new(Revision::V2025_11_25, Transport::Http),
+        Self::new(Revision::V2026_07_28, Transport::Memory),
+        Self::new(Revision::V2026_07_28, Transport::Stdio),
+        #[cfg(unix)]
+        Self::new(Revision::V2026_07_28, Transport::Unix),
+        Self::new(Revision::V2026_07_28, Transport::Http),
+        // The transport ended with its revision.
+        Self::new(Revision::V2024_11_05, Transport::Sse),
+    ];
+
+    const fn new(revision: Revision, transport: Transport) -> Self {
+        Self { revision, transport }
+    }
+
+    pub(crate) fn is_stateless(self) -> bool {
+        self.revision.is_stateless()
+    }
+
+    /// Tests that need no transport in particular run in memory, in both eras.
+    pub(crate) fn is_memory(self) -> bool {
+        self.transport == Transport::Memory
+    }
+
+    /// Whether the server is in this process.
+    pub(crate) fn is_inside(self) -> bool {
+        self.transport != Transport::Stdio
+    }
+
+    /// Whether one server has several clients.
+    pub(crate) fn is_shared(self) -> bool {
+        !matches!(self.transport, Transport::Memory | Transport::Stdio)
+    }
+
+    pub(crate) async fn host(self, kind: Kind) -> Host {
+        let state = State::new();
+        let mut host = Host { leg: self, kind, state, at: At::Nowhere, serving: None };
+        match self.transport {
+            Transport::Memory | Transport::Stdio => {}
+            #[cfg(unix)]
+            Transport::Unix => {
+                let socket = Socket::new();
+                host.serve(Place::Unix(socket.0.clone()));
+                while !socket.0.exists() {
+                    tokio::task::yield_now().await;
+                }
+                host.at = At::Socket(socket);
+            }
+            Transport::Http | Transport::Sse => {
+                let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+                host.at = At::Url(format!("http://{}", listener.local_addr().unwrap()));
+                host.serve(Place::Http(listener));
+            }
+        }
+        host
+    }
+
+    /// A client with all sections of a server with all sections.
+    pub(crate) async fn connect(self) -> (Host, Connected) {
+        let mut host = self.host(Kind::Mgp).await;
+        let client = host.client(builder()).await;
+        (host, client)
+    }
+
+    /// Has the client look for the era and revision of this leg only.
+    pub(crate) fn settled<L, I>(self, builder: ClientBuilder<L, I>) -> ClientBuilder<L, I> {
+        let mode = if self.is_stateless() { EraMode::Stateless } else { EraMode::Session };
+        match self.revision {
+            Revision::V2024_11_05 => builder.era(mode).revisions([self.revision]),
+            _ => builder.era(mode),
+        }
+    }
+}
+
+/// A server, which ends with this value.
+pub(crate) struct Host {
+    leg: Leg,
+    kind: Kind,
+    /// What the server shares with the test if it is [inside](Leg::is_inside).
+    pub(crate) state: Arc<State>,
+    at: At,
+    serving: Option<JoinHandle<Result<(), mgp_server_sdk::Error>>>,
+}
+
+enum At {
+    /// It begins with its client.
+    Nowhere,
+    #[cfg(unix)]
+    Socket(Socket),
+    Url(String),
+}
+
+impl Host {
+    fn serve(&mut self, place: Place) {
+        self.serving = Some(tokio::spawn(serve(self.kind, self.state.clone(), place)));
+    }
+
+    /// Waits until the server has ended by itself.
+    pub(crate) async fn ended(mut self) -> Result<(), mgp_server_sdk::Error> {
+        self.serving.take().unwrap().await.unwrap()
+    }
+
+    pub(crate) async fn client<L, I>(&mut self, builder: ClientBuilder<L, I>) -> Connected
+    where
+        I: Layer<Handlers>,
+        I::Service: RpcService + Sync + Unpin,
+        L: Layer<Core<Wire, I::Service>, Service = Erased>
+            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+    {
+        let client = self.try_client(builder).await.unwrap();
+        assert_eq!(client.revision(), Some(self.leg.revision));
+        client
+    }
+
+    async fn try_client<L, I>(&mut self, builder: ClientBuilder<L, I>) -> Result<Connected, Error>
+    where
+        I: Layer<Handlers>,
+        I::Service: RpcService + Sync + Unpin,
+        L: Layer<Core<Wire, I::Service>, Service = Erased>
+            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+    {
+        let builder = self.leg.settled(builder);
+        match &self.at {
+            At::Nowhere if self.leg.is_memory() => {
+                assert!(self.serving.is_none(), "a server in memory has one client");
+                let (near, far) = tokio::io::duplex(64 << 10);
+                self.serve(Place::Io(far));
+                let (reader, writer) = tokio::io::split(near);
+                builder.connect_io(reader, writer).await
+            }
+            At::Nowhere => builder.connect_child(|| child(self.kind)).await,
+            #[cfg(unix)]
+            At::Socket(socket) => builder.connect_unix(&socket.0).await,
+            At::Url(url) if self.leg.transport == Transport::Sse => {
+                builder.connect_sse(format!("{url}/sse")).await
+            }
+            At::Url(url) => builder.connect_http(format!("{url}/mcp")).await,
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if let Some(serving) = &self.serving {
+            serving.abort();
+        }
+    }
+}
+
+/// This binary as a server.
+pub(crate) fn child(kind: Kind) -> ChildCommand {
+    ChildCommand::new(std::env::current_exe().unwrap()).args([SERVE, kind.name()])
+}
+
+/// A client that speaks MGP, without handlers.
+pub(crate) fn builder() -> Builder {
+    plain_builder().mgp(offer())
+}
+
+/// All sections but callbacks, which come with their handler.
+pub(crate) fn offer() -> Offer {
+    Offer::new(ExtensionSet::from_names(["streaming", "events", "lifecycle"]))
+}
+
+/// A client that does not speak MGP.
+pub(crate) fn plain_builder() -> Builder {
+    Client::builder("sections", "1.0.0").mgp(None).layer(Erase)
+}
+
+/// The text of a result.
+pub(crate) fn text(result: &CallToolResult) -> &str {
+    assert_eq!(result.content.len(), 1, "{result:?}");
+    result.content[0].as_text().unwrap()
+}
+
+/// Calls a tool without arguments and returns its text.
+pub(crate) async fn say<S: RpcService>(client: &Client<S>, tool: &str) -> String {
+    text(&client.call_tool(tool, ()).await.unwrap()).to_owned()
+}
+
+/// A place for a socket, which goes with it.
+#[cfg(unix)]
+struct Socket(std::path::PathBuf);
+
+#[cfg(unix)]
+impl Socket {
+    fn new() -> Self {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("mgp-sections-{}-{number}.sock", std::process::id())))
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl fmt::Display for Leg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let transport = format!("{:?}", self.transport).to_lowercase();
+        write!(f, "{}, {transport}", self.revision.as_str())
+    }
+}

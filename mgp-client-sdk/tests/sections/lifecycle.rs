@@ -1,0 +1,240 @@
+//! How a server does, and its end (§11.3, §11.4).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_client_sdk::ClientBuilder;
+use mgp_server_sdk::Drained;
+use mgp_transport::child::{ChildProcess, HowExited};
+use mgp_types::mgp::{CallWishes, HealthStatus, LifecycleChange, ServerState, Shutdown, ShutdownReason};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::leg::{Connected, Leg, Transport, builder, child, say, text};
+use crate::processes;
+use crate::raw::Raw;
+use crate::runner::tests;
+use crate::server::{Kind, SERVER_ID};
+
+tests![
+    a_server_tells_how_it_does,
+    a_plain_server_is_not_asked_in_vain,
+    a_server_that_is_shut_down_finishes_its_calls_and_closes,
+    a_call_that_takes_too_long_does_not_keep_a_server,
+    a_process_that_is_shut_down_exits_in_order if is_process,
+    a_process_that_is_asked_to_terminate_drains if is_process,
+    changes_are_told_in_sessions,
+    a_plain_client_hears_nothing_of_it if Leg::is_memory,
+    a_call_is_cut_at_its_deadline,
+];
+
+/// The tests with signals.
+fn is_process(leg: Leg) -> bool {
+    cfg!(unix) && leg.transport == Transport::Stdio
+}
+
+// covers: MGP-11.1-01, MGP-11.3-01..19
+async fn a_server_tells_how_it_does(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let report = client.health_report().await.unwrap();
+    let checks: serde_json::Value = report.checks.to().unwrap();
+    assert_eq!(checks, json!({"database_connected": true, "model_reachable": false}));
+    assert_eq!(report.status, HealthStatus::Degraded);
+    let tools = client.list_tools().await.unwrap().len() as u64;
+    assert_eq!((report.tools_available, report.tools_total), (tools, tools));
+    assert!(report.uptime_secs < 60);
+    let pong = client.health().await.unwrap();
+    assert_eq!((pong.status, pong.server_id.as_str()), (HealthStatus::Degraded, SERVER_ID));
+
+    let wait = tokio::spawn(client.call_tool("wait", json!({"millis": 300})).into_future());
+    let mut pending = 0;
+    while pending == 0 {
+        pending = client.health_report().await.unwrap().pending_requests;
+    }
+    assert_eq!(pending, 1);
+    assert_eq!(text(&wait.await.unwrap().unwrap()), "waited");
+}
+
+async fn a_plain_server_is_not_asked_in_vain(leg: Leg) {
+    let mut host = leg.host(Kind::Mcp).await;
+    let client = host.client(builder()).await;
+    for code in [
+        client.health().await.unwrap_err().code(),
+        client.health_report().await.unwrap_err().code(),
+        client.shut_down(&Shutdown::new(ShutdownReason::IdleTimeout)).await.unwrap_err().code(),
+    ] {
+        assert_eq!(code, -32601);
+    }
+    assert_eq!(say(&client, "add").await, "0");
+}
+
+/// Waits until a call that was sent is in work.
+async fn in_work(client: &Connected) {
+    while client.health_report().await.unwrap().pending_requests == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+// covers: MGP-11.2-04, MGP-11.2-05, MGP-11.2-12, MGP-11.4-01..07, MGP-14.3-08
+async fn a_server_that_is_shut_down_finishes_its_calls_and_closes(leg: Leg) {
+    let (host, client) = leg.connect().await;
+    let waiting = tokio::spawn(client.call_tool("wait", json!({"millis": 200})).into_future());
+    in_work(&client).await;
+    let shutdown = Shutdown::new(ShutdownReason::OperatorRequest).with_timeout_ms(20_000);
+    let answer = client.shut_down(&shutdown).await.unwrap();
+    assert!(answer.accepted);
+    assert_eq!(answer.pending_requests, 1);
+
+    let refused = client.call_tool("add", ()).await.unwrap_err();
+    assert_eq!(refused.code(), 2001, "{refused:?}");
+    let recovery = refused.recovery().unwrap();
+    assert_eq!(recovery.retryable, Some(true));
+    assert!(recovery.retry_after_ms.unwrap() > 0);
+
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "waited");
+    if leg.is_inside() {
+        assert_eq!(host.state.life.drained().await, Drained::Finished);
+        host.ended().await.unwrap();
+    }
+    // It closes by itself, soon.
+    let mut error = client.call_tool("add", ()).await.unwrap_err();
+    let began = Instant::now();
+    while error.code() == 2001 && began.elapsed() < Duration::from_secs(5) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        error = client.call_tool("add", ()).await.unwrap_err();
+    }
+    assert_eq!(error.origin(), mgp_types::Origin::Connection, "{error:?}");
+}
+
+// covers: MGP-11.4-04
+async fn a_call_that_takes_too_long_does_not_keep_a_server(leg: Leg) {
+    let (host, client) = leg.connect().await;
+    let hanging = tokio::spawn(client.call_tool("held", ()).into_future());
+    in_work(&client).await;
+    let shutdown = Shutdown::new(ShutdownReason::ResourceLimit).with_timeout_ms(100);
+    assert!(client.shut_down(&shutdown).await.unwrap().accepted);
+    let error = hanging.await.unwrap().unwrap_err();
+    assert_eq!(error.code(), 2001, "{error:?}");
+    if leg.is_memory() {
+        host.ended().await.unwrap();
+    }
+}
+
+/// A server that is a process, and its client.
+async fn process(
+    leg: Leg,
+    builder: ClientBuilder,
+) -> (ChildProcess, mgp_client_sdk::Client<mgp_client_sdk::PlainStack<mgp_transport::Wire>>) {
+    let (process, stdout, stdin) = child(Kind::Mgp).spawn().unwrap();
+    (process, leg.settled(builder).connect_io(stdout, stdin).await.unwrap())
+}
+
+fn unlayered() -> ClientBuilder {
+    mgp_client_sdk::Client::builder("sections", "1.0.0").mgp(crate::leg::offer())
+}
+
+// covers: MGP-11.4-02
+async fn a_process_that_is_shut_down_exits_in_order(leg: Leg) {
+    let (mut process, client) = process(leg, unlayered()).await;
+    let waiting = tokio::spawn(client.call_tool("wait", json!({"millis": 200})).into_future());
+    while client.health_report().await.unwrap().pending_requests == 0 {}
+    assert!(client.shut_down(&Shutdown::new(ShutdownReason::KernelShutdown)).await.unwrap().accepted);
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "waited");
+    let status = tokio::time::timeout(Duration::from_secs(5), process.wait()).await.unwrap().unwrap();
+    assert_eq!(status.code(), Some(0), "{status:?}");
+    let report = process.shutdown().await;
+    assert_eq!(report.how, HowExited::ByItself);
+}
+
+// covers: MGP-11.2-12
+async fn a_process_that_is_asked_to_terminate_drains(leg: Leg) {
+    let (mut process, client) = process(leg, unlayered()).await;
+    let pid = say(&client, "pid").await.parse().unwrap();
+    let waiting = tokio::spawn(client.call_tool("wait", json!({"millis": 300})).into_future());
+    while client.health_report().await.unwrap().pending_requests == 0 {}
+    processes::signal("TERM", pid);
+    let refused = loop {
+        match client.call_tool("add", ()).await {
+            Ok(_) => tokio::task::yield_now().await,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused.code(), 2001, "{refused:?}");
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "waited");
+    let status = tokio::time::timeout(Duration::from_secs(5), process.wait()).await.unwrap().unwrap();
+    assert_eq!(status.code(), Some(0), "{status:?}");
+}
+
+const LIFECYCLE: &str = "notifications/mgp.lifecycle";
+
+// covers: MGP-11.2-04, MGP-11.2-05, MGP-11.4-13..18
+async fn changes_are_told_in_sessions(leg: Leg) {
+    let heard = Arc::<Mutex<Vec<LifecycleChange>>>::default();
+    let hearing = heard.clone();
+    let builder = builder().on_notification(LIFECYCLE, move |params, _| {
+        hearing.lock().push(params.to().unwrap());
+        std::future::ready(())
+    });
+    let mut host = leg.host(Kind::Mgp).await;
+    let client = host.client(builder).await;
+    assert_eq!(say(&client, "add").await, "0");
+    assert!(client.shut_down(&Shutdown::new(ShutdownReason::ConfigurationChange)).await.unwrap().accepted);
+    let told =
+        || heard.lock().iter().map(|change| (change.previous_state, change.new_state)).collect::<Vec<_>>();
+    let expected =
+        [(ServerState::Connected, ServerState::Draining), (ServerState::Draining, ServerState::Disconnected)];
+    let wanted: &[_] = if leg.is_stateless() { &[] } else { &expected };
+    let began = Instant::now();
+    while told() != wanted && began.elapsed() < Duration::from_secs(3) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    if leg.is_stateless() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(told(), wanted);
+    let heard = heard.lock();
+    assert!(heard.iter().all(|change| change.server_id.as_str() == SERVER_ID));
+    assert!(heard.iter().all(|change| change.reason.as_deref() == Some("configuration_change")), "{heard:?}");
+}
+
+async fn a_plain_client_hears_nothing_of_it(leg: Leg) {
+    let mut raw = Raw::open(leg, Kind::Mgp, &[]).await;
+    raw.call(1, "wait", json!({"millis": 50}), json!({"deadline_ms": 1})).await;
+    while raw.state.life.pending() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let life = raw.state.life.clone();
+    let shutdown =
+        tokio::spawn(async move { life.shutdown(ShutdownReason::IdleTimeout, Duration::from_secs(5)).await });
+    while raw.state.life.state() == ServerState::Connected {
+        tokio::task::yield_now().await;
+    }
+    raw.call(2, "add", json!({}), json!(null)).await;
+    let mut answers = Vec::new();
+    while let Some(message) = raw.next().await {
+        answers.push(message);
+    }
+    shutdown.await.unwrap();
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, [2, 1], "{answers:#?}");
+    assert!(!format!("{answers:?}").contains("mgp"), "{answers:#?}");
+    assert_eq!(answers[1]["result"]["content"][0]["text"], "waited");
+    // MCP knows no such code.
+    assert_eq!(answers[0]["error"]["code"], -32603);
+}
+
+// covers: MGP-14.3-13
+async fn a_call_is_cut_at_its_deadline(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    let began = Instant::now();
+    let call = client.call_tool("hang", ()).request_with(|request| {
+        let mut wishes = CallWishes::default();
+        wishes.deadline_ms = Some(100);
+        wishes.write(&mut request.params);
+    });
+    let error = call.await.unwrap_err();
+    assert_eq!(error.code(), 3003, "{error:?}");
+    assert!((100..5000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    assert_eq!(say(&client, "stopped").await, "stopped");
+}

@@ -1,0 +1,139 @@
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_server_sdk::types::mgp::EventSeverity;
+use mgp_server_sdk::{Core, Error, Life, Publisher, Server};
+use mgp_types::RpcService;
+use parking_lot::Mutex;
+use tokio::io::DuplexStream;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tower_layer::Layer;
+
+use crate::tools;
+
+/// What a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One with all sections.
+    Mgp,
+    /// One with the same tools and none of the sections.
+    Mcp,
+    /// One as the first that ends in error by itself, a moment after it began.
+    Doomed,
+}
+
+/// Where it is reached.
+pub(crate) enum Place {
+    Stdio,
+    Io(DuplexStream),
+    #[cfg(unix)]
+    Unix(PathBuf),
+    Http(TcpListener),
+}
+
+/// What the handlers of one server share, and a test in the same process sees.
+pub(crate) struct State {
+    pub(crate) events: Publisher,
+    pub(crate) life: Life,
+    /// A call that would never have ended was ended.
+    pub(crate) stopped: Notify,
+    /// A call that waits for the test to go on.
+    pub(crate) go_on: Notify,
+    pub(crate) poured: Mutex<Poured>,
+}
+
+/// What became of a stream without an end.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Poured {
+    pub(crate) chunks: u64,
+    /// The code of the error that ended it.
+    pub(crate) ended: Option<i64>,
+}
+
+pub(crate) const CHANNELS: [&str; 4] = ["model.token_usage", "model.errors", "system.error", "tool.done"];
+pub(crate) const SERVER_ID: &str = "tests.sections";
+
+impl State {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            events: Publisher::new(CHANNELS).unwrap(),
+            life: Life::new(SERVER_ID.into()),
+            stopped: Notify::new(),
+            go_on: Notify::new(),
+            poured: Mutex::default(),
+        })
+    }
+
+    /// Publishes `{"number":…}` on a channel.
+    pub(crate) fn publish(&self, channel: &str, severity: EventSeverity, number: u64) {
+        let data = mgp_types::Object::from_value(&serde_json::json!({ "number": number })).unwrap();
+        self.events.publish(channel, severity, &data).unwrap();
+    }
+}
+
+/// Serves on this process' standard input and output.
+pub(crate) fn serve_stdio(kind: &str) -> ExitCode {
+    let kind = Kind::named(kind);
+    if kind == Kind::Doomed {
+        std::thread::spawn(|| {
+            std::thread::sleep(DOOM);
+            std::process::exit(3);
+        });
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    match runtime.block_on(serve(kind, State::new(), Place::Stdio)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+pub(crate) async fn serve(kind: Kind, state: Arc<State>, place: Place) -> Result<(), Error> {
+    let life = state.life.clone();
+    let events = state.events.clone();
+    let server = tools::add(Server::new("sections", "2.0.0").state(state));
+    match kind {
+        Kind::Mcp => at(server, place).await,
+        Kind::Mgp | Kind::Doomed => {
+            life.check("database_connected", async || true);
+            life.check("model_reachable", async || false);
+            at(server.lifecycle(&life).events(&events).callbacks().streaming(), place).await
+        }
+    }
+}
+
+async fn at<L>(server: Server<L>, place: Place) -> Result<(), Error>
+where
+    L: Layer<Core>,
+    L::Service: RpcService + Sync + Unpin,
+{
+    match place {
+        Place::Stdio => server.serve_stdio().await,
+        Place::Io(stream) => {
+            let (reader, writer) = tokio::io::split(stream);
+            server.serve_io(reader, writer).await
+        }
+        #[cfg(unix)]
+        Place::Unix(path) => server.serve_unix(path).await,
+        Place::Http(listener) => server.serve_http(listener).await,
+    }
+}
+
+impl Kind {
+    fn named(name: &str) -> Self {
+        [Self::Mgp, Self::Mcp, Self::Doomed].into_iter().find(|kind| kind.name() == name).unwrap()
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Mgp => "mgp",
+            Self::Mcp => "mcp",
+            Self::Doomed => "doomed",
+        }
+    }
+}
+
+/// Long enough for a handshake on a busy machine.
+const DOOM: Duration = Duration::from_millis(300);

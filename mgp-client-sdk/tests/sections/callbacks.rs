@@ -15,20 +15,16 @@ use crate::runner::tests;
 use crate::server::Kind;
 
 tests![
-    questions_are_answered_by_the_handler_of_callbacks if has_session,
+    questions_are_answered_by_the_handler_of_callbacks,
     whoever_speaks_mcp_only_is_asked_as_mcp_asks,
     a_client_without_callbacks_is_asked_as_mcp_asks_too,
     whoever_can_be_asked_in_no_way_is_told_what_is_missing,
     a_question_that_nobody_answers_ends_in_time,
-    other_calls_go_on_while_a_question_waits if has_session,
-    two_clients_answer_their_own_questions if |leg| leg.is_shared() && has_session(leg),
+    other_calls_go_on_while_a_question_waits,
+    two_clients_answer_their_own_questions if Leg::is_shared,
     a_question_on_the_wire_is_as_the_specification_has_it if is_session_in_memory,
     nobody_answers_for_another if is_session_in_memory,
 ];
-
-fn has_session(leg: Leg) -> bool {
-    !leg.is_stateless()
-}
 
 fn is_session_in_memory(leg: Leg) -> bool {
     leg.is_memory() && !leg.is_stateless()

@@ -18,6 +18,8 @@ tests![
     patterns_choose_and_what_there_is_is_told,
     nothing_comes_after_the_end_of_a_subscription,
     two_subscriptions_stay_apart,
+    who_comes_back_misses_nothing_that_is_kept if Leg::is_shared,
+    who_comes_back_late_is_told_what_is_missing if Leg::is_shared,
     a_server_without_events_says_so,
     events_on_the_wire_are_as_the_specification_has_them if is_session_in_memory,
     a_plain_client_cannot_subscribe,
@@ -144,6 +146,61 @@ async fn two_subscriptions_stay_apart(leg: Leg) {
     }
     is_quiet(&mut models).await;
     is_quiet(&mut tools).await;
+}
+
+async fn who_comes_back_misses_nothing_that_is_kept(leg: Leg) {
+    let (mut host, client) = leg.connect().await;
+    let mut events = client.events(all()).await.unwrap();
+    for number in 0..10 {
+        host.state.publish("tool.done", EventSeverity::Info, number);
+    }
+    for number in 0..5 {
+        assert_eq!(next(&mut events).await.1, number);
+    }
+    let resuming = events.resuming();
+    drop((events, client));
+    for number in 10..500 {
+        host.state.publish("tool.done", EventSeverity::Info, number);
+    }
+    let client = host.client(builder()).await;
+    let resumed = client.events(resuming.clone()).await;
+    let mut events = match resumed {
+        Ok(events) => events,
+        // A session that nobody is in owns nothing any more.
+        Err(error) => {
+            assert!(!leg.is_stateless(), "{error:?}");
+            assert_eq!(error.code(), mgp_types::mgp::code::RESOURCE_NOT_FOUND);
+            return;
+        }
+    };
+    assert_eq!(Some(&events.answer().subscription_id), resuming.subscription_id.as_ref());
+
+    for number in 5..500 {
+        assert_eq!(next(&mut events).await.1, number);
+    }
+    is_quiet(&mut events).await;
+}
+
+async fn who_comes_back_late_is_told_what_is_missing(leg: Leg) {
+    if !leg.is_stateless() {
+        return;
+    }
+    let (mut host, client) = leg.connect().await;
+    let mut events = client.events(all()).await.unwrap();
+    host.state.publish("tool.done", EventSeverity::Info, 0);
+    assert_eq!(next(&mut events).await.1, 0);
+    let resuming = events.resuming();
+    drop((events, client));
+    for number in 1..1201 {
+        host.state.publish("tool.done", EventSeverity::Info, number);
+    }
+    let client = host.client(builder()).await;
+    let mut events = client.events(resuming).await.unwrap();
+    // The last thousand are kept; the numbers are those of the subscription, which begin with 1.
+    assert_eq!(events.next().await, Some(EventItem::Missed { from: 2, to: 201 }));
+    for number in 201..1201 {
+        assert_eq!(next(&mut events).await.1, number);
+    }
 }
 
 async fn a_server_without_events_says_so(leg: Leg) {

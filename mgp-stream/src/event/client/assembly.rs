@@ -197,6 +197,17 @@ impl EventAssembly {
         (self.seen, self.lost_to) = (last.unwrap_or(0), last.unwrap_or(0));
     }
 
+    /// Goes on after this event with a subscription that was opened by somebody else before.
+    pub(super) fn resume(&mut self, after_seq: u64, answer: &EventSubscribed) {
+        if self.next.is_none() {
+            // Events without numbers cannot be resumed.
+            return;
+        }
+        let after_seq = after_seq.min(MAX_SEQ - 1);
+        self.next = Some(after_seq + 1);
+        (self.seen, self.lost_to) = (after_seq, answer.gap.map_or(0, |gap| gap.to.min(MAX_SEQ - 1)));
+    }
+
     fn pop_numbered(&mut self, lost_to: u64) -> Option<EventItem> {
         let next = self.next?;
         if let Some(event) = self.held.remove(&next) {

@@ -103,6 +103,12 @@ impl Subscriber {
         answer: EventSubscribed,
     ) -> Events<S> {
         let inbox = Arc::new(Inbox::new(&answer));
+        if wanted.subscription_id.as_ref() == Some(&answer.subscription_id)
+            && let Some(after_seq) = wanted.after_seq
+        {
+            // It was opened before: the server goes on after this event, not after the last one.
+            inbox.with(|assembly| assembly.resume(after_seq, &answer));
+        }
         self.route(&answer.subscription_id, &inbox);
         Events::new(service, self.clone(), wanted, answer, inbox)
     }

@@ -47,7 +47,8 @@ impl<W: RpcService> ClientEra<W> {
     /// # Cancel safety
     /// The handshake cannot be resumed; a wire whose handshake was dropped is to be dropped too.
     pub async fn negotiate(wire: W, identity: ClientIdentity, options: EraOptions) -> Result<Self, Error> {
-        let port = Arc::new(WirePort(Mutex::new(wire.clone())));
+        let port =
+            Arc::new(WirePort { wire: Mutex::new(wire.clone()), agreement: options.agreement.clone() });
         let outbox = outbox(&port);
         let handshake =
             Handshake { wire: wire.clone(), identity: &identity, options: &options, outbox, generation: 0 };
@@ -177,11 +178,14 @@ impl<W> fmt::Debug for ClientEra<W> {
 }
 
 /// A wire to make further ones from.
-struct WirePort<W>(Mutex<W>);
+struct WirePort<W> {
+    wire: Mutex<W>,
+    agreement: Agreement,
+}
 
 impl<W: RpcService> WirePort<W> {
     fn wire(&self) -> W {
-        self.0.lock().clone()
+        self.wire.lock().clone()
     }
 }
 
@@ -193,8 +197,13 @@ fn outbox<W: RpcService>(port: &Arc<WirePort<W>>) -> Outbox {
 }
 
 impl<W: RpcService> SessionPort<W> {
-    async fn send(wire: Option<W>, request: Request) -> Result<Response, Error> {
-        let Some(mut wire) = wire else { return Err(Error::disconnected("the client is closed")) };
+    /// Sends a request as the era has it: without sessions it has to describe itself.
+    async fn send(port: Option<Arc<WirePort<W>>>, mut request: Request) -> Result<Response, Error> {
+        let Some(port) = port else { return Err(Error::disconnected("the client is closed")) };
+        prepare(&mut request, &port.agreement);
+        let mut wire = port.wire();
+        // The wire is not kept by who waits for it.
+        drop(port);
         std::future::poll_fn(|cx| wire.poll_ready(cx)).await?;
         wire.call(request).await
     }
@@ -203,12 +212,11 @@ impl<W: RpcService> SessionPort<W> {
 impl<W: RpcService> OutboxPort for SessionPort<W> {
     fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         notification.kind = Kind::Notify;
-        let wire = self.0.upgrade().map(|port| port.wire());
-        Box::pin(async { Self::send(wire, notification).await.map(drop) })
+        let port = self.0.upgrade();
+        Box::pin(async { Self::send(port, notification).await.map(drop) })
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        let wire = self.0.upgrade().map(|port| port.wire());
-        Box::pin(Self::send(wire, request))
+        Box::pin(Self::send(self.0.upgrade(), request))
     }
 }

@@ -12,6 +12,8 @@
 //! PEERS are `without`: the server does not stream; `plain`: it does, and the client speaks plain MCP; `streaming`: both
 //! agreed on it, and the calls do not ask for it.
 
+#![expect(clippy::print_stdout, reason = "the figures are what it is run for")]
+
 use std::process::exit;
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
 use mgp_types::Id;
@@ -67,14 +68,11 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
     }
 
     /// Ends the peer's request if its work is the one that is meant; another one may have the id by now.
-    pub(super) fn ended_if(&mut self, id: &Id, is_meant: impl FnOnce(&Work) -> bool) -> Option<Work> {
-        let (id, work) = self.theirs.remove_entry(id)?;
-        if is_meant(&work) {
-            return Some(work);
+    pub(super) fn ended_if(&mut self, id: Id, is_meant: impl FnOnce(&Work) -> bool) -> Option<(Id, Work)> {
+        match self.theirs.entry(id) {
+            Entry::Occupied(known) if is_meant(known.get()) => Some(known.remove_entry()),
+            _ => None,
         }
-        // To look first would cost a search more with every request, not only with the few that were taken back.
-        self.theirs.insert(id, work);
-        None
     }
 
     /// The id of the peer's request whose work is the one looked for.
@@ -110,9 +108,9 @@ mod tests {
     fn only_the_work_that_is_meant_ends() {
         let mut table: Correlation<(), _> = Correlation::default();
         table.began(Id::Number(1), "new");
-        assert_eq!(table.ended_if(&Id::Number(1), |work| *work == "old"), None);
-        assert_eq!(table.ended_if(&Id::Number(1), |work| *work == "new"), Some("new"));
-        assert_eq!(table.ended_if(&Id::Number(1), |_| true), None);
+        assert_eq!(table.ended_if(1.into(), |work| *work == "old"), None);
+        assert_eq!(table.ended_if(1.into(), |work| *work == "new"), Some((1.into(), "new")));
+        assert_eq!(table.ended_if(1.into(), |_| true), None);
     }
 
     #[test]

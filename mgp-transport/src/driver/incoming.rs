@@ -155,7 +155,7 @@ impl<S: RpcService> Incoming<S> {
     /// Does what a report asks for.
     fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
         match report {
-            Report::Done { id, stream, outcome } => self.finish(&id, stream, outcome, writes),
+            Report::Done { id, stream, outcome } => self.finish(id, stream, outcome, writes),
             Report::Dropped { id } => self.take_back(id, writes),
         }
     }
@@ -193,20 +193,20 @@ impl<S: RpcService> Incoming<S> {
     /// Answers a request of the peer whose work is done.
     fn finish<W: AsyncWrite + Unpin>(
         &mut self,
-        id: &Id,
+        id: Id,
         stream: StreamId,
         mut outcome: Result<Response, Error>,
         writes: &mut WriteBuffer<W>,
     ) {
         // A request that was taken back is not answered, nor is another one that has its id by now.
-        let Some(work) = self.waiting.ended_if(id, |work| work.stream == stream) else { return };
+        let Some((id, work)) = self.waiting.ended_if(id, |work| work.stream == stream) else { return };
         self.streams.ended(stream);
         match (work.opens, &mut outcome) {
             (Opens::Nothing, _) | (_, Err(_)) => {}
             (Opens::Session, Ok(response)) => self.opened(&response.to_raw()),
-            (Opens::Subscription, Ok(response)) => tag_result(response, id),
+            (Opens::Subscription, Ok(response)) => tag_result(response, &id),
         }
-        self.answer(id, &outcome, work.batch, writes);
+        self.answer(&id, &outcome, work.batch, writes);
     }
 
     /// Either side has opened a session; those of one revision have batches.

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_core::Stream;
 use mgp_stream::event::{EventItem, Events, Subscriber};
@@ -24,28 +25,34 @@ pub struct EventStream<S: RpcService> {
 }
 
 impl<S: RpcService> Client<S> {
-    /// Subscribes to events. Works the same in both eras.
+    /// Subscribes to events. Works the same in both eras; from a server without sessions that does not push them, they
+    /// are fetched every few seconds.
     ///
     /// # Errors
     /// The server has no events (-32601, or of some -32602), refuses, or cannot be reached.
     pub async fn events(&self, wanted: EventSubscribe) -> Result<EventStream<S>, Error> {
         let subscriber = &self.shared.subscriber;
         let _early = subscriber.expecting();
-        let (answer, listening) = if self.is_stateless() {
-            let (answer, listening) = self.listen_for_events(&wanted).await?;
+        let listened = if self.is_stateless() { self.listen_for_events(&wanted).await? } else { None };
+        let (answer, listening) = if let Some((answer, listening)) = listened {
             (answer, Some(listening))
         } else {
             let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
             (self.call(request, Response::body).await?, None)
         };
-        let events = opened(subscriber, self.stack.clone(), wanted, answer);
+        let mut events = opened(subscriber, self.stack.clone(), wanted, answer);
+        if self.is_stateless() && listening.is_none() {
+            // Nothing is pushed here, so the events are fetched.
+            events = events.polled(POLL_INTERVAL);
+        }
         Ok(EventStream { events, listening, client: self.clone() })
     }
 
+    /// Listens on a request of its own; `None` if the server does not tell events there.
     async fn listen_for_events(
         &self,
         wanted: &EventSubscribe,
-    ) -> Result<(EventSubscribed, Subscription<S>), Error> {
+    ) -> Result<Option<(EventSubscribed, Subscription<S>)>, Error> {
         let mut filter = SubscriptionFilter::new();
         let member = RawJson::from_value(wanted)
             .map_err(|error| Error::invalid_params("the channels are not JSON").with_source(error))?;
@@ -54,8 +61,7 @@ impl<S: RpcService> Client<S> {
         let honoured = listening.honoured().unwrap_or_default();
         let answer: Option<EventSubscribed> =
             honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
-        let answer = answer.ok_or_else(|| Error::method_not_found(&method::EVENTS_SUBSCRIBE.into()))?;
-        Ok((answer, listening))
+        Ok(answer.map(|answer| (answer, listening)))
     }
 }
 
@@ -135,3 +141,5 @@ impl<S: RpcService> fmt::Debug for EventStream<S> {
         f.debug_struct("EventStream").field("answer", self.answer()).finish_non_exhaustive()
     }
 }
+
+const POLL_INTERVAL: Duration = Duration::from_secs(5);

@@ -99,7 +99,7 @@ pub use headers::{HeaderMirror, HeaderMirrorFuture};
 #[cfg(feature = "http")]
 pub use http::HttpWire;
 pub use link::Link;
-pub use mgp_lifecycle::supervise::{Supervised, Supervisor};
+pub use mgp_lifecycle::supervise::{Standing, Supervised, Supervisor};
 pub use mgp_lifecycle::{Ended, RestartPolicy, RestartSettings};
 pub use mgp_stream::call::Part;
 pub use mgp_stream::event::EventItem;

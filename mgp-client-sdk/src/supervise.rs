@@ -3,10 +3,12 @@
 use std::future::Future;
 
 use mgp_lifecycle::supervise::{
-    Beat, Connect, Connected, ProbeMethod, ProbeSettings, Supervisor, ask_to_stop, probe,
+    Beat, Connect, Connected, ProbeMethod, ProbeSettings, Standing, StandingRequests, Supervisor,
+    ask_to_stop, probe,
 };
 use mgp_types::mgp::{Extension, ServerId};
 use mgp_types::{Error, RpcService};
+use tower_layer::Layer;
 
 use crate::Client;
 
@@ -16,7 +18,8 @@ impl Client<()> {
     ///
     /// The server is asked now and then for a sign of life, in the best way that it understands, and is asked to stop
     /// before it is closed, if it can be. Its tools are listed before it takes calls, so that whoever finds it connected
-    /// finds them. What else is to be there again goes into [`Supervisor::with_restore`].
+    /// finds them; and what the server before was asked to keep in mind is asked again, like the resources whose changes
+    /// matter. What else is to be there again goes into [`Supervisor::with_restore`].
     ///
     /// ```no_run
     /// use std::time::Duration;
@@ -35,26 +38,29 @@ impl Client<()> {
     pub fn supervise<S, M, F>(
         server: impl Into<ServerId>,
         connect: M,
-    ) -> Supervisor<impl Connect<Service = Client<S>>>
+    ) -> Supervisor<impl Connect<Service = Client<Standing<S>>>>
     where
         S: RpcService + Sync,
         M: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<Client<S>, Error>> + Send + 'static,
     {
+        let standing = StandingRequests::new();
+        let noting = standing.clone();
         let connect = move || {
-            let connecting = connect();
-            async { connecting.await.map(connected) }
+            let (connecting, noting) = (connect(), noting.clone());
+            async move { connecting.await.map(|client| connected(client, &noting)) }
         };
         Supervisor::new(server.into(), connect)
+            .with_restore(move |client| remind(client, standing.clone()))
             .with_restore(republish)
-            .with_stop(|client: Client<S>, shutdown| async move {
+            .with_stop(|client: Client<Standing<S>>, shutdown| async move {
                 let Some(session) = client.session() else { return Ok(()) };
                 if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
                     ask_to_stop(client.stack.clone(), shutdown).await?;
                 }
                 Ok(())
             })
-            .with_probe(ProbeSettings::default(), |client: Client<S>| async move {
+            .with_probe(ProbeSettings::default(), |client: Client<Standing<S>>| async move {
                 match client.session() {
                     Some(session) => probe(client.stack.clone(), ProbeMethod::for_session(&session)).await,
                     None => Beat::NotAsked,
@@ -64,7 +70,11 @@ impl Client<()> {
 }
 
 /// The connection behind a client. The client alone does not keep it any more: clones of it may be anywhere.
-fn connected<S: RpcService + Sync>(client: Client<S>) -> Connected<Client<S>> {
+fn connected<S: RpcService + Sync>(
+    client: Client<S>,
+    standing: &StandingRequests,
+) -> Connected<Client<Standing<S>>> {
+    let client = Client { stack: standing.layer(client.stack), shared: client.shared };
     let mut link = client.shared.link.lock().take().unwrap_or_default();
     let ended = link.take_ended();
     Connected::new(client, ended).with_close(|| async {
@@ -72,6 +82,13 @@ fn connected<S: RpcService + Sync>(client: Client<S>) -> Connected<Client<S>> {
             tracing::debug!(%error, "a server was not closed gently");
         }
     })
+}
+
+async fn remind<S: RpcService>(client: Client<Standing<S>>, standing: StandingRequests) -> Result<(), Error> {
+    match client.session() {
+        Some(session) => standing.restore(client.stack.get_ref().clone(), session).await,
+        None => Ok(()),
+    }
 }
 
 async fn republish<S: RpcService>(client: Client<S>) -> Result<(), Error> {

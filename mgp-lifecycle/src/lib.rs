@@ -1,37 +1,52 @@
-//! The lifecycle of servers (MGP §11), as values without IO or clock: which state follows which, and when a server that
-//! ended is started again.
+//! The life of servers and of calls: how a server is kept alive and stops, and how long, how often and how many calls are
+//! made to it (MGP §11, §14.6).
+//!
+//! A server has a [life](server::Life) that counts its calls, tells how it does, and ends when the last one is done:
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! use mgp_lifecycle::{Ended, Lifecycle, RestartSettings, Restarts, Verdict};
-//! use mgp_types::mgp::ServerState;
+//! use mgp_lifecycle::server::{Drained, Life};
+//! use mgp_types::mgp::{ServerState, ShutdownReason};
 //!
-//! let mut life = Lifecycle::default();
-//! life.go(ServerState::Connecting)?;
-//! life.go(ServerState::Connected)?;
-//! life.go(ServerState::Error)?;
-//!
-//! let mut restarts = Restarts::new(RestartSettings::default());
-//! let verdict = restarts.decide(Ended::InError, Duration::ZERO, 0);
-//! assert_eq!(verdict, Verdict::Restart { after: Duration::from_millis(500) });
-//! life.go(ServerState::Restarting)?;
-//! # Ok::<(), mgp_lifecycle::NoSuchTransition>(())
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), mgp_lifecycle::NoSuchTransition> {
+//! let life = Life::new("mind.cerebras".into());
+//! let mut changes = life.changes();
+//! life.ready()?;
+//! let how = life.shutdown(ShutdownReason::OperatorRequest, Duration::from_secs(30)).await;
+//! assert_eq!((how, life.state()), (Drained::Finished, ServerState::Disconnected));
+//! assert_eq!(changes.next().await.map(|change| change.new_state), Some(ServerState::Connecting));
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! | item | what it is |
-//! |---|---|
-//! | [`Lifecycle`] | where one server is, and where it may go from there (§11.2) |
-//! | [`RestartSettings`] | the configuration of restarts (§11.5) |
-//! | [`Restarts`] | whether a server that ended is started again, and when |
+//! | module | whose it is | what it does |
+//! |---|---|---|
+//! | [`server`] | the server's | answers questions about health, drains, tells of changes (§11.3, §11.4) |
+//! | [`supervise`] | whoever runs servers | connects, restarts by policy, asks for signs of life, restores (§11.2, §11.5) |
+//! | [`call`] | whoever calls servers | deadlines, retries, fallbacks, circuit breakers, limits (§14.6) |
+//!
+//! What two of them share is here: the [settings](RestartSettings) of restarts, how a server [ended](Ended), and its
+//! [changes](Changes) of state.
 //!
 //! The crate has no features.
 
 pub mod call;
+mod caught;
+mod chance;
+mod changes;
+#[cfg(test)]
+mod doubles;
+mod methods;
+mod refusal;
 mod restart;
 pub mod server;
+mod span;
 mod state;
 pub mod supervise;
+mod turnstile;
 
-pub use restart::{Ended, RestartPolicy, RestartSettings, Restarts, Verdict};
-pub use state::{Lifecycle, NoSuchTransition};
+pub use self::changes::Changes;
+pub use self::restart::{Ended, RestartPolicy, RestartSettings};
+pub use self::state::NoSuchTransition;

@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::chance::share;
+
 /// When a server that ended is started again (§11.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,7 +26,7 @@ pub enum RestartPolicy {
 pub struct RestartSettings {
     /// When a server is started again.
     pub restart_policy: RestartPolicy,
-    /// How often within the window; then it stays where it is.
+    /// How often within the window; then it stays where it is. More than 4096 is any number.
     pub max_restarts: u32,
     /// How far back restarts are counted.
     pub restart_window_secs: u64,
@@ -59,8 +61,7 @@ pub enum Ended {
 
 /// What becomes of a server that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "it is started again, or not for one of two reasons")]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It is started again after this time.
     Restart {
         /// How long to wait.
@@ -74,7 +75,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// What the event of a server that is given up says (§11.5).
-    pub const LIMIT_EXCEEDED: &'static str = "restart_limit_exceeded";
+    pub(crate) const LIMIT_EXCEEDED: &'static str = "restart_limit_exceeded";
 }
 
 /// The restarts of one server within the window.
@@ -82,15 +83,15 @@ impl Verdict {
 /// A restart counts whether it succeeds or not: one that connects and soon ends again is what the limit is for. Only time
 /// forgets it.
 #[derive(Debug, Clone)]
-pub struct Restarts {
+pub(crate) struct Restarts {
     settings: RestartSettings,
-    /// When the restarts of the window were, oldest first; never more than `max_restarts`.
+    /// When the restarts of the window were, oldest first; never more than `max_restarts`, nor than are counted.
     recent: VecDeque<Duration>,
 }
 
 impl Restarts {
     /// No restarts so far.
-    pub const fn new(settings: RestartSettings) -> Self {
+    pub(crate) const fn new(settings: RestartSettings) -> Self {
         Self { settings, recent: VecDeque::new() }
     }
 
@@ -98,7 +99,7 @@ impl Restarts {
     ///
     /// Servers that end together should not start together: half of the waiting time is chosen by `chance`, a random
     /// number.
-    pub fn decide(&mut self, ended: Ended, now: Duration, chance: u32) -> Verdict {
+    pub(crate) fn decide(&mut self, ended: Ended, now: Duration, chance: u32) -> Verdict {
         let wanted = match self.settings.restart_policy {
             RestartPolicy::Never => false,
             RestartPolicy::OnFailure => ended == Ended::InError,
@@ -115,12 +116,15 @@ impl Restarts {
         if so_far >= self.settings.max_restarts {
             return Verdict::GiveUp;
         }
+        if self.recent.len() >= MOST_COUNTED {
+            self.recent.pop_front();
+        }
         self.recent.push_back(now);
         Verdict::Restart { after: self.backoff(so_far, chance) }
     }
 
     /// Forgets the restarts so far: somebody wants the server started, whatever happened before.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.recent.clear();
     }
 
@@ -128,15 +132,16 @@ impl Restarts {
         let doubled =
             self.settings.backoff_base_ms.saturating_mul(1u64.checked_shl(so_far).unwrap_or(u64::MAX));
         let longest = doubled.min(self.settings.backoff_max_ms);
-        let half = longest / 2;
-        let by_chance = u128::from(longest - half) * u128::from(chance) / u128::from(u32::MAX);
-        let wait = Duration::from_millis(half.saturating_add(u64::try_from(by_chance).unwrap_or(u64::MAX)));
-        wait.max(SHORTEST_WAIT)
+        let half = Duration::from_millis(longest) / 2;
+        half.saturating_add(share(half, chance)).max(SHORTEST_WAIT)
     }
 }
 
 /// Settings without a wait must not let a server that ends at once take up a whole core.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+
+/// A limit that is not to be one must not fill the memory.
+const MOST_COUNTED: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -197,6 +202,18 @@ mod tests {
         assert_eq!(restarts.decide(Ended::InError, Duration::ZERO, 0), Verdict::GiveUp);
         restarts.forget();
         assert_eq!(restarts.decide(Ended::InError, Duration::ZERO, 0), first);
+    }
+
+    #[test]
+    fn a_limit_that_is_none_takes_no_more_memory_each_time() {
+        let mut settings = RestartSettings { max_restarts: u32::MAX, ..RestartSettings::default() };
+        (settings.restart_policy, settings.restart_window_secs) = (RestartPolicy::Always, u64::MAX);
+        let mut restarts = Restarts::new(settings);
+        for number in 0..10_000 {
+            let verdict = restarts.decide(Ended::InError, Duration::from_millis(number), u32::MAX);
+            assert!(matches!(verdict, Verdict::Restart { .. }));
+        }
+        assert_eq!(restarts.recent.len(), MOST_COUNTED);
     }
 
     #[test]

@@ -2,7 +2,7 @@ use mgp_types::mgp::ServerState;
 
 /// Where one server is in its life; it goes only where the specification lets it (§11.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lifecycle(ServerState);
+pub(crate) struct Lifecycle(ServerState);
 
 /// A server cannot go from where it is to where it was to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub struct NoSuchTransition {
 
 impl Lifecycle {
     /// Where the server is.
-    pub const fn state(self) -> ServerState {
+    pub(crate) const fn state(self) -> ServerState {
         self.0
     }
 
@@ -25,7 +25,7 @@ impl Lifecycle {
     ///
     /// # Errors
     /// No transition leads there; the server stays where it is.
-    pub fn go(&mut self, to: ServerState) -> Result<ServerState, NoSuchTransition> {
+    pub(crate) fn go(&mut self, to: ServerState) -> Result<ServerState, NoSuchTransition> {
         let from = self.0;
         if !next(from).contains(&to) {
             return Err(NoSuchTransition { from, to });

@@ -66,17 +66,15 @@ impl Inner {
         if *method == Method::PROGRESS && progress.route(&notification.params) {
             return HandlersFuture::nothing();
         }
-        if *method == Method::EVENT
-            && let Ok(event) = notification.params.to()
-        {
-            subscriber.push(event);
-            return HandlersFuture::nothing();
+        if *method == Method::EVENT {
+            subscriber.receive(&notification);
+        } else {
+            // The cache goes first: whoever hears of a change must not read what was before it.
+            if let Some(cache) = cache {
+                cache.invalidate(method, &notification.params);
+            }
+            changes.tell(method, &notification.params);
         }
-        // The cache goes first: whoever hears of a change must not read what was before it.
-        if let Some(cache) = cache {
-            cache.invalidate(method, &notification.params);
-        }
-        changes.tell(method, &notification.params);
         if let Some(handler) = self.registry.notification(method) {
             return HandlersFuture::running(handler(notification));
         }

@@ -13,8 +13,10 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use self::life::Life;
-use super::deadline::{Deadline, LONGEST, timed_out};
-use super::exempt::is_open_ended;
+use super::deadline::Deadline;
+use crate::methods::is_open_ended;
+use crate::refusal::timed_out;
+use crate::span::{self, LONGEST};
 
 mod life;
 
@@ -50,7 +52,7 @@ impl AttemptTimeoutLayer {
         let is_read = || self.reads_deadlines.as_ref().is_some_and(|speaks_mgp| speaks_mgp());
         if request.method == Method::TOOLS_CALL && is_read() {
             let mut wishes = CallWishes::of(&request.params);
-            wishes.deadline_ms = Some(u64::try_from(deadline.left().as_millis()).unwrap_or(u64::MAX));
+            wishes.deadline_ms = Some(span::millis(deadline.left()));
             wishes.write(&mut request.params);
         }
     }

@@ -54,12 +54,13 @@ impl Default for BreakerSettings {
 /// Whether calls are made to a server, by how the last ones ended: a value without a clock.
 ///
 /// It counts calls while it is closed. Once too many of them fail, it is open and lets none through. After a while it is
-/// half-open: a few calls are let through, and by them it closes, or opens for longer.
+/// half-open: a few calls are let through, and by them it closes, or opens for longer. If they do not end for as long as
+/// it is open at most, a few others are.
 ///
 /// Each call that is let through has a [`Pass`], to be given back with how the call ended. One that was let through
 /// before the last change of state decides nothing any more.
 #[derive(Debug, Clone)]
-pub struct Breaker {
+struct Breaker {
     settings: BreakerSettings,
     state: State,
     /// How often the state has changed.
@@ -83,14 +84,13 @@ pub enum BreakerState {
 /// A call that was let through.
 #[derive(Debug)]
 #[must_use = "a breaker has to hear how the call ended"]
-pub struct Pass {
+struct Pass {
     changes: u64,
 }
 
 /// What a call says of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "it answered, it failed, or nothing is known")]
-pub enum CallEnd {
+enum CallEnd {
     /// It answers.
     Answered,
     /// It fails.
@@ -101,20 +101,29 @@ pub enum CallEnd {
 
 #[derive(Debug, Clone)]
 enum State {
-    Closed { window: Window },
-    Open { until: Duration },
-    HalfOpen { running: u32, answered: u32 },
+    Closed {
+        window: Window,
+    },
+    Open {
+        until: Duration,
+    },
+    /// After `until` the calls that still run are not waited for any longer.
+    HalfOpen {
+        running: u32,
+        answered: u32,
+        until: Duration,
+    },
 }
 
 impl Breaker {
     /// A closed breaker that has counted nothing.
-    pub fn new(settings: BreakerSettings) -> Self {
+    fn new(settings: BreakerSettings) -> Self {
         let state = State::Closed { window: Window::new(settings.window) };
         Self { settings, state, changes: 0, openings: 0 }
     }
 
     /// Where it is. An open breaker turns half-open when a call comes after its time.
-    pub const fn state(&self) -> BreakerState {
+    const fn state(&self) -> BreakerState {
         match self.state {
             State::Closed { .. } => BreakerState::Closed,
             State::Open { .. } => BreakerState::Open,
@@ -126,25 +135,31 @@ impl Breaker {
     ///
     /// # Errors
     /// It does not; the time is how long to wait.
-    pub fn admit(&mut self, now: Duration) -> Result<Pass, Duration> {
+    fn admit(&mut self, now: Duration) -> Result<Pass, Duration> {
         if let State::Open { until } = self.state {
             let wait = until.saturating_sub(now);
             if !wait.is_zero() {
                 return Err(wait);
             }
-            self.change(State::HalfOpen { running: 0, answered: 0 });
+            self.half_open(now);
         }
-        if let State::HalfOpen { running, answered } = &mut self.state {
-            if *running + *answered >= self.settings.probes.get() {
-                return Err(self.settings.open_for);
+        if let State::HalfOpen { running, answered, until } = self.state
+            && running + answered >= self.settings.probes.get()
+        {
+            let wait = until.saturating_sub(now);
+            if !wait.is_zero() {
+                return Err(wait.min(self.settings.open_for).max(SHORTEST_WAIT));
             }
+            self.half_open(now);
+        }
+        if let State::HalfOpen { running, .. } = &mut self.state {
             *running += 1;
         }
         Ok(self.pass())
     }
 
     /// Hears how a call ended.
-    pub fn settle(&mut self, Pass { changes }: Pass, end: CallEnd, now: Duration) {
+    fn settle(&mut self, Pass { changes }: Pass, end: CallEnd, now: Duration) {
         if changes != self.changes {
             return;
         }
@@ -158,7 +173,7 @@ impl Breaker {
                     self.open(now);
                 }
             }
-            (State::HalfOpen { running, answered }, CallEnd::Answered) => {
+            (State::HalfOpen { running, answered, .. }, CallEnd::Answered) => {
                 *running = running.saturating_sub(1);
                 *answered += 1;
                 if *answered >= self.settings.probes.get() {
@@ -175,8 +190,15 @@ impl Breaker {
     fn open(&mut self, now: Duration) {
         let factor = 1u32.checked_shl(self.openings).unwrap_or(u32::MAX);
         self.openings = self.openings.saturating_add(1);
-        let time = self.settings.open_for.saturating_mul(factor).min(self.settings.max_open);
+        let time =
+            self.settings.open_for.saturating_mul(factor).min(self.settings.max_open).max(SHORTEST_WAIT);
         self.change(State::Open { until: now.saturating_add(time) });
+    }
+
+    /// Lets a few calls try. One that never ends must not keep others from it for good.
+    fn half_open(&mut self, now: Duration) {
+        let until = now.saturating_add(self.settings.max_open.max(SHORTEST_WAIT));
+        self.change(State::HalfOpen { running: 0, answered: 0, until });
     }
 
     fn change(&mut self, state: State) {
@@ -214,3 +236,6 @@ impl Sign {
         self.is_closed.then_some(Pass { changes: self.changes })
     }
 }
+
+/// No setting makes callers come back at once.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);

@@ -14,8 +14,8 @@ use tokio::time::timeout;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::exempt::{is_open_ended, is_vital};
-use super::unsent::refuse;
+use crate::methods::{is_open_ended, is_vital};
+use crate::refusal::unsent;
 
 /// Lets so many calls go to one upstream at once; the others wait in line, but not many and not for long.
 ///
@@ -55,8 +55,9 @@ impl<S> Layer<S> for ConcurrencyLayer {
 ///
 /// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
 /// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
-/// 3001, marked as [`Unsent`](super::Unsent). Notifications, cancellations, questions about health, and what lasts as
-/// long as a subscription or a task are never held back and take no place. Allocates for calls that wait. Dropping the future gives the place back.
+/// 3001, marked as [`Unsent`](super::Unsent). Notifications, questions about health, what ends work or feeds it, and what
+/// lasts as long as a subscription or a task are never held back and take no place. Allocates for calls that wait.
+/// Dropping the future gives the place back.
 #[derive(Debug, Clone)]
 pub struct Concurrency<S> {
     inner: S,
@@ -160,7 +161,7 @@ impl<F> fmt::Debug for ConcurrencyFuture<F> {
 
 /// By the time that it names, whoever is in line now is gone from it.
 fn exhausted(patience: Duration) -> Error {
-    refuse(code::RESOURCE_EXHAUSTED, "too many calls to this server at once", patience)
+    unsent(code::RESOURCE_EXHAUSTED, "too many calls to this server at once", patience)
 }
 
 const USUAL_PATIENCE: Duration = Duration::from_secs(10);

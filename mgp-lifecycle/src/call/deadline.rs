@@ -5,14 +5,15 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use mgp_types::mgp::CallWishes;
-use mgp_types::{Error, Kind, Request, Response, RpcService, code};
+use mgp_types::{Error, Kind, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::exempt::is_open_ended;
-use super::unsent::advice;
+use crate::methods::is_open_ended;
+use crate::refusal::timed_out;
+use crate::span::LONGEST;
 
 /// When nobody waits for a call any more: an extension of its request.
 ///
@@ -30,11 +31,6 @@ impl Deadline {
     /// The deadline that is attached to a request.
     pub fn of(request: &Request) -> Option<Self> {
         request.extensions.get().copied()
-    }
-
-    /// The moment.
-    pub const fn moment(self) -> Instant {
-        self.0
     }
 
     /// How long it is until then; nothing if it is past.
@@ -163,11 +159,6 @@ impl<F> fmt::Debug for DeadlineFuture<F> {
     }
 }
 
-/// 3003, with what is true of it.
-pub(super) fn timed_out(message: &'static str) -> Error {
-    Error::timeout(message).with_recovery(advice(code::TIMEOUT))
-}
-
 /// What the parameters say of the time that is left, which they then say no more.
 fn take_wish(request: &mut Request) -> Option<Duration> {
     if !request.params.contains("_mgp") {
@@ -178,9 +169,6 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
     wishes.write(&mut request.params);
     Some(Duration::from_millis(millis))
 }
-
-/// Longer than any call, and short enough to be added to any time.
-pub(super) const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, ToolName, TraceId,
-};
+use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, ToolName};
 use mgp_types::{Method, Request, Role};
+
+use crate::chance;
 
 /// The event of a request that failed and is made again. `otherwise` is its type for what is no call of a tool.
 pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
@@ -17,7 +17,7 @@ pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
     };
     AuditEvent::new(
         Timestamp::now(),
-        context.trace.unwrap_or_else(random_trace),
+        context.trace.unwrap_or_else(chance::trace),
         event_type,
         actor(request),
         target(request),
@@ -59,17 +59,11 @@ pub(super) fn clip(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(MAX_NAME_BYTES)]))
 }
 
-/// It is no secret, and nothing may fail for want of one.
-fn random_trace() -> TraceId {
-    let mut bytes = [0; 16];
-    let _ = getrandom::fill(&mut bytes);
-    TraceId::from_random(bytes)
-}
-
 const MAX_NAME_BYTES: usize = 256;
 
 #[cfg(test)]
 mod tests {
+    use mgp_types::mgp::TraceId;
     use mgp_types::{Object, Principal};
 
     use super::*;

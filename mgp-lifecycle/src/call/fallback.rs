@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::witness::Witness;
 use super::{Deadline, event};
+use crate::span::millis;
 
 /// Calls the tool that an error names, where all else has failed (§14.6). Makes [`Fallback`] services.
 #[derive(Clone, Default)]
@@ -77,7 +78,7 @@ impl fmt::Debug for FallbackLayer {
 /// whether the first tool was carried out: only a server that has answered names another tool, and it knows what it has
 /// done. No other tool is called
 ///
-/// * if the name is the same, or not that of a tool, or one of the kernel's own, which begin with `mgp.`;
+/// * if the name is the same, or not that of a tool, or one of the kernel's own, which begin with the word `mgp`;
 /// * in place of one that is called in place of another;
 /// * once the caller has seen a part of a result or was asked something;
 /// * when the time of the call is over.
@@ -238,13 +239,13 @@ impl<S> Call<S> {
 
     /// The name under which the tool is called, if it may be.
     fn name_here(&self, named: &str) -> Option<ToolName> {
-        let named = Some(named).filter(|name| is_tool_name(name)).map(ToolName::new)?;
+        let named = Some(named).filter(|name| is_tool_name(name) && !is_reserved(name)).map(ToolName::new)?;
         let tool = match &self.settings.known_as {
             None => named,
             Some(known_as) => known_as(&self.request, &named)?,
         };
         let is_another = self.request.params.text("name").as_deref() != Some(tool.as_str());
-        (is_another && !tool.as_str().starts_with(KERNEL_PREFIX)).then_some(tool)
+        (is_another && !is_reserved(tool.as_str())).then_some(tool)
     }
 
     fn request_of(&self, tool: &ToolName) -> Option<Request> {
@@ -269,9 +270,9 @@ impl<S> Call<S> {
     /// What the caller wishes of the time that is left was said when the first call began.
     fn shorten_wish(&self, params: &mut Object) -> Option<()> {
         let mut wishes = CallWishes::of(params);
-        if let Some(millis) = wishes.deadline_ms {
-            let passed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            wishes.deadline_ms = Some(millis.checked_sub(passed).filter(|left| *left > 0)?);
+        if let Some(wished) = wishes.deadline_ms {
+            let passed = millis(self.began.elapsed());
+            wishes.deadline_ms = Some(wished.checked_sub(passed).filter(|left| *left > 0)?);
             wishes.write(params);
         }
         Some(())
@@ -316,6 +317,19 @@ fn is_tool_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
 }
 
+/// Whether a name is one of the kernel's own, or could be taken for one: a server must not lead its callers to what only
+/// the kernel does.
+fn is_reserved(name: &str) -> bool {
+    let name = name.trim_start_matches(|first: char| !first.is_ascii_alphanumeric());
+    match name.split_at_checked(KERNEL_WORD.len()) {
+        Some((word, rest)) => {
+            word.eq_ignore_ascii_case(KERNEL_WORD)
+                && !rest.starts_with(|next: char| next.is_ascii_lowercase())
+        }
+        None => name.is_empty(),
+    }
+}
+
 fn polled_again() -> Error {
     Error::internal("the answer was given already")
 }
@@ -323,8 +337,7 @@ fn polled_again() -> Error {
 /// What a caller sends again to a tool that has asked for it.
 const OF_THE_FIRST_CALL: [&str; 2] = ["inputResponses", "requestState"];
 
-/// A server must not lead its callers to what only the kernel does.
-const KERNEL_PREFIX: &str = "mgp.";
+const KERNEL_WORD: &str = "mgp";
 const MAX_NAME_BYTES: usize = 128;
 
 #[cfg(test)]

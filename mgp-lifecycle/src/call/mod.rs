@@ -71,23 +71,17 @@ mod breaker;
 mod concurrency;
 mod deadline;
 mod event;
-mod exempt;
 mod fallback;
 mod retry;
-mod unsent;
 mod witness;
 
-#[cfg(test)]
-mod doubles;
 #[cfg(test)]
 mod tests;
 
 pub use self::attempt::{AttemptFuture, AttemptTimeout, AttemptTimeoutLayer};
-pub use self::breaker::{
-    Breaker, BreakerFuture, BreakerLayer, BreakerService, BreakerSettings, BreakerState, CallEnd, Pass,
-};
+pub use self::breaker::{BreakerFuture, BreakerLayer, BreakerService, BreakerSettings, BreakerState};
 pub use self::concurrency::{Concurrency, ConcurrencyFuture, ConcurrencyLayer};
 pub use self::deadline::{Deadline, DeadlineFuture, DeadlineLayer, DeadlineService};
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
 pub use self::retry::{Retry, RetryBudget, RetryFuture, RetryLayer, RetryPolicy};
-pub use self::unsent::Unsent;
+pub use crate::refusal::Unsent;

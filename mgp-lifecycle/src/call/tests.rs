@@ -1,5 +1,7 @@
 //! All layers together, in the order in which they are meant to stand.
 
+mod attacks;
+
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -11,8 +13,8 @@ use tokio::time::{Instant, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::doubles::{Answer, Upstream, call_of, millis, peer_error, tool_call};
 use super::*;
+use crate::doubles::{Answer, Upstream, call_of, millis, peer_error, tool_call};
 
 const PLACES: usize = 3;
 

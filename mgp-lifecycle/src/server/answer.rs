@@ -7,8 +7,8 @@ use mgp_types::mgp::{
 use mgp_types::{BoxFuture, Error, Kind, Request, Response};
 
 use super::Life;
-use super::refusal;
 use super::stopping::Permitted;
+use crate::refusal;
 
 /// What the layer says itself.
 pub(super) enum Answer {
@@ -70,7 +70,7 @@ fn shutdown(life: &Life, request: &Request) -> Result<Response, Error> {
         Permitted::Yes => {}
         Permitted::NotToThem => {
             tracing::warn!(?principal, "a shutdown was refused");
-            return Err(refusal::not_permitted());
+            return Err(refusal::may_not_stop());
         }
         Permitted::ToNobody => return Response::with_body(&ShutdownAnswer::refused(life.pending())),
     }

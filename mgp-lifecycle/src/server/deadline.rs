@@ -4,25 +4,27 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_types::mgp::{CallWishes, Recovery};
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService, code};
+use mgp_types::mgp::CallWishes;
+use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::refusal::timed_out;
+
 /// Ends calls whose caller waits no longer. Makes [`DeadlineGate`]s.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct DeadlineLayer;
+pub struct DeadlineGateLayer;
 
-impl DeadlineLayer {
+impl DeadlineGateLayer {
     /// The layer; it needs no settings.
     pub const fn new() -> Self {
         Self
     }
 }
 
-impl<S> Layer<S> for DeadlineLayer {
+impl<S> Layer<S> for DeadlineGateLayer {
     type Service = DeadlineGate<S>;
 
     fn layer(&self, inner: S) -> DeadlineGate<S> {
@@ -30,7 +32,7 @@ impl<S> Layer<S> for DeadlineLayer {
     }
 }
 
-/// The service of [`DeadlineLayer`].
+/// The service of [`DeadlineGateLayer`].
 ///
 /// Sits anywhere around the router. A `tools/call` that says `_mgp.deadline_ms`, in a session with MGP, is answered with
 /// 3003 when that time is over, and its handler is dropped; one without any time left never reaches it. Reads
@@ -43,7 +45,7 @@ pub struct DeadlineGate<S> {
 impl<S: RpcService> Service<Request> for DeadlineGate<S> {
     type Response = Response;
     type Error = Error;
-    type Future = DeadlineFuture<S::Future>;
+    type Future = DeadlineGateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -51,8 +53,8 @@ impl<S: RpcService> Service<Request> for DeadlineGate<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match time_left(&request) {
-            Some(Duration::ZERO) => DeadlineFuture { call: None, deadline: None },
-            left => DeadlineFuture {
+            Some(Duration::ZERO) => DeadlineGateFuture { call: None, deadline: None },
+            left => DeadlineGateFuture {
                 call: Some(self.inner.call(request)),
                 deadline: left.map(|left| Box::pin(sleep(left))),
             },
@@ -63,7 +65,7 @@ impl<S: RpcService> Service<Request> for DeadlineGate<S> {
 pin_project! {
     /// The future of [`DeadlineGate`].
     #[must_use = "futures do nothing unless polled"]
-    pub struct DeadlineFuture<F> {
+    pub struct DeadlineGateFuture<F> {
         // `None` once the time is over.
         #[pin]
         call: Option<F>,
@@ -71,7 +73,7 @@ pin_project! {
     }
 }
 
-impl<F: Future<Output = Result<Response, Error>>> Future for DeadlineFuture<F> {
+impl<F: Future<Output = Result<Response, Error>>> Future for DeadlineGateFuture<F> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -91,9 +93,9 @@ impl<F: Future<Output = Result<Response, Error>>> Future for DeadlineFuture<F> {
     }
 }
 
-impl<F> fmt::Debug for DeadlineFuture<F> {
+impl<F> fmt::Debug for DeadlineGateFuture<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeadlineFuture")
+        f.debug_struct("DeadlineGateFuture")
             .field("has_deadline", &self.deadline.is_some())
             .finish_non_exhaustive()
     }
@@ -112,9 +114,5 @@ fn time_left(request: &Request) -> Option<Duration> {
 }
 
 fn too_late() -> Error {
-    let error = Error::timeout("the call was not done by its deadline");
-    match Recovery::for_code(code::TIMEOUT) {
-        Some(recovery) => error.with_recovery(recovery),
-        None => error,
-    }
+    timed_out("the call was not done by its deadline")
 }

@@ -1,13 +1,13 @@
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::Session;
-use mgp_types::mgp::{HealthReport, HealthStatus, LifecycleChange, ServerId, ServerState, ShutdownReason};
+use mgp_types::mgp::{HealthReport, HealthStatus, ServerId, ServerState, ShutdownReason};
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::broadcast;
 
 use super::answer::report;
 use super::audience::Herald;
@@ -15,7 +15,7 @@ use super::examination::{Examination, Findings};
 use super::run::{Drain, Run};
 use super::tasks::Tasks;
 use super::{Drained, ShutdownPolicy};
-use crate::NoSuchTransition;
+use crate::{Changes, NoSuchTransition};
 
 /// The life of one server, from its start to its end: its state, its health, its calls. Clones are the same life.
 ///
@@ -149,12 +149,13 @@ impl Life {
         report(self).await
     }
 
-    /// The changes of state from now on. Whoever is too slow misses the oldest.
-    pub fn changes(&self) -> broadcast::Receiver<LifecycleChange> {
-        self.0.run.changes.subscribe()
+    /// The changes of state from now on. A listener that is slow misses the oldest, and holds up nobody.
+    pub fn changes(&self) -> Changes {
+        Changes::new(self.0.run.changes.subscribe())
     }
 
-    /// Stops the server: new calls are refused, those in work have `timeout` to finish, then they are answered with 2001.
+    /// Stops the server: new calls are refused, those in work have `timeout` to finish, then they are answered with
+    /// 2001, and are not to be made again.
     /// Resolves when it is over and everybody was told; the transport can be closed then.
     ///
     /// A server that stops already does so by the earlier of both times. One that was never ready, or is broken, takes no
@@ -184,7 +185,7 @@ impl Life {
     /// From now on the session is told of changes.
     pub(super) fn note(&self, session: &Arc<Session>) {
         if self.0.run.audience.note(session) == Herald::Missing {
-            let (run, changes) = (Arc::clone(&self.0.run), self.changes());
+            let (run, changes) = (Arc::clone(&self.0.run), self.0.run.changes.subscribe());
             self.0.tasks.spawn(async move { run.audience.tell_all(changes).await });
         }
     }
@@ -207,7 +208,12 @@ impl Life {
 
     pub(super) fn tool_counts(&self) -> (u64, u64) {
         let counts = self.0.tools.lock().clone();
-        counts.map_or((0, 0), |counts| counts())
+        counts.map_or((0, 0), |counts| {
+            catch_unwind(AssertUnwindSafe(|| counts())).unwrap_or_else(|_| {
+                tracing::warn!("the numbers of tools cannot be told");
+                (0, 0)
+            })
+        })
     }
 }
 

@@ -25,7 +25,7 @@
 //! | [`Life`] | what an application holds: state, checks, shutdown |
 //! | [`LifeLayer`] | answers the methods of §11, counts calls, refuses new ones while the server stops |
 //! | [`ShutdownPolicy`], [`Drained`] | who may stop the server, and how it ended |
-//! | [`DeadlineLayer`] | ends calls whose caller waits no longer |
+//! | [`DeadlineGateLayer`] | ends calls whose caller waits no longer |
 
 mod answer;
 mod audience;
@@ -34,18 +34,16 @@ mod durations;
 mod examination;
 mod exit;
 mod future;
-mod gate;
 mod in_work;
 mod layer;
 mod life;
 mod memory;
-mod refusal;
 mod run;
 mod stopping;
 mod tasks;
 mod visit;
 
-pub use self::deadline::{DeadlineFuture, DeadlineGate, DeadlineLayer};
+pub use self::deadline::{DeadlineGate, DeadlineGateFuture, DeadlineGateLayer};
 pub use self::future::LifeFuture;
 pub use self::layer::{LifeLayer, LifeService};
 pub use self::life::Life;

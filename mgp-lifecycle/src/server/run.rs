@@ -1,24 +1,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason, Timestamp};
+use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::audience::Audience;
 use super::exit::Exit;
-use super::gate::{Entry, Gate, Inside, Pass, Seat};
 use super::in_work::InWork;
 use super::{Drained, ShutdownPolicy};
-use crate::{Lifecycle, NoSuchTransition};
+use crate::NoSuchTransition;
+use crate::changes::{CHANGES_KEPT, tell};
+use crate::span::millis;
+use crate::state::Lifecycle;
+use crate::turnstile::{Entry, Inside, Pass, Seat, Turnstile};
 
 /// One run of a server, from its start to its end: what calls, tasks and handles share.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) server: ServerId,
     pub(super) since: Instant,
-    pub(super) gate: Gate,
+    pub(super) gate: Turnstile,
     pub(super) in_work: InWork,
     pub(super) exit: Exit,
     pub(super) changes: broadcast::Sender<LifecycleChange>,
@@ -61,7 +64,7 @@ impl Run {
         Self {
             server,
             since: now,
-            gate: Gate::new(course.lifecycle.state()),
+            gate: Turnstile::new(course.lifecycle.state()),
             in_work: InWork::new(now),
             exit: Exit::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
@@ -221,21 +224,12 @@ impl Run {
     ) -> Result<(), NoSuchTransition> {
         let from = course.lifecycle.go(to)?;
         self.gate.set_state(to);
-        tracing::info!(server = %self.server, %from, %to, reason, "server changed state");
-        let mut change = LifecycleChange::new(self.server.clone(), from, to, Timestamp::now());
-        change.reason = reason.map(str::to_owned);
-        // Under the lock, so that changes are told in their order; it fails if nobody listens.
-        let _ = self.changes.send(change);
+        // Under the lock, so that changes are told in their order.
+        tell(&self.changes, &self.server, from, to, reason);
         Ok(())
     }
 }
 
-pub(super) fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Whoever is slower than so many changes misses the oldest.
-const CHANGES_KEPT: usize = 32;
 /// Whoever gives more time than that gives any time.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 /// How long the last messages may take once nobody is waited for any more.

@@ -37,7 +37,7 @@ pub enum Drained {
     Finished,
     /// The time was over before.
     CutOff {
-        /// So many calls were answered with 2001 instead of a result.
+        /// So many calls were answered with 2001 instead of a result, and are not to be made again.
         calls: u64,
     },
 }

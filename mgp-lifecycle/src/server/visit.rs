@@ -1,18 +1,20 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use mgp_types::mgp::{Refusal, method};
-use mgp_types::{Error, Method, Request, Response};
+use mgp_types::mgp::{Refusal, ServerState};
+use mgp_types::{Error, Request, Response};
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
 
 use super::durations::Key;
-use super::gate::{Inside, Pass, Seat};
 use super::in_work::Begun;
-use super::refusal;
 use super::run::Run;
+use crate::methods::helps_to_finish;
+use crate::refusal::{self, Return};
+use crate::turnstile::{Inside, Pass, Seat};
 
 pin_project! {
     /// A call that is inside: it counts until it is dropped, and learns when it has to go.
@@ -42,7 +44,7 @@ pin_project! {
 impl Visit {
     /// Lets a call in, or says why not.
     pub(super) fn begin(run: &Arc<Run>, request: &Request) -> Result<Self, Error> {
-        let seat = if request.method == Method::LISTEN { Seat::Listener } else { Seat::Call };
+        let seat = Seat::of(&request.method);
         run.enter(seat, Pass::New)
             .or_else(|inside| {
                 if helps_to_finish(&request.method) { run.enter(seat, Pass::Finishing) } else { Err(inside) }
@@ -67,7 +69,7 @@ impl Visit {
             return Poll::Pending;
         }
         Poll::Ready(match this.seat {
-            Seat::Call => Err(refusal::stopped()),
+            Seat::Call => Err(refusal::cut_off()),
             // That is how a subscription ends.
             Seat::Listener => Ok(Response::empty()),
         })
@@ -87,24 +89,11 @@ fn refuse(run: &Run, inside: Inside, request: &Request) -> Error {
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("lifecycle", inside.state().as_str()));
     }
-    refusal::not_admitted(inside, || run.remaining(inside.calls()))
-}
-
-/// What a server that takes no new calls still takes: it starts no work, and work that was started may depend on it.
-fn helps_to_finish(called: &Method) -> bool {
-    matches!(
-        called.as_str(),
-        "ping"
-            | "server/discover"
-            | "tasks/get"
-            | "tasks/result"
-            | "tasks/update"
-            | "tasks/cancel"
-            | "resources/unsubscribe"
-            | method::STREAM_CANCEL
-            | method::CALLBACK_RESPOND
-            | method::EVENTS_UNSUBSCRIBE
-            | method::PERMISSION_RESPONSE
-            | method::PERMISSION_GRANT
-    )
+    match inside.state() {
+        _ if inside.is_ended() => refusal::gone(),
+        state @ (ServerState::Draining | ServerState::Disconnected) => {
+            refusal::not_admitted(state, Return::After(run.remaining(inside.calls())))
+        }
+        state => refusal::not_admitted(state, Return::After(Duration::ZERO)),
+    }
 }

@@ -1,14 +1,16 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, LifecycleChange, Outcome, ServerState, Timestamp,
-    TraceId,
 };
 use tokio::sync::broadcast;
 
 use super::pulse::Health;
 use super::shared::{Outlook, Shared};
-use crate::Lifecycle;
+use crate::chance;
+use crate::changes::tell;
+use crate::state::Lifecycle;
 
 /// The course of one server's life: takes it from state to state, and tells everybody who wants to know.
 ///
@@ -43,16 +45,12 @@ impl<T> Course<T> {
                 return;
             }
         };
-        self.shared.standing.send_modify(|standing| (standing.state, standing.outlook) = (to, outlook));
+        self.shared.position.send_modify(|position| (position.state, position.outlook) = (to, outlook));
         // That a server is down stays to be seen until there is another.
         if to == ServerState::Connected || from == ServerState::Connected && self.health() != Health::Down {
             self.shared.health.send_if_modified(|health| std::mem::take(health) != Health::Unknown);
         }
-        tracing::info!(server = self.shared.server.as_str(), %from, %to, reason, "server state");
-        let mut change = LifecycleChange::new(self.shared.server.clone(), from, to, Timestamp::now());
-        change.reason = reason.map(str::to_owned);
-        // Fails only if nobody listens.
-        let _ = self.changes.send(change);
+        tell(&self.changes, &self.shared.server, from, to, reason);
     }
 
     fn health(&self) -> Health {
@@ -61,12 +59,12 @@ impl<T> Course<T> {
 
     /// Everything up to the order with this number is carried out.
     pub(super) fn served(&self, number: u64) {
-        self.shared.standing.send_modify(|standing| standing.served = standing.served.max(number));
+        self.shared.position.send_modify(|position| position.served = position.served.max(number));
     }
 
     /// The state stays, and this is to be expected.
     pub(super) fn expect(&self, outlook: Outlook) {
-        self.shared.standing.send_modify(|standing| standing.outlook = outlook);
+        self.shared.position.send_modify(|position| position.outlook = outlook);
     }
 
     pub(super) fn record_connected(&self) {
@@ -80,16 +78,19 @@ impl<T> Course<T> {
     /// It has happened, and nothing waits for the record: the log decides what becomes of an event it has no room for.
     fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
         let Some(audit) = &self.audit else { return };
-        let mut bytes = [0; 16];
-        // An id that repeats is better than no record.
-        let _ = getrandom::fill(&mut bytes);
         let target = AuditTarget::new(Some(self.shared.server.clone()), None);
-        let trace = TraceId::from_random(bytes);
+        let trace = chance::trace();
         let mut event = AuditEvent::new(Timestamp::now(), trace, event, Actor::kernel(), target, outcome);
         if let Some(reason) = reason {
             event = event.with_detail("reason", reason);
         }
-        audit.record_now(vec![event]);
+        // A panic on the way to the end would be a second one, which ends the process.
+        if catch_unwind(AssertUnwindSafe(|| audit.record_now(vec![event]))).is_err() {
+            tracing::error!(
+                server = self.shared.server.as_str(),
+                "an event was not recorded: the log panicked"
+            );
+        }
     }
 }
 

@@ -15,13 +15,15 @@ use super::shared::Shared;
 
 /// Passes calls on to whatever incarnation of a supervised server is connected, and refuses them while there is none.
 ///
-/// Sits where a connection would, innermost. A refusal is 2000, 2001 or 2002 and says when to try again; a call that
-/// carries [`WaitUntilReady`] waits instead. A call is answered by the incarnation it was sent to: if that one ends,
-/// so does the call, with an error of the service or of the gate ([`Origin::Connection`](mgp_types::Origin)).
+/// Sits where a connection would, innermost. A refusal is 2000, 2001 or 2002, says when to try again, and is marked as
+/// [`Unsent`](crate::call::Unsent); a call that carries [`WaitUntilReady`] waits instead. A call is answered by the
+/// incarnation it was sent to: if that one ends, so does the call, with an error of the service or of the gate
+/// ([`Origin::Connection`](mgp_types::Origin)). A drain waits for calls, not for `subscriptions/listen`, which ends when
+/// its server does, and lets in what helps the others to finish: notifications, what ends work, and what it waits for.
 ///
 /// Reads no slot but that extension, writes none. A call that is answered at once takes no lock; one that is not stands on
-/// the list of those who hear of the server's end, whose lock is held for a moment. Allocates on refusals and waits only. Dropping the future of a call takes it
-/// back, as the service does.
+/// the list of those who hear of the server's end, whose lock is held for a moment. Allocates on refusals and waits only.
+/// Dropping the future of a call takes it back, as the service does.
 pub struct StateGate<S> {
     shared: Arc<Shared<S>>,
 }
@@ -50,15 +52,15 @@ impl<S: RpcService + Sync> Service<Request> for StateGate<S> {
     //= mgp §11.2
     //# Graceful shutdown initiated — finishing in-flight requests, rejecting new ones
     fn call(&mut self, request: Request) -> Self::Future {
-        if let Some(entered) = self.shared.enter() {
+        if let Some(entered) = self.shared.enter(&request) {
             return StateGateFuture { state: State::calling(entered, request) };
         }
         let Some(&WaitUntilReady(wait)) = request.extensions.get() else {
             return StateGateFuture { state: State::Refused { error: Some(self.shared.refusal()) } };
         };
         let shared = Arc::clone(&self.shared);
-        let entered = Box::pin(async move { shared.enter_within(wait).await });
-        StateGateFuture { state: State::Waiting { entered, request: Some(request) } }
+        let entered = Box::pin(async move { shared.enter_within(wait, request).await });
+        StateGateFuture { state: State::Waiting { entered } }
     }
 }
 
@@ -93,7 +95,7 @@ pin_project! {
         S: Service<Request>,
     {
         Refused { error: Option<Error> },
-        Waiting { entered: BoxFuture<'static, Result<Entered<S>, Error>>, request: Option<Request> },
+        Waiting { entered: BoxFuture<'static, Result<(Entered<S>, Request), Error>> },
         Calling { #[pin] calling: Calling<S> },
     }
 }
@@ -127,11 +129,9 @@ impl<S: RpcService + Sync> Future for StateGateFuture<S> {
                         .expect("a future is not polled again after it was ready")));
                 }
                 StateProj::Calling { calling } => return calling.poll(cx),
-                StateProj::Waiting { entered, request } => match ready!(entered.as_mut().poll(cx)) {
+                StateProj::Waiting { entered } => match ready!(entered.as_mut().poll(cx)) {
                     Err(error) => return Poll::Ready(Err(error)),
-                    Ok(entered) => {
-                        State::calling(entered, request.take().expect("it is taken where the state is left"))
-                    }
+                    Ok((entered, request)) => State::calling(entered, request),
                 },
             };
             self.as_mut().project().state.set(next);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, RpcService};
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
@@ -12,6 +11,7 @@ use super::gate::StateGate;
 use super::order::Order;
 use super::pulse::Health;
 use super::shared::{Outlook, Shared};
+use crate::Changes;
 
 /// One server that is kept alive.
 ///
@@ -50,12 +50,12 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     /// Where the server is in its life.
     pub fn state(&self) -> ServerState {
-        self.shared.standing().state
+        self.shared.position().state
     }
 
     /// The transitions from now on. A listener that is slow loses the oldest, and holds up nobody.
     pub fn changes(&self) -> Changes {
-        Changes(self.owner.listener.resubscribe())
+        Changes::new(self.owner.listener.resubscribe())
     }
 
     /// How the server does.
@@ -68,8 +68,8 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
         self.shared.health.subscribe()
     }
 
-    /// How many calls of gates the server works on.
-    pub fn in_flight(&self) -> usize {
+    /// How many calls of gates the server works on, subscriptions that listen not counted.
+    pub fn in_flight(&self) -> u64 {
         self.shared.live.load().as_ref().map_or(0, |live| live.in_flight())
     }
 
@@ -134,32 +134,11 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     }
 
     async fn served(&self, number: u64) {
-        let mut standing = self.shared.standing.subscribe();
+        let mut position = self.shared.position.subscribe();
         // It fails only if the sender is gone, which is in our hands.
         let served =
-            standing.wait_for(|standing| standing.served >= number || standing.outlook == Outlook::Ended);
+            position.wait_for(|position| position.served >= number || position.outlook == Outlook::Ended);
         let _ = served.await;
-    }
-}
-
-/// The transitions of one server, as they happen.
-#[derive(Debug)]
-pub struct Changes(broadcast::Receiver<LifecycleChange>);
-
-impl Changes {
-    /// The next transition; `None` when the supervisor has ended. Those that were lost are missing: the next one's
-    /// previous state is then not the last one's new state.
-    ///
-    /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
-    pub async fn next(&mut self) -> Option<LifecycleChange> {
-        loop {
-            match self.0.recv().await {
-                Ok(change) => return Some(change),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return None,
-            }
-        }
     }
 }
 
@@ -173,7 +152,7 @@ impl<T> fmt::Debug for Supervised<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Supervised")
             .field("server", &self.shared.server)
-            .field("state", &self.shared.standing().state)
+            .field("state", &self.shared.position().state)
             .finish_non_exhaustive()
     }
 }

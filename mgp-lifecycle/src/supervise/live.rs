@@ -1,14 +1,17 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mgp_types::mgp::ServerState;
+use mgp_types::{Kind, Request};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
+
+use crate::methods::helps_to_finish;
+use crate::turnstile::{Entry, Pass, Seat, Turnstile};
 
 /// One incarnation of a server, and the calls it works on. A restarted server is another one.
 pub(super) struct Live<T> {
     service: T,
-    /// How many calls there are, and whether there may be more: one word, so that no call gets in once it is shut.
-    calls: AtomicUsize,
+    turnstile: Turnstile,
     /// Told when the last call leaves.
     idle: Notify,
     /// Told when no answer can come any more.
@@ -17,34 +20,42 @@ pub(super) struct Live<T> {
 
 impl<T> Live<T> {
     pub(super) fn new(service: T) -> Self {
-        Self { service, calls: AtomicUsize::new(0), idle: Notify::new(), over: Arc::default() }
+        let turnstile = Turnstile::new(ServerState::Connected);
+        Self { service, turnstile, idle: Notify::new(), over: Arc::default() }
     }
 
     pub(super) const fn service(&self) -> &T {
         &self.service
     }
 
-    /// Counts a call; `None` if the server takes none.
-    pub(super) fn enter(self: &Arc<Self>) -> Option<Entered<T>> {
-        // Whoever is let in hears of the end, for it comes after the server was shut.
+    /// Counts a request; `None` if the server does not take it.
+    pub(super) fn enter(self: &Arc<Self>, request: &Request) -> Option<Entered<T>> {
+        // Whoever is let in hears of the end, for nobody is after it.
         let over = Arc::clone(&self.over).notified_owned();
-        let before = self.calls.fetch_add(1, Ordering::AcqRel);
-        // Its drop uncounts the call, let in or not.
-        let call = InFlight { live: Arc::clone(self) };
-        (before & SHUT == 0).then_some(Entered { call, over })
+        let seat = Seat::of(&request.method);
+        let helps = request.kind == Kind::Notify || helps_to_finish(&request.method);
+        match self.turnstile.enter(seat, if helps { Pass::Finishing } else { Pass::New }) {
+            Entry::Refused(_) => None,
+            Entry::TurnsAround(_) => {
+                self.leave(seat);
+                None
+            }
+            Entry::Entered => Some(Entered { call: InFlight { live: Arc::clone(self), seat }, over }),
+        }
     }
 
-    /// Lets no more calls in.
+    /// Lets no more calls in but what helps those inside to finish.
     pub(super) fn shut(&self) {
-        self.calls.fetch_or(SHUT, Ordering::AcqRel);
+        self.turnstile.set_state(ServerState::Draining);
     }
 
     pub(super) fn is_shut(&self) -> bool {
-        self.calls.load(Ordering::Acquire) & SHUT != 0
+        self.turnstile.inside().state() != ServerState::Connected
     }
 
-    pub(super) fn in_flight(&self) -> usize {
-        self.calls.load(Ordering::Acquire) & !SHUT
+    /// How many calls there are, subscriptions not counted.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.turnstile.inside().calls()
     }
 
     /// Waits until a server that is shut has no calls. Only one can wait.
@@ -54,13 +65,16 @@ impl<T> Live<T> {
         }
     }
 
-    /// Ends the calls that are still there; it has to be shut before.
+    /// Lets nothing more in, and ends the calls that are still there.
     pub(super) fn end(&self) {
+        self.shut();
+        self.turnstile.end();
         self.over.notify_waiters();
     }
 
-    fn leave(&self) {
-        if self.calls.fetch_sub(1, Ordering::AcqRel) == SHUT | 1 {
+    fn leave(&self, seat: Seat) {
+        let left = self.turnstile.leave(seat);
+        if left.calls() == 0 && left.state() != ServerState::Connected {
             self.idle.notify_one();
         }
     }
@@ -76,6 +90,7 @@ pub(super) struct Entered<T> {
 /// A call that the server works on, until it is dropped.
 pub(super) struct InFlight<T> {
     live: Arc<Live<T>>,
+    seat: Seat,
 }
 
 impl<T> InFlight<T> {
@@ -86,23 +101,24 @@ impl<T> InFlight<T> {
 
 impl<T> Drop for InFlight<T> {
     fn drop(&mut self) {
-        self.live.leave();
+        self.live.leave(self.seat);
     }
 }
 
-/// The bit that no count of calls reaches.
-const SHUT: usize = 1 << (usize::BITS - 1);
-
 #[cfg(test)]
 mod tests {
+    use mgp_types::Object;
+
     use super::*;
 
     #[tokio::test]
     async fn it_is_idle_when_the_last_call_left_and_lets_nobody_in_once_shut() {
         let live = Arc::new(Live::new(()));
-        let (one, two) = (live.enter().unwrap(), live.enter().unwrap());
+        let enter = |method: &str| live.enter(&Request::call(method, Object::new()));
+        let (one, two) = (enter("tools/call").unwrap(), enter("tools/call").unwrap());
+        let _listens = enter("subscriptions/listen").unwrap();
         live.shut();
-        assert!(live.enter().is_none() && live.is_shut());
+        assert!(enter("tools/call").is_none() && live.is_shut());
         assert_eq!(live.in_flight(), 2);
         let waiting = tokio::spawn({
             let live = Arc::clone(&live);
@@ -113,5 +129,8 @@ mod tests {
         assert!(!waiting.is_finished());
         drop(two);
         waiting.await.unwrap();
+        assert!(enter("mgp/callback/respond").is_some());
+        live.end();
+        assert!(enter("mgp/callback/respond").is_none());
     }
 }

@@ -29,7 +29,8 @@
 //! | [`Supervisor`] | what is to be done with one server, before it runs |
 //! | [`Supervised`] | one server that is kept alive; owns it |
 //! | [`StateGate`] | passes calls on to the server as it is connected, or refuses them |
-//! | [`ProbeSchedule`], [`Pulse`] | when a server is asked for a sign of life, and what its answers come to |
+//! | [`StandingRequests`] | what the server was asked to keep in mind, and is asked again after a restart |
+//! | [`ProbeSettings`], [`Health`] | when a server is asked for a sign of life, and what its answers come to |
 //! | [`probe`], [`ask_to_stop`] | what a supervisor asks a server that is an `RpcService` |
 //!
 //! How the figure of §11.2 is followed:
@@ -40,8 +41,6 @@
 //! * No arrow leads from `connecting`, `restarting` or `error` to `disconnected`. A server that is stopped there ends
 //!   in `error`.
 
-mod caught;
-mod chance;
 mod connect;
 mod course;
 mod gate;
@@ -51,22 +50,21 @@ mod live;
 mod order;
 mod probe;
 mod pulse;
-mod refusal;
 mod run;
 mod shared;
+mod standing;
 mod stopping;
 mod supervisor;
 
 pub use self::connect::{Connect, Connected};
 pub use self::gate::{StateGate, StateGateFuture, WaitUntilReady};
-pub use self::handle::{Changes, Supervised};
+pub use self::handle::Supervised;
 pub use self::limits::TimeLimits;
 pub use self::probe::{ProbeMethod, probe};
-pub use self::pulse::{Beat, Health, ProbeSchedule, ProbeSettings, Pulse};
+pub use self::pulse::{Beat, Health, ProbeSettings};
+pub use self::standing::{Standing, StandingFuture, StandingRequests};
 pub use self::stopping::ask_to_stop;
 pub use self::supervisor::Supervisor;
 
-#[cfg(test)]
-mod doubles;
 #[cfg(test)]
 mod tests;

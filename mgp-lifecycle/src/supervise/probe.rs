@@ -73,18 +73,18 @@ fn status(method: ProbeMethod, response: &Response) -> HealthStatus {
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
+    use mgp_types::mgp::{ExtensionSet, HealthReport, Negotiated, Offer};
     use mgp_types::{RawJson, Revision};
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::supervise::doubles::Answering;
+    use crate::doubles::Upstream;
 
     async fn beat(method: ProbeMethod, answer: Result<&str, Error>) -> (Beat, String) {
         let answer = answer.map(|json| Response::new(RawJson::parse(json.to_owned()).unwrap()));
         let asked = std::sync::Arc::new(Mutex::new(String::new()));
         let seen = std::sync::Arc::clone(&asked);
-        let service = Answering::new(move |request: Request| {
+        let service = Upstream::working(move |_, request: Request| {
             *seen.lock() = request.method.to_string();
             std::future::ready(answer.clone())
         });
@@ -131,6 +131,43 @@ mod tests {
                 let error = Error::from_origin(origin, code, "no");
                 assert_eq!(beat(ProbeMethod::Ping, Err(error)).await.0, expected, "{origin:?}");
             }
+        }
+    }
+
+    // covers: MGP-11.3-03
+    #[tokio::test]
+    async fn a_ping_says_when_it_was_sent_and_the_others_say_nothing() {
+        for (method, members) in
+            [(ProbeMethod::HealthPing, 1), (ProbeMethod::Ping, 0), (ProbeMethod::Discover, 0)]
+        {
+            let server = Upstream::answering(|_| Ok(Response::empty()));
+            let before = Timestamp::now();
+            probe(server.clone(), method).await;
+            let asked = server.seen().remove(0);
+            assert_eq!(asked.params.iter().count(), members, "{method:?}");
+            if let Some(sent) = asked.params.text("timestamp") {
+                let written: Timestamp = asked.params.get("timestamp").unwrap().to().unwrap();
+                assert!(written >= before && written <= Timestamp::now());
+                // RFC 3339, in UTC.
+                assert!(sent.len() >= 20 && sent.as_bytes()[10] == b'T' && sent.ends_with('Z'), "{sent}");
+            }
+        }
+    }
+
+    // covers: MGP-11.3-19
+    #[test]
+    fn a_report_may_have_any_resources_and_checks_or_none() {
+        for (resources, checks) in
+            [("{}", "{}"), (r#"{"gpu":{"used":[1]},"memory_bytes":"much"}"#, r#"{"moon_is_up":false}"#)]
+        {
+            let report = format!(
+                r#"{{"status":"healthy","uptime_secs":1,"tools_available":0,"tools_total":0,"pending_requests":0,"resources":{resources},"checks":{checks}}}"#
+            );
+            let answer = Response::new(RawJson::parse(report).unwrap());
+            let report: HealthReport = answer.body().unwrap();
+            assert_eq!(report.status, HealthStatus::Healthy);
+            assert_eq!(report.resources.to_raw().as_bytes(), resources.as_bytes());
+            assert_eq!(report.checks.to_raw().as_bytes(), checks.as_bytes());
         }
     }
 

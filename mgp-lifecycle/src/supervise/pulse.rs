@@ -3,6 +3,9 @@ use std::time::Duration;
 
 use mgp_types::mgp::HealthStatus;
 
+use crate::chance::share;
+use crate::span::LONGEST;
+
 /// When servers are asked for a sign of life, and when they count as down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,24 +34,24 @@ impl Default for ProbeSettings {
 /// Servers that are connected to together are not asked together: the first probe comes at any time of the first
 /// interval, and each further one up to a fifth of the interval early or late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProbeSchedule {
+pub(super) struct ProbeSchedule {
     interval: Duration,
 }
 
 impl ProbeSchedule {
     /// A probe each `interval`, but for chance.
-    pub fn new(interval: Duration) -> Self {
+    pub(super) fn new(interval: Duration) -> Self {
         Self { interval: interval.min(LONGEST) }
     }
 
     /// How long to wait before the first probe; `chance` is a random number.
-    pub fn first(self, chance: u32) -> Duration {
-        self.interval.mul_f64(share(chance)).max(SHORTEST_WAIT)
+    pub(super) fn first(self, chance: u32) -> Duration {
+        share(self.interval, chance).max(SHORTEST_WAIT)
     }
 
     /// How long to wait after a probe; `chance` is a random number.
-    pub fn next(self, chance: u32) -> Duration {
-        self.interval.mul_f64(0.4f64.mul_add(share(chance), 0.8)).max(SHORTEST_WAIT)
+    pub(super) fn next(self, chance: u32) -> Duration {
+        (self.interval / 5 * 4 + share(self.interval / 5 * 2, chance)).max(SHORTEST_WAIT)
     }
 }
 
@@ -82,7 +85,7 @@ pub enum Health {
 /// Only silence makes a server down. One that says it is unhealthy still answers: it is reported, not restarted, because
 /// it knows best whether that would help, and may be working for somebody else.
 #[derive(Debug, Clone)]
-pub struct Pulse {
+pub(super) struct Pulse {
     limit: NonZeroU32,
     missed: u32,
     health: Health,
@@ -90,12 +93,12 @@ pub struct Pulse {
 
 impl Pulse {
     /// Nothing is known, and `misses` missing answers in a row are too many.
-    pub const fn new(misses: NonZeroU32) -> Self {
+    pub(super) const fn new(misses: NonZeroU32) -> Self {
         Self { limit: misses, missed: 0, health: Health::Unknown }
     }
 
     /// How the server does after this beat.
-    pub fn judge(&mut self, beat: Beat) -> Health {
+    pub(super) fn judge(&mut self, beat: Beat) -> Health {
         match beat {
             Beat::Answered(status) => {
                 self.missed = 0;
@@ -117,14 +120,8 @@ impl Pulse {
     }
 }
 
-/// A random number as a share of the whole.
-fn share(chance: u32) -> f64 {
-    f64::from(chance) / f64::from(u32::MAX)
-}
-
 /// An interval of nothing must not become a loop.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
-const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 #[cfg(test)]
 mod tests {

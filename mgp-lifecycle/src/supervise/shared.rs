@@ -1,29 +1,29 @@
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mgp_types::Error;
 use mgp_types::mgp::{ServerId, ServerState};
+use mgp_types::{Error, Request};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::live::{Entered, Live};
 use super::order::{Order, Orders};
 use super::pulse::Health;
-use super::refusal::refusal;
+use crate::refusal::{Return, not_admitted};
 
 /// What a supervisor shares with its handles and gates.
 pub(super) struct Shared<T> {
     pub(super) server: ServerId,
     /// The incarnation that takes calls. It is there as long as one is connected or drains.
     pub(super) live: ArcSwapOption<Live<T>>,
-    pub(super) standing: watch::Sender<Standing>,
+    pub(super) position: watch::Sender<Position>,
     pub(super) health: watch::Sender<Health>,
     pub(super) orders: Orders,
 }
 
 /// Where the server stands, and what is to be expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct Position {
     pub(super) state: ServerState,
     pub(super) outlook: Outlook,
     /// How many orders are served.
@@ -44,6 +44,14 @@ pub(super) enum Outlook {
 }
 
 impl Outlook {
+    fn of_a_return(self) -> Return {
+        match self {
+            Self::Ended | Self::Never => Return::Never,
+            Self::Soon => Return::After(Duration::ZERO),
+            Self::At(time) => Return::After(time.saturating_duration_since(Instant::now())),
+        }
+    }
+
     const fn is_hopeful(self) -> bool {
         matches!(self, Self::Soon | Self::At(_))
     }
@@ -51,33 +59,39 @@ impl Outlook {
 
 impl<T> Shared<T> {
     pub(super) fn new(server: ServerId) -> Self {
-        let standing = Standing { state: ServerState::Registered, outlook: Outlook::Never, served: 0 };
+        let position = Position { state: ServerState::Registered, outlook: Outlook::Never, served: 0 };
         Self {
             server,
             live: ArcSwapOption::empty(),
-            standing: watch::Sender::new(standing),
+            position: watch::Sender::new(position),
             health: watch::Sender::default(),
             orders: Orders::default(),
         }
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        *self.standing.borrow()
+    pub(super) fn position(&self) -> Position {
+        *self.position.borrow()
     }
 
     /// Why the server takes no calls now.
     pub(super) fn refusal(&self) -> Error {
-        refusal(self.standing(), Instant::now())
+        let position = self.position();
+        not_admitted(position.state, position.outlook.of_a_return())
     }
 
     /// Counts a call of the incarnation that takes them, if there is one.
-    pub(super) fn enter(&self) -> Option<Entered<T>> {
-        self.live.load().as_ref()?.enter()
+    pub(super) fn enter(&self, request: &Request) -> Option<Entered<T>> {
+        self.live.load().as_ref()?.enter(request)
     }
 
     /// As [`enter`](Self::enter), and waits for `wait` at most while there is hope.
-    pub(super) async fn enter_within(&self, wait: Duration) -> Result<Entered<T>, Error> {
-        self.within(wait, || self.enter()).await
+    pub(super) async fn enter_within(
+        &self,
+        wait: Duration,
+        request: Request,
+    ) -> Result<(Entered<T>, Request), Error> {
+        let entered = self.within(wait, || self.enter(&request)).await?;
+        Ok((entered, request))
     }
 
     /// The way to the server, if it takes calls.
@@ -91,11 +105,11 @@ impl<T> Shared<T> {
 
     /// What `get` finds once the server is connected.
     pub(super) async fn within<R>(&self, wait: Duration, get: impl Fn() -> Option<R>) -> Result<R, Error> {
-        let mut standing = self.standing.subscribe();
+        let mut position = self.position.subscribe();
         let found = async {
             loop {
                 // It is marked as seen before it is looked at, so that no change in between is missed.
-                let now = *standing.borrow_and_update();
+                let now = *position.borrow_and_update();
                 if let Some(found) = get() {
                     return Ok(found);
                 }
@@ -103,7 +117,7 @@ impl<T> Shared<T> {
                 if now.state != ServerState::Connected && !now.outlook.is_hopeful() {
                     return Err(self.refusal());
                 }
-                if standing.changed().await.is_err() {
+                if position.changed().await.is_err() {
                     return Err(self.refusal());
                 }
             }
@@ -118,10 +132,10 @@ impl<T> Shared<T> {
     pub(super) fn order(&self, order: Order) -> u64 {
         let number = self.orders.give(order);
         if !matches!(order, Order::Stop { .. }) {
-            self.standing.send_if_modified(|standing| {
-                let hope = standing.served < number && standing.outlook == Outlook::Never;
+            self.position.send_if_modified(|position| {
+                let hope = position.served < number && position.outlook == Outlook::Never;
                 if hope {
-                    standing.outlook = Outlook::Soon;
+                    position.outlook = Outlook::Soon;
                 }
                 hope
             });
@@ -129,10 +143,9 @@ impl<T> Shared<T> {
         number
     }
 
-    /// Lets go of the incarnation that was shut. Its calls that are still there end.
+    /// Lets go of the incarnation. Its calls that are still there end.
     pub(super) fn let_go(&self) {
         if let Some(live) = self.live.swap(None) {
-            live.shut();
             live.end();
         }
     }

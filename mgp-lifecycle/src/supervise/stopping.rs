@@ -22,19 +22,24 @@ mod tests {
     use mgp_types::{RawJson, Response};
 
     use super::*;
-    use crate::supervise::doubles::Answering;
+    use crate::doubles::Upstream;
 
-    // covers: MGP-11.4-01, MGP-11.4-03..04
+    // covers: MGP-11.4-01, MGP-11.4-03..04, MGP-11.4-08..12
     #[tokio::test]
     async fn the_server_is_asked_with_reason_and_time() {
-        let service = Answering::new(|request: Request| async move {
-            assert_eq!(request.method.as_str(), "mgp/lifecycle/shutdown");
-            let expected = br#"{"reason":"kernel_shutdown","timeout_ms":1500}"#;
-            assert_eq!(request.params.to_raw().as_bytes(), expected);
+        let words =
+            ["operator_request", "configuration_change", "resource_limit", "idle_timeout", "kernel_shutdown"];
+        assert_eq!(ShutdownReason::ALL.len(), words.len());
+        for (&reason, word) in ShutdownReason::ALL.iter().zip(words) {
             let answer = r#"{"accepted":true,"pending_requests":2,"estimated_drain_ms":50}"#;
-            Ok(Response::new(RawJson::parse(answer).unwrap()))
-        });
-        let shutdown = Shutdown::new(ShutdownReason::KernelShutdown).with_timeout_ms(1500);
-        assert_eq!(ask_to_stop(service, shutdown).await.unwrap(), ShutdownAnswer::accepted(2, 50));
+            let service = Upstream::answering(move |_| Ok(Response::new(RawJson::parse(answer).unwrap())));
+            let shutdown = Shutdown::new(reason).with_timeout_ms(1500);
+            let answer = ask_to_stop(service.clone(), shutdown).await.unwrap();
+            assert_eq!(answer, ShutdownAnswer::accepted(2, 50));
+            let asked = service.seen().remove(0);
+            assert_eq!(asked.method.as_str(), "mgp/lifecycle/shutdown");
+            let expected = format!(r#"{{"reason":"{word}","timeout_ms":1500}}"#);
+            assert_eq!(asked.params.to_raw().as_bytes(), expected.as_bytes());
+        }
     }
 }

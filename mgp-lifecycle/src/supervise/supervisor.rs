@@ -6,7 +6,6 @@ use mgp_types::mgp::{AuditPort, ServerId, Shutdown};
 use mgp_types::{BoxFuture, Error};
 use tokio::sync::broadcast;
 
-use super::chance::Chance;
 use super::connect::Connect;
 use super::course::Course;
 use super::handle::Supervised;
@@ -14,7 +13,10 @@ use super::limits::TimeLimits;
 use super::pulse::{Beat, ProbeSettings};
 use super::run::Run;
 use super::shared::Shared;
-use crate::{RestartSettings, Restarts};
+use crate::RestartSettings;
+use crate::chance::Chance;
+use crate::changes::CHANGES_KEPT;
+use crate::restart::Restarts;
 
 /// How one server is kept alive: how to connect, and what to do before it takes calls, while it does, and at the end.
 #[must_use]
@@ -70,9 +72,57 @@ impl<C: Connect> Supervisor<C> {
         self
     }
 
-    /// Runs `restore` after each connect, before the server takes calls: permissions, subscriptions, the list of tools.
+    /// Runs `restore` after each connect, before the server takes calls.
     ///
-    /// Steps run in the order in which they are added; if one fails, so has the connect.
+    /// Steps run one after the other, in the order in which they are added; if one fails, so has the connect. What the
+    /// next step needs comes first:
+    ///
+    /// 1. the handshake, which is part of connecting: what is restored depends on what was agreed;
+    /// 2. permissions, without which the server does nothing else;
+    /// 3. what it was asked to keep in mind ([`StandingRequests`](super::StandingRequests)), so that no change of what is
+    ///    asked for next is missed;
+    /// 4. the list of tools.
+    ///
+    /// ```
+    /// # use std::future::pending;
+    /// # use std::sync::Arc;
+    /// # use std::time::Duration;
+    /// use mgp_lifecycle::supervise::{Connected, StandingRequests, Supervisor};
+    /// # use mgp_types::{Error, Request, Response, Revision, Session};
+    ///
+    /// # #[derive(Clone)]
+    /// # struct Client(Arc<Session>);
+    /// # impl Client {
+    /// #     async fn connect() -> Result<Self, Error> { Ok(Self(Arc::new(Session::new(Revision::V2025_11_25)))) }
+    /// #     fn session(&self) -> Arc<Session> { Arc::clone(&self.0) }
+    /// #     async fn grant_permissions(&self) -> Result<(), Error> { Ok(()) }
+    /// #     async fn list_tools(&self) -> Result<(), Error> { Ok(()) }
+    /// # }
+    /// # impl tower_service::Service<Request> for Client {
+    /// #     type Response = Response;
+    /// #     type Error = Error;
+    /// #     type Future = std::future::Ready<Result<Response, Error>>;
+    /// #     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
+    /// #         std::task::Poll::Ready(Ok(()))
+    /// #     }
+    /// #     fn call(&mut self, _: Request) -> Self::Future { std::future::ready(Ok(Response::empty())) }
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// let standing = StandingRequests::new();
+    /// let connect = || async { Client::connect().await.map(|client| Connected::new(client, pending())) };
+    /// let server = Supervisor::new("files".into(), connect)
+    ///     .with_restore(|client: Client| async move { client.grant_permissions().await })
+    ///     .with_restore(move |client| {
+    ///         let session = client.session();
+    ///         standing.restore(client, session)
+    ///     })
+    ///     .with_restore(|client| async move { client.list_tools().await })
+    ///     .spawn();
+    /// server.start();
+    /// assert!(server.ready(Duration::from_secs(5)).await.is_ok());
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn with_restore<F>(mut self, restore: impl Fn(C::Service) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -124,7 +174,7 @@ impl<C: Connect> Supervisor<C> {
     /// Outside of a tokio runtime.
     pub fn spawn(self) -> Supervised<C::Service> {
         let shared = Arc::new(Shared::new(self.server));
-        let (changes, listener) = broadcast::channel(MAX_CHANGES);
+        let (changes, listener) = broadcast::channel(CHANGES_KEPT);
         let course = Course::new(Arc::clone(&shared), changes, self.audit);
         let run = Run::new(self.plan, course, Restarts::new(self.restarts), Arc::clone(&shared));
         Supervised::new(shared, listener, tokio::spawn(run.forever()))
@@ -139,6 +189,3 @@ impl<C: Connect> fmt::Debug for Supervisor<C> {
             .finish_non_exhaustive()
     }
 }
-
-/// A listener that is further behind loses the oldest changes.
-const MAX_CHANGES: usize = 64;

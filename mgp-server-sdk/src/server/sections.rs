@@ -1,6 +1,6 @@
 //! The sections of MGP that a server can have, each one a layer.
 
-use mgp_lifecycle::server::{DeadlineLayer, Life, LifeLayer};
+use mgp_lifecycle::server::{DeadlineGateLayer, Life, LifeLayer};
 use mgp_stream::call::StreamLayer;
 use mgp_stream::callback::CallbackLayer;
 use mgp_stream::event::{EventsLayer, Publisher};
@@ -34,9 +34,11 @@ impl<L> Server<L> {
     ///
     /// What serves the server then ends once it has drained, and drains when the process is asked to terminate. A call
     /// that came with a time limit is ended at its end.
-    pub fn lifecycle(mut self, life: &Life) -> Server<Stack<DeadlineLayer, Stack<LifeLayer, L>>> {
+    pub fn lifecycle(mut self, life: &Life) -> Server<Stack<DeadlineGateLayer, Stack<LifeLayer, L>>> {
         self.parts.life = Some(life.clone());
-        self.offering(Extension::Lifecycle).layer(LifeLayer::new(life.clone())).layer(DeadlineLayer::new())
+        self.offering(Extension::Lifecycle)
+            .layer(LifeLayer::new(life.clone()))
+            .layer(DeadlineGateLayer::new())
     }
 
     /// The life that the server has, if it has one.

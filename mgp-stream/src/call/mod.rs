@@ -69,6 +69,4 @@ pub use self::reader::StreamReader;
 pub use self::summary::summary;
 
 #[cfg(test)]
-mod doubles;
-#[cfg(test)]
 mod tests;

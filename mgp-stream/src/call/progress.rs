@@ -3,6 +3,8 @@ use std::time::Duration;
 use mgp_types::Session;
 use mgp_types::mgp::{Extension, StreamProgress};
 
+use crate::negotiated;
+
 /// In which forms the progress of a call is told (§12.6).
 ///
 /// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both gets
@@ -19,10 +21,8 @@ pub struct ProgressForms {
 impl ProgressForms {
     /// The forms for a call in `session`, which came with a progress token or not.
     pub fn of(session: &Session, has_token: bool) -> Self {
-        let negotiated = |mgp: &mgp_types::mgp::Negotiated| {
-            mgp.has(&Extension::Progress) || mgp.has(&Extension::Streaming)
-        };
-        Self { mcp: has_token, mgp: session.mgp.as_ref().is_some_and(negotiated) }
+        let has = |extension| negotiated::have(Some(session), extension);
+        Self { mcp: has_token, mgp: has(&Extension::Progress) || has(&Extension::Streaming) }
     }
 
     /// Whether nobody is told.
@@ -87,17 +87,12 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use mgp_types::Revision;
-    use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 
     use super::*;
+    use crate::doubles;
 
-    fn session(names: Option<&[&'static str]>) -> Session {
-        let mut session = Session::new(Revision::LATEST);
-        session.mgp = names.and_then(|names| {
-            let offer = Offer::new(ExtensionSet::from_names(names.iter().copied()));
-            Negotiated::agree(&offer, &offer)
-        });
-        session
+    fn session(names: &[&str]) -> Session {
+        doubles::session(Revision::LATEST, names)
     }
 
     // covers: MGP-12.6-01
@@ -106,12 +101,12 @@ mod tests {
         let forms = |mcp, mgp| ProgressForms { mcp, mgp };
         for token in [false, true] {
             for names in [&["streaming"][..], &["progress"]] {
-                assert_eq!(ProgressForms::of(&session(Some(names)), token), forms(token, true));
+                assert_eq!(ProgressForms::of(&session(names), token), forms(token, true));
             }
-            assert_eq!(ProgressForms::of(&session(Some(&["audit"])), token), forms(token, false));
-            assert_eq!(ProgressForms::of(&session(None), token), forms(token, false));
+            assert_eq!(ProgressForms::of(&session(&["audit"]), token), forms(token, false));
+            assert_eq!(ProgressForms::of(&session(&[]), token), forms(token, false));
         }
-        assert!(ProgressForms::of(&session(None), false).is_none());
+        assert!(ProgressForms::of(&session(&[]), false).is_none());
     }
 
     // covers: MGP-12.6-03, MGP-12.6-05

@@ -66,7 +66,9 @@ pub(super) fn confirmation(words: &[String], response: &RawJson) -> Confirmation
     let text = text.trim();
     let is = |word: &str| word.eq_ignore_ascii_case(text);
     // What was offered comes first: somebody may have offered "OK, keep them" for no.
-    let offered = words.iter().position(|word| is(word));
+    // Where they differ in case only and the answer is neither of them, it is the last: a no.
+    let offered =
+        words.iter().position(|word| word == text).or_else(|| words.iter().rposition(|word| is(word)));
     match offered {
         Some(0) => Confirmation::Confirmed,
         _ if CANCEL.iter().any(|word| is(word)) => Confirmation::Cancelled,
@@ -133,6 +135,10 @@ mod tests {
         assert_eq!(confirmation(&offered, &raw(r#""delete""#)), Confirmation::Confirmed);
         assert_eq!(confirmation(&offered, &raw(r#""ok""#)), Confirmation::Declined);
         assert_eq!(confirmation(&offered, &raw(r#""yes""#)), Confirmation::Confirmed);
+        let alike = ["OK".to_owned(), "ok".to_owned()];
+        for (answer, expected) in [("OK", true), ("ok", false), ("Ok", false)] {
+            assert_eq!(confirmation(&alike, &text(answer)).is_confirmed(), expected, "{answer}");
+        }
     }
 
     // covers: MGP-13.4-14

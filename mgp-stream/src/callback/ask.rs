@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use mgp_types::mgp::{CallbackAnswer, CallbackRespond, Recovery, method};
+use mgp_types::mgp::{CallbackAnswer, CallbackRespond, Extension, method};
 use mgp_types::{Context, Error, Method, Object, Outbox, RawJson, Request, Response, Severity, code};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -13,8 +13,11 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::elicit;
 use super::open::{Handed, Open, Verdict};
-use super::owner::{Owner, fresh_id, has_callbacks};
 use super::question::Callback;
+use crate::advice::advised;
+use crate::fresh::fresh_name;
+use crate::negotiated;
+use crate::owner::Owner;
 
 /// The questions that a server has put to its clients. Clones share them; a [`CallbackLayer`] brings the answers.
 ///
@@ -49,7 +52,7 @@ impl Callbacks {
     /// twice, `key` has to be the same in each run, and errors are passed on with `?`.
     ///
     /// # Errors
-    /// 3003 if no answer came in time; 3001 if too many questions are open; -32602 if the filled form does not fit; an
+    /// -32603 if options are empty or not all different; 3003 if no answer came in time; 3001 if too many questions are open; -32602 if the filled form does not fit; an
     /// error with `requiredCapabilities` if the client can be asked in no way; those of the connection; or the answer
     /// is still to come ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)).
     ///
@@ -63,7 +66,7 @@ impl Callbacks {
     ) -> Result<A, Error> {
         question.check()?;
         let session = context.session()?;
-        let speaks = has_callbacks(session) && context.outbox.is_open();
+        let speaks = context.outbox.is_open() && negotiated::have(Some(session), &Extension::Callbacks);
         if !question.kind.wants_answer() {
             if speaks {
                 self.tell(context, &question).await?;
@@ -91,7 +94,10 @@ impl Callbacks {
     pub(super) fn answer(&self, request: &Request) -> Result<Response, Error> {
         let CallbackRespond { callback_id, response, .. } = request.body()?;
         let owner = Owner::of(&request.context);
-        let verdict = self.open.lock().answer(&owner, &callback_id, &response, Instant::now());
+        let (verdict, deliver) = self.open.lock().answer(&owner, &callback_id, &response, Instant::now());
+        if let Some(deliver) = deliver {
+            deliver();
+        }
         let accepted = match verdict {
             Verdict::Accepted => true,
             Verdict::Superseded => false,
@@ -115,7 +121,7 @@ impl Callbacks {
     //= mgp §13.4
     //# Informational — no response required
     async fn tell<A>(&self, context: &Context, question: &Callback<A>) -> Result<(), Error> {
-        let id = fresh_id()?;
+        let id: Box<str> = fresh_name(PREFIX)?.into();
         self.open.lock().told(id.clone(), Owner::of(context), Instant::now());
         context.outbox.notify(message(question, id)).await
     }
@@ -125,7 +131,7 @@ impl Callbacks {
         context: &Context,
         question: Callback<A>,
     ) -> Result<A, Error> {
-        let id = fresh_id()?;
+        let id: Box<str> = fresh_name(PREFIX)?.into();
         let deadline = Instant::now() + question.timeout;
         let request = message(&question, id.clone());
         let (sender, receiver) = oneshot::channel();
@@ -133,13 +139,13 @@ impl Callbacks {
         let mut sender = Some(sender);
         let take = move |response: &RawJson| match read(&options, response) {
             None => Handed::Unfit,
-            Some(answer) => match sender.take().map(|sender| sender.send(answer)) {
-                Some(Ok(())) => Handed::Taken,
-                _ => Handed::Gone,
+            Some(answer) => match sender.take().filter(|sender| !sender.is_closed()) {
+                Some(sender) => Handed::Taken(Box::new(move || drop(sender.send(answer)))),
+                None => Handed::Gone,
             },
         };
         self.open.lock().begin(id.clone(), Owner::of(context), deadline, Box::new(take))?;
-        let _asked = Asked { open: &self.open, id };
+        let asked = Asked { open: &self.open, id };
         let mut answer = pin!(receiver);
         let mut sending = pin!(self.keep_sending(&context.outbox, request));
         let mut end = pin!(sleep_until(deadline));
@@ -151,7 +157,11 @@ impl Callbacks {
             if let Poll::Ready(error) = sending.as_mut().poll(cx) {
                 return Poll::Ready(Err(error));
             }
-            end.as_mut().poll(cx).map(|()| Err(late()))
+            // An answer that was taken and is still being brought is in time: its sender was told so.
+            if end.as_mut().poll(cx).is_ready() && asked.waits() {
+                return Poll::Ready(Err(late()));
+            }
+            Poll::Pending
         })
         .await
     }
@@ -200,9 +210,16 @@ struct Asked<'a> {
     id: Box<str>,
 }
 
+impl Asked<'_> {
+    fn waits(&self) -> bool {
+        self.open.lock().waits(&self.id)
+    }
+}
+
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.open.lock().end(&self.id);
+        let ended = self.open.lock().end(&self.id);
+        drop(ended);
     }
 }
 
@@ -219,11 +236,7 @@ fn nothing<A>(question: &Callback<A>) -> Result<A, Error> {
 }
 
 fn late() -> Error {
-    let error = Error::timeout("the client did not answer the question in time");
-    match Recovery::for_code(code::TIMEOUT) {
-        Some(recovery) => error.with_recovery(recovery),
-        None => error,
-    }
+    advised(Error::timeout("the client did not answer the question in time"))
 }
 
 fn log(message: &str) -> Object {
@@ -239,4 +252,6 @@ fn information() -> Severity {
     Severity::named(LEVEL).expect("`info` is one of the names of severities")
 }
 
+/// What ids of callbacks begin with.
+pub(super) const PREFIX: &str = "cb-";
 const LEVEL: &str = "info";

@@ -1,12 +1,13 @@
-use std::time::Duration;
+use std::collections::HashSet;
 
+use foldhash::quality::RandomState;
 use mgp_types::RawJson;
 use mgp_types::mcp::{ElicitResult, FormSchema};
 use mgp_types::mgp::{CallbackRequest, CallbackType};
 
 use super::answer::{Confirmation, Reply, text};
-use super::elicit;
 use super::question::{Callback, Reading};
+use super::{elicit, wait};
 
 impl Callback<RawJson> {
     /// The question of a server behind us, to be put to a client in front of us; its answer is what to respond.
@@ -16,10 +17,14 @@ impl Callback<RawJson> {
     /// yes and no, for only the server knows which is which. Who says no or nothing responds `cancel` where that is an
     /// option, and `null` else.
     ///
+    /// Options that are empty or come twice are left out: nobody could tell them from others, and the server is
+    /// answered with the option and not with its place.
+    ///
     /// `None` for what needs no answer, for types that are not known, and for a selection of nothing.
     pub fn foreign(request: &CallbackRequest) -> Option<Self> {
+        let options = distinct(&request.options);
         let reading = match request.callback_type {
-            CallbackType::Confirmation | CallbackType::Selection if !request.options.is_empty() => {
+            CallbackType::Confirmation | CallbackType::Selection if !options.is_empty() => {
                 reading(elicit::selection_form, |options, result| {
                     Some(match elicit::selection(options, result)? {
                         Reply::Given(choice) => text(&choice.option),
@@ -36,12 +41,11 @@ impl Callback<RawJson> {
             }),
             _ => return None,
         };
-        let question =
-            Self::new(request.callback_type.clone(), &request.message, request.options.clone(), reading);
-        Some(match request.timeout_ms {
-            Some(millis) => question.timeout(Duration::from_millis(millis)),
-            None => question,
-        })
+        // Options of an input are hints to whoever reads them, and no part of a form.
+        Some(
+            Self::new(request.callback_type.clone(), &request.message, options, reading)
+                .timeout(wait::of(request)),
+        )
     }
 }
 
@@ -51,6 +55,11 @@ fn reading(
     elicited: fn(&[String], &ElicitResult) -> Option<RawJson>,
 ) -> Reading<RawJson> {
     Reading { response: |_, response| Some(response.detached()), form, elicited }
+}
+
+fn distinct(options: &[String]) -> Vec<String> {
+    let mut known = HashSet::with_capacity_and_hasher(options.len(), RandomState::default());
+    options.iter().filter(|option| !option.trim().is_empty() && known.insert(*option)).cloned().collect()
 }
 
 /// What to respond for somebody who says no, or nothing.
@@ -65,7 +74,8 @@ mod tests {
     use mgp_types::Revision;
 
     use super::*;
-    use crate::callback::doubles::{Bench, Peer, raw, session, settle};
+    use crate::callback::bench::{Bench, session};
+    use crate::doubles::{Port, raw, settle};
 
     fn asked(kind: &str, options: &[&str]) -> CallbackRequest {
         CallbackRequest::new("cb", CallbackType::from(kind), "?").with_options(options.iter().copied())
@@ -85,9 +95,11 @@ mod tests {
             ("selection", &["a", "b"], nothing, "null"),
             ("input", &[], second, r#""b""#),
             ("input", &[], no, "null"),
+            ("confirmation", &["", " "], yes, r#""confirm""#),
+            ("selection", &["a", "b", "", "b"], second, r#""b""#),
         ] {
             let plain = session(Revision::V2025_11_25, &[], r#"{"elicitation":{}}"#);
-            let bench = Bench::new(plain, Peer::answering(answer));
+            let bench = Bench::new(plain, Port::answering(answer));
             let question = Callback::foreign(&asked(kind, options)).unwrap();
             let responded = bench.callbacks.ask(&bench.context, "cb", question).await.unwrap();
             assert_eq!(responded, raw(response), "{kind} {options:?} {answer}");
@@ -101,14 +113,16 @@ mod tests {
         let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
         let asking = tokio::spawn(async move { callbacks.ask(&context, "cb", question).await });
         settle().await;
-        assert!(bench.peer.lines()[0].contains(r#""options":["a"],"timeout_ms":3000"#));
+        assert!(bench.lines()[0].contains(r#""options":["a"],"timeout_ms":3000"#));
         bench.respond(&bench.id(), r#"{"choice":0}"#).await.unwrap();
         assert_eq!(asking.await.unwrap().unwrap(), raw(r#"{"choice":0}"#));
     }
 
     #[test]
     fn what_needs_no_answer_or_has_none_is_not_asked() {
-        for (kind, options) in [("notification", &[][..]), ("llm_completion", &["a"]), ("selection", &[])] {
+        for (kind, options) in
+            [("notification", &[][..]), ("llm_completion", &["a"]), ("selection", &[]), ("selection", &[""])]
+        {
             assert!(Callback::foreign(&asked(kind, options)).is_none(), "{kind}");
         }
     }

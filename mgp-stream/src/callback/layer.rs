@@ -3,14 +3,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mgp_types::mgp::method;
+use mgp_types::mgp::{Extension, method};
 use mgp_types::{Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::Callbacks;
-use super::owner::has_callbacks;
+use crate::negotiated;
 
 /// Takes the answers to what a server asks. Makes [`CallbackService`]s.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl<S: RpcService> Service<Request> for CallbackService<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let is_ours = request.method == *method::CALLBACK_RESPOND
-            && request.context.session.as_deref().is_some_and(has_callbacks);
+            && negotiated::have(request.context.session.as_deref(), &Extension::Callbacks);
         if is_ours {
             let answer = Some(self.callbacks.answer(&request));
             return CallbackServiceFuture { state: State::Answered { answer } };

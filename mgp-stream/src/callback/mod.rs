@@ -5,8 +5,16 @@
 //! [`CallbackLayer`] takes; another gets the same question as an elicitation of MCP. The connection is never blocked.
 //!
 //! A client puts a [`CallbackDesk`] where such questions arrive: in the stack that answers the server, by
-//! [`CallbackInboundLayer`], and on the outboxes of its own calls, by [`ServerDesk::outbox`]. A gateway passes them on
-//! under names of its own, which a [`CallbackRelay`] keeps, or asks in its own name with [`Callback::foreign`].
+//! [`CallbackInboundLayer`]. A gateway passes them on under names of its own, which a [`CallbackRelay`] keeps, or asks
+//! in its own name with [`Callback::foreign`].
+//!
+//! # What people are shown
+//!
+//! Texts pass here as they came, byte for byte: an option is answered letter by letter, and what a user agreed to has
+//! to be what the server asked. So they may hold whatever a server writes, terminal codes and characters that turn the
+//! direction of writing among them. **Who shows them makes them harmless**, for only they know what harms where: a
+//! terminal is not a page. [`CallbackRequest::shown`](mgp_types::mgp::CallbackRequest::shown) does it for plain text
+//! and terminals; a page escapes its markup besides. And they say which server asks: the words are the server's.
 //!
 //! ```
 //! use mgp_stream::callback::{Callback, Callbacks, Confirmation};
@@ -41,9 +49,9 @@ mod elicit;
 mod foreign;
 mod layer;
 mod open;
-mod owner;
 mod question;
 mod relay;
+mod wait;
 
 pub use self::answer::{Choice, Confirmation, Reply};
 pub use self::ask::Callbacks;
@@ -55,6 +63,6 @@ pub use self::question::Callback;
 pub use self::relay::{CallbackRelay, Routed};
 
 #[cfg(test)]
-mod doubles;
+mod bench;
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,11 @@ use std::hash::BuildHasher;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
-use mgp_types::mgp::{Recovery, code};
 use mgp_types::{Error, RawJson};
 use tokio::time::Instant;
 
-use super::owner::Owner;
+use crate::advice::exhausted;
+use crate::owner::Owner;
 
 /// The questions that wait for their answers, and which were answered lately.
 #[derive(Debug, Default)]
@@ -20,19 +20,22 @@ pub(super) struct Open {
     hasher: RandomState,
 }
 
-/// Hands an answer to the one who asked.
+/// Reads an answer for the one who asked.
 pub(super) type Take = Box<dyn FnMut(&RawJson) -> Handed + Send>;
 
-/// What became of an answer that was handed on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What an answer is to the one who asked.
 pub(super) enum Handed {
     /// It is the answer.
-    Taken,
+    Taken(Deliver),
     /// It does not answer the question.
     Unfit,
     /// Nobody waits any more.
     Gone,
 }
+
+/// Brings the answer, and wakes the one who asked. To be called without a lock: whoever is woken may be anybody, and
+/// may ask and answer in turn.
+pub(super) type Deliver = Box<dyn FnOnce() + Send>;
 
 /// What an answer comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,20 +78,21 @@ impl Open {
     ) -> Result<(), Error> {
         let of_owner = self.waiting.values().filter(|waiting| waiting.owner == owner).count();
         if self.waiting.len() >= MAX_WAITING || of_owner >= MAX_WAITING_OF_OWNER {
-            let error =
-                Error::new(code::RESOURCE_EXHAUSTED, "too many questions wait for an answer of the client");
-            return Err(match Recovery::for_code(code::RESOURCE_EXHAUSTED) {
-                Some(recovery) => error.with_recovery(recovery),
-                None => error,
-            });
+            return Err(exhausted("too many questions wait for an answer of the client"));
         }
         self.waiting.insert(id, Waiting { owner, deadline, take });
         Ok(())
     }
 
-    /// Closes a question that nobody waits for any more.
-    pub(super) fn end(&mut self, id: &str) {
-        self.waiting.remove(id);
+    /// Closes a question that nobody waits for any more. What was kept of it is to be dropped without a lock.
+    #[must_use = "it is dropped when the lock is gone"]
+    pub(super) fn end(&mut self, id: &str) -> impl Sized + use<> {
+        self.waiting.remove(id)
+    }
+
+    /// Whether the question still waits for an answer.
+    pub(super) fn waits(&self, id: &str) -> bool {
+        self.waiting.contains_key(id)
     }
 
     /// Notes that `owner` was told something that needs no answer, and may answer all the same.
@@ -96,27 +100,33 @@ impl Open {
         self.remember(id, owner, None, now);
     }
 
-    /// Takes an answer of `owner`.
-    pub(super) fn answer(&mut self, owner: &Owner, id: &str, response: &RawJson, now: Instant) -> Verdict {
+    /// Takes an answer of `owner`, which is to be delivered if it is the first.
+    pub(super) fn answer(
+        &mut self,
+        owner: &Owner,
+        id: &str,
+        response: &RawJson,
+        now: Instant,
+    ) -> (Verdict, Option<Deliver>) {
         self.forget(now);
         if let Some(answered) = self.answered.get(id).filter(|answered| answered.owner == *owner) {
             let is_same = answered.digest.is_none_or(|digest| digest == self.digest(response));
-            return if is_same { Verdict::Accepted } else { Verdict::Superseded };
+            return (if is_same { Verdict::Accepted } else { Verdict::Superseded }, None);
         }
         let waiting = self.waiting.get_mut(id);
         let Some(waiting) = waiting.filter(|waiting| waiting.owner == *owner && now < waiting.deadline)
         else {
-            return Verdict::Unknown;
+            return (Verdict::Unknown, None);
         };
-        match (waiting.take)(response) {
-            Handed::Unfit => return Verdict::Unfit,
-            Handed::Gone => return Verdict::Unknown,
-            Handed::Taken => {}
-        }
+        let deliver = match (waiting.take)(response) {
+            Handed::Unfit => return (Verdict::Unfit, None),
+            Handed::Gone => return (Verdict::Unknown, None),
+            Handed::Taken(deliver) => deliver,
+        };
         self.waiting.remove(id);
         let digest = self.digest(response);
         self.remember(id.into(), owner.clone(), Some(digest), now);
-        Verdict::Accepted
+        (Verdict::Accepted, Some(deliver))
     }
 
     /// How many wait, and how many are remembered.
@@ -167,7 +177,7 @@ const MEMORY: Duration = Duration::from_mins(10);
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::{Context, Principal};
+    use mgp_types::{Context, Principal, code};
 
     use super::*;
 
@@ -181,8 +191,12 @@ mod tests {
         Instant::now() + Duration::from_secs(seconds)
     }
 
-    fn takes(taken: Handed) -> Take {
-        Box::new(move |_| taken)
+    fn takes_all() -> Take {
+        Box::new(|_| Handed::Taken(Box::new(|| ())))
+    }
+
+    fn answer(open: &mut Open, id: &str, response: &RawJson, now: Instant) -> Verdict {
+        open.answer(&owner("a"), id, response, now).0
     }
 
     #[tokio::test(start_paused = true)]
@@ -190,14 +204,14 @@ mod tests {
         let mut open = Open::default();
         for number in 0..MAX_WAITING_OF_OWNER {
             let id = number.to_string().into();
-            open.begin(id, owner("a"), later(9), takes(Handed::Taken)).unwrap();
+            open.begin(id, owner("a"), later(9), takes_all()).unwrap();
         }
-        let refused = open.begin("x".into(), owner("a"), later(9), takes(Handed::Taken)).unwrap_err();
+        let refused = open.begin("x".into(), owner("a"), later(9), takes_all()).unwrap_err();
         assert_eq!(refused.code(), code::RESOURCE_EXHAUSTED);
         assert!(refused.recovery().unwrap().may_retry());
-        open.begin("x".into(), owner("b"), later(9), takes(Handed::Taken)).unwrap();
-        open.end("0");
-        open.begin("y".into(), owner("a"), later(9), takes(Handed::Taken)).unwrap();
+        open.begin("x".into(), owner("b"), later(9), takes_all()).unwrap();
+        drop(open.end("0"));
+        open.begin("y".into(), owner("a"), later(9), takes_all()).unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -205,9 +219,9 @@ mod tests {
         let mut open = Open::default();
         for number in 0..MAX_WAITING {
             let owner = owner(&number.to_string());
-            open.begin(number.to_string().into(), owner, later(9), takes(Handed::Taken)).unwrap();
+            open.begin(number.to_string().into(), owner, later(9), takes_all()).unwrap();
         }
-        let refused = open.begin("x".into(), owner("x"), later(9), takes(Handed::Taken)).unwrap_err();
+        let refused = open.begin("x".into(), owner("x"), later(9), takes_all()).unwrap_err();
         assert_eq!(refused.code(), code::RESOURCE_EXHAUSTED);
     }
 
@@ -217,14 +231,14 @@ mod tests {
         let yes = RawJson::parse("true").unwrap();
         for number in 0..MAX_ANSWERED + 10 {
             let id: Box<str> = number.to_string().into();
-            open.begin(id.clone(), owner("a"), later(9), takes(Handed::Taken)).unwrap();
-            assert_eq!(open.answer(&owner("a"), &id, &yes, Instant::now()), Verdict::Accepted);
+            open.begin(id.clone(), owner("a"), later(9), takes_all()).unwrap();
+            assert_eq!(answer(&mut open, &id, &yes, Instant::now()), Verdict::Accepted);
         }
         assert_eq!(open.len(), (0, MAX_ANSWERED));
-        assert_eq!(open.answer(&owner("a"), "0", &yes, Instant::now()), Verdict::Unknown);
-        assert_eq!(open.answer(&owner("a"), "10", &yes, Instant::now()), Verdict::Accepted);
+        assert_eq!(answer(&mut open, "0", &yes, Instant::now()), Verdict::Unknown);
+        assert_eq!(answer(&mut open, "10", &yes, Instant::now()), Verdict::Accepted);
         let past = Instant::now() + MEMORY;
-        assert_eq!(open.answer(&owner("a"), "10", &yes, past), Verdict::Unknown);
+        assert_eq!(answer(&mut open, "10", &yes, past), Verdict::Unknown);
         assert_eq!(open.len(), (0, 0));
     }
 
@@ -232,18 +246,18 @@ mod tests {
     async fn an_answer_in_the_last_moment_counts_and_one_after_it_does_not() {
         let mut open = Open::default();
         let (yes, deadline) = (RawJson::parse("true").unwrap(), later(9));
-        open.begin("x".into(), owner("a"), deadline, takes(Handed::Taken)).unwrap();
-        assert_eq!(open.answer(&owner("a"), "x", &yes, deadline), Verdict::Unknown);
+        open.begin("x".into(), owner("a"), deadline, takes_all()).unwrap();
+        assert_eq!(answer(&mut open, "x", &yes, deadline), Verdict::Unknown);
         let before = deadline - Duration::from_nanos(1);
-        assert_eq!(open.answer(&owner("a"), "x", &yes, before), Verdict::Accepted);
+        assert_eq!(answer(&mut open, "x", &yes, before), Verdict::Accepted);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_first_answer_counts() {
         let mut open = Open::default();
         let (yes, no) = (RawJson::parse("true").unwrap(), RawJson::parse("false").unwrap());
-        open.begin("x".into(), owner("a"), later(9), takes(Handed::Taken)).unwrap();
-        let mut answer = |response| open.answer(&owner("a"), "x", response, Instant::now());
+        open.begin("x".into(), owner("a"), later(9), takes_all()).unwrap();
+        let mut answer = |response| answer(&mut open, "x", response, Instant::now());
         assert_eq!(answer(&yes), Verdict::Accepted);
         assert_eq!(answer(&no), Verdict::Superseded);
         assert_eq!(answer(&yes), Verdict::Accepted);

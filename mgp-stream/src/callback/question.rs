@@ -1,12 +1,14 @@
+use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
+use foldhash::quality::RandomState;
 use mgp_types::mcp::{ElicitResult, FormSchema};
 use mgp_types::mgp::{CallbackRequest, CallbackType};
 use mgp_types::{Error, RawJson};
 
 use super::answer::{self, Choice, Confirmation, Reply};
-use super::elicit;
+use super::{elicit, wait};
 
 /// A question for the client, whose answer is an `A`.
 ///
@@ -106,10 +108,10 @@ impl Callback<()> {
 }
 
 impl<A> Callback<A> {
-    /// Waits so long for the answer, in place of a minute; a day at most.
+    /// Waits so long for the answer, in place of a minute: a millisecond at least and a day at most.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout.min(MAX_TIMEOUT);
+        self.timeout = wait::within_bounds(timeout);
         self
     }
 
@@ -124,10 +126,14 @@ impl<A> Callback<A> {
     }
 
     /// # Errors
-    /// The question has no answer.
+    /// The question has no answer, or two that nobody can tell apart.
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.kind == CallbackType::Selection && self.options.is_empty() {
             return Err(Error::internal("a selection was asked for and there is nothing to select"));
+        }
+        let mut known = HashSet::with_capacity_and_hasher(self.options.len(), RandomState::default());
+        if !self.options.iter().all(|option| !option.trim().is_empty() && known.insert(option)) {
+            return Err(Error::internal("the options of a question are empty or not all different"));
         }
         Ok(())
     }
@@ -138,7 +144,7 @@ impl<A> Callback<A> {
         options: Vec<String>,
         reading: Reading<A>,
     ) -> Self {
-        Self { kind, message: message.into(), options, timeout: USUAL_TIMEOUT, reading }
+        Self { kind, message: message.into(), options, timeout: wait::USUAL, reading }
     }
 }
 
@@ -150,6 +156,3 @@ impl<A> fmt::Debug for Callback<A> {
             .finish_non_exhaustive()
     }
 }
-
-const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
-const MAX_TIMEOUT: Duration = Duration::from_hours(24);

@@ -3,12 +3,16 @@ use std::fmt;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
-use mgp_types::mgp::{CallbackRequest, ServerId, code};
+use mgp_types::mgp::{CallbackRequest, ServerId};
 use mgp_types::{Context, Error, Params, StreamId};
 use tokio::time::Instant;
 
 use super::answer::text;
-use super::owner::{Owner, fresh_id};
+use super::ask::PREFIX;
+use super::wait;
+use crate::advice::exhausted;
+use crate::fresh::fresh_name;
+use crate::owner::Owner;
 
 /// The callbacks that a gateway passes on, from the servers behind it to the clients in front of it.
 ///
@@ -71,9 +75,8 @@ impl CallbackRelay {
         if stream == StreamId::STANDALONE {
             return Err(Error::invalid_request("a callback is about a call, and this call is over"));
         }
+        let until = now + wait::of(&request) + MEMORY;
         let theirs = Theirs { server: server.clone(), stream, id: request.callback_id };
-        let wait = request.timeout_ms.map_or(USUAL_TIMEOUT, Duration::from_millis).min(MAX_TIMEOUT);
-        let until = now + wait + MEMORY;
         let ours = match self.ours.get(&theirs) {
             Some(ours) => ours.clone(),
             None => self.add(theirs, Owner::of(front), now)?,
@@ -116,14 +119,13 @@ impl CallbackRelay {
         if of_server().count() >= MAX_OF_SERVER || self.passed.len() >= MAX_PASSED {
             let answered = of_server().filter(|(_, passed)| passed.is_answered);
             let oldest = answered.min_by_key(|(_, passed)| passed.until).map(|(ours, _)| ours.clone());
-            let oldest = oldest.ok_or_else(|| {
-                Error::new(code::RESOURCE_EXHAUSTED, "too many callbacks of the server wait for an answer")
-            })?;
+            let oldest =
+                oldest.ok_or_else(|| exhausted("too many callbacks of the server wait for an answer"))?;
             if let Some(passed) = self.passed.remove(&oldest) {
                 self.ours.remove(&passed.theirs);
             }
         }
-        let ours = fresh_id()?;
+        let ours: Box<str> = fresh_name(PREFIX)?.into();
         self.ours.insert(theirs.clone(), ours.clone());
         self.passed.insert(ours.clone(), Passed { theirs, owner, is_answered: false, until: now });
         Ok(ours)
@@ -157,8 +159,6 @@ const ID: &str = "callback_id";
 /// Named the call of the connection that the request came from.
 const CALL: &str = "request_id";
 
-const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
-const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 /// For how long answers may come after the server stopped to wait.
 const MEMORY: Duration = Duration::from_mins(1);
 const MAX_PASSED: usize = 1024;

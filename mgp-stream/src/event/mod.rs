@@ -14,7 +14,7 @@
 
 mod client;
 #[cfg(test)]
-mod doubles;
+mod peer;
 #[cfg(test)]
 mod schedule;
 mod server;

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -71,11 +72,11 @@ pub struct CallbackRequest {
     pub callback_id: Box<str>,
     /// What is asked for. Some peers call the member `callback_type`.
     pub callback_type: CallbackType,
-    /// The question, for people.
+    /// The question, for people: whatever the server wrote, so see [`shown`](Self::shown).
     pub message: String,
-    /// The answers to choose from.
+    /// The answers to choose from. They may be empty, or come twice.
     pub options: Vec<String>,
-    /// For how long the server waits.
+    /// For how long the server waits; some write 0 for as long as it likes.
     pub timeout_ms: Option<u64>,
     /// Members that are not known here, in order.
     pub unknown: Object,
@@ -123,6 +124,32 @@ impl CallbackRequest {
             timeout_ms: params.get(TIMEOUT).and_then(|raw| raw.to().ok()),
             unknown: leftover(params, &KNOWN),
         })
+    }
+
+    /// A text of a request as people can be shown it, on a terminal or as plain text: characters that control, that turn
+    /// the direction of writing or that nobody sees are written out, as `\u{1b}`. Line breaks and tabs stay.
+    ///
+    /// Only for their eyes: an answer names an option as it came.
+    ///
+    /// ```
+    /// use mgp_types::mgp::CallbackRequest;
+    ///
+    /// assert_eq!(CallbackRequest::shown("Delete \u{202e}txt.exe\u{1b}[8m?"), r"Delete \u{202e}txt.exe\u{1b}[8m?");
+    /// assert_eq!(CallbackRequest::shown("Löschen?\n\t✓ 是"), "Löschen?\n\t✓ 是");
+    /// ```
+    pub fn shown(text: &str) -> Cow<'_, str> {
+        if !text.contains(is_deceptive) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len() + 16);
+        for character in text.chars() {
+            if is_deceptive(character) {
+                out.extend(character.escape_unicode());
+            } else {
+                out.push(character);
+            }
+        }
+        Cow::Owned(out)
     }
 
     /// The parameters of the notification.
@@ -201,6 +228,22 @@ impl CallbackAnswer {
     }
 }
 
+/// Whether what people see would not be what is written. Joiners stay: scripts and emoji are made with them.
+fn is_deceptive(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        // Invisible: soft hyphen, fillers, zero width, operators, marks of order and annotation, tags.
+        '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180e}' | '\u{200b}'
+        | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e00ff}'
+        // The direction of writing.
+        | '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        // Lines that are none to a terminal.
+        | '\u{2028}'..='\u{2029}' => true,
+        _ => character.is_control(),
+    }
+}
+
 const ID: &str = "callback_id";
 const TYPE: &str = "type";
 const TYPE_ALIAS: &str = "callback_type";
@@ -271,6 +314,21 @@ mod tests {
         assert_eq!(types, expected);
         assert_eq!(types.map(|known| known.wants_answer()), [true, true, true, false]);
         assert_eq!(CallbackType::from("llm_completion").to_string(), "llm_completion");
+    }
+
+    #[test]
+    fn what_is_shown_cannot_control_turn_or_hide() {
+        for text in
+            ["\u{1b}[2J", "a\rb", "\u{7f}", "\u{9b}8m", "\0", "\u{202e}", "\u{2067}", "\u{e0041}", "\u{200b}"]
+        {
+            let shown = CallbackRequest::shown(text);
+            assert!(shown.contains(r"\u{") && !shown.contains(is_deceptive), "{text:?}");
+        }
+        for text in ["", "Löschen?\n\t- ja", "مرحبا", "👩\u{200d}💻", "❤\u{fe0f}"] {
+            assert!(matches!(CallbackRequest::shown(text), Cow::Borrowed(same) if same == text), "{text:?}");
+        }
+        let large = "\u{1b}".repeat(1 << 20);
+        assert_eq!(CallbackRequest::shown(&large).len(), 6 << 20);
     }
 
     // covers: MGP-13.4-10, MGP-13.4-11

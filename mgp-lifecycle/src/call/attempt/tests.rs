@@ -5,7 +5,7 @@ use mgp_types::{Object, Origin, Outbox, StreamId};
 use tokio::time::sleep;
 
 use super::*;
-use crate::call::doubles::{Caller, Upstream, millis, tool_call};
+use crate::doubles::{Caller, Upstream, millis, tool_call};
 
 /// A server that sends a notification each 80 milliseconds, so many times, and then answers.
 fn telling(method: &'static str, times: u32) -> Upstream {

@@ -11,12 +11,12 @@ use tower_service::Service;
 
 use super::future::{BreakerFuture, OpenCall};
 use super::{Breaker, BreakerSettings, BreakerState, CallEnd, Pass, Sign};
-use crate::call::exempt::{is_open_ended, is_vital};
-use crate::call::unsent::refuse;
+use crate::methods::{is_open_ended, is_vital};
+use crate::refusal::unsent;
 
 /// Makes no calls to one upstream for a while when those that were made have failed.
 ///
-/// The [`BreakerService`] services of a layer, and of its clones, share the [`Breaker`].
+/// The [`BreakerService`] services of a layer, and of its clones, share the breaker.
 #[derive(Debug, Clone)]
 pub struct BreakerLayer(Arc<Shared>);
 
@@ -55,9 +55,10 @@ impl<S> Layer<S> for BreakerLayer {
 ///
 /// Only what speaks of the server's health counts as a failure: a lost connection, no answer in time, an answer that is
 /// none, and the codes 2xxx and 5xxx. A call that is not made ends in 5002, with the time to wait, marked as
-/// [`Unsent`](crate::call::Unsent). Notifications, cancellations, questions about health, and what lasts as long as a
-/// subscription or a task pass uncounted. Allocates for a refusal. Takes a lock for a moment when a call ends, and before it begins only if the
-/// breaker is not closed. Dropping the future drops the call, which says nothing of the server otherwise.
+/// [`Unsent`](crate::call::Unsent). Notifications, questions about health, what ends work or feeds it, and what lasts as
+/// long as a subscription or a task pass uncounted. Allocates for a refusal. Takes a lock for a moment when a call ends,
+/// and before it begins only if the breaker is not closed. Dropping the future drops the call, which says nothing of the
+/// server otherwise.
 #[derive(Debug, Clone)]
 pub struct BreakerService<S> {
     inner: S,
@@ -85,7 +86,7 @@ impl<S: RpcService> Service<Request> for BreakerService<S> {
             }
             Err(wait) => {
                 let message = "the server has failed too often and is given time to recover";
-                BreakerFuture::refused(refuse(code::UPSTREAM_UNAVAILABLE, message, wait))
+                BreakerFuture::refused(unsent(code::UPSTREAM_UNAVAILABLE, message, wait))
             }
         }
     }

@@ -9,8 +9,8 @@ use tower_service::Service;
 
 use super::future::end_of;
 use super::*;
-use crate::call::doubles::{Upstream, millis, tool_call};
 use crate::call::{AttemptTimeoutLayer, Deadline, DeadlineLayer, RetryLayer, Unsent};
+use crate::doubles::{Upstream, millis, tool_call};
 
 /// Opens when half of four calls fail, for a second; two calls close it.
 fn settings() -> BreakerSettings {

@@ -5,7 +5,7 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::call::Unsent;
-use crate::call::doubles::{Upstream, millis, tool_call};
+use crate::doubles::{Upstream, millis, tool_call};
 
 fn at_most(calls: usize, waiting: usize, patience: Duration) -> ConcurrencyLayer {
     ConcurrencyLayer::with_line(NonZeroUsize::new(calls).unwrap(), waiting, patience)

@@ -1,7 +1,7 @@
 use mgp_types::{Object, Origin, RawJson};
 
 use super::*;
-use crate::call::doubles::{Upstream, millis, tool_call};
+use crate::doubles::{Upstream, millis, tool_call};
 
 fn with_params(json: &'static str) -> Request {
     Request::call("tools/call", Object::parse(json).unwrap())

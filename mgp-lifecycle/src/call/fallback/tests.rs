@@ -4,7 +4,7 @@ use tokio::time::sleep;
 
 use super::*;
 use crate::call::RetryLayer;
-use crate::call::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
+use crate::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
 
 fn naming(tool: &str) -> Error {
     let recovery = Recovery::default().with_retryable(true).with_max_retries(1).with_fallback_tool(tool);

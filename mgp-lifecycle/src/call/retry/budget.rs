@@ -42,7 +42,7 @@ impl RetryBudget {
     }
 
     /// Counts a call; its retries are not calls.
-    pub fn earn(&self) {
+    pub(super) fn earn(&self) {
         let savings = &self.0.savings;
         // A full account is only looked at, so that calls on other processors keep their copy of it.
         if savings.load(Ordering::Relaxed) < MOST_SAVED {
@@ -54,7 +54,7 @@ impl RetryBudget {
 
     /// Pays for a retry at `now`; without effect if there is nothing to pay with.
     #[must_use = "a retry that is not paid for must not be made"]
-    pub fn spend(&self, now: Instant) -> bool {
+    pub(super) fn spend(&self, now: Instant) -> bool {
         let account = &*self.0;
         let pay = |saved: u64| saved.checked_sub(RETRY);
         account.savings.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).is_ok()

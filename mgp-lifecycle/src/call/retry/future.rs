@@ -13,9 +13,10 @@ use tower_service::Service;
 
 use super::idempotency::is_repeatable;
 use super::layer::Settings;
-use crate::call::unsent::millis_up;
 use crate::call::witness::Witness;
 use crate::call::{Deadline, event};
+use crate::chance;
+use crate::span::{later, millis_up};
 
 pin_project! {
     /// The future of [`Retry`](super::Retry).
@@ -134,7 +135,7 @@ impl<S: RpcService> Call<S> {
         let Some(pause) = self.next_pause(&error, now) else { return Err(error) };
         self.retries += 1;
         tracing::debug!(method = %self.request.method, code = error.code(), retry = self.retries, ?pause, "the call is made again");
-        let due = now + pause;
+        let due = later(now, pause);
         let Some(port) = self.settings.audit.clone() else { return Ok(State::pausing(error, due)) };
         let event = self.event(&error, pause);
         // The record counts as a part of the pause.
@@ -144,7 +145,7 @@ impl<S: RpcService> Call<S> {
 
     fn next_pause(&self, error: &Error, now: Instant) -> Option<Duration> {
         let recovery = error.recovery()?;
-        let pause = self.settings.policy.pause(&recovery, self.retries, chance())?;
+        let pause = self.settings.policy.pause(&recovery, self.retries, chance::draw())?;
         let has_seen = self.witness.as_ref().is_some_and(|witness| witness.has_seen());
         let is_in_time = Deadline::of(&self.request).is_none_or(|deadline| pause < deadline.left());
         let may_come_again = !has_seen && is_in_time && is_repeatable(&self.request, error);
@@ -176,11 +177,4 @@ where
         let retries = self.call.as_ref().map(|call| call.retries);
         f.debug_struct("RetryFuture").field("retries", &retries).finish_non_exhaustive()
     }
-}
-
-/// A random number. A system that has none lets callers come back together, which is better than not at all.
-fn chance() -> u32 {
-    let mut bytes = [0; 4];
-    let _ = getrandom::fill(&mut bytes);
-    u32::from_ne_bytes(bytes)
 }

@@ -25,7 +25,7 @@ pub(super) fn is_repeatable(request: &Request, error: &Error) -> bool {
 /// |---|---|---|
 /// | any, marked as [`Unsent`] | no | it never left |
 /// | 1000, 1001, 1002, 1003, 1010, 1011 | no | the check comes before the work |
-/// | 2000, 2001, 2002 | no | the server takes no calls |
+/// | 2000, 2001, 2002 | no | the server takes no calls; one that cut a call off does not say `retryable` |
 /// | 3000 | no | the call was turned away at the door |
 /// | 4001, 4002 | no | there is no tool that could have begun |
 /// | 3001, 3002 | maybe | memory or a quota may end in the midst of the work |

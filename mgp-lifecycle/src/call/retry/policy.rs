@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use mgp_types::mgp::{Recovery, RetryStrategy};
 
+use crate::chance::share;
+
 /// How far the advice of errors is followed (§14.6): the caps on what servers ask for, and what holds where they do not
 /// say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +38,7 @@ impl RetryPolicy {
     /// shorter than the error asks for, by up to a half for a growing pause and a quarter for a fixed one. A pause that
     /// doubles still grows each time. A strategy that is not known here is taken for `exponential_backoff`, the most
     /// careful.
-    pub fn pause(&self, recovery: &Recovery, retries: u32, chance: u32) -> Option<Duration> {
+    pub(super) fn pause(&self, recovery: &Recovery, retries: u32, chance: u32) -> Option<Duration> {
         //= mgp §14.6
         //# When `retryable` is `false`, the client MUST NOT retry
         if !recovery.may_retry()
@@ -49,20 +51,14 @@ impl RetryPolicy {
             return None;
         }
         let base = least.max(self.base_delay);
-        let (pause, share) = match recovery.retry_strategy {
+        let (pause, part) = match recovery.retry_strategy {
             Some(RetryStrategy::Immediate) => return Some(least),
             Some(RetryStrategy::FixedDelay) => (base, 4),
             _ => (base.saturating_mul(1u32.checked_shl(retries).unwrap_or(u32::MAX)), 2),
         };
         let pause = pause.min(self.max_delay);
-        Some(pause.saturating_add(by_chance(pause / share, chance)).min(self.max_delay))
+        Some(pause.saturating_add(share(pause / part, chance)).min(self.max_delay))
     }
-}
-
-/// From nothing to all of it.
-fn by_chance(all: Duration, chance: u32) -> Duration {
-    let nanos = all.as_nanos().saturating_mul(u128::from(chance)) / u128::from(u32::MAX);
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

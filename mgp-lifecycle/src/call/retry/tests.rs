@@ -9,8 +9,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
 use crate::call::{ConcurrencyLayer, Deadline, DeadlineLayer};
+use crate::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
 
 const READS: &str = r#"{"readOnlyHint":true}"#;
 

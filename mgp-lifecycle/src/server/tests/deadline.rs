@@ -7,11 +7,12 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Server, millis, plain, request, session_with};
-use crate::server::DeadlineLayer;
+use super::{plain, request, session_with};
+use crate::doubles::{Upstream, millis};
+use crate::server::DeadlineGateLayer;
 
-async fn call(server: &Server, session: &Arc<Session>, params: &str) -> Result<Response, Error> {
-    DeadlineLayer::new().layer(server.clone()).call(request(session, "tools/call", params)).await
+async fn call(server: &Upstream, session: &Arc<Session>, params: &str) -> Result<Response, Error> {
+    DeadlineGateLayer::new().layer(server.clone()).call(request(session, "tools/call", params)).await
 }
 
 fn mgp() -> Arc<Session> {
@@ -21,17 +22,17 @@ fn mgp() -> Arc<Session> {
 // covers: MGP-14.3-13
 #[tokio::test(start_paused = true)]
 async fn a_call_is_cut_off_when_nobody_waits_any_more() {
-    let server = Server::default();
+    let server = Upstream::obeying();
     let asked = Instant::now();
     let error = call(&server, &mgp(), r#"{"name":"never","_mgp":{"deadline_ms":250}}"#).await.unwrap_err();
     assert_eq!((error.code(), asked.elapsed()), (code::TIMEOUT, millis(250)));
     assert_eq!(error.recovery().unwrap().category, Some(Category::Resource));
-    assert_eq!(server.working(), 0, "its handler is gone");
+    assert_eq!(server.running(), 0, "its handler is gone");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_without_time_never_begins() {
-    let server = Server::default();
+    let server = Upstream::obeying();
     let error = call(&server, &mgp(), r#"{"name":"now","_mgp":{"deadline_ms":0}}"#).await.unwrap_err();
     assert_eq!(error.code(), code::TIMEOUT);
     assert!(server.seen().is_empty());
@@ -39,7 +40,7 @@ async fn a_call_without_time_never_begins() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_done_in_time_is_answered() {
-    let server = Server::default();
+    let server = Upstream::obeying();
     for millis in ["101", "18446744073709551615"] {
         let params = format!(r#"{{"name":"after-100","_mgp":{{"deadline_ms":{millis}}}}}"#);
         assert!(call(&server, &mgp(), &params).await.is_ok(), "{millis}");
@@ -48,7 +49,7 @@ async fn a_call_that_is_done_in_time_is_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn who_says_nothing_or_does_not_speak_mgp_has_all_the_time() {
-    let server = Server::default();
+    let server = Upstream::obeying();
     let asked = Instant::now();
     let deadline = r#"{"name":"after-60000","_mgp":{"deadline_ms":1}}"#;
     assert!(call(&server, &plain(), deadline).await.is_ok());
@@ -61,5 +62,5 @@ async fn who_says_nothing_or_does_not_speak_mgp_has_all_the_time() {
     }
     assert_eq!(asked.elapsed(), Duration::from_mins(4));
     let other = request(&mgp(), "prompts/get", deadline);
-    assert!(DeadlineLayer::new().layer(server.clone()).call(other).await.is_ok());
+    assert!(DeadlineGateLayer::new().layer(server.clone()).call(other).await.is_ok());
 }

@@ -9,19 +9,18 @@ use mgp_types::{Outbox, Request, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{
-    Life, LifeLayer, Server, ask, begin, lifecycle, millis, plain, request, session_with, started, text, tool,
-};
+use super::{Life, LifeLayer, ask, begin, lifecycle, plain, request, session_with, started, text, tool};
+use crate::doubles::{Upstream, millis};
 
 const PING: &str = r#"{"timestamp":"2026-02-27T12:00:00.000Z"}"#;
 
 async fn report(life: &Life) -> HealthReport {
-    let service = LifeLayer::new(life.clone()).layer(Server::default());
+    let service = LifeLayer::new(life.clone()).layer(Upstream::obeying());
     ask(&service, request(&lifecycle(), "mgp/health/status", "{}")).await.unwrap().body().unwrap()
 }
 
 async fn ping(life: &Life) -> HealthPong {
-    let service = LifeLayer::new(life.clone()).layer(Server::default());
+    let service = LifeLayer::new(life.clone()).layer(Upstream::obeying());
     ask(&service, request(&lifecycle(), "mgp/health/ping", PING)).await.unwrap().body().unwrap()
 }
 
@@ -59,7 +58,7 @@ async fn a_ping_is_answered_at_once_while_a_thousand_calls_hang() {
     for _ in 0..1000 {
         calls.push(begin(&service, tool(&lifecycle(), "never")).await);
     }
-    assert_eq!((life.pending(), server.working()), (1000, 1000));
+    assert_eq!((life.pending(), server.running()), (1000, 1000));
     life.check("hangs", pending);
     let ping = service.clone().call(request(&lifecycle(), "mgp/health/ping", PING));
     assert!(ping.now_or_never().unwrap().is_ok());
@@ -67,7 +66,7 @@ async fn a_ping_is_answered_at_once_while_a_thousand_calls_hang() {
         call.abort();
         assert!(call.await.is_err());
     }
-    assert_eq!((life.pending(), server.working()), (0, 0));
+    assert_eq!((life.pending(), server.running()), (0, 0));
 }
 
 // covers: MGP-11.3-02
@@ -75,7 +74,7 @@ async fn a_ping_is_answered_at_once_while_a_thousand_calls_hang() {
 async fn a_ping_does_not_wait_for_a_server_that_is_never_ready() {
     let life = Life::new("mind".into());
     life.ready().unwrap();
-    let server = Server { is_never_ready: true, ..Server::default() };
+    let server = Upstream::obeying().never_ready();
     let mut service = LifeLayer::new(life.clone()).layer(server.clone());
     let waits = begin(&service, tool(&lifecycle(), "now")).await;
     assert!(std::future::poll_fn(|cx| service.poll_ready(cx)).now_or_never().unwrap().is_ok());
@@ -84,7 +83,7 @@ async fn a_ping_does_not_wait_for_a_server_that_is_never_ready() {
     assert_eq!(life.pending(), 1);
 }
 
-// covers: MGP-11.3-11..19
+// covers: MGP-11.3-11..18
 #[tokio::test(start_paused = true)]
 async fn a_report_has_what_the_application_said() {
     let (life, _, service) = started();

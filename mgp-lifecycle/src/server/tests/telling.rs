@@ -1,19 +1,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mgp_types::mgp::{Extension, ServerState, ShutdownReason, Timestamp};
-use mgp_types::{Object, Outbox, Request, Revision, Session, StreamId};
+use mgp_types::{Object, Request, Revision, Session};
 use tokio::time::Instant;
-
-use super::{
-    Life, LifeLayer, LifeService, Peer, Server, ask, begin, millis, plain, reaching, session_with, started,
-    tool,
-};
-use crate::server::Drained;
 use tower_layer::Layer;
 
+use super::{
+    Life, LifeLayer, LifeService, ask, begin, changes_of, plain, reaching, session_with, started, tool,
+};
+use crate::doubles::{Caller, Upstream, millis};
+use crate::server::Drained;
+
 /// The session is opened.
-async fn open(service: &LifeService<Server>, session: &Arc<Session>) {
+async fn open(service: &LifeService<Upstream>, session: &Arc<Session>) {
     let mut initialized = Request::notify("notifications/initialized", Object::new());
     initialized.context.session = Some(session.clone());
     ask(service, initialized).await.unwrap();
@@ -23,12 +24,12 @@ async fn open(service: &LifeService<Server>, session: &Arc<Session>) {
 #[tokio::test(start_paused = true)]
 async fn every_session_with_lifecycle_is_told_of_every_change() {
     let (life, server, service) = started();
-    let peers: Vec<Arc<Peer>> = (0..3).map(|_| Arc::default()).collect();
+    let peers: Vec<Arc<Caller>> = (0..3).map(|_| Arc::default()).collect();
     let sessions: Vec<_> = peers.iter().map(reaching).collect();
     for session in &sessions {
         open(&service, session).await;
     }
-    assert_eq!(server.seen(), ["notifications/initialized"; 3], "the server is told as well");
+    assert_eq!(server.methods(), ["notifications/initialized"; 3], "the server is told as well");
     life.failed("the disk is gone").unwrap();
     life.restarting("a new disk").unwrap();
     life.ready().unwrap();
@@ -42,8 +43,8 @@ async fn every_session_with_lifecycle_is_told_of_every_change() {
             "connected > draining because idle_timeout",
             "draining > disconnected because idle_timeout",
         ];
-        assert_eq!(peer.changes(), expected, "and in their order, before the transport is closed");
-        let params = &peer.told.lock()[0].params;
+        assert_eq!(changes_of(peer), expected, "and in their order, before the transport is closed");
+        let params = &peer.got()[0].1.params;
         let now = Timestamp::now();
         let timestamp: Timestamp = params.get("timestamp").unwrap().to().unwrap();
         assert!(now.since(timestamp) < Duration::from_mins(1) && timestamp <= now);
@@ -53,8 +54,8 @@ async fn every_session_with_lifecycle_is_told_of_every_change() {
 #[tokio::test(start_paused = true)]
 async fn who_did_not_negotiate_lifecycle_is_told_nothing() {
     let (life, _, service) = started();
-    let peer: Arc<Peer> = Arc::default();
-    let outbox = Outbox::new(peer.clone(), StreamId::STANDALONE);
+    let peer: Arc<Caller> = Arc::default();
+    let outbox = peer.standalone();
     let mut unnegotiated = Session::new(Revision::V2025_11_25);
     unnegotiated.outbox = outbox.clone();
     let unnegotiated = Arc::new(unnegotiated);
@@ -64,13 +65,13 @@ async fn who_did_not_negotiate_lifecycle_is_told_nothing() {
         ask(&service, tool(session, "now")).await.unwrap();
     }
     life.shutdown(ShutdownReason::IdleTimeout, millis(100)).await;
-    assert!(peer.told.lock().is_empty());
+    assert!(peer.got().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_is_told_once_and_forgotten_when_it_is_over() {
     let (life, _, service) = started();
-    let (stays, goes): (Arc<Peer>, Arc<Peer>) = Default::default();
+    let (stays, goes): (Arc<Caller>, Arc<Caller>) = Default::default();
     let session = reaching(&stays);
     open(&service, &session).await;
     open(&service, &session).await;
@@ -78,30 +79,30 @@ async fn a_session_is_told_once_and_forgotten_when_it_is_over() {
     open(&service, &over).await;
     drop(over);
     life.shutdown(ShutdownReason::OperatorRequest, millis(100)).await;
-    assert_eq!(stays.changes().len(), 2);
-    assert!(goes.changes().is_empty());
+    assert_eq!(changes_of(&stays).len(), 2);
+    assert!(changes_of(&goes).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stateless_peer_that_can_be_reached_is_told_from_its_first_request() {
     let (life, _, service) = started();
-    let peer: Arc<Peer> = Arc::default();
+    let peer: Arc<Caller> = Arc::default();
     let mut session = Session::new(Revision::V2026_07_28);
     session.mgp = reaching(&peer).mgp.clone();
-    session.outbox = Outbox::new(peer.clone(), StreamId::STANDALONE);
+    session.outbox = peer.standalone();
     let session = Arc::new(session);
     for _ in 0..3 {
         ask(&service, tool(&session, "now")).await.unwrap();
     }
     life.shutdown(ShutdownReason::OperatorRequest, millis(100)).await;
-    assert_eq!(peer.changes().len(), 2);
+    assert_eq!(changes_of(&peer).len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn peers_that_do_not_read_hold_up_neither_the_others_nor_the_end() {
     let (life, _, service) = started();
-    let stuck: Vec<_> = (0..50).map(|_| Arc::new(Peer { is_stuck: true, ..Peer::default() })).collect();
-    let reads: Arc<Peer> = Arc::default();
+    let stuck: Vec<_> = (0..50).map(|_| Arc::new(Caller::stuck())).collect();
+    let reads: Arc<Caller> = Arc::default();
     let sessions: Vec<_> = stuck.iter().chain([&reads]).map(reaching).collect();
     for session in &sessions {
         open(&service, session).await;
@@ -109,13 +110,13 @@ async fn peers_that_do_not_read_hold_up_neither_the_others_nor_the_end() {
     let asked = Instant::now();
     assert_eq!(life.shutdown(ShutdownReason::OperatorRequest, millis(0)).await, Drained::Finished);
     assert!(asked.elapsed() <= millis(1000), "{:?}", asked.elapsed());
-    assert_eq!(reads.changes().len(), 2);
+    assert_eq!(changes_of(&reads).len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn more_sessions_than_there_is_room_for_are_not_told() {
     let (life, _, service) = started();
-    let peer: Arc<Peer> = Arc::default();
+    let peer: Arc<Caller> = Arc::default();
     for _ in 0..5000 {
         open(&service, &reaching(&peer)).await;
     }
@@ -125,7 +126,7 @@ async fn more_sessions_than_there_is_room_for_are_not_told() {
     }
     life.failed("x").unwrap();
     tokio::time::sleep(millis(1)).await;
-    assert_eq!(peer.changes().len(), 1024, "those that are over take no room");
+    assert_eq!(changes_of(&peer).len(), 1024, "those that are over take no room");
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,13 +135,13 @@ async fn applications_see_the_changes() {
 
     let life = Life::new("mind".into());
     let mut changes = life.changes();
-    let service = LifeLayer::new(life.clone()).layer(Server::default());
+    let service = LifeLayer::new(life.clone()).layer(Upstream::obeying());
     life.ready().unwrap();
     let call = begin(&service, tool(&plain(), "after-5")).await;
     life.shutdown(ShutdownReason::ConfigurationChange, millis(100)).await;
     assert!(call.await.unwrap().is_ok());
     let mut states = Vec::new();
-    while let Ok(change) = changes.try_recv() {
+    while let Some(Some(change)) = changes.next().now_or_never() {
         states.push((change.previous_state, change.new_state));
     }
     let expected =

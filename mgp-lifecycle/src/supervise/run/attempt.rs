@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{Run, Then, finish};
 use crate::Ended;
-use crate::supervise::caught::caught;
+use crate::caught::caught;
 use crate::supervise::connect::{Connect, Connected};
 use crate::supervise::order::Order;
 use crate::supervise::shared::Outlook;

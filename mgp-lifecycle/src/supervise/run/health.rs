@@ -3,8 +3,8 @@
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::supervise::caught::caught;
-use crate::supervise::chance::Chance;
+use crate::caught::caught;
+use crate::chance::Chance;
 use crate::supervise::pulse::{Beat, Health, ProbeSchedule, Pulse};
 use crate::supervise::supervisor::Probing;
 

@@ -10,13 +10,15 @@ use std::time::Duration;
 use mgp_types::mgp::{Outcome, ServerState};
 use tokio::time::Instant;
 
-use super::caught::caught;
 use super::connect::{Close, Connect};
 use super::course::Course;
 use super::order::Order;
 use super::shared::{Outlook, Shared};
 use super::supervisor::Plan;
-use crate::{Ended, Restarts, Verdict};
+use crate::Ended;
+use crate::caught::caught;
+use crate::restart::{Restarts, Verdict};
+use crate::span::later;
 
 /// Takes one server through its life, for as long as it is polled.
 pub(super) struct Run<C: Connect> {
@@ -92,7 +94,7 @@ impl<C: Connect> Run<C> {
         let from = self.course.state();
         let verdict = self.restarts.decide(ended, self.began.elapsed(), self.plan.chance.draw());
         let (again, reason) = match verdict {
-            Verdict::Restart { after } => (Some(later(after)), reason),
+            Verdict::Restart { after } => (Some(later(Instant::now(), after)), reason),
             Verdict::Stay => (None, reason),
             Verdict::GiveUp => (None, Verdict::LIMIT_EXCEEDED),
         };
@@ -127,11 +129,6 @@ impl<C: Connect> Run<C> {
     }
 }
 
-/// The time after `wait`; one that is too far away is as good as none.
-fn later(wait: Duration) -> Instant {
-    Instant::now() + wait.min(LONGEST)
-}
-
 /// Closes a connection, for as long as it may take.
 async fn finish(close: Close, limit: Duration) {
     match tokio::time::timeout(limit, caught(close)).await {
@@ -140,5 +137,3 @@ async fn finish(close: Close, limit: Duration) {
         Err(_) => tracing::debug!("a server took too long to close"),
     }
 }
-
-const LONGEST: Duration = Duration::from_hours(24 * 365);

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use mgp_types::BoxFuture;
 use mgp_types::mgp::{Outcome, ServerState, Shutdown, ShutdownReason};
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::health::until_down;
-use super::{Run, Then, finish, later};
+use super::{Run, Then, finish};
 use crate::Ended;
-use crate::supervise::caught::caught;
+use crate::caught::caught;
+use crate::span::{later, millis};
 use crate::supervise::connect::{Connect, Connected};
 use crate::supervise::live::Live;
 use crate::supervise::order::Order;
@@ -103,7 +104,7 @@ impl<C: Connect> Run<C> {
     ) -> (Drain, u64) {
         let outlook = |drain: &Drain| if drain.restart { Outlook::Soon } else { Outlook::Never };
         self.course.go(ServerState::Draining, outlook(&drain), Some(drain.reason.as_str()));
-        let mut deadline = later(drain.timeout);
+        let mut deadline = later(Instant::now(), drain.timeout);
         let shutdown = Shutdown::new(drain.reason).with_timeout_ms(millis(drain.timeout));
         let mut done = pin!(async { tokio::join!(ask(&self.plan, live.service(), shutdown), live.idle()) });
         loop {
@@ -118,7 +119,7 @@ impl<C: Connect> Run<C> {
                         Order::Restart { reason } => (drain.restart, drain.reason) = (true, reason),
                         Order::Stop { reason, timeout } => {
                             (drain.restart, drain.reason) = (false, reason);
-                            deadline = deadline.min(later(timeout));
+                            deadline = deadline.min(later(Instant::now(), timeout));
                         }
                     }
                     self.course.expect(outlook(&drain));
@@ -154,8 +155,4 @@ async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, shutdown: Shutdow
         }
         Err(_) => tracing::debug!("the server does not answer when it is asked to stop"),
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::Ended;
-use crate::supervise::doubles::{Act, Answering, Fate, by};
+use crate::doubles::{Act, Fate, Upstream, by};
 use crate::supervise::{Connected, Supervisor};
 
 // covers: MGP-11.2-11, MGP-14.3-07, MGP-14.3-09
@@ -116,7 +116,7 @@ async fn a_call_is_answered_when_its_answer_is_there_though_its_future_is_kept()
 async fn notifications_pass_the_same_way() {
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
-    let service = Answering::new(move |request: Request| {
+    let service = Upstream::working(move |_, request: Request| {
         count.fetch_add(usize::from(request.kind == Kind::Notify), Ordering::SeqCst);
         async { Ok(Response::empty()) }
     });

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::*;
-use crate::supervise::chance::Chance;
-use crate::supervise::doubles::{Act, Fate};
+use crate::chance::Chance;
+use crate::doubles::{Act, Fate};
 use crate::supervise::{Beat, Health, ProbeMethod, ProbeSettings, Supervisor, probe};
 
 fn every(interval: Duration, misses: u32) -> ProbeSettings {

@@ -5,7 +5,7 @@ use mgp_types::mgp::ShutdownReason::KernelShutdown;
 
 use super::*;
 use crate::Ended;
-use crate::supervise::doubles::{Act, Fate};
+use crate::doubles::{Act, Fate};
 
 /// Fifty servers, of which every 100 ms another one dies, for two minutes; half of them are called all the time and never
 /// die, and none of their calls may fail or take longer.

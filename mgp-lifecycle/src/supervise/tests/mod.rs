@@ -5,10 +5,11 @@ use mgp_types::mgp::ServerState;
 use mgp_types::{Error, Object, Request, Response};
 use tower_service::Service;
 
-use super::doubles::{Incarnation, World};
-use super::{Changes, StateGate, Supervised, WaitUntilReady};
-use crate::{RestartPolicy, RestartSettings};
+use super::{StateGate, Supervised, WaitUntilReady};
+use crate::doubles::{Incarnation, World, millis, secs};
+use crate::{Changes, RestartPolicy, RestartSettings};
 
+mod attacks;
 mod gate;
 mod health;
 mod many;
@@ -57,12 +58,4 @@ async fn patient_call(mut gate: StateGate<Incarnation>, wait: Duration) -> Resul
 
 fn request() -> Request {
     Request::call("tools/call", Object::new())
-}
-
-const fn secs(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
-const fn millis(millis: u64) -> Duration {
-    Duration::from_millis(millis)
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::Ended;
-use crate::supervise::doubles::{Act, Fate};
+use crate::doubles::{Act, Fate};
 
 #[tokio::test(start_paused = true)]
 async fn orders_can_be_given_twice_and_dropped() {

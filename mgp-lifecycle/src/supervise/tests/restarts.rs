@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mgp_types::mgp::Outcome::{Failure, Success};
@@ -5,12 +6,13 @@ use mgp_types::mgp::ServerState::{
     Connected, Connecting, Disconnected, Draining, Error, Registered, Restarting,
 };
 use mgp_types::mgp::ShutdownReason::{KernelShutdown, OperatorRequest};
+use mgp_types::mgp::{Actor, AuditEvent, Outcome};
 use tokio::time::Instant;
 
 use super::*;
 use crate::Ended;
-use crate::supervise::chance::Chance;
-use crate::supervise::doubles::{Act, Events, Fate};
+use crate::chance::Chance;
+use crate::doubles::{Act, Fate, Log};
 
 // covers: MGP-11.5-02..04, MGP-11.2-06
 #[tokio::test(start_paused = true)]
@@ -59,14 +61,14 @@ async fn a_crash_loop_comes_to_an_end_however_well_each_connect_goes() {
         (Fate::Ends(secs(2), Ended::InOrder), RestartPolicy::Always, 6),
         (Fate::Refuses, RestartPolicy::OnFailure, 0),
     ] {
-        let (world, events) = (World::new(fate), Arc::new(Events::default()));
+        let (world, events) = (World::new(fate), Arc::new(Log::default()));
         let server = world.supervisor("s").with_restarts(policy(kind)).with_audit(events.clone()).spawn();
         server.start();
         tokio::time::sleep(secs(290)).await;
         assert_eq!((server.state(), world.attempts(), world.open()), (Error, 6, 0), "{fate:?}");
         let error = server.current().unwrap_err();
         assert_eq!((error.code(), error.recovery().unwrap().retryable), (2000, Some(false)));
-        let events = events.taken();
+        let events = taken(&events);
         let connected = events.iter().filter(|(name, ..)| name == "SERVER_CONNECTED").count();
         assert_eq!(connected, connects, "{fate:?}");
         let (name, outcome, reason) = events.last().unwrap();
@@ -158,10 +160,20 @@ async fn each_wait_is_twice_as_long_and_half_of_it_is_chance() {
     }
 }
 
+/// What was recorded: the type, the outcome and the reason of each event.
+fn taken(log: &Log) -> Vec<(String, Outcome, Option<String>)> {
+    let told = |event: AuditEvent| {
+        assert_eq!((event.actor, event.target.tool_name), (Actor::kernel(), None));
+        let reason = event.details.text("reason").map(Cow::into_owned);
+        (event.event_type.as_str().to_owned(), event.result, reason)
+    };
+    log.taken().into_iter().map(told).collect()
+}
+
 // covers: MGP-6.4-08..09, MGP-11.5-11
 #[tokio::test(start_paused = true)]
 async fn what_connects_and_disconnects_is_recorded() {
-    let (world, events) = (World::new(Fate::Lives), Arc::new(Events::default()));
+    let (world, events) = (World::new(Fate::Lives), Arc::new(Log::default()));
     let server = world.supervisor("s").with_audit(events.clone()).spawn();
     up(&server).await;
     world.end(Ended::InError);
@@ -182,7 +194,7 @@ async fn what_connects_and_disconnects_is_recorded() {
         ("SERVER_CONNECTED", Success, None),
         ("SERVER_DISCONNECTED", Success, Some("the supervisor ended")),
     ];
-    let events = events.taken();
+    let events = taken(&events);
     let events: Vec<_> =
         events.iter().map(|(name, outcome, reason)| (name.as_str(), *outcome, reason.as_deref())).collect();
     assert_eq!(events, expected);

@@ -1,34 +1,24 @@
-//! Schedules made of random numbers. `MGP_SEED=17 cargo test -p mgp-lifecycle seeds` runs the one that failed.
+//! Schedules made of random numbers.
 
 use mgp_types::mgp::{LifecycleChange, ServerState, ShutdownReason};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::*;
-use crate::supervise::chance::Chance;
-use crate::supervise::doubles::{Act, Fate, by};
+use crate::Ended;
+use crate::chance::Chance;
+use crate::doubles::{Act, Fate, Random, by, each_seed, is_whole};
+use crate::state::Lifecycle;
 use crate::supervise::{ProbeMethod, ProbeSettings, Supervisor, TimeLimits, probe};
-use crate::{Ended, Lifecycle};
 
 // covers: MGP-11.2-01..08, MGP-11.5-10
 #[test]
 fn whatever_happens_the_rules_hold() {
-    let seeds = match std::env::var("MGP_SEED") {
-        Ok(seed) => {
-            let seed = seed.parse().unwrap();
-            seed..seed + 1
-        }
-        Err(_) => 0..1000,
-    };
     let mut seen = Seen::default();
-    for seed in seeds.clone() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let run = std::panic::AssertUnwindSafe(|| runtime.unwrap().block_on(run(Random(seed))));
-        let one = std::panic::catch_unwind(run);
-        assert!(one.is_ok(), "replay with MGP_SEED={seed}");
-        seen.add(&one.unwrap_or_default());
+    for one in each_seed(1000, run) {
+        seen.add(&one);
     }
-    if seeds.end - seeds.start > 1 {
+    if is_whole() {
         assert!(seen.answered > 1000 && seen.failed > 1000 && seen.given_up > 100, "{seen:?}");
         assert!(seen.states.iter().all(|states| *states > 25), "{seen:?}");
     }
@@ -172,21 +162,7 @@ fn check_restarts(changes: &[(Instant, LifecycleChange)], by_hand: &[Instant], s
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
     fn settings(&mut self) -> RestartSettings {
         let policies = [RestartPolicy::Never, RestartPolicy::OnFailure, RestartPolicy::Always];
         RestartSettings {

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::Ended;
+use crate::doubles::{Act, Fate};
 use crate::supervise::TimeLimits;
-use crate::supervise::doubles::{Act, Fate};
 
 // covers: MGP-11.2-01..02, MGP-11.2-09..11
 #[tokio::test(start_paused = true)]

@@ -6,8 +6,8 @@ use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Request, Response, StreamId};
 use tower_service::Service;
 
-use super::super::doubles::{Port, about, answered, call, chunk, object, result, streamed_call, text};
-use super::{Dropped, cancel, layered, settle, start};
+use super::{Dropped, about, answered, call, cancel, chunk, layered, start, streamed_call};
+use crate::doubles::{Port, object, result, settle, text};
 
 /// What answers the cancellation of a call that is over.
 const NOT_ACTIVE: &str = r#"{"cancelled":false,"reason":"not_active"}"#;
@@ -55,7 +55,7 @@ async fn a_call_that_does_not_stream_can_be_stopped_too() {
         std::future::pending().await
     });
     let port = Port::new();
-    let running = start(&mut service, call(&port, Some(&["streaming"]), "{}")).await;
+    let running = start(&mut service, call(&port, &["streaming"], "{}")).await;
     let answer = cancel(&mut service, running.stream).await;
     let content = r#"[{"type":"text","text":"kept"}]"#;
     assert_eq!(

@@ -1,7 +1,7 @@
 use mgp_types::StreamId;
 
-use super::super::doubles::{Port, chunk, streamed_call};
-use super::{layered, settle, start, tell};
+use super::{chunk, layered, start, streamed_call, tell};
+use crate::doubles::{Port, settle};
 
 const GAP: &str = "notifications/mgp.stream.gap";
 

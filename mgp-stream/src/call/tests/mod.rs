@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
-use mgp_types::{Error, Request, Response, StreamId};
+use mgp_types::{Error, Method, Outbox, RawJson, Request, Response, Revision, Session, StreamId};
 use tokio::task::JoinHandle;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::doubles::{Server, about, object};
 use super::{Stream, StreamLayer};
+use crate::doubles::{self, Port, Server, object, settle, text};
 
+mod attack;
 mod cancelling;
 mod gaps;
 mod pacing;
@@ -29,11 +30,38 @@ async fn start(service: &mut Stream<Server>, request: Request) -> Running {
     Running { stream, task }
 }
 
-/// Lets all tasks run until they wait.
-async fn settle() {
-    for _ in 0..32 {
-        tokio::task::yield_now().await;
-    }
+/// A session with these extensions.
+fn session(extensions: &[&str]) -> Arc<Session> {
+    Arc::new(doubles::session(Revision::LATEST, extensions))
+}
+
+/// A call of a tool that wants chunks, in a session that has them.
+fn streamed_call(port: &Arc<Port>) -> Request {
+    call(port, &["streaming"], r#"{"name":"think","_mgp":{"stream":true}}"#)
+}
+
+fn call(port: &Arc<Port>, extensions: &[&str], params: &str) -> Request {
+    let mut request = Request::call(Method::TOOLS_CALL, object(params));
+    request.context.session = Some(session(extensions));
+    request.context.outbox = port.outbox();
+    request
+}
+
+/// A message about the call on `stream`, in a session that has streaming.
+fn about(stream: StreamId, mut request: Request) -> Request {
+    request.context.session = Some(session(&["streaming"]));
+    request.context.outbox = Outbox::on(stream);
+    request
+}
+
+fn chunk(content: &str) -> Request {
+    let text = text(&RawJson::from_value(content).unwrap());
+    let params = format!(r#"{{"content":{{"type":"text","text":{text}}}}}"#);
+    Request::notify(Method::STREAM_CHUNK, object(&params))
+}
+
+fn answered(answer: &Response) -> String {
+    text(&answer.to_raw())
 }
 
 async fn cancel(service: &mut Stream<Server>, stream: StreamId) -> Response {

@@ -7,8 +7,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::super::StreamLayer;
-use super::super::doubles::{Port, Server, answered, chunk, streamed_call};
-use super::{layered, settle, start, tell};
+use super::{answered, chunk, layered, start, streamed_call, tell};
+use crate::doubles::{Port, Server, settle};
 
 const PACE: &str = "notifications/mgp.stream.pace";
 

@@ -12,9 +12,9 @@ use mgp_types::{
 use parking_lot::Mutex;
 use tower_service::Service;
 
-use super::super::doubles::{Port, Server, answered, chunk, object, result, session, text};
 use super::super::{Part, StreamReader};
-use super::{Dropped, Stream, layered, settle};
+use super::{Dropped, Stream, answered, chunk, layered, session};
+use crate::doubles::{Port, Server, object, result, settle, text};
 
 fn tool_call() -> Request {
     Request::call(Method::TOOLS_CALL, object(r#"{"name":"think"}"#))
@@ -100,7 +100,7 @@ async fn a_server_that_does_not_stream_leaves_the_stream_empty() {
 // covers: MGP-12.2-01
 #[tokio::test]
 async fn a_session_that_lacks_streaming_is_not_asked_for_it() {
-    for extensions in [None, Some(&["audit"][..])] {
+    for extensions in [&[][..], &["audit"]] {
         let (server, told) = scripted(&[], "{}");
         let mut request = tool_call();
         request.context.session = Some(session(extensions));
@@ -273,7 +273,7 @@ where
         if request.method != Method::TOOLS_CALL {
             seen.lock().push((request.method.as_str().to_owned(), request.params.clone()));
         }
-        request.context.session = Some(session(Some(&["streaming"])));
+        request.context.session = Some(session(&["streaming"]));
         if lossy && let Some((port, stream)) = request.context.outbox.clone().into_parts() {
             request.context.outbox = Outbox::new(Arc::new(Losing(port)), stream);
         }

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
@@ -8,21 +8,24 @@ use mgp_types::mgp::{CallbackRequest, ServerId};
 use mgp_types::{RawJson, Session, StreamId};
 use tokio::time::Instant;
 
-use super::Task;
+use crate::owner::SessionKey;
+use crate::task::Task;
 
 /// What servers asked lately, and what they were answered.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     servers: HashMap<ServerId, HashMap<Box<str>, Entry, RandomState>, RandomState>,
-    hasher: RandomState,
+    /// How many entries there have been.
+    entries: u64,
 }
 
 /// One time that a question was asked.
 #[derive(Debug)]
 pub(super) struct Occurrence {
-    session: Weak<Session>,
+    session: SessionKey,
     stream: StreamId,
     digest: u64,
+    bytes: usize,
     /// When the server stops to wait.
     end: Instant,
 }
@@ -30,6 +33,7 @@ pub(super) struct Occurrence {
 /// A question that was asked.
 #[derive(Debug)]
 pub(super) struct Entry {
+    number: u64,
     asked: Occurrence,
     answer: Option<RawJson>,
     /// The work on the answer, and its deliveries.
@@ -65,7 +69,10 @@ impl Book {
         }
         // The id may stand for something else that nobody waits for any more.
         entries.remove(id);
-        if entries.values().filter(|entry| entry.is_in_work()).count() >= MAX_IN_WORK {
+        let in_work = entries.values().filter(|entry| entry.is_in_work());
+        let (questions, bytes) =
+            in_work.fold((0, 0), |(questions, bytes), entry| (questions + 1, bytes + entry.asked.bytes));
+        if questions >= MAX_IN_WORK || bytes + asked.bytes > MAX_BYTES_IN_WORK {
             return State::Full;
         }
         if entries.len() >= MAX_KNOWN {
@@ -74,19 +81,18 @@ impl Book {
                 entries.remove(&oldest);
             }
         }
-        let entry = Entry { asked, answer: None, tasks: Vec::new() };
+        self.entries += 1;
+        let entry = Entry { number: self.entries, asked, answer: None, tasks: Vec::new() };
         State::New(entries.entry(id.into()).or_insert(entry))
     }
 
-    /// Records the answer to a question.
-    pub(super) fn answered(&mut self, server: &ServerId, id: &str, answer: RawJson) {
-        if let Some(entry) = self.servers.get_mut(server).and_then(|entries| entries.get_mut(id)) {
-            entry.answer = Some(answer);
-        }
-    }
-
-    pub(super) const fn hasher(&self) -> &RandomState {
-        &self.hasher
+    /// Records the answer to a question. Whether it still is asked: the id may stand for another one by now, which
+    /// this is no answer to.
+    pub(super) fn answered(&mut self, server: &ServerId, id: &str, number: u64, answer: &RawJson) -> bool {
+        let entry = self.servers.get_mut(server).and_then(|entries| entries.get_mut(id));
+        let Some(entry) = entry.filter(|entry| entry.number == number) else { return false };
+        entry.answer = Some(answer.clone());
+        true
     }
 
     pub(super) fn len(&self) -> usize {
@@ -110,20 +116,25 @@ impl Occurrence {
         hasher: &RandomState,
         end: Instant,
     ) -> Self {
-        let digest = hasher.hash_one(request.to_params().to_raw().as_bytes());
-        Self { session: Arc::downgrade(session), stream, digest, end }
+        let question = request.to_params().to_raw();
+        let (digest, bytes) = (hasher.hash_one(question.as_bytes()), question.as_bytes().len());
+        Self { session: SessionKey::of(session), stream, digest, bytes, end }
     }
 
     /// Whether it is `earlier` again. Servers number their callbacks from one again after a restart, and some for each
     /// call. The call may be over when a repeated question comes.
     fn repeats(&self, earlier: &Self) -> bool {
         self.digest == earlier.digest
-            && Weak::ptr_eq(&self.session, &earlier.session)
+            && self.session == earlier.session
             && (self.stream == earlier.stream || self.stream == StreamId::STANDALONE)
     }
 }
 
 impl Entry {
+    pub(super) const fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(super) fn runs(&mut self, task: Task) {
         self.tasks.push(task);
     }
@@ -135,9 +146,39 @@ impl Entry {
 
 /// How many questions of one server are shown at once.
 const MAX_IN_WORK: usize = 64;
+/// How large they are together.
+const MAX_BYTES_IN_WORK: usize = 8 << 20;
 /// How many questions of one server are remembered.
 const MAX_KNOWN: usize = 256;
 /// How often an answer is under way at once.
 const MAX_DELIVERIES: usize = 4;
 /// For how long a question is remembered after its time.
 const MEMORY: Duration = Duration::from_mins(10);
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Revision;
+    use mgp_types::mgp::CallbackType;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_comes_after_its_id_was_taken_is_not_recorded() {
+        let (mut book, hasher, server) = (Book::default(), RandomState::default(), ServerId::from("s"));
+        let (session, now) = (Arc::new(Session::new(Revision::LATEST)), Instant::now());
+        let note = |book: &mut Book, message: &str| {
+            let request = CallbackRequest::new("cb-1", CallbackType::Confirmation, message);
+            let asked = Occurrence::new(&request, &session, StreamId::STANDALONE, &hasher, now + MEMORY);
+            match book.note(&server, "cb-1", asked, now) {
+                State::New(entry) => Some(entry.number()),
+                _ => None,
+            }
+        };
+        let yes = RawJson::parse("true").unwrap();
+        let file = note(&mut book, "Delete a file?").unwrap();
+        let everything = note(&mut book, "Delete everything?").unwrap();
+        assert!(!book.answered(&server, "cb-1", file, &yes));
+        assert!(book.answered(&server, "cb-1", everything, &yes));
+        assert_eq!(note(&mut book, "Delete everything?"), None);
+    }
+}

@@ -3,14 +3,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mgp_types::mgp::method;
+use mgp_types::mgp::{Extension, method};
 use mgp_types::{Error, Kind, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ServerDesk;
-use crate::callback::owner::has_callbacks;
+use crate::negotiated;
 
 /// Takes what a server asks in the middle of calls. Makes [`CallbackInbound`] services.
 #[derive(Debug, Clone)]
@@ -68,8 +68,11 @@ impl<S: RpcService> Service<Request> for CallbackInbound<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let is_ours = request.kind == Kind::Notify && request.method == *method::CALLBACK_REQUEST;
-        let session = request.context.session.as_ref().filter(|session| is_ours && has_callbacks(session));
-        if let Some(session) = session {
+        let session = request.context.session.as_ref();
+        if let Some(session) = session
+            && is_ours
+            && negotiated::have(Some(session), &Extension::Callbacks)
+        {
             self.desk.take(session, &request, request.context.clone());
             return CallbackInboundFuture { state: State::Taken };
         }

@@ -3,22 +3,23 @@
 mod book;
 mod handler;
 mod inbound;
-mod port;
-mod task;
 
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use foldhash::quality::RandomState;
 use mgp_types::mgp::{CallbackRequest, CallbackRespond, ServerId, method};
-use mgp_types::{Context, Error, Method, Outbox, RawJson, Request, Session};
+use mgp_types::{Context, Error, Method, RawJson, Request, Session};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::book::{Book, Occurrence, State};
 pub use self::handler::CallbackHandler;
 pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundLayer};
-use self::task::Task;
+use super::wait;
+use crate::task::Task;
 
 /// Answers what servers ask in the middle of calls. Clones share what they know.
 ///
@@ -36,6 +37,8 @@ pub struct CallbackDesk(Arc<Inner>);
 struct Inner {
     handler: Arc<dyn CallbackHandler>,
     book: Mutex<Book>,
+    /// Hashes questions under a secret of this process.
+    hasher: RandomState,
 }
 
 /// The desk for what one server asks.
@@ -48,7 +51,8 @@ pub struct ServerDesk {
 impl CallbackDesk {
     /// A desk where `handler` answers.
     pub fn new(handler: impl CallbackHandler) -> Self {
-        Self(Arc::new(Inner { handler: Arc::new(handler), book: Mutex::default() }))
+        let handler = Arc::new(handler);
+        Self(Arc::new(Inner { handler, book: Mutex::default(), hasher: RandomState::default() }))
     }
 
     /// The desk for what `server` asks.
@@ -58,36 +62,32 @@ impl CallbackDesk {
 }
 
 impl ServerDesk {
-    /// The outbox for a call of our own to the server in `session`: what the server asks about the call is handled
-    /// here, and everything else goes to `outbox`.
-    ///
-    /// Without callbacks in the session it is `outbox` itself, and nothing is allocated.
-    pub fn outbox(&self, session: &Arc<Session>, outbox: Outbox) -> Outbox {
-        port::wrap(self, session, outbox)
-    }
-
     /// Takes a question that came in `session` with `context`.
-    ///
-    /// Has to be called within a runtime, which runs the handler.
     fn take(&self, session: &Arc<Session>, request: &Request, context: Context) {
         let Some(asked) = CallbackRequest::read(&request.params) else {
             tracing::warn!(server = %self.server, "a callback without a usable id is dropped");
             return;
         };
+        let Ok(runtime) = Handle::try_current() else {
+            tracing::error!(server = %self.server, "a callback is dropped: no runtime is there to answer it");
+            return;
+        };
         let now = Instant::now();
-        let limit = asked.timeout_ms.map_or(USUAL_TIMEOUT, Duration::from_millis).min(MAX_TIMEOUT);
-        let question = Question { desk: Arc::downgrade(&self.desk.0), server: self.server.clone(), asked };
-        let mut book = self.desk.0.book.lock();
-        let occurrence =
-            Occurrence::new(&question.asked, session, context.outbox.stream(), book.hasher(), now + limit);
-        match book.note(&self.server, &question.asked.callback_id, occurrence, now) {
+        let end = now + wait::of(&asked);
+        let desk = &*self.desk.0;
+        let occurrence = Occurrence::new(&asked, session, context.outbox.stream(), &desk.hasher, end);
+        let mut book = desk.book.lock();
+        let state = book.note(&self.server, &asked.callback_id, occurrence, now);
+        let (server, session) = (self.server.clone(), Arc::clone(session));
+        match state {
             State::New(entry) => {
-                let handler = Arc::clone(&self.desk.0.handler);
-                let (session, end) = (Arc::clone(session), now + limit);
-                entry.runs(Task::spawn(question.answer(handler, session, context, end)));
+                let desk = Arc::downgrade(&self.desk.0);
+                let question = Question { desk, server, number: entry.number(), asked };
+                let work = question.answer(Arc::clone(&self.desk.0.handler), session, context, end);
+                entry.runs(Task::spawn(&runtime, work));
             }
             State::Answered(entry, answer) => {
-                entry.runs(Task::spawn(question.respond(Arc::clone(session), answer)));
+                entry.runs(Task::spawn(&runtime, respond(server, asked.callback_id, session, answer)));
             }
             State::Busy => {}
             State::Full => {
@@ -102,6 +102,8 @@ struct Question {
     /// Whose tasks must not keep it alive.
     desk: Weak<Inner>,
     server: ServerId,
+    /// Which entry of the book it is: another question may have taken its id.
+    number: u64,
     asked: CallbackRequest,
 }
 
@@ -127,25 +129,28 @@ impl Question {
         };
         let answer = answer.detached();
         let Some(desk) = self.desk.upgrade() else { return };
-        desk.book.lock().answered(&self.server, &self.asked.callback_id, answer.clone());
+        let id = self.asked.callback_id;
+        let is_asked = desk.book.lock().answered(&self.server, &id, self.number, &answer);
         drop(desk);
-        self.respond(session, answer).await;
+        if is_asked {
+            respond(self.server, id, session, answer).await;
+        }
     }
+}
 
-    /// Sends the answer, once.
-    async fn respond(self, session: Arc<Session>, answer: RawJson) {
-        let body = CallbackRespond::new(self.asked.callback_id, answer);
-        let sent = match Request::with_body(Method::from_static(method::CALLBACK_RESPOND), &body) {
-            Ok(request) => timeout(DELIVERY, session.outbox.call(request)).await,
-            Err(error) => Ok(Err(error)),
-        };
-        let error = match sent {
-            Ok(Ok(_)) => return,
-            Ok(Err(error)) => error,
-            Err(_) => Error::timeout("the server did not acknowledge the answer"),
-        };
-        tracing::debug!(server = %self.server, code = error.code(), "the answer to a callback did not arrive");
-    }
+/// Sends the answer, once.
+async fn respond(server: ServerId, id: Box<str>, session: Arc<Session>, answer: RawJson) {
+    let body = CallbackRespond::new(id, answer);
+    let sent = match Request::with_body(Method::from_static(method::CALLBACK_RESPOND), &body) {
+        Ok(request) => timeout(DELIVERY, session.outbox.call(request)).await,
+        Err(error) => Ok(Err(error)),
+    };
+    let error = match sent {
+        Ok(Ok(_)) => return,
+        Ok(Err(error)) => error,
+        Err(_) => Error::timeout("the server did not acknowledge the answer"),
+    };
+    tracing::debug!(%server, code = error.code(), "the answer to a callback did not arrive");
 }
 
 impl fmt::Debug for CallbackDesk {
@@ -154,8 +159,5 @@ impl fmt::Debug for CallbackDesk {
     }
 }
 
-/// For a server that does not say how long it waits.
-const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
-const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 /// How long the acknowledgement of an answer is waited for.
 const DELIVERY: Duration = Duration::from_secs(30);

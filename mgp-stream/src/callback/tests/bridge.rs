@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use mgp_types::{InputExchange, Method, Object, Origin, RawJson, Revision, Severity, code};
 
-use crate::callback::doubles::{Bench, Peer, raw, session};
+use crate::callback::bench::{Bench, session};
 use crate::callback::{Callback, Confirmation, Reply};
+use crate::doubles::{Port, raw, settle};
 
 const ASKABLE: &str = r#"{"elicitation":{}}"#;
 
-fn plain(peer: Arc<Peer>) -> Bench {
-    Bench::new(session(Revision::V2025_11_25, &[], ASKABLE), peer)
+fn plain(port: Arc<Port>) -> Bench {
+    Bench::new(session(Revision::V2025_11_25, &[], ASKABLE), port)
 }
 
 fn stateless(answers: &str, extensions: &[&str], capabilities: &str) -> (Bench, Arc<InputExchange>) {
-    let mut bench = Bench::new(session(Revision::V2026_07_28, extensions, capabilities), Peer::silent());
+    let mut bench = Bench::new(session(Revision::V2026_07_28, extensions, capabilities), Port::new());
     let exchange = Arc::new(InputExchange::new(Object::parse(answers.to_owned()).unwrap()));
     bench.context.input = Some(exchange.clone());
     (bench, exchange)
@@ -30,20 +31,20 @@ async fn a_confirmation_is_a_form_with_one_box() {
         (r#"{"action":"decline"}"#, Confirmation::Declined),
         (r#"{"action":"cancel"}"#, Confirmation::Cancelled),
     ] {
-        let bench = plain(Peer::answering(answer));
+        let bench = plain(Port::answering(answer));
         let question = Callback::confirmation("Sure?").with_words("Delete", "Keep");
         let outcome = bench.callbacks.ask(&bench.context, "key", question).await.unwrap();
         assert_eq!(outcome, expected, "{answer}");
-        let asked = bench.peer.called.lock()[0].clone();
+        let asked = bench.port.called.lock()[0].clone();
         assert_eq!((asked.method, asked.params.text("message").as_deref()), (Method::ELICIT, Some("Sure?")));
-        assert!(bench.peer.lines().is_empty(), "nothing of MGP is sent");
+        assert!(bench.lines().is_empty(), "nothing of MGP is sent");
     }
 }
 
 // covers: MGP-13.4-13, MGP-13.4-14
 #[tokio::test(start_paused = true)]
 async fn an_input_is_a_text_and_a_selection_one_of_its_options() {
-    let bench = plain(Peer::answering(r#"{"action":"accept","content":{"answer":"next"}}"#));
+    let bench = plain(Port::answering(r#"{"action":"accept","content":{"answer":"next"}}"#));
     let input = bench.callbacks.ask(&bench.context, "a", Callback::input("Which?")).await.unwrap();
     assert_eq!(input, Reply::Given(raw(r#""next""#)));
     let question = Callback::selection("Which?", ["main", "next"]);
@@ -56,7 +57,7 @@ async fn an_input_is_a_text_and_a_selection_one_of_its_options() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_not_answered_ends_in_time() {
-    let bench = plain(Peer::silent());
+    let bench = plain(Port::new());
     let question = Callback::input("Who?").timeout(Duration::from_secs(3));
     let late = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
     assert_eq!((late.code(), late.origin()), (code::TIMEOUT, Origin::Timeout));
@@ -65,13 +66,13 @@ async fn a_question_that_is_not_answered_ends_in_time() {
 // covers: MGP-13.4-15
 #[tokio::test(start_paused = true)]
 async fn a_notification_is_a_log_message_for_those_who_want_it() {
-    let bench = plain(Peer::silent());
+    let bench = plain(Port::new());
     let tell = || bench.callbacks.ask(&bench.context, "key", Callback::notification("Done."));
     tell().await.unwrap();
-    assert!(bench.peer.lines().is_empty());
+    assert!(bench.lines().is_empty());
     bench.context.session.as_ref().unwrap().set_log_level(Severity::named("info"));
     tell().await.unwrap();
-    assert_eq!(bench.peer.lines(), [r#"notifications/message {"level":"info","data":"Done."}"#]);
+    assert_eq!(bench.lines(), [r#"notifications/message {"level":"info","data":"Done."}"#]);
     assert_eq!(bench.callbacks.len(), (0, 0));
 }
 
@@ -81,7 +82,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_it_lacks() {
         (Revision::V2025_11_25, code::INVALID_REQUEST),
         (Revision::V2026_07_28, code::MISSING_CLIENT_CAPABILITY),
     ] {
-        let bench = Bench::new(session(revision, &[], "{}"), Peer::silent());
+        let bench = Bench::new(session(revision, &[], "{}"), Port::new());
         let question = Callback::confirmation("Sure?");
         let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
         assert_eq!(refused.code(), expected);
@@ -95,7 +96,7 @@ async fn without_sessions_the_answer_comes_with_the_next_round() {
     let ask = |answers: &'static str| async move {
         let (bench, exchange) = stateless(answers, &["callbacks"], ASKABLE);
         let outcome = bench.callbacks.ask(&bench.context, "sure", Callback::confirmation("Sure?")).await;
-        assert!(bench.peer.lines().is_empty());
+        assert!(bench.lines().is_empty());
         (outcome, exchange.take_questions())
     };
     let (first, questions) = ask("{}").await;
@@ -111,8 +112,8 @@ async fn without_sessions_and_forms_a_callback_is_sent_on_the_stream_of_the_requ
     let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
     let asking =
         tokio::spawn(async move { callbacks.ask(&context, "sure", Callback::confirmation("Sure?")).await });
-    crate::callback::doubles::settle().await;
-    assert_eq!(bench.peer.notified.lock()[0].0, bench.context.outbox.stream());
+    settle().await;
+    assert_eq!(bench.port.streams()[0], bench.context.outbox.stream());
     bench.respond(&bench.id(), "true").await.unwrap();
     assert!(asking.await.unwrap().unwrap().is_confirmed());
     assert!(exchange.take_questions().is_empty());
@@ -120,7 +121,7 @@ async fn without_sessions_and_forms_a_callback_is_sent_on_the_stream_of_the_requ
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_a_way_back_is_not_waited_for() {
-    let mut bench = Bench::new(session(Revision::V2025_11_25, &["callbacks"], ASKABLE), Peer::silent());
+    let mut bench = Bench::new(session(Revision::V2025_11_25, &["callbacks"], ASKABLE), Port::new());
     bench.context.outbox = mgp_types::Outbox::CLOSED;
     let refused = bench.callbacks.ask(&bench.context, "key", Callback::input("Who?")).await.unwrap_err();
     assert_eq!(refused.code(), code::INVALID_REQUEST);
@@ -128,9 +129,9 @@ async fn a_connection_without_a_way_back_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_belongs_to_no_session_asks_nothing() {
-    let mut bench = plain(Peer::answering("{}"));
+    let mut bench = plain(Port::answering("{}"));
     bench.context.session = None;
     let refused = bench.callbacks.ask(&bench.context, "key", Callback::<Reply<RawJson>>::input("Who?")).await;
     assert_eq!(refused.unwrap_err().code(), code::INVALID_REQUEST);
-    assert!(bench.peer.called.lock().is_empty());
+    assert!(bench.port.called.lock().is_empty());
 }

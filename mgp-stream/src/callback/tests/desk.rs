@@ -13,8 +13,9 @@ use tokio::time::sleep;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::callback::doubles::{Peer, Router, raw, session, settle};
+use crate::callback::bench::session;
 use crate::callback::{CallbackDesk, CallbackHandler, CallbackInbound, CallbackInboundLayer};
+use crate::doubles::{Port, Server, raw, settle, text};
 
 /// A desk that answers with what it was asked, after a time, and counts.
 struct Client {
@@ -43,22 +44,23 @@ impl Client {
 
 /// One server, as the client is connected to it.
 struct Link {
-    server: Arc<Peer>,
+    server: Arc<Port>,
     session: Arc<Session>,
-    inbound: CallbackInbound<Router>,
+    inbound: CallbackInbound<Server>,
     call: StreamId,
 }
 
 impl Link {
-    fn to(name: &str, desk: &CallbackDesk, extensions: &[&str], server: Arc<Peer>) -> Self {
+    fn to(name: &str, desk: &CallbackDesk, extensions: &[&str], server: Arc<Port>) -> Self {
         let mut session = session(Revision::V2025_11_25, extensions, "{}");
         session.outbox = server.outbox();
-        let inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from(name))).layer(Router);
+        let inbound =
+            CallbackInboundLayer::new(desk.of_server(ServerId::from(name))).layer(Server::knowing_nothing());
         Self { server, session: Arc::new(session), inbound, call: StreamId::fresh() }
     }
 
     fn new(name: &str, desk: &CallbackDesk) -> Self {
-        Self::to(name, desk, &["callbacks"], Peer::answering("{}"))
+        Self::to(name, desk, &["callbacks"], Port::answering("{}"))
     }
 
     async fn asks(&mut self, request: &CallbackRequest) -> Result<Response, Error> {
@@ -74,11 +76,11 @@ impl Link {
 
     /// What the server was answered.
     fn answers(&self) -> Vec<String> {
-        let text = |request: &Request| {
+        let answer = |request: &Request| {
             assert_eq!(request.method, *method::CALLBACK_RESPOND);
-            String::from_utf8(request.params.to_raw().as_bytes().to_vec()).unwrap()
+            text(&request.params.to_raw())
         };
-        self.server.called.lock().iter().map(text).collect()
+        self.server.called.lock().iter().map(answer).collect()
     }
 }
 
@@ -98,7 +100,7 @@ async fn a_question_is_answered_beside_the_connection() {
     assert!(link.answers().is_empty());
     let passed = link.inbound.call(Request::call("ping", Object::new())).await.unwrap_err();
     assert_eq!(passed.code(), code::METHOD_NOT_FOUND);
-    sleep(SOON).await;
+    sleep(SOON * 2).await;
     assert_eq!(link.answers(), [r#"{"callback_id":"cb-001","response":"Sure?"}"#]);
 }
 
@@ -216,7 +218,7 @@ async fn what_cannot_be_answered_and_plain_sessions_change_nothing() {
     let client = Client::echo(SOON);
     let mut link = Link::new("s", &client.desk);
     link.sends(Object::new()).await.unwrap();
-    let mut plain = Link::to("s", &client.desk, &[], Peer::silent());
+    let mut plain = Link::to("s", &client.desk, &[], Port::new());
     assert_eq!(plain.asks(&asked("a", "?")).await.unwrap_err().code(), code::METHOD_NOT_FOUND);
     sleep(SOON * 2).await;
     assert_eq!(client.handled(), 0);
@@ -225,7 +227,7 @@ async fn what_cannot_be_answered_and_plain_sessions_change_nothing() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_lost_is_sent_again_only_when_it_is_asked_for() {
     let client = Client::echo(SOON);
-    let lost = Peer::new(|_| Box::pin(async { Err(Error::disconnected("gone")) }));
+    let lost = Port::deciding(async |_| Err(Error::disconnected("gone")));
     let mut link = Link::to("s", &client.desk, &["callbacks"], lost);
     link.asks(&asked("a", "?")).await.unwrap();
     sleep(Duration::from_mins(1)).await;
@@ -234,7 +236,7 @@ async fn an_answer_that_is_lost_is_sent_again_only_when_it_is_asked_for() {
     sleep(Duration::from_mins(1)).await;
     assert_eq!((client.handled(), link.answers().len()), (1, 2));
 
-    let mut deaf = Link::to("t", &client.desk, &["callbacks"], Peer::silent());
+    let mut deaf = Link::to("t", &client.desk, &["callbacks"], Port::new());
     deaf.asks(&asked("a", "?")).await.unwrap();
     sleep(SOON * 2).await;
     for _ in 0..9 {
@@ -293,29 +295,6 @@ async fn handlers_end_with_their_desk() {
     drop(link);
     settle().await;
     assert_eq!(ended.load(Ordering::Relaxed), 1);
-}
-
-// covers: MGP-13.4-04
-#[tokio::test(start_paused = true)]
-async fn what_comes_about_a_call_of_ours_is_answered_and_the_rest_goes_to_its_own_outbox() {
-    let client = Client::echo(SOON);
-    let link = Link::new("s", &client.desk);
-    let listener = Peer::answering("{}");
-    let desk = client.desk.of_server(ServerId::from("s"));
-    let mine = listener.outbox();
-    let outbox = desk.outbox(&link.session, mine.clone());
-    assert_eq!(outbox.stream(), mine.stream());
-    outbox.notify(Request::notify(method::CALLBACK_REQUEST, asked("a", "Sure?").to_params())).await.unwrap();
-    outbox.notify(Request::notify(method::STREAM_PROGRESS, Object::new())).await.unwrap();
-    outbox.call(Request::call("ping", Object::new())).await.unwrap();
-    sleep(SOON * 2).await;
-    assert_eq!(link.answers(), [r#"{"callback_id":"a","response":"Sure?"}"#]);
-    assert_eq!(listener.lines(), ["notifications/mgp.stream.progress {}"]);
-    assert_eq!(listener.called.lock().len(), 1);
-
-    assert_ne!(desk.outbox(&link.session, Outbox::CLOSED).stream(), StreamId::STANDALONE);
-    let plain = Arc::new(session(Revision::V2025_11_25, &[], "{}"));
-    assert!(!desk.outbox(&plain, Outbox::CLOSED).is_open());
 }
 
 #[test]

@@ -1,3 +1,4 @@
+mod attack;
 mod bridge;
 mod desk;
 mod native;

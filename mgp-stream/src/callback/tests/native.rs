@@ -8,8 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tower_service::Service as _;
 
-use crate::callback::doubles::{Bench, Peer, raw, session, settle};
+use crate::callback::bench::{Bench, session};
 use crate::callback::{Callback, Confirmation, Reply};
+use crate::doubles::{Port, raw, settle};
 
 impl Bench {
     fn asking<A: Send + 'static>(&self, question: Callback<A>) -> JoinHandle<Result<A, Error>> {
@@ -30,20 +31,19 @@ async fn a_confirmation_travels_on_the_stream_of_its_call_and_is_answered() {
         "notifications/mgp.callback.request {{\"callback_id\":\"{id}\",\"type\":\"confirmation\",\
          \"message\":\"{question}\",\"options\":[\"confirm\",\"cancel\"],\"timeout_ms\":60000}}"
     );
-    assert_eq!(bench.peer.lines(), [expected]);
-    assert_eq!(bench.peer.notified.lock()[0].0, bench.context.outbox.stream());
+    assert_eq!(bench.lines(), [expected]);
+    assert_eq!(bench.port.streams()[0], bench.context.outbox.stream());
     let acknowledged = bench.respond(&id, r#""confirm""#).await.unwrap();
     assert_eq!(acknowledged, format!(r#"{{"callback_id":"{id}","accepted":true}}"#));
     assert_eq!(asking.await.unwrap().unwrap(), Confirmation::Confirmed);
 }
 
-// covers: MGP-13.4-04
 #[tokio::test(start_paused = true)]
 async fn the_call_is_named_by_the_stream_and_by_nothing_else() {
     let bench = Bench::with_callbacks();
     let _asking = bench.asking(Callback::input("Who?"));
     settle().await;
-    let (stream, request) = bench.peer.notified.lock()[0].clone();
+    let (stream, request) = (bench.port.streams()[0], bench.port.take().remove(0));
     assert!(request.method.is_about_a_call() && !request.params.contains("request_id"));
     assert_eq!(stream, bench.context.outbox.stream());
 }
@@ -99,7 +99,7 @@ async fn a_notification_waits_for_nothing_and_bears_an_answer() {
         r#"notifications/mgp.callback.request {{"callback_id":"{id}","type":"notification","message":"Done."}}"#
     );
     sleep(Duration::from_mins(1)).await;
-    assert_eq!(bench.peer.lines(), [line], "it is not sent again");
+    assert_eq!(bench.lines(), [line], "it is not sent again");
     assert!(bench.respond(&id, "null").await.unwrap().contains("true"));
     assert_eq!(bench.callbacks.len().0, 0);
 }
@@ -115,8 +115,8 @@ async fn a_question_without_an_answer_ends_with_3003_in_time() {
     assert!(late.recovery().is_some());
     assert_eq!(before.elapsed().as_secs(), 7);
     assert_eq!(bench.callbacks.len(), (0, 0));
-    assert_eq!(bench.peer.lines().len(), 2, "once, and again after five seconds");
-    assert!(bench.peer.lines()[0].contains(r#""timeout_ms":7000"#));
+    assert_eq!(bench.lines().len(), 2, "once, and again after five seconds");
+    assert!(bench.lines()[0].contains(r#""timeout_ms":7000"#));
     let answered = bench.respond(&bench.id(), r#""confirm""#).await.unwrap_err();
     assert_eq!(answered.code(), code::INVALID_PARAMS);
 }
@@ -127,7 +127,7 @@ async fn a_question_is_sent_again_three_times_under_the_same_id_until_it_is_answ
     let asking = bench.asking(Callback::confirmation("Sure?"));
     for sent in [1, 2, 3, 4, 4, 4] {
         settle().await;
-        assert_eq!(bench.peer.ids().len(), sent);
+        assert_eq!(bench.ids().len(), sent);
         sleep(Duration::from_secs(5)).await;
     }
     bench.id();
@@ -138,7 +138,7 @@ async fn a_question_is_sent_again_three_times_under_the_same_id_until_it_is_answ
     bench.callbacks = bench.callbacks.with_resends(1, Duration::from_secs(1));
     let asking = bench.asking(Callback::confirmation("Sure?"));
     sleep(Duration::from_secs(9)).await;
-    assert_eq!(bench.peer.ids().len(), 2);
+    assert_eq!(bench.ids().len(), 2);
     asking.abort();
 }
 
@@ -151,7 +151,7 @@ async fn an_answered_question_is_not_sent_again_and_its_answer_may_be() {
     let first = bench.respond(&id, r#""confirm""#).await.unwrap();
     assert!(asking.await.unwrap().unwrap().is_confirmed());
     sleep(Duration::from_secs(20)).await;
-    assert_eq!(bench.peer.ids().len(), 1);
+    assert_eq!(bench.ids().len(), 1);
     assert_eq!(bench.respond(&id, r#""confirm""#).await.unwrap(), first);
     let changed = bench.respond(&id, r#""cancel""#).await.unwrap();
     assert_eq!(changed, format!(r#"{{"callback_id":"{id}","accepted":false}}"#));
@@ -176,14 +176,14 @@ async fn ids_cannot_be_guessed() {
     let bench = Bench::with_callbacks();
     let _asking = [bench.asking(Callback::input("a")), bench.asking(Callback::input("b"))];
     settle().await;
-    let ids = bench.peer.ids();
+    let ids = bench.ids();
     assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 35), "{ids:?}");
     assert!(ids.iter().all(|id| id.len() <= CallbackRequest::MAX_ID_BYTES));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_whole_extension_stands_for_callbacks() {
-    let bench = Bench::new(session(Revision::V2025_11_25, &["bidirectional"], "{}"), Peer::silent());
+    let bench = Bench::new(session(Revision::V2025_11_25, &["bidirectional"], "{}"), Port::new());
     let asking = bench.asking(Callback::confirmation("Sure?"));
     settle().await;
     bench.respond(&bench.id(), "false").await.unwrap();
@@ -193,7 +193,7 @@ async fn the_whole_extension_stands_for_callbacks() {
 #[tokio::test(start_paused = true)]
 async fn nothing_of_callbacks_is_answered_without_the_extension() {
     for extensions in [&[][..], &["events"]] {
-        let bench = Bench::new(session(Revision::V2025_11_25, extensions, "{}"), Peer::silent());
+        let bench = Bench::new(session(Revision::V2025_11_25, extensions, "{}"), Port::new());
         let passed = bench.respond("cb", "true").await.unwrap_err();
         assert_eq!(passed.code(), code::METHOD_NOT_FOUND, "{extensions:?}");
     }
@@ -216,5 +216,5 @@ async fn a_selection_needs_options() {
     let question = Callback::selection("Which?", [""; 0]);
     let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
     assert_eq!(refused.code(), code::INTERNAL_ERROR);
-    assert!(bench.peer.ids().is_empty());
+    assert!(bench.ids().is_empty());
 }

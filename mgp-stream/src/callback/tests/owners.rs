@@ -5,8 +5,9 @@ use std::sync::Arc;
 use mgp_types::{Context, Principal, Revision, code};
 use tokio::task::JoinHandle;
 
-use crate::callback::doubles::{Bench, Peer, session, settle};
+use crate::callback::bench::{Bench, session};
 use crate::callback::{Callback, Confirmation};
+use crate::doubles::{Port, settle};
 
 fn asking(bench: &Bench) -> JoinHandle<Confirmation> {
     let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
@@ -49,7 +50,7 @@ async fn for_others_than_who_was_asked_a_callback_does_not_exist() {
 #[tokio::test(start_paused = true)]
 async fn without_sessions_the_principal_may_answer_in_another_request() {
     let stateless = || session(Revision::V2026_07_28, &["callbacks"], "{}");
-    let bench = Bench::new(stateless(), Peer::silent());
+    let bench = Bench::new(stateless(), Port::new());
     let asking = asking(&bench);
     settle().await;
     let mut request = bench.context.clone();

@@ -9,11 +9,12 @@ use tokio::time::{Instant, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::callback::doubles::{Bench, Router, settle};
+use crate::callback::bench::Bench;
 use crate::callback::{
     Callback, CallbackDesk, CallbackInbound, CallbackInboundLayer, CallbackRelay, CallbackService, Callbacks,
     Confirmation,
 };
+use crate::doubles::{Server, settle};
 
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
@@ -78,7 +79,7 @@ proptest! {
             let mut relay = CallbackRelay::new();
             let bench = Bench::with_callbacks();
             let desk = CallbackDesk::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
-            let mut inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(Router);
+            let mut inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(Server::knowing_nothing());
             for params in &asked {
                 let mut request = Request::notify(method::CALLBACK_REQUEST, params.clone());
                 request.context.session.clone_from(&bench.context.session);
@@ -101,8 +102,8 @@ fn static_property_both_sides_are_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Callbacks>();
     shared::<Callback<Confirmation>>();
-    shared::<CallbackService<Router>>();
+    shared::<CallbackService<Server>>();
     shared::<CallbackDesk>();
-    shared::<CallbackInbound<Router>>();
+    shared::<CallbackInbound<Server>>();
     shared::<CallbackRelay>();
 }

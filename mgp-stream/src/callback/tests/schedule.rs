@@ -16,38 +16,17 @@ use tokio::time::{Instant, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::callback::doubles::{Router, session};
+use crate::callback::bench::session;
 use crate::callback::{
     Callback, CallbackDesk, CallbackInbound, CallbackInboundLayer, CallbackLayer, CallbackService, Callbacks,
     Reply,
 };
+use crate::doubles::Server;
+use crate::seeds::{self, Dice};
 
-/// Xorshift: a schedule is told by its seed.
-#[derive(Clone)]
-struct Dice(Arc<Mutex<u64>>);
-
-impl Dice {
-    fn new(seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)))
-    }
-
-    fn below(&self, end: u64) -> u64 {
-        let mut state = self.0.lock();
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        (*state >> 11) % end
-    }
-
-    fn delay(&self) -> Duration {
-        let most = [1, 50, 3000, 20_000][usize::try_from(self.below(4)).unwrap()];
-        Duration::from_millis(self.below(most))
-    }
-
-    /// How often a message arrives.
-    fn copies(&self) -> u64 {
-        [0, 1, 1, 1, 2, 3][usize::try_from(self.below(6)).unwrap()]
-    }
+fn delay(dice: &Dice) -> Duration {
+    let most = dice.one_of(&[1, 50, 3000, 20_000]);
+    Duration::from_millis(dice.below(most))
 }
 
 /// What happens on the way in one direction, until it breaks.
@@ -76,8 +55,8 @@ impl Network {
         if self.is_broken() {
             return Err(Error::disconnected("the connection broke"));
         }
-        for _ in 0..self.dice.copies() {
-            let (delay, work) = (self.dice.delay(), work());
+        for _ in 0..self.dice.one_of(&[0, 1, 1, 1, 2, 3]) {
+            let (delay, work) = (delay(&self.dice), work());
             self.under_way.lock().spawn(async move {
                 sleep(delay).await;
                 work.await;
@@ -90,7 +69,7 @@ impl Network {
 /// From the server to the client: questions.
 struct Down {
     network: Network,
-    inbound: CallbackInbound<Router>,
+    inbound: CallbackInbound<Server>,
     session: Arc<Session>,
 }
 
@@ -116,7 +95,7 @@ impl OutboxPort for Down {
 /// From the client to the server: answers, whose acknowledgement may be lost too.
 struct Up {
     network: Network,
-    server: CallbackService<Router>,
+    server: CallbackService<Server>,
     /// The client as the server knows it, and somebody else.
     client: Context,
     stranger: Context,
@@ -168,7 +147,7 @@ fn pair(number: usize, dice: &Dice, callbacks: &Callbacks, stranger: &Context, h
     let (handled, pace) = (handled.clone(), dice.clone());
     let desk = CallbackDesk::new(move |request: CallbackRequest, _: Context| {
         *handled.lock().entry((number, request.callback_id)).or_default() += 1;
-        let delay = pace.delay();
+        let delay = delay(&pace);
         async move {
             sleep(delay).await;
             RawJson::from_value(&format!("{number}: {}", request.message)).ok()
@@ -179,13 +158,14 @@ fn pair(number: usize, dice: &Dice, callbacks: &Callbacks, stranger: &Context, h
     context.session = Some(Arc::new(session(Revision::V2025_11_25, &["callbacks"], "{}")));
     let up = Up {
         network: network.clone(),
-        server: CallbackLayer::new(callbacks.clone()).layer(Router),
+        server: CallbackLayer::new(callbacks.clone()).layer(Server::knowing_nothing()),
         client: context.clone(),
         stranger: stranger.clone(),
     };
     let mut at_client = session(Revision::V2025_11_25, &["callbacks"], "{}");
     at_client.outbox = Outbox::new(Arc::new(up), StreamId::STANDALONE);
-    let inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(Router);
+    let inbound =
+        CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(Server::knowing_nothing());
     let down = Down { network: network.clone(), inbound, session: Arc::new(at_client) };
     context.outbox = Outbox::new(Arc::new(down), StreamId::fresh());
     Pair { context, network, _desk: desk }
@@ -200,8 +180,8 @@ struct Tally {
     dropped: u32,
 }
 
-async fn run(seed: u64) -> Tally {
-    let (dice, callbacks, handled) = (Dice::new(seed), Callbacks::new(), Handled::default());
+async fn run(dice: Dice) -> Tally {
+    let (callbacks, handled) = (Callbacks::new(), Handled::default());
     let mut stranger = Context::default();
     stranger.principal = Some(Principal::new("stranger"));
     stranger.session = Some(Arc::new(session(Revision::V2025_11_25, &["callbacks"], "{}")));
@@ -213,7 +193,7 @@ async fn run(seed: u64) -> Tally {
         let (callbacks, mut context) = (callbacks.clone(), pairs[number].context.clone());
         let (port, _) = context.outbox.clone().into_parts().unwrap();
         context.outbox = Outbox::new(port, StreamId::fresh());
-        let (start, limit) = (dice.delay(), Duration::from_millis(1000 + dice.below(40_000)));
+        let (start, limit) = (delay(&dice), Duration::from_millis(1000 + dice.below(40_000)));
         calls.push(asking.spawn(async move {
             sleep(start).await;
             let asked_at = Instant::now();
@@ -227,14 +207,14 @@ async fn run(seed: u64) -> Tally {
     let mut tally = Tally::default();
     if dice.below(2) == 0 {
         let network = pairs[usize::try_from(dice.below(3)).unwrap()].network.clone();
-        let at = dice.delay();
+        let at = delay(&dice);
         tokio::spawn(async move {
             sleep(at).await;
             network.breaks();
         });
     }
     for call in calls.iter().filter(|_| dice.below(6) == 0) {
-        let (call, at) = (call.clone(), dice.delay());
+        let (call, at) = (call.clone(), delay(&dice));
         tokio::spawn(async move {
             sleep(at).await;
             call.abort();
@@ -275,17 +255,14 @@ async fn run(seed: u64) -> Tally {
 #[test]
 fn every_question_has_one_outcome_in_time_and_no_answer_goes_astray_in_1000_schedules() {
     let mut all = Tally::default();
-    for seed in 1..=1000 {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let tally = runtime.block_on(run(seed));
-        assert_eq!(tally.answered + tally.late + tally.lost + tally.dropped, 12, "seed {seed}");
+    let is_all = seeds::run(1..1001, run, |tally| {
+        assert_eq!(tally.answered + tally.late + tally.lost + tally.dropped, 12);
         all.answered += tally.answered;
         all.late += tally.late;
         all.lost += tally.lost;
         all.dropped += tally.dropped;
-    }
+    });
     let Tally { answered, late, lost, dropped } = all;
     let is_seen = answered > 3000 && late > 500 && lost > 100 && dropped > 100;
-    assert!(is_seen, "the schedules reach every outcome: {answered} {late} {lost} {dropped}");
+    assert!(is_seen || !is_all, "the schedules reach every outcome: {answered} {late} {lost} {dropped}");
 }

@@ -18,8 +18,8 @@ use super::{EventItem, EventQuestion, Subscriber};
 /// The events of one subscription, in order and each once. It is a stream that does not end.
 ///
 /// Events that did not arrive are asked for while the stream is read; when the connection fails, again after a while
-/// that grows, or as soon as there is a [new one](Self::resubscribe). Dropping the stream does not end the subscription
-/// at the server: [`unsubscribe`](Self::unsubscribe) does, and the end of the session.
+/// that grows, or as soon as there is a [new one](Self::resubscribe). [`unsubscribe`](Self::unsubscribe) ends the
+/// subscription at the server; if the stream is dropped, the [`Subscriber`] ends it once another event arrives.
 #[must_use = "events are only asked for while the stream is read"]
 pub struct Events<S> {
     service: S,
@@ -33,6 +33,8 @@ pub struct Events<S> {
     wait: Option<Pin<Box<Sleep>>>,
     failures: u32,
     is_gone: bool,
+    /// The server was asked to end it, and said that it has.
+    is_ended: bool,
 }
 
 impl<S: RpcService> Events<S> {
@@ -55,6 +57,7 @@ impl<S: RpcService> Events<S> {
             wait: None,
             failures: 0,
             is_gone: false,
+            is_ended: false,
         }
     }
 
@@ -123,9 +126,10 @@ impl<S: RpcService> Events<S> {
     ///
     /// # Errors
     /// The server refuses, or cannot be reached.
-    pub async fn unsubscribe(self) -> Result<bool, Error> {
+    pub async fn unsubscribe(mut self) -> Result<bool, Error> {
         let asked = EventUnsubscribe::new(self.answer.subscription_id.clone());
         let answer = ask(self.service.clone(), method::EVENTS_UNSUBSCRIBE, &asked).await?;
+        self.is_ended = true;
         Ok(answer.body::<EventUnsubscribed>()?.unsubscribed)
     }
 
@@ -215,7 +219,11 @@ impl<S> Unpin for Events<S> {}
 
 impl<S> Drop for Events<S> {
     fn drop(&mut self) {
-        self.subscriber.forget(&self.answer.subscription_id);
+        if self.is_gone || self.is_ended {
+            self.subscriber.forget(&self.answer.subscription_id);
+        } else {
+            self.subscriber.leave(&self.answer.subscription_id);
+        }
     }
 }
 

@@ -19,24 +19,25 @@ impl Inbox {
         Self(Mutex::new(State { assembly: EventAssembly::new(answer), reader: None }))
     }
 
-    pub(super) fn push(&self, event: Event) {
+    /// Takes an event. Whom to wake, without a lock: whoever is woken may be anybody, and may read at once.
+    #[must_use = "the reader waits"]
+    pub(super) fn push(&self, event: Event) -> Option<Waker> {
         let mut state = self.0.lock();
         state.assembly.push(event);
-        let reader = state.reader.take();
-        drop(state);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
+        state.reader.take()
     }
 
     /// The next item; if there is none the reader is woken when something comes.
     pub(super) fn pop(&self, cx: &Context<'_>) -> Option<EventItem> {
         let mut state = self.0.lock();
         let item = state.assembly.pop();
-        if item.is_none() && !state.reader.as_ref().is_some_and(|reader| reader.will_wake(cx.waker())) {
-            state.reader = Some(cx.waker().clone());
+        if item.is_some() || state.reader.as_ref().is_some_and(|reader| reader.will_wake(cx.waker())) {
+            return item;
         }
-        item
+        let before = state.reader.replace(cx.waker().clone());
+        drop(state);
+        drop(before);
+        None
     }
 
     /// For the reader itself, which needs no waking.

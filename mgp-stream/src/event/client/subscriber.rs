@@ -1,20 +1,28 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{Event, EventSubscribe, EventSubscribed, SubscriptionId, method};
-use mgp_types::{Error, RpcService};
+use mgp_types::mgp::{Event, EventSubscribe, EventSubscribed, EventUnsubscribe, SubscriptionId, method};
+use mgp_types::{Error, Request, RpcService, Session};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 use super::Events;
 use super::assembly::bytes_of;
 use super::events::ask;
 use super::inbox::Inbox;
+use crate::task::Task;
 
 /// Brings events to those who subscribed to them. Clones share their subscriptions.
 ///
 /// Whoever receives notifications gives it those of [`EVENT`](mgp_types::Method::EVENT). Events may overtake the answer
 /// that names their subscription: while somebody subscribes, a bounded number of events of unknown subscriptions waits.
+///
+/// Nobody has to unsubscribe. A server that still sends events of a stream that was dropped is told, by a task of the
+/// subscriber's, to stop when the next one [arrives](Self::receive); not when the stream is dropped, for its
+/// subscription may go on [elsewhere](Events::resuming) by then, and does not send here any more. A subscription that
+/// has no events costs its server a place, until the session ends and its time is over.
 #[derive(Debug, Clone, Default)]
 pub struct Subscriber(Arc<Mutex<Routes>>);
 
@@ -24,6 +32,10 @@ struct Routes {
     subscribing: usize,
     early: VecDeque<Event>,
     early_bytes: usize,
+    /// The last subscriptions whose reader went away without ending them.
+    left: VecDeque<SubscriptionId>,
+    /// Tasks that end subscriptions that were left.
+    ending: Vec<Task>,
 }
 
 impl Subscriber {
@@ -32,13 +44,34 @@ impl Subscriber {
         Self::default()
     }
 
+    /// Takes the notification of an event, as it arrived. Where nobody reads the events any more, the subscription is
+    /// ended.
+    pub fn receive(&self, notification: &Request) {
+        let event = match notification.body::<Event>() {
+            Ok(event) => event,
+            Err(error) => return tracing::debug!(%error, "an event is malformed"),
+        };
+        let id = event.subscription_id.clone();
+        self.push(event);
+        if let (Some(session), Ok(runtime)) = (&notification.context.session, Handle::try_current())
+            && self.is_left(&id)
+        {
+            let task = Task::spawn(&runtime, end(id, Arc::clone(session)));
+            let mut routes = self.0.lock();
+            routes.ending.retain(|task| !task.is_over());
+            routes.ending.push(task);
+        }
+    }
+
     /// Takes an event that arrived. One that nobody subscribed to is dropped.
     pub fn push(&self, event: Event) {
         let mut routes = self.0.lock();
         if let Some(inbox) = routes.inboxes.get(&event.subscription_id) {
             let inbox = Arc::clone(inbox);
             drop(routes);
-            inbox.push(event);
+            if let Some(reader) = inbox.push(event) {
+                reader.wake();
+            }
         } else if routes.subscribing > 0 {
             routes.keep_early(event);
         }
@@ -87,17 +120,41 @@ impl Subscriber {
         let (own, others) = std::mem::take(&mut routes.early)
             .into_iter()
             .partition::<VecDeque<_>, _>(|event| event.subscription_id == *id);
-        routes.early_bytes -= own.iter().map(bytes_of).sum::<usize>();
+        routes.early_bytes -= own.iter().map(bytes_early).sum::<usize>();
         routes.early = others;
         // Under the lock, so that no later event comes before them.
-        for event in own {
-            inbox.push(event);
+        let reader = own.into_iter().filter_map(|event| inbox.push(event)).last();
+        routes.left.retain(|left| left != id);
+        let before = routes.inboxes.insert(id.clone(), Arc::clone(inbox));
+        drop(routes);
+        drop(before);
+        if let Some(reader) = reader {
+            reader.wake();
         }
-        routes.inboxes.insert(id.clone(), Arc::clone(inbox));
     }
 
     pub(super) fn forget(&self, id: &SubscriptionId) {
-        self.0.lock().inboxes.remove(id);
+        let forgotten = self.0.lock().inboxes.remove(id);
+        drop(forgotten);
+    }
+
+    /// The reader of a subscription goes away without ending it.
+    pub(super) fn leave(&self, id: &SubscriptionId) {
+        let mut routes = self.0.lock();
+        let forgotten = routes.inboxes.remove(id);
+        if routes.left.len() >= MAX_LEFT {
+            routes.left.pop_front();
+        }
+        routes.left.push_back(id.clone());
+        drop(routes);
+        drop(forgotten);
+    }
+
+    /// Whether the subscription was left. It is so once.
+    fn is_left(&self, id: &SubscriptionId) -> bool {
+        let mut routes = self.0.lock();
+        let place = routes.left.iter().position(|left| left == id);
+        place.is_some_and(|place| routes.left.remove(place).is_some())
     }
 
     /// Keeps early events while it lives.
@@ -109,7 +166,7 @@ impl Subscriber {
 
 impl Routes {
     fn keep_early(&mut self, event: Event) {
-        let bytes = bytes_of(&event);
+        let bytes = bytes_early(&event);
         if self.early.len() < MAX_EARLY && self.early_bytes + bytes <= MAX_EARLY_BYTES {
             self.early_bytes += bytes;
             self.early.push_back(event);
@@ -132,7 +189,26 @@ impl Drop for Subscribing {
     }
 }
 
+/// Ends a subscription at the server.
+async fn end(id: SubscriptionId, session: Arc<Session>) {
+    let Ok(request) = Request::with_body(method::EVENTS_UNSUBSCRIBE, &EventUnsubscribe::new(id)) else {
+        return;
+    };
+    if !matches!(tokio::time::timeout(ENDING, session.outbox.call(request)).await, Ok(Ok(_))) {
+        tracing::debug!("the server did not end a subscription that nobody reads");
+    }
+}
+
+/// The name counts here, for it can be any.
+fn bytes_early(event: &Event) -> usize {
+    bytes_of(event) + event.subscription_id.as_str().len()
+}
+
 /// How many events wait for the answer that names their subscription.
 const MAX_EARLY: usize = 256;
 /// How many bytes they have at most.
 const MAX_EARLY_BYTES: usize = 1024 * 1024;
+/// How many subscriptions are remembered whose reader went away.
+const MAX_LEFT: usize = 64;
+/// How long ending one may take.
+const ENDING: Duration = Duration::from_secs(10);

@@ -12,13 +12,16 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::super::doubles::{Bare, Peer, data, serve, settle};
+use super::super::peer::{Peer, data, serve};
 use super::super::{EventQuotas, Publisher, ServeEvents};
 use super::{EventItem, Events, Subscriber};
+use crate::doubles::{Server, raw, settle, text};
 
 mod assembly;
+mod leaving;
+mod waking;
 
-type Connection = Peer<ServeEvents<Bare>>;
+type Connection = Peer<ServeEvents<Server>>;
 
 /// A server that answers what it was told to, and remembers what it was asked.
 #[derive(Clone, Default)]
@@ -33,19 +36,17 @@ struct Script {
 impl Script {
     fn answering(answers: impl IntoIterator<Item = Result<&'static str, Error>>) -> Self {
         let script = Self::default();
-        let answers = answers.into_iter().map(|answer| answer.map(|json| RawJson::parse(json).unwrap()));
+        let answers = answers.into_iter().map(|answer| answer.map(raw));
         script.answers.lock().extend(answers);
         script
     }
 
     fn then(&self, answer: Result<&'static str, Error>) {
-        self.answers.lock().push_back(answer.map(|json| RawJson::parse(json).unwrap()));
+        self.answers.lock().push_back(answer.map(raw));
     }
 
     fn asked(&self) -> Vec<(Method, String)> {
-        let line = |request: &Request| {
-            (request.method.clone(), String::from_utf8(request.params.to_raw().as_bytes().to_vec()).unwrap())
-        };
+        let line = |request: &Request| (request.method.clone(), text(&request.params.to_raw()));
         std::mem::take(&mut *self.asked.lock()).iter().map(line).collect()
     }
 }
@@ -169,7 +170,7 @@ async fn numbered_events_that_do_not_fit_are_asked_for_later() {
     let mut events = subscriber.subscribe(connection.clone(), EventSubscribe::new(["a"])).await.unwrap();
     (1..=4000).for_each(|n| publisher.publish("a", EventSeverity::Info, &data(n)).unwrap());
     settle().await;
-    connection.pipe.events().into_iter().for_each(|event| subscriber.push(event));
+    connection.port.events().into_iter().for_each(|event| subscriber.push(event));
     let given = now(&mut events);
     let seqs = given.iter().map(|item| match item {
         EventItem::Event(event) => event.seq.unwrap(),

@@ -86,11 +86,15 @@ impl Board {
         channels.feeds.push(Arc::clone(feed));
     }
 
-    pub(super) fn close(&self, feed: &Arc<Feed>) {
+    /// Takes these out, all at once: publishers wait meanwhile.
+    pub(super) fn close<'a>(&self, closed: impl IntoIterator<Item = &'a Feed>) {
+        if closed.into_iter().map(Feed::close).count() == 0 {
+            return;
+        }
         let mut channels = self.0.write();
         let Channels { subscribers, feeds } = &mut *channels;
         for feeds in subscribers.values_mut().chain([feeds]) {
-            feeds.retain(|other| !Arc::ptr_eq(other, feed));
+            feeds.retain(|feed| !feed.is_closed());
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::{
     ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, EventSeverity, SubscriptionId,
@@ -18,6 +19,8 @@ pub(super) struct Feed {
     buffer: Mutex<Buffer>,
     /// Wakes whoever sends the events; there is one at most.
     wake: Notify,
+    /// The subscription is over.
+    closed: AtomicBool,
 }
 
 impl Feed {
@@ -27,7 +30,8 @@ impl Feed {
         filter: EventFilter,
         bounds: Bounds,
     ) -> Self {
-        Self { id, patterns, filter, buffer: Mutex::new(Buffer::new(bounds)), wake: Notify::new() }
+        let (buffer, wake) = (Mutex::new(Buffer::new(bounds)), Notify::new());
+        Self { id, patterns, filter, buffer, wake, closed: AtomicBool::new(false) }
     }
 
     pub(super) fn patterns(&self) -> &[ChannelPattern] {
@@ -46,6 +50,14 @@ impl Feed {
     pub(super) fn push(&self, event: &Arc<Published>) {
         self.buffer.lock().push(Arc::clone(event));
         self.wake.notify_one();
+    }
+
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
     }
 
     pub(super) fn last_seq(&self) -> u64 {
@@ -71,11 +83,18 @@ impl Feed {
         }
     }
 
-    /// Answers a replay.
+    /// Answers a replay. The answer has to fit into a frame of the client, which asks again for what there is more of.
     pub(super) fn replay(&self, asked: &EventReplay) -> EventReplayed {
         let limit = asked.limit.unwrap_or(MAX_REPLAYED).min(MAX_REPLAYED);
         let buffer = self.buffer.lock();
-        let wanted = buffer.after(asked.after_seq).take(usize::try_from(limit).unwrap_or(usize::MAX));
+        let mut bytes = 0;
+        let fits = |(_, event): &(u64, &Arc<Published>)| {
+            let is_first = bytes == 0;
+            bytes += event.bytes + EVENT_BYTES;
+            is_first || bytes <= MAX_REPLAYED_BYTES
+        };
+        let wanted =
+            buffer.after(asked.after_seq).take(usize::try_from(limit).unwrap_or(usize::MAX)).take_while(fits);
         let events = wanted.map(|(seq, event)| event.to_event(self.id.clone(), seq)).collect();
         let mut answer = EventReplayed::default();
         answer.events = events;
@@ -93,3 +112,7 @@ impl fmt::Debug for Feed {
 
 /// How many events one answer brings at most.
 const MAX_REPLAYED: u64 = 1000;
+/// How large they are together, if they are more than one.
+const MAX_REPLAYED_BYTES: usize = 1 << 20;
+/// About what an event has beside its data.
+const EVENT_BYTES: usize = 256;

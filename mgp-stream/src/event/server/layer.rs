@@ -10,13 +10,14 @@ use tower_service::Service;
 
 use super::registry::{Caller, Registry};
 use super::{EventQuotas, Publisher, ServeEventsFuture, listen};
+use crate::negotiated;
 
 /// Serves subscriptions to the events of a [`Publisher`]. Makes [`ServeEvents`] services, which share them.
 ///
-/// It sits inside of whatever decides who asks and who may, in front of what serves `subscriptions/listen`. It reads `session`, `principal` and
-/// `outbox` of the context and writes `outbox` of a request that listens for events. Requests that have nothing to do
-/// with events pass: it costs them a comparison of names, and no allocation. Methods of events pass too unless the peer negotiated
-/// `events`, so that they are unknown as they are to any MCP server.
+/// It sits inside of whatever decides who asks and who may, in front of what serves `subscriptions/listen`. It reads
+/// `session`, `principal` and `outbox` of the context and writes `outbox` of a request that listens for events.
+/// Requests that have nothing to do with events pass: it costs them a comparison of names, and no allocation. Methods of
+/// events pass too unless the peer negotiated `events`, so that they are unknown as they are to any MCP server.
 ///
 /// Where the session has a way to the client, events are pushed on it. Otherwise a client asks for them
 /// (`mgp/events/replay`), or listens: a `subscriptions/listen` whose filter has the member
@@ -108,8 +109,7 @@ impl<S> fmt::Debug for ServeEvents<S> {
 }
 
 fn is_for_us(request: &Request) -> bool {
-    let negotiated = request.context.session.as_ref().and_then(|session| session.mgp.as_ref());
-    request.kind == Kind::Call && negotiated.is_some_and(|mgp| mgp.has(&Extension::Events))
+    request.kind == Kind::Call && negotiated::have(request.context.session.as_deref(), &Extension::Events)
 }
 
 fn answer(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {

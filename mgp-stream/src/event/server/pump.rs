@@ -1,16 +1,16 @@
 use std::sync::{Arc, Weak};
 
-use mgp_types::{Method, Object, Outbox, Request, Session};
-use tokio::task::JoinHandle;
+use mgp_types::{Method, Object, Outbox, Request};
 
 use super::feed::Feed;
 use super::registry::{Attachment, Registry};
+use crate::owner::SessionKey;
 
 /// How events reach their client.
 #[derive(Debug)]
 pub(super) enum Way {
     /// On the session, for as long as it lasts.
-    Session(Weak<Session>),
+    Session(SessionKey),
     /// On the stream of a request that listens.
     Stream(Outbox),
 }
@@ -34,7 +34,7 @@ pub(super) async fn pump(
         //# After subscription, the server emits events as notifications
         let notification = Request::notify(Method::EVENT, params);
         let sent = match &way {
-            Way::Session(session) => match session.upgrade() {
+            Way::Session(session) => match session.session() {
                 Some(session) => session.outbox.notify(notification).await.is_ok(),
                 None => false,
             },
@@ -46,21 +46,5 @@ pub(super) async fn pump(
     }
     if let Some(registry) = registry.upgrade() {
         registry.detach(&attachment);
-    }
-}
-
-/// A task that ends with its owner.
-#[derive(Debug)]
-pub(super) struct Owned(JoinHandle<()>);
-
-impl From<JoinHandle<()>> for Owned {
-    fn from(task: JoinHandle<()>) -> Self {
-        Self(task)
-    }
-}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

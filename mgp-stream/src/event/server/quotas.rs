@@ -27,13 +27,13 @@ impl EventQuotas {
     }
 
     /// How many subscriptions one owner may have: a principal, or the session of a client that is nobody in
-    /// particular.
+    /// particular. A principal that wants one more loses the one it has used longest ago, if that goes nowhere.
     pub const fn with_subscriptions_per_owner(mut self, most: usize) -> Self {
         self.per_owner = most;
         self
     }
 
-    /// How many subscriptions there may be in all. Those of clients without a name and without a session have half of
+    /// How many subscriptions there may be in all. Those of clients that nobody has proved to be anybody have half of
     /// them, so that they leave room for others.
     pub const fn with_subscriptions_in_all(mut self, most: usize) -> Self {
         self.in_all = most;

@@ -1,11 +1,10 @@
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{
-    ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, Recovery, SubscriptionId,
+    ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId,
 };
 use mgp_types::{Error, Principal, Session, code};
 use parking_lot::Mutex;
@@ -13,8 +12,12 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::feed::Feed;
-use super::pump::{Owned, Way, pump};
+use super::pump::{Way, pump};
 use super::{EventQuotas, Publisher};
+use crate::advice::advised;
+use crate::fresh::fresh_name;
+use crate::owner::SessionKey;
+use crate::task::Task;
 
 /// All subscriptions that were made through one layer: whose they are, and how they are reached.
 ///
@@ -31,7 +34,7 @@ struct State {
     entries: HashMap<SubscriptionId, Entry, RandomState>,
     attachments: u64,
     /// Looks for subscriptions that nobody uses; there is one while there are subscriptions.
-    sweeper: Option<Owned>,
+    sweeper: Option<Task>,
 }
 
 #[derive(Debug)]
@@ -41,7 +44,7 @@ struct Entry {
     holder: Holder,
     /// Which attachment the current one is: what began or ended late must not touch its successor.
     attachment: u64,
-    pump: Option<Owned>,
+    pump: Option<Task>,
     used: Instant,
 }
 
@@ -51,7 +54,7 @@ pub(super) enum Holder {
     /// Nowhere: they are asked for, or their client is gone and may come back.
     Nobody,
     /// To a session.
-    Session(Weak<Session>),
+    Session(SessionKey),
     /// To the stream of a request.
     Request,
 }
@@ -96,7 +99,7 @@ impl Registry {
         caller: Caller<'_>,
         asked: &EventSubscribe,
     ) -> Result<EventSubscribed, Error> {
-        let session = Arc::downgrade(caller.session);
+        let session = SessionKey::of(caller.session);
         let reached = caller.session.outbox.is_open();
         let holder = if reached { Holder::Session(session.clone()) } else { Holder::Nobody };
         let opened = self.open(caller, asked, holder)?;
@@ -139,7 +142,7 @@ impl Registry {
         let now = Instant::now();
         let mut state = self.state.lock();
         self.sweep(&mut state, now);
-        self.check_quotas(&state, caller, &holder)?;
+        self.make_room(&mut state, caller, &holder)?;
         self.ensure_sweeper(&mut state, runtime);
         let id = answer.subscription_id.clone();
         let feed = Arc::new(Feed::new(id.clone(), patterns, asked.filter, self.quotas.bounds));
@@ -154,7 +157,7 @@ impl Registry {
     /// Which of the wanted channels there are.
     fn choose(&self, asked: &EventSubscribe) -> Result<(EventSubscribed, Vec<ChannelPattern>), Error> {
         let board = self.publisher.board();
-        let mut answer = EventSubscribed::new(fresh_id()?);
+        let mut answer = EventSubscribed::new(SubscriptionId::new(fresh_name("sub-")?));
         let mut patterns = Vec::with_capacity(asked.channels.len());
         for wanted in &asked.channels {
             match ChannelPattern::try_from(wanted.as_str()) {
@@ -181,6 +184,11 @@ impl Registry {
     ) -> Result<Opened, Error> {
         let mut state = self.state.lock();
         let entry = self.find(&mut state, caller, id).ok_or_else(unknown)?;
+        let is_held = entry.holder.is_session(caller.session);
+        if caller.principal.is_none() && matches!(holder, Holder::Session(_)) && !is_held {
+            self.check_session(&state, caller)?;
+        }
+        let entry = state.entries.get_mut(id).ok_or_else(unknown)?;
         entry.pump = None;
         entry.holder = holder;
         let feed = Arc::clone(&entry.feed);
@@ -205,7 +213,7 @@ impl Registry {
         let Ok(runtime) = Handle::try_current() else { return };
         let feed = Arc::clone(&entry.feed);
         let pump = pump(feed, way, after_seq, attachment, Arc::downgrade(self));
-        entry.pump = Some(runtime.spawn(pump).into());
+        entry.pump = Some(Task::spawn(&runtime, pump));
     }
 
     /// The events go nowhere any more; they are kept for a while.
@@ -265,18 +273,38 @@ impl Registry {
         Some(entry)
     }
 
-    fn check_quotas(&self, state: &State, caller: Caller<'_>, holder: &Holder) -> Result<(), Error> {
-        let in_particular = caller.principal.is_some() || matches!(holder, Holder::Session(_));
-        let most = if in_particular { self.quotas.per_owner } else { self.quotas.in_all / 2 };
-        let of_owner = |entry: &&Entry| {
-            let same_place = match holder {
-                Holder::Session(_) => entry.holder.is_session(caller.session),
-                Holder::Nobody | Holder::Request => !entry.holder.is_open_session(),
-            };
-            entry.owner.as_ref() == caller.principal && (caller.principal.is_some() || same_place)
-        };
-        let used = state.entries.values().filter(of_owner).count();
-        if used >= most || state.entries.len() >= self.quotas.in_all {
+    /// Sees to it that the caller may have one subscription more.
+    ///
+    /// A principal that has as many as it may loses the one of its own that it has not used for longest and that goes
+    /// nowhere: whoever connects again and again without resuming is not locked out. Those who are nobody in
+    /// particular are refused, or each could take away what is another's.
+    fn make_room(&self, state: &mut State, caller: Caller<'_>, holder: &Holder) -> Result<(), Error> {
+        let EventQuotas { per_owner, in_all, .. } = self.quotas;
+        if caller.principal.is_none() {
+            if matches!(holder, Holder::Session(_)) {
+                self.check_session(state, caller)?;
+            }
+            let nobodys = state.entries.values().filter(|entry| entry.owner.is_none()).count();
+            if nobodys >= in_all.div_ceil(2) || state.entries.len() >= in_all {
+                return Err(over_quota("too many subscriptions"));
+            }
+            return Ok(());
+        }
+        let own = || state.entries.iter().filter(|(_, entry)| entry.owner.as_ref() == caller.principal);
+        if own().count() < per_owner && state.entries.len() < in_all {
+            return Ok(());
+        }
+        let idle = own().filter(|(_, entry)| matches!(entry.holder, Holder::Nobody));
+        let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
+        let oldest = oldest.ok_or_else(|| over_quota("too many subscriptions"))?;
+        self.remove(state, &oldest);
+        Ok(())
+    }
+
+    /// The session of a client that is nobody in particular owns as many as a principal may.
+    fn check_session(&self, state: &State, caller: Caller<'_>) -> Result<(), Error> {
+        let held = state.entries.values().filter(|entry| entry.holder.is_session(caller.session));
+        if held.count() >= self.quotas.per_owner {
             return Err(over_quota("too many subscriptions"));
         }
         Ok(())
@@ -284,7 +312,7 @@ impl Registry {
 
     fn ensure_sweeper(self: &Arc<Self>, state: &mut State, runtime: &Handle) {
         let (registry, every) = (Arc::downgrade(self), self.quotas.sweep_every());
-        state.sweeper.get_or_insert_with(|| runtime.spawn(sweep_often(registry, every)).into());
+        state.sweeper.get_or_insert_with(|| Task::spawn(runtime, sweep_often(registry, every)));
     }
 
     /// Lets go of sessions that are gone, and forgets subscriptions that nobody has used for long.
@@ -295,13 +323,14 @@ impl Registry {
             }
         }
         let over = state.entries.extract_if(|_, entry| entry.is_over(now, &self.quotas));
-        over.for_each(|(_, entry)| self.publisher.board().close(&entry.feed));
+        let over: Vec<Entry> = over.map(|(_, entry)| entry).collect();
+        self.publisher.board().close(over.iter().map(|entry| &*entry.feed));
     }
 
     fn remove(&self, state: &mut State, id: &SubscriptionId) -> bool {
         let removed = state.entries.remove(id);
         if let Some(entry) = &removed {
-            self.publisher.board().close(&entry.feed);
+            self.publisher.board().close([&*entry.feed]);
         }
         removed.is_some()
     }
@@ -311,9 +340,7 @@ impl Drop for Registry {
     /// The publisher may outlive the layer.
     fn drop(&mut self) {
         let entries = std::mem::take(&mut self.state.get_mut().entries);
-        for entry in entries.values() {
-            self.publisher.board().close(&entry.feed);
-        }
+        self.publisher.board().close(entries.values().map(|entry| &*entry.feed));
     }
 }
 
@@ -347,11 +374,11 @@ impl Entry {
 
 impl Holder {
     fn is_session(&self, session: &Arc<Session>) -> bool {
-        matches!(self, Self::Session(held) if held.as_ptr() == Arc::as_ptr(session))
+        matches!(self, Self::Session(held) if *held == SessionKey::of(session))
     }
 
     fn is_open_session(&self) -> bool {
-        matches!(self, Self::Session(held) if held.strong_count() > 0)
+        matches!(self, Self::Session(held) if held.is_open())
     }
 
     /// Whether it does not keep others than `session` from the subscription.
@@ -373,32 +400,13 @@ async fn sweep_often(registry: Weak<Registry>, every: Duration) {
     }
 }
 
-/// A name that nobody can guess: 128 random bits.
-fn fresh_id() -> Result<SubscriptionId, Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| Error::internal("the system provides no random numbers"))?;
-    let mut name = String::with_capacity(36);
-    name.push_str("sub-");
-    for byte in bytes {
-        let _ = write!(name, "{byte:02x}");
-    }
-    Ok(SubscriptionId::new(name))
-}
-
 /// The same for one that never was and one of somebody else.
 fn unknown() -> Error {
-    with_advice(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
+    advised(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
 }
 
 fn over_quota(message: &'static str) -> Error {
-    with_advice(Error::new(code::QUOTA_EXCEEDED, message))
-}
-
-fn with_advice(error: Error) -> Error {
-    match Recovery::for_code(error.code()) {
-        Some(recovery) => error.with_recovery(recovery),
-        None => error,
-    }
+    advised(Error::new(code::QUOTA_EXCEEDED, message))
 }
 
 /// No attachment has this number.

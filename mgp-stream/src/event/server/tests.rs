@@ -8,25 +8,27 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Object, Request, code};
 use tower_service::Service;
 
-use super::super::doubles::{Bare, Peer, Pipe, data, serve, settle};
+use super::super::peer::{Peer, data, serve};
 use super::{EventQuotas, PublishError, Publisher, ServeEvents};
+use crate::doubles::{Port, Server, settle};
 use stateless::listen;
 
+mod attack;
 mod stateless;
 
-type Client = Peer<ServeEvents<Bare>>;
+type Client = Peer<ServeEvents<Server>>;
 
 fn publisher() -> Publisher {
     Publisher::new(["model.token_usage", "system.error", "tool.failed", "security.denied"]).unwrap()
 }
 
-fn arranged(quotas: EventQuotas) -> (Publisher, ServeEvents<Bare>) {
+fn arranged(quotas: EventQuotas) -> (Publisher, ServeEvents<Server>) {
     let publisher = publisher();
     let service = serve(&publisher, quotas);
     (publisher, service)
 }
 
-fn usual() -> (Publisher, ServeEvents<Bare>) {
+fn usual() -> (Publisher, ServeEvents<Server>) {
     arranged(EventQuotas::new())
 }
 
@@ -90,7 +92,7 @@ async fn asking_what_there_is_keeps_nothing() {
     }
     publish(&publisher, 1..=1);
     settle().await;
-    assert!(client.pipe.take().is_empty());
+    assert!(client.port.take().is_empty());
 }
 
 // covers: MGP-13.1-01, MGP-13.3-01..05
@@ -102,7 +104,7 @@ async fn events_are_pushed_in_order_with_their_numbers() {
     publisher.publish("model.token_usage", EventSeverity::Info, &data(7)).unwrap();
     publish(&publisher, 2..=3);
     settle().await;
-    let events = client.pipe.events();
+    let events = client.port.events();
     assert_eq!(events.iter().filter_map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3]);
     let first = &events[0];
     assert_eq!((&first.subscription_id, first.channel.as_str()), (&id, "model.token_usage"));
@@ -123,7 +125,7 @@ async fn events_below_the_wanted_severity_are_not_counted() {
         publisher.publish("tool.failed", *severity, &Object::new()).unwrap();
     }
     settle().await;
-    let got: Vec<_> = client.pipe.events().iter().map(|event| (event.seq, event.severity)).collect();
+    let got: Vec<_> = client.port.events().iter().map(|event| (event.seq, event.severity)).collect();
     let expected = [EventSeverity::Warning, EventSeverity::Error, EventSeverity::Critical];
     assert_eq!(got, [1, 2, 3].map(Some).into_iter().zip(expected.map(Some)).collect::<Vec<_>>());
 }
@@ -155,7 +157,7 @@ async fn each_family_is_subscribed_to_with_its_later_channels() {
             publisher.publish(name, EventSeverity::Info, &Object::new()).unwrap();
         }
         settle().await;
-        let channels: Vec<_> = client.pipe.events().into_iter().map(|event| event.channel).collect();
+        let channels: Vec<_> = client.port.events().into_iter().map(|event| event.channel).collect();
         assert_eq!(channels, [channel, &later]);
     }
 }
@@ -183,7 +185,7 @@ async fn after_unsubscribing_nothing_comes() {
     assert!(unsubscribe(&mut client, &id).await);
     publish(&publisher, 2..=2);
     settle().await;
-    assert_eq!(client.pipe.seqs(), [1]);
+    assert_eq!(client.port.seqs(), [1]);
     assert!(!unsubscribe(&mut client, &id).await);
     assert_eq!(replay(&mut client, &id, 0).await.unwrap_err().code(), code::RESOURCE_NOT_FOUND);
 }
@@ -195,7 +197,7 @@ async fn a_session_does_not_see_the_subscriptions_of_another() {
     let id = to_all(&mut one).await;
     publish(&publisher, 1..=2);
     settle().await;
-    assert!(other.pipe.take().is_empty());
+    assert!(other.port.take().is_empty());
     let foreign = replay(&mut other, &id, 0).await.unwrap_err();
     let unknown = replay(&mut other, &SubscriptionId::new("sub-001"), 0).await.unwrap_err();
     assert_eq!((foreign.code(), foreign.message()), (unknown.code(), unknown.message()));
@@ -218,7 +220,7 @@ async fn a_principals_subscription_is_nobody_elses_even_by_name() {
     assert_eq!(seqs(&replay(&mut again, &id, 0).await.unwrap()), [1]);
     resume(&mut again, &id, 0).await.unwrap();
     settle().await;
-    assert_eq!(again.pipe.seqs(), [1]);
+    assert_eq!(again.port.seqs(), [1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,7 +259,8 @@ async fn those_who_are_nobody_leave_room_for_others() {
     to_all(&mut anybody).await;
     assert!(subscribe(&mut anybody, &EventSubscribe::new(["*"])).await.is_err());
     to_all(&mut Client::stateless(&service).named("a")).await;
-    to_all(&mut Client::new(&service)).await;
+    assert!(subscribe(&mut Client::new(&service), &EventSubscribe::new(["*"])).await.is_err());
+    to_all(&mut Client::new(&service).named("b")).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -278,9 +281,9 @@ async fn a_subscription_that_nobody_uses_ends_and_one_that_is_used_does_not() {
     to_all(&mut polling).await;
     publish(&publisher, 1..=1);
     settle().await;
-    assert_eq!(connected.pipe.seqs(), [1]);
+    assert_eq!(connected.port.seqs(), [1]);
 
-    let pipe = Arc::clone(&connected.pipe);
+    let port = Arc::clone(&connected.port);
     drop(connected);
     tokio::time::sleep(Duration::from_mins(9)).await;
     let mut again = Client::new(&service);
@@ -288,22 +291,22 @@ async fn a_subscription_that_nobody_uses_ends_and_one_that_is_used_does_not() {
     drop(again);
     tokio::time::sleep(Duration::from_mins(12)).await;
     assert!(resume(&mut Client::new(&service), &kept, 0).await.is_err());
-    assert_eq!(Arc::strong_count(&pipe), 1, "nothing holds a connection that is gone");
+    assert_eq!(Arc::strong_count(&port), 1, "nothing holds a connection that is gone");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_client_sees_what_it_missed_and_is_told_what_is_lost() {
     let (publisher, service) = arranged(EventQuotas::new().with_buffered_events(3));
-    let pipe = Pipe::with_room(1);
-    let mut client = Client::with(&service, &["events"], pipe.clone());
+    let port = Port::with_room(1);
+    let mut client = Client::with(&service, &["events"], port.clone());
     let id = to_all(&mut client).await;
     publish(&publisher, 1..=2);
     settle().await;
     publish(&publisher, 3..=9);
     settle().await;
-    pipe.make_room(100);
+    port.make_room(100);
     settle().await;
-    assert_eq!(pipe.seqs(), [1, 2, 7, 8, 9]);
+    assert_eq!(port.seqs(), [1, 2, 7, 8, 9]);
     let answer = replay(&mut client, &id, 2).await.unwrap();
     assert_eq!(answer.gap, Some(EventGap { from: 3, to: 6 }));
     assert_eq!((seqs(&answer), answer.last_seq), (vec![7, 8, 9], 9));
@@ -340,7 +343,7 @@ async fn a_client_that_comes_back_gets_what_it_did_not_get() {
     let id = to_all(&mut client).await;
     publish(&publisher, 1..=2);
     settle().await;
-    client.pipe.cut();
+    client.port.cut();
     publish(&publisher, 3..=5);
     settle().await;
     drop(client);
@@ -351,7 +354,7 @@ async fn a_client_that_comes_back_gets_what_it_did_not_get() {
     assert_eq!((answer.subscription_id, answer.subscribed), (id.clone(), vec!["*".to_owned()]));
     publish(&publisher, 6..=6);
     settle().await;
-    assert_eq!(within.pipe.seqs(), [3, 4, 5, 6]);
+    assert_eq!(within.port.seqs(), [3, 4, 5, 6]);
 
     drop(within);
     publish(&publisher, 7..=12);
@@ -359,7 +362,7 @@ async fn a_client_that_comes_back_gets_what_it_did_not_get() {
     let answer = resume(&mut beyond, &id, 6).await.unwrap();
     assert_eq!((answer.gap, answer.last_seq), (Some(EventGap { from: 7, to: 8 }), Some(12)));
     settle().await;
-    assert_eq!(beyond.pipe.seqs(), [9, 10, 11, 12]);
+    assert_eq!(beyond.port.seqs(), [9, 10, 11, 12]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,7 +374,7 @@ async fn resuming_takes_a_subscription_over_from_a_session_that_still_seems_to_b
     resume(&mut new, &id, u64::MAX).await.unwrap();
     publish(&publisher, 1..=2);
     settle().await;
-    assert_eq!((old.pipe.take().len(), new.pipe.seqs()), (0, vec![1, 2]));
+    assert_eq!((old.port.take().len(), new.port.seqs()), (0, vec![1, 2]));
     assert!(!unsubscribe(&mut old, &id).await);
     assert!(unsubscribe(&mut new, &id).await);
 }
@@ -380,7 +383,7 @@ async fn resuming_takes_a_subscription_over_from_a_session_that_still_seems_to_b
 async fn to_a_client_without_events_there_are_none() {
     let (publisher, service) = usual();
     for extensions in [&[][..], &["callbacks"], &["streaming", "audit"]] {
-        let mut client = Client::with(&service, extensions, Pipe::new());
+        let mut client = Client::with(&service, extensions, Port::new());
         for name in [method::EVENTS_SUBSCRIBE, method::EVENTS_UNSUBSCRIBE, method::EVENTS_REPLAY] {
             let error = client.call(Request::call(name, Object::new())).await.unwrap_err();
             assert_eq!(error.code(), code::METHOD_NOT_FOUND, "{name}");
@@ -388,7 +391,7 @@ async fn to_a_client_without_events_there_are_none() {
         let listening = tokio::spawn(client.call(listen(&EventSubscribe::new(["*"]))));
         publish(&publisher, 1..=1);
         settle().await;
-        let sent = client.pipe.take();
+        let sent = client.port.take();
         assert_eq!(sent.len(), 1);
         let wish = sent[0].params.get("notifications").unwrap().to::<serde_json::Value>().unwrap();
         assert_eq!(wish["dev.cloto/mgp/events"]["channels"][0], "*", "it passes as it came");
@@ -406,7 +409,7 @@ async fn with_the_layer_its_subscriptions_end() {
         let service = serve(&publisher, EventQuotas::new());
         let mut client = Client::new(&service);
         to_all(&mut client).await;
-        (client.pipe, client.session)
+        (client.port, client.session)
     };
     publish(&publisher, 1..=1);
     settle().await;
@@ -449,7 +452,7 @@ async fn publishers_on_many_threads_share_one_order() {
     for client in clients {
         let mut got = Vec::new();
         while got.len() < 800 {
-            got.extend(client.pipe.seqs());
+            got.extend(client.port.seqs());
             tokio::task::yield_now().await;
         }
         assert_eq!(got, (1..=800).collect::<Vec<_>>());
@@ -461,6 +464,6 @@ fn static_property_both_sides_are_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Publisher>();
     shared::<super::EventsLayer>();
-    shared::<ServeEvents<Bare>>();
+    shared::<ServeEvents<Server>>();
     shared::<crate::event::Subscriber>();
 }

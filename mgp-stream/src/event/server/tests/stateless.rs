@@ -4,9 +4,9 @@ use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed};
 use mgp_types::{Method, Object, RawJson, Request, code};
 use tower_service::Service;
 
-use super::super::super::doubles::{Pipe, settle};
 use super::super::EventQuotas;
 use super::{Client, arranged, publish, replay, seqs, to_all, unsubscribe, usual};
+use crate::doubles::{Port, settle};
 
 pub(super) fn listen(wish: &EventSubscribe) -> Request {
     let mut filter = Object::parse(r#"{"toolsListChanged":true}"#).unwrap();
@@ -35,7 +35,7 @@ async fn a_stateless_client_gets_events_on_the_stream_it_listens_to() {
     settle().await;
     publish(&publisher, 3..=3);
     settle().await;
-    let mut sent = client.pipe.take();
+    let mut sent = client.port.take();
     let answer = acknowledged(&sent.remove(0));
     assert_eq!((answer.subscribed, answer.unsupported), (vec!["system.*".to_owned()], vec!["x".to_owned()]));
     let got: Vec<_> = sent.iter().map(|event| event.body::<Event>().unwrap().seq).collect();
@@ -45,13 +45,13 @@ async fn a_stateless_client_gets_events_on_the_stream_it_listens_to() {
     let _ = listening.await;
     publish(&publisher, 4..=4);
     settle().await;
-    assert!(client.pipe.take().is_empty());
-    assert_eq!(Arc::strong_count(&client.pipe), 1, "nothing holds the stream of a request that ended");
+    assert!(client.port.take().is_empty());
+    assert_eq!(Arc::strong_count(&client.port), 1, "nothing holds the stream of a request that ended");
 
     let wish = EventSubscribe::default().resuming(answer.subscription_id.clone(), 2);
     let again = tokio::spawn(client.call(listen(&wish)));
     settle().await;
-    let mut sent = client.pipe.take();
+    let mut sent = client.port.take();
     let resumed = acknowledged(&sent.remove(0));
     assert_eq!((resumed.subscription_id, resumed.last_seq), (answer.subscription_id, Some(4)));
     assert_eq!(sent.len(), 2);
@@ -71,25 +71,25 @@ async fn what_is_not_acknowledged_is_not_kept() {
     to_all(&mut client).await;
     let error = client.call(listen(&EventSubscribe::new(["*"]))).await.unwrap_err();
     assert_eq!(error.code(), code::QUOTA_EXCEEDED);
-    assert!(client.pipe.take().is_empty());
+    assert!(client.port.take().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_acknowledgement_that_outlives_its_request_begins_nothing() {
     let (publisher, service) = usual();
     let mut client = Client::stateless(&service);
-    client.pipe = Pipe::with_room(0);
+    client.port = Port::with_room(0);
     let mut request = listen(&EventSubscribe::new(["*"]));
     request.params.set("late", RawJson::null());
     let listening = tokio::spawn(client.call(request));
     settle().await;
     listening.abort();
     let _ = listening.await;
-    client.pipe.make_room(10);
+    client.port.make_room(10);
     publish(&publisher, 1..=3);
     settle().await;
-    assert_eq!(client.pipe.take().len(), 1);
-    assert_eq!(Arc::strong_count(&client.pipe), 1);
+    assert_eq!(client.port.take().len(), 1);
+    assert_eq!(Arc::strong_count(&client.port), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,7 +100,7 @@ async fn a_stateless_client_can_ask_for_events() {
     assert_eq!(replay(&mut client, &id, 0).await.unwrap(), EventReplayed::default());
     publish(&publisher, 1..=3);
     settle().await;
-    assert!(client.pipe.take().is_empty());
+    assert!(client.port.take().is_empty());
     assert_eq!(seqs(&replay(&mut client, &id, 1).await.unwrap()), [2, 3]);
     assert!(unsubscribe(&mut Client::stateless(&service), &id).await, "the name is the proof");
 }

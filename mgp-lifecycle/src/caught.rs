@@ -7,7 +7,7 @@ use mgp_types::Error;
 
 /// What `make` and its future come to; a panic in them is an error. The functions that a supervisor is given may be
 /// wrong, and its server has to be closed all the same.
-pub(super) async fn caught<F: Future>(make: impl FnOnce() -> F) -> Result<F::Output, Error> {
+pub(crate) async fn caught<F: Future>(make: impl FnOnce() -> F) -> Result<F::Output, Error> {
     let future = catch_unwind(AssertUnwindSafe(make)).map_err(|_| panicked())?;
     let mut future = pin!(future);
     // It is not polled again after a panic, so that nobody sees what the panic left half done.

@@ -1,28 +1,29 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use mgp_types::Method;
 use mgp_types::mgp::ServerState;
 
-/// Where the server is in its life, and how many are inside: one word, so that nobody slips in behind a gate that shuts,
+/// Where the server is in its life, and how many are inside: one word, so that nobody slips in behind one that shuts,
 /// and that entering and leaving need no lock.
 #[derive(Debug)]
-pub(super) struct Gate(AtomicU64);
+pub(crate) struct Turnstile(AtomicU64);
 
 /// What is inside, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Inside(u64);
+pub(crate) struct Inside(u64);
 
 /// As what somebody is inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seat {
+pub(crate) enum Seat {
     /// A call; a server that drains waits until it is done.
     Call,
     /// A subscription, which is done when the server is.
     Listener,
 }
 
-/// What became of somebody at the gate.
+/// What became of somebody at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     Entered,
     Refused(Inside),
     /// It is refused too, and has to leave.
@@ -31,24 +32,24 @@ pub(super) enum Entry {
 
 /// Who may enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pass {
+pub(crate) enum Pass {
     /// Whoever comes while the server is connected.
     New,
     /// What helps others to finish: it may enter until the end.
     Finishing,
 }
 
-impl Gate {
-    /// A gate with nobody inside.
-    pub(super) fn new(state: ServerState) -> Self {
+impl Turnstile {
+    /// With nobody inside.
+    pub(crate) fn new(state: ServerState) -> Self {
         Self(AtomicU64::new(bits(state)))
     }
 
     /// Lets one more in, or says what is the case.
     ///
-    /// One that comes in the moment in which the gate shuts is counted until it has turned around; it has to be let out
+    /// One that comes in the moment in which it shuts is counted until it has turned around; it has to be let out
     /// like others then, for somebody may wait for the last one.
-    pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Entry {
+    pub(crate) fn enter(&self, seat: Seat, pass: Pass) -> Entry {
         let before = self.inside();
         if before.admits(pass) { self.step_in(seat, pass) } else { Entry::Refused(before) }
     }
@@ -60,21 +61,21 @@ impl Gate {
     }
 
     /// Lets one out that had entered, and says what is left.
-    pub(super) fn leave(&self, seat: Seat) -> Inside {
+    pub(crate) fn leave(&self, seat: Seat) -> Inside {
         Inside(self.0.fetch_sub(seat.unit(), Ordering::AcqRel) - seat.unit())
     }
 
-    pub(super) fn inside(&self) -> Inside {
+    pub(crate) fn inside(&self) -> Inside {
         Inside(self.0.load(Ordering::Acquire))
     }
 
     /// Says where the server is now. Only whoever keeps its lifecycle may.
-    pub(super) fn set_state(&self, state: ServerState) {
+    pub(crate) fn set_state(&self, state: ServerState) {
         self.set(STATE, bits(state));
     }
 
-    /// Shuts the gate for good, and says who is still inside.
-    pub(super) fn end(&self) -> Inside {
+    /// Shuts for good, and says who is still inside.
+    pub(crate) fn end(&self) -> Inside {
         self.set(0, ENDED)
     }
 
@@ -86,24 +87,24 @@ impl Gate {
 }
 
 impl Inside {
-    pub(super) fn state(self) -> ServerState {
+    pub(crate) fn state(self) -> ServerState {
         // Any other number has never been written.
         let number = usize::try_from((self.0 & STATE) >> STATE_SHIFT).unwrap_or_default();
         ServerState::ALL.get(number).copied().unwrap_or(ServerState::Error)
     }
 
     /// How many calls.
-    pub(super) const fn calls(self) -> u64 {
+    pub(crate) const fn calls(self) -> u64 {
         self.0 & CALLS
     }
 
     /// Whether neither calls nor subscriptions are left.
-    pub(super) const fn is_empty(self) -> bool {
+    pub(crate) const fn is_empty(self) -> bool {
         self.0 & (CALLS | LISTENERS) == 0
     }
 
     /// Whether those who are still inside have to go.
-    pub(super) const fn is_ended(self) -> bool {
+    pub(crate) const fn is_ended(self) -> bool {
         self.0 & ENDED != 0
     }
 
@@ -113,6 +114,11 @@ impl Inside {
 }
 
 impl Seat {
+    /// The seat of a call of this method.
+    pub(crate) fn of(method: &Method) -> Self {
+        if *method == Method::LISTEN { Self::Listener } else { Self::Call }
+    }
+
     const fn unit(self) -> u64 {
         match self {
             Self::Call => 1,
@@ -140,42 +146,42 @@ mod tests {
     #[test]
     fn the_word_holds_every_state_beside_both_counts() {
         for &state in ServerState::ALL {
-            let gate = Gate::new(ServerState::Connected);
-            assert_eq!(gate.enter(Seat::Call, Pass::New), Entry::Entered);
-            assert_eq!(gate.enter(Seat::Listener, Pass::New), Entry::Entered);
-            assert_eq!(gate.enter(Seat::Call, Pass::Finishing), Entry::Entered);
-            gate.set_state(state);
-            assert_eq!((gate.inside().state(), gate.inside().calls()), (state, 2));
-            assert_eq!(gate.leave(Seat::Call).calls(), 1);
-            assert_eq!(gate.leave(Seat::Call).calls(), 0);
-            assert!(!gate.inside().is_empty());
-            assert!(gate.leave(Seat::Listener).is_empty());
+            let turnstile = Turnstile::new(ServerState::Connected);
+            assert_eq!(turnstile.enter(Seat::Call, Pass::New), Entry::Entered);
+            assert_eq!(turnstile.enter(Seat::Listener, Pass::New), Entry::Entered);
+            assert_eq!(turnstile.enter(Seat::Call, Pass::Finishing), Entry::Entered);
+            turnstile.set_state(state);
+            assert_eq!((turnstile.inside().state(), turnstile.inside().calls()), (state, 2));
+            assert_eq!(turnstile.leave(Seat::Call).calls(), 1);
+            assert_eq!(turnstile.leave(Seat::Call).calls(), 0);
+            assert!(!turnstile.inside().is_empty());
+            assert!(turnstile.leave(Seat::Listener).is_empty());
         }
     }
 
     #[test]
     fn only_a_connected_server_lets_new_ones_in_and_an_ended_one_nobody() {
         for &state in ServerState::ALL {
-            let gate = Gate::new(state);
-            let entered = gate.enter(Seat::Call, Pass::New) == Entry::Entered;
+            let turnstile = Turnstile::new(state);
+            let entered = turnstile.enter(Seat::Call, Pass::New) == Entry::Entered;
             assert_eq!(entered, state == ServerState::Connected, "{state}");
-            assert_eq!(gate.enter(Seat::Call, Pass::Finishing), Entry::Entered);
-            assert!(!gate.end().is_ended());
-            let ended = gate.inside();
+            assert_eq!(turnstile.enter(Seat::Call, Pass::Finishing), Entry::Entered);
+            assert!(!turnstile.end().is_ended());
+            let ended = turnstile.inside();
             assert!(ended.is_ended());
-            assert_eq!(gate.enter(Seat::Call, Pass::New), Entry::Refused(ended));
-            assert_eq!(gate.enter(Seat::Listener, Pass::Finishing), Entry::Refused(ended));
-            assert_eq!(gate.inside().state(), state);
+            assert_eq!(turnstile.enter(Seat::Call, Pass::New), Entry::Refused(ended));
+            assert_eq!(turnstile.enter(Seat::Listener, Pass::Finishing), Entry::Refused(ended));
+            assert_eq!(turnstile.inside().state(), state);
         }
     }
 
     #[test]
-    fn whoever_is_about_to_enter_when_the_gate_shuts_turns_around() {
-        let gate = Gate::new(ServerState::Connected);
-        assert!(gate.inside().admits(Pass::New));
-        gate.set_state(ServerState::Draining);
-        assert!(matches!(gate.step_in(Seat::Call, Pass::New), Entry::TurnsAround(_)));
-        assert_eq!(gate.inside().calls(), 1, "it is in the way until it has left");
-        assert!(gate.leave(Seat::Call).is_empty());
+    fn whoever_is_about_to_enter_when_it_shuts_turns_around() {
+        let turnstile = Turnstile::new(ServerState::Connected);
+        assert!(turnstile.inside().admits(Pass::New));
+        turnstile.set_state(ServerState::Draining);
+        assert!(matches!(turnstile.step_in(Seat::Call, Pass::New), Entry::TurnsAround(_)));
+        assert_eq!(turnstile.inside().calls(), 1, "it is in the way until it has left");
+        assert!(turnstile.leave(Seat::Call).is_empty());
     }
 }

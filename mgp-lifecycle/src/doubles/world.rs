@@ -1,65 +1,32 @@
-//! What the tests are arranged with: services and servers that do as they are told.
-
-use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::future::{Future, pending, ready};
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_types::mgp::{Actor, AuditEvent, AuditPort, Outcome};
 use mgp_types::{BoxFuture, Error, Request, Response};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use tower_service::Service;
 
-use super::{Connect, Connected, Supervisor};
 use crate::Ended;
-
-/// A service that answers by a function.
-#[derive(Clone)]
-pub(super) struct Answering(
-    Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>,
-);
-
-impl Answering {
-    pub(super) fn new<F>(answer: impl Fn(Request) -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = Result<Response, Error>> + Send + 'static,
-    {
-        Self(Arc::new(move |request| Box::pin(answer(request))))
-    }
-}
-
-impl Service<Request> for Answering {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        (self.0)(request)
-    }
-}
+use crate::supervise::{Connect, Connected, Supervisor};
 
 /// What becomes of one attempt to connect.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Act {
+pub(crate) struct Act {
     /// How long the attempt takes.
-    pub(super) takes: Duration,
-    pub(super) fate: Fate,
+    pub(crate) takes: Duration,
+    pub(crate) fate: Fate,
     /// How long calls take; one that is mute never answers, not even when the server dies.
-    pub(super) answers_after: Option<Duration>,
-    pub(super) closes_within: Duration,
+    pub(crate) answers_after: Option<Duration>,
+    pub(crate) closes_within: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Refuses,
     Hangs,
     Panics,
@@ -68,7 +35,7 @@ pub(super) enum Fate {
 }
 
 impl Act {
-    pub(super) const fn new(fate: Fate) -> Self {
+    pub(crate) const fn new(fate: Fate) -> Self {
         let (takes, answers) = (Duration::from_millis(100), Some(Duration::from_millis(50)));
         Self { takes, fate, answers_after: answers, closes_within: Duration::from_millis(20) }
     }
@@ -76,7 +43,7 @@ impl Act {
 
 /// Where one server would run: each attempt does what is next in the script, and counts what is open.
 #[derive(Debug, Clone)]
-pub(super) struct World(Arc<Counts>);
+pub(crate) struct World(Arc<Counts>);
 
 #[derive(Debug)]
 struct Counts {
@@ -93,11 +60,11 @@ struct Counts {
 }
 
 impl World {
-    pub(super) fn new(usual: Fate) -> Self {
+    pub(crate) fn new(usual: Fate) -> Self {
         Self::with_script([], Act::new(usual))
     }
 
-    pub(super) fn with_script(script: impl IntoIterator<Item = Act>, usual: Act) -> Self {
+    pub(crate) fn with_script(script: impl IntoIterator<Item = Act>, usual: Act) -> Self {
         Self(Arc::new(Counts {
             script: Mutex::new(script.into_iter().collect()),
             usual,
@@ -110,34 +77,34 @@ impl World {
         }))
     }
 
-    pub(super) fn supervisor(&self, name: &str) -> Supervisor<Self> {
+    pub(crate) fn supervisor(&self, name: &str) -> Supervisor<Self> {
         Supervisor::new(name.into(), self.clone())
     }
 
-    pub(super) fn attempts(&self) -> usize {
+    pub(crate) fn attempts(&self) -> usize {
         self.0.attempts.load(SeqCst)
     }
 
     /// How many connections are open, or are being opened.
-    pub(super) fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.0.open.load(SeqCst)
     }
 
-    pub(super) fn most(&self) -> usize {
+    pub(crate) fn most(&self) -> usize {
         self.0.most.load(SeqCst)
     }
 
     /// How many calls reached the server.
-    pub(super) fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.0.calls.load(SeqCst)
     }
 
     /// How many connections were closed gracefully.
-    pub(super) fn closes(&self) -> usize {
+    pub(crate) fn closes(&self) -> usize {
         self.0.closes.load(SeqCst)
     }
 
-    pub(super) fn end(&self, how: Ended) {
+    pub(crate) fn end(&self, how: Ended) {
         self.0.end.lock().take().expect("a connection is open").send(how).unwrap();
     }
 }
@@ -208,8 +175,8 @@ impl Drop for Open {
 
 /// The way to one incarnation; its answers say which.
 #[derive(Debug, Clone)]
-pub(super) struct Incarnation {
-    pub(super) number: usize,
+pub(crate) struct Incarnation {
+    pub(crate) number: usize,
     world: World,
     gone: watch::Receiver<bool>,
     answers_after: Option<Duration>,
@@ -239,25 +206,6 @@ impl Service<Request> for Incarnation {
 }
 
 /// Which incarnation answered.
-pub(super) fn by(response: &Response) -> u64 {
+pub(crate) fn by(response: &Response) -> u64 {
     response.body::<serde_json::Value>().unwrap()["by"].as_u64().unwrap()
-}
-
-/// What is recorded: the type, the outcome and the reason of each event.
-#[derive(Debug, Default)]
-pub(super) struct Events(Mutex<Vec<(String, Outcome, Option<String>)>>);
-
-impl Events {
-    pub(super) fn taken(&self) -> Vec<(String, Outcome, Option<String>)> {
-        std::mem::take(&mut self.0.lock())
-    }
-}
-
-impl AuditPort for Events {
-    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
-        let reason = event.details.text("reason").map(Cow::into_owned);
-        assert_eq!((event.actor, event.target.tool_name), (Actor::kernel(), None));
-        self.0.lock().push((event.event_type.as_str().to_owned(), event.result, reason));
-        Box::pin(ready(Ok(())))
-    }
 }

@@ -1,0 +1,65 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::TraceId;
+
+/// Where random numbers come from. Nothing secret is made of them.
+#[derive(Clone)]
+pub(crate) struct Chance(Arc<dyn Fn() -> u32 + Send + Sync>);
+
+impl Chance {
+    /// Numbers of the system.
+    pub(crate) fn system() -> Self {
+        Self::new(draw)
+    }
+
+    pub(crate) fn new(draw: impl Fn() -> u32 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(draw))
+    }
+
+    pub(crate) fn draw(&self) -> u32 {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Chance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chance")
+    }
+}
+
+/// A number of the system. Where that has none, all wait for the same time, which is better than not at all.
+pub(crate) fn draw() -> u32 {
+    getrandom::u32().unwrap_or(u32::MAX / 2)
+}
+
+/// The part of `all` that `chance` gives, from nothing to all of it.
+pub(crate) fn share(all: Duration, chance: u32) -> Duration {
+    // The product has 126 bits at most, and the share no more than `all`.
+    let nanos = all.as_nanos() * u128::from(chance) / u128::from(u32::MAX);
+    let (seconds, rest) = (nanos / SECOND_NANOS, nanos % SECOND_NANOS);
+    Duration::new(u64::try_from(seconds).unwrap_or(u64::MAX), u32::try_from(rest).unwrap_or_default())
+}
+
+/// The name of a chain of requests that begins here. One that repeats is better than no record.
+pub(crate) fn trace() -> TraceId {
+    let mut bytes = [0; 16];
+    let _ = getrandom::fill(&mut bytes);
+    TraceId::from_random(bytes)
+}
+
+const SECOND_NANOS: u128 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_lies_between_nothing_and_all() {
+        for all in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(30), Duration::MAX] {
+            assert_eq!((share(all, 0), share(all, u32::MAX)), (Duration::ZERO, all));
+            assert!(share(all, u32::MAX / 2) <= all / 2);
+        }
+    }
+}

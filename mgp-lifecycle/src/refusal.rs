@@ -1,0 +1,152 @@
+//! The errors of those who refuse a call, with what is true of trying again (§14.3 to §14.5).
+
+use std::borrow::Cow;
+use std::error::Error as _;
+use std::time::Duration;
+
+use mgp_types::mgp::{Recovery, RetryStrategy, ServerState};
+use mgp_types::{Error, code};
+
+use crate::span::millis_up;
+
+/// The cause of an error that a call met before anybody worked on it: whatever it does, it has not done it.
+///
+/// Whoever refuses a call on the way to its server gives it as the [source](Error::with_source) of the refusal. A code
+/// alone cannot tell: 5002 may come from a server that was halfway through. Where the mark is missing, the call may have
+/// been carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the call was not sent")]
+#[expect(clippy::exhaustive_structs, reason = "a mark says nothing but that it is there")]
+pub struct Unsent;
+
+impl Unsent {
+    /// Whether this is why `error` came about.
+    pub fn is_cause_of(error: &Error) -> bool {
+        error.source().is_some_and(<dyn std::error::Error>::is::<Self>)
+    }
+}
+
+/// When a server that takes no calls will.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Return {
+    /// Nothing is planned.
+    Never,
+    /// After this time, as far as is known.
+    After(Duration),
+}
+
+/// A call came to a server that takes none: 2000, 2001 or 2002, by the server's state.
+pub(crate) fn not_admitted(state: ServerState, back: Return) -> Error {
+    let (code, message) = match state {
+        ServerState::Registered => (code::SERVER_NOT_READY, "the server was not started"),
+        ServerState::Disconnected => (code::SERVER_NOT_READY, "the server is stopped"),
+        ServerState::Error => (code::SERVER_NOT_READY, "the server is down"),
+        ServerState::Connecting | ServerState::Connected => {
+            (code::SERVER_NOT_READY, "the server is not ready")
+        }
+        ServerState::Draining => (code::SERVER_DRAINING, "the server is shutting down"),
+        ServerState::Restarting => (code::SERVER_RESTARTING, "the server is restarting"),
+    };
+    match back {
+        // A server that drains may have a successor elsewhere.
+        Return::Never if code == code::SERVER_DRAINING => unsent(code, message, LEAST_WAIT),
+        Return::Never => {
+            Error::new(code, message).with_source(Unsent).with_recovery(told(code).with_retryable(false))
+        }
+        Return::After(wait) => unsent(code, message, wait.max(LEAST_WAIT)),
+    }
+}
+
+/// 2001 for a call that comes after the end of its server.
+pub(crate) fn gone() -> Error {
+    unsent(code::SERVER_DRAINING, "the server has shut down", LEAST_WAIT)
+}
+
+/// 2001 for a call that was in work when its server ended.
+///
+/// It may have had its effect, which 2001 otherwise denies; so it says that the call is not to be made again.
+pub(crate) fn cut_off() -> Error {
+    Error::new(code::SERVER_DRAINING, "the server shut down before the call was done")
+        .with_recovery(told(code::SERVER_DRAINING).with_retryable(false))
+}
+
+/// 1000: whoever asks may not stop the server.
+pub(crate) fn may_not_stop() -> Error {
+    Error::new(code::PERMISSION_DENIED, "the caller may not shut the server down")
+        .with_recovery(told(code::PERMISSION_DENIED))
+}
+
+/// 3003: the time is over. The call may have had its effect.
+pub(crate) fn timed_out(message: &'static str) -> Error {
+    Error::timeout(message).with_recovery(passing(code::TIMEOUT))
+}
+
+/// The refusal of a call that was not sent and may come again after `wait`.
+pub(crate) fn unsent(code: i64, message: impl Into<Cow<'static, str>>, wait: Duration) -> Error {
+    Error::new(code, message)
+        .with_source(Unsent)
+        .with_recovery(passing(code).with_retry_after_ms(millis_up(wait)))
+}
+
+/// What is true of every error with this code.
+fn told(code: i64) -> Recovery {
+    Recovery::for_code(code).unwrap_or_default()
+}
+
+/// The same, with the strategy that suits all that passes by itself.
+fn passing(code: i64) -> Recovery {
+    told(code).with_retry_strategy(RetryStrategy::ExponentialBackoff)
+}
+
+/// How long to wait for what may be over at any time. Even once a server is gone, the next one needs a moment.
+const LEAST_WAIT: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::Category;
+
+    use super::*;
+
+    #[test]
+    fn only_a_marked_error_says_that_nothing_was_sent() {
+        let refused = unsent(3001, "no room", Duration::from_micros(1500));
+        assert!(Unsent::is_cause_of(&refused));
+        assert!(!Unsent::is_cause_of(&Error::new(3001, "no room")));
+        assert!(!Unsent::is_cause_of(&Error::new(3001, "no room").with_source(std::fmt::Error)));
+        let recovery = refused.recovery().unwrap();
+        assert!(recovery.may_retry());
+        assert_eq!(recovery.retry_after_ms, Some(2));
+    }
+
+    // covers: MGP-14.3-07..09
+    #[test]
+    fn each_state_that_takes_no_calls_has_its_code_and_says_whether_to_come_back() {
+        for &state in ServerState::ALL {
+            let expected = match state {
+                ServerState::Draining => 2001,
+                ServerState::Restarting => 2002,
+                _ => 2000,
+            };
+            let never = not_admitted(state, Return::Never);
+            let soon = not_admitted(state, Return::After(Duration::ZERO));
+            let later = not_admitted(state, Return::After(Duration::MAX));
+            for error in [&never, &soon, &later] {
+                assert_eq!((error.code(), Unsent::is_cause_of(error)), (expected, true), "{state}");
+                assert_eq!(error.recovery().unwrap().category, Some(Category::Lifecycle));
+            }
+            let advice = |error: &Error| error.recovery().map(|told| (told.may_retry(), told.retry_after_ms));
+            let comes_back = state == ServerState::Draining;
+            assert_eq!(advice(&never), Some((comes_back, comes_back.then_some(500))), "{state}");
+            assert_eq!(advice(&soon), Some((true, Some(500))));
+            assert_eq!(advice(&later), Some((true, Some(u64::MAX))));
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_begun_is_not_to_be_made_again() {
+        let error = cut_off();
+        assert_eq!((error.code(), error.recovery().unwrap().retryable), (2001, Some(false)));
+        assert!(!Unsent::is_cause_of(&error));
+        assert!(gone().recovery().unwrap().may_retry());
+    }
+}

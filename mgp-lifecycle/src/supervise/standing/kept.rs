@@ -1,0 +1,201 @@
+use mgp_types::mgp::{EventSubscribe, EventSubscribed, EventUnsubscribe, SubscriptionId, method as mgp};
+use mgp_types::{Kind, Method, Object, Request, Response};
+
+/// What stands: a value without IO.
+#[derive(Default)]
+pub(super) struct Kept {
+    level: Option<Object>,
+    resources: Vec<(Box<str>, Object)>,
+    subscriptions: Vec<Subscription>,
+}
+
+/// A subscription to events.
+#[derive(Clone)]
+pub(super) struct Subscription {
+    /// The name that its callers were given.
+    pub(super) known_as: SubscriptionId,
+    /// The name that the server gave it last.
+    pub(super) current: SubscriptionId,
+    /// The number of the last event that arrived, as far as is known.
+    pub(super) after_seq: Option<u64>,
+    /// What opens it.
+    pub(super) wanted: EventSubscribe,
+}
+
+/// What a request comes to once it is answered.
+pub(super) enum Wish {
+    Level(Object),
+    Resource { uri: Box<str>, params: Object },
+    NoResource { uri: Box<str> },
+    Subscription(EventSubscribe),
+    NoSubscription(SubscriptionId),
+}
+
+/// What is asked again.
+pub(super) enum Again {
+    Request(Method, Object),
+    /// A subscription that the server may still know.
+    Resumed(Subscription),
+    /// One that it does not.
+    Anew(Subscription),
+}
+
+impl Wish {
+    /// What the request asks to be kept in mind, or no longer.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        if request.kind != Kind::Call {
+            return None;
+        }
+        let uri = || request.params.text("uri").map(Box::from);
+        Some(match request.method.as_str() {
+            "logging/setLevel" => Self::Level(lasting(&request.params)?),
+            "resources/subscribe" => Self::Resource { uri: uri()?, params: lasting(&request.params)? },
+            "resources/unsubscribe" => Self::NoResource { uri: uri()? },
+            mgp::EVENTS_SUBSCRIBE => {
+                lasting(&request.params)?;
+                Self::Subscription(request.body().ok()?)
+            }
+            mgp::EVENTS_UNSUBSCRIBE => {
+                Self::NoSubscription(request.body::<EventUnsubscribe>().ok()?.subscription_id)
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Kept {
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.level.is_some()) + self.resources.len() + self.subscriptions.len()
+    }
+
+    /// The server has answered.
+    pub(super) fn note(&mut self, wish: Wish, response: &Response) {
+        match wish {
+            Wish::Level(params) => self.level = Some(params),
+            Wish::Resource { uri, params } => {
+                self.resources.retain(|(other, _)| *other != uri);
+                if self.has_room() {
+                    self.resources.push((uri, params));
+                }
+            }
+            Wish::NoResource { uri } => self.resources.retain(|(other, _)| *other != uri),
+            Wish::Subscription(asked) => {
+                if let Ok(answer) = response.body() {
+                    self.subscribed(asked, answer);
+                }
+            }
+            Wish::NoSubscription(id) => {
+                if let Some(place) = self.place(&id) {
+                    self.subscriptions.remove(place);
+                }
+            }
+        }
+    }
+
+    fn subscribed(&mut self, mut asked: EventSubscribe, answer: EventSubscribed) {
+        let (resumed, after_seq) = (asked.subscription_id.take(), asked.after_seq.take());
+        let place = resumed.as_ref().and_then(|id| self.place(id));
+        let before = place.map(|place| self.subscriptions.remove(place));
+        self.subscriptions.retain(|kept| kept.current != answer.subscription_id);
+        for kept in &mut self.subscriptions {
+            if kept.known_as == answer.subscription_id {
+                // The server has used a name again; from now on it is that of the later subscription.
+                kept.known_as = kept.current.clone();
+            }
+        }
+        // Whoever only wanted to know which channels there are has subscribed to none.
+        let is_sane = !answer.subscribed.is_empty() && answer.subscription_id.as_str().len() <= MAX_BYTES;
+        if !is_sane || !self.has_room() {
+            return;
+        }
+        if asked.channels.is_empty() {
+            match &before {
+                Some(before) => asked.clone_from(&before.wanted),
+                None => asked.channels.clone_from(&answer.subscribed),
+            }
+        }
+        let goes_on = resumed.as_ref() == Some(&answer.subscription_id);
+        let known = before.and_then(|before| before.after_seq);
+        self.subscriptions.push(Subscription {
+            known_as: answer.subscription_id.clone(),
+            current: answer.subscription_id,
+            after_seq: if goes_on { after_seq.or(known) } else { answer.last_seq },
+            wanted: asked,
+        });
+    }
+
+    /// The subscription that a caller means by this name: a name that was given to it, or one of which it has heard.
+    fn place(&self, id: &SubscriptionId) -> Option<usize> {
+        let known = self.subscriptions.iter().position(|kept| kept.known_as == *id);
+        known.or_else(|| self.subscriptions.iter().position(|kept| kept.current == *id))
+    }
+
+    pub(super) fn heard(&mut self, id: &SubscriptionId, seq: u64) {
+        if let Some(kept) = self.subscriptions.iter_mut().find(|kept| kept.current == *id) {
+            kept.after_seq = kept.after_seq.max(Some(seq));
+        }
+    }
+
+    /// The name that the server gave a subscription in place of the one that its callers know.
+    pub(super) fn renamed(&self, id: &str) -> Option<SubscriptionId> {
+        let kept = self.subscriptions.iter().find(|kept| kept.known_as.as_str() == id)?;
+        (kept.current != kept.known_as).then(|| kept.current.clone())
+    }
+
+    /// What is to be asked of the next incarnation.
+    pub(super) fn again(&self) -> Vec<Again> {
+        let request = |method: Method, params: &Object| Again::Request(method, params.clone());
+        let level = self.level.iter().map(|params| request(Method::SET_LEVEL, params));
+        let resources = self.resources.iter().map(|(_, params)| request(Method::RESOURCES_SUBSCRIBE, params));
+        let subscriptions = self.subscriptions.iter().cloned().map(Again::Resumed);
+        level.chain(resources).chain(subscriptions).collect()
+    }
+
+    /// The next incarnation has answered about a subscription.
+    pub(super) fn restored(&mut self, known_as: &SubscriptionId, answer: EventSubscribed) {
+        let Some(kept) = self.subscriptions.iter_mut().find(|kept| kept.known_as == *known_as) else {
+            return;
+        };
+        if kept.current != answer.subscription_id && answer.subscription_id.as_str().len() <= MAX_BYTES {
+            // It is another one, which counts anew.
+            (kept.current, kept.after_seq) = (answer.subscription_id, answer.last_seq);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let has_room = self.resources.len() + self.subscriptions.len() < MAX_KEPT;
+        if !has_room {
+            tracing::warn!("a request will not be made again after a restart: there are too many");
+        }
+        has_room
+    }
+}
+
+impl Subscription {
+    /// Asks to go on with it.
+    pub(super) fn resuming(&self) -> EventSubscribe {
+        let mut asked = self.wanted.clone();
+        (asked.subscription_id, asked.after_seq) = (Some(self.current.clone()), self.after_seq);
+        asked
+    }
+}
+
+/// The parameters without what is about the one call; `None` if they are too long to be kept. They are copied, because
+/// they are a part of a frame that would be kept as a whole.
+fn lasting(params: &Object) -> Option<Object> {
+    let raw = params.to_raw();
+    if raw.as_bytes().len() > MAX_BYTES {
+        tracing::warn!("a request will not be made again after a restart: it is too long");
+        return None;
+    }
+    let mut params = Object::parse(raw.as_bytes().to_vec()).ok()?;
+    for of_the_call in ["_meta", "_mgp"] {
+        if params.contains(of_the_call) {
+            params.remove(of_the_call);
+        }
+    }
+    Some(params)
+}
+
+const MAX_KEPT: usize = 1024;
+const MAX_BYTES: usize = 8 * 1024;

@@ -1,0 +1,96 @@
+//! What a server was asked to keep in mind, and is asked again when it has been restarted.
+
+mod kept;
+mod restore;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::mgp::Event;
+use parking_lot::Mutex;
+use tower_layer::Layer;
+
+use self::kept::Kept;
+
+pub use self::service::{Standing, StandingFuture};
+
+/// The requests that stand until they are taken back: the level of log messages, the resources whose changes matter,
+/// and the subscriptions to events. Clones keep the same ones.
+///
+/// As a layer it notes them on their way, and [`restore`](Self::restore) asks them again of another incarnation of the
+/// server, before that takes calls. Only what the server has answered is noted, and no more of it than is asked again:
+/// not who asked, nor what was meant for the one call. There are at most 1024, and a later one takes the place of an
+/// earlier one for the same thing; beyond that, and if one is longer than eight kilobytes, it is not noted.
+///
+/// A subscription to events is resumed under the name that the server gave it. A server that does not know it any more
+/// is asked for another, and what happened in between is lost; whoever
+/// [resumes](mgp_types::mgp::EventSubscribe::resuming) or ends the subscription by its former name then reaches that
+/// one. What is resumed begins after the last event that was [heard](Self::heard).
+///
+/// ```
+/// use mgp_lifecycle::supervise::{StandingRequests, Supervisor};
+/// # use std::sync::Arc;
+/// # use mgp_lifecycle::supervise::{Connected, StateGate};
+/// # use mgp_types::{Error, Request, Response, Revision, RpcService, Session};
+/// use tower_layer::Layer;
+///
+/// # #[derive(Clone)]
+/// # struct Server;
+/// # impl tower_service::Service<Request> for Server {
+/// #     type Response = Response;
+/// #     type Error = Error;
+/// #     type Future = std::future::Ready<Result<Response, Error>>;
+/// #     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
+/// #         std::task::Poll::Ready(Ok(()))
+/// #     }
+/// #     fn call(&mut self, _: Request) -> Self::Future {
+/// #         std::future::ready(Ok(Response::empty()))
+/// #     }
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// # let session = Arc::new(Session::new(Revision::V2025_11_25));
+/// # let connect = || async { Ok(Connected::new(Server, std::future::pending())) };
+/// let standing = StandingRequests::new();
+/// let again = standing.clone();
+/// let server = Supervisor::new("files".into(), connect)
+///     .with_restore(move |service| again.restore(service, session.clone()))
+///     .spawn();
+/// let service = standing.layer(server.gate());
+/// # fn is_service<T: RpcService>(_: &T) {}
+/// # is_service(&service);
+/// # assert!(format!("{standing:?}").contains("0"));
+/// # });
+/// ```
+#[derive(Clone, Default)]
+pub struct StandingRequests(Arc<Mutex<Kept>>);
+
+impl StandingRequests {
+    /// None so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An event has arrived: a subscription that is resumed goes on after it.
+    pub fn heard(&self, event: &Event) {
+        if let Some(seq) = event.seq {
+            self.0.lock().heard(&event.subscription_id, seq);
+        }
+    }
+}
+
+impl<S> Layer<S> for StandingRequests {
+    type Service = Standing<S>;
+
+    fn layer(&self, inner: S) -> Standing<S> {
+        Standing::new(inner, self.clone())
+    }
+}
+
+impl fmt::Debug for StandingRequests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StandingRequests").field("kept", &self.0.lock().len()).finish()
+    }
+}

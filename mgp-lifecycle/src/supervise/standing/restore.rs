@@ -1,0 +1,115 @@
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::{Extension, method};
+use mgp_types::{Error, Origin, Request, Response, RpcService, Session};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::StandingRequests;
+use super::kept::{Again, Subscription};
+
+impl StandingRequests {
+    /// Asks what stands of an incarnation of the server, which `service` leads to and which agreed on `session`: what
+    /// that session does not have is left out, so that a server without MGP sees nothing of it. To be given to
+    /// [`Supervisor::with_restore`](crate::supervise::Supervisor::with_restore).
+    ///
+    /// Several requests are on their way at a time. One that the server refuses or does not answer is noted in the log
+    /// and asked again after the next restart; it does not keep the others waiting for more than ten seconds in all.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes the requests back that are on their way.
+    pub fn restore<S: RpcService>(
+        &self,
+        service: S,
+        session: Arc<Session>,
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<S> {
+        let requests = self.clone();
+        async move {
+            let mut waiting = requests.0.lock().again();
+            waiting.retain(|again| exists_in(&session, again));
+            // The last is taken first.
+            waiting.reverse();
+            let deadline = Instant::now() + LONGEST_RESTORE;
+            let (mut asked, mut forgotten) = (JoinSet::new(), Vec::new());
+            loop {
+                while asked.len() < AT_ONCE && Instant::now() < deadline {
+                    let Some(again) = waiting.pop() else { break };
+                    let asking = requests.clone().ask(service.clone(), Arc::clone(&session), again);
+                    asked.spawn(timeout_at(deadline, asking));
+                }
+                match asked.join_next().await {
+                    // Only now, so that no name of a new one is taken for that of an old one.
+                    None if !forgotten.is_empty() && Instant::now() < deadline => {
+                        std::mem::swap(&mut waiting, &mut forgotten);
+                    }
+                    None => break,
+                    Some(Ok(Ok(Ok(None)))) => {}
+                    Some(Ok(Ok(Ok(Some(unknown))))) => forgotten.push(Again::Anew(unknown)),
+                    Some(Ok(Ok(Err(error)))) if error.origin() == Origin::Connection => return Err(error),
+                    Some(Ok(Ok(Err(error)))) => tracing::warn!(%error, "a standing request was refused"),
+                    Some(Ok(Err(_)) | Err(_)) => tracing::warn!("a standing request was not answered"),
+                }
+            }
+            let left = waiting.len() + forgotten.len();
+            if left > 0 {
+                tracing::warn!(left, "there was no time for all standing requests");
+            }
+            Ok(())
+        }
+    }
+
+    /// Asks once; the subscription is one that the server does not know.
+    async fn ask<S: RpcService>(
+        self,
+        service: S,
+        session: Arc<Session>,
+        again: Again,
+    ) -> Result<Option<Subscription>, Error> {
+        let (subscription, asked) = match again {
+            Again::Request(method, params) => {
+                return call(service, session, Request::call(method, params)).await.map(|_| None);
+            }
+            Again::Resumed(subscription) => (subscription.clone(), subscription.resuming()),
+            Again::Anew(subscription) => (subscription.clone(), subscription.wanted),
+        };
+        let request = Request::with_body(method::EVENTS_SUBSCRIBE, &asked)?;
+        match call(service, session, request).await {
+            // Whatever code it has for that; if it refuses for another reason, it will once more.
+            Err(error) if asked.subscription_id.is_some() && error.origin() == Origin::Peer => {
+                Ok(Some(subscription))
+            }
+            answer => {
+                self.0.lock().restored(&subscription.known_as, answer?.body()?);
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn exists_in(session: &Session, again: &Again) -> bool {
+    match again {
+        Again::Request(method, _) => method.exists_in(session.revision),
+        Again::Resumed(_) | Again::Anew(_) => {
+            session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Events))
+        }
+    }
+}
+
+async fn call<S: RpcService>(
+    mut service: S,
+    session: Arc<Session>,
+    mut request: Request,
+) -> Result<Response, Error> {
+    request.context.session = Some(session);
+    poll_fn(|cx| service.poll_ready(cx)).await?;
+    service.call(request).await
+}
+
+const AT_ONCE: usize = 16;
+/// A supervisor gives each step thirty seconds, if nobody changes that.
+const LONGEST_RESTORE: Duration = Duration::from_secs(10);

@@ -1,0 +1,103 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use mgp_types::mgp::method;
+use mgp_types::{Error, Kind, RawJson, Request, Response, RpcService};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::StandingRequests;
+use super::kept::Wish;
+
+/// The service that [`StandingRequests`] makes as a layer.
+///
+/// Sits around the [`StateGate`](crate::supervise::StateGate) of the server. Reads and writes no slot. Names the
+/// subscription to events that a request resumes or ends as the server names it now. Refuses nothing. Allocates, and
+/// takes a lock for a moment, for requests that stand and those that take them back. Dropping the future drops the call,
+/// of which nothing is then noted.
+#[derive(Debug, Clone)]
+pub struct Standing<S> {
+    inner: S,
+    requests: StandingRequests,
+}
+
+impl<S> Standing<S> {
+    pub(super) const fn new(inner: S, requests: StandingRequests) -> Self {
+        Self { inner, requests }
+    }
+
+    /// The service behind.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<S: RpcService> Service<Request> for Standing<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = StandingFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let wish = Wish::of(&request).map(|wish| Box::new((wish, self.requests.clone())));
+        if wish.is_some() {
+            self.requests.rename(&mut request);
+        }
+        StandingFuture { answer: self.inner.call(request), wish }
+    }
+}
+
+impl StandingRequests {
+    /// Writes the name that a subscription has now.
+    fn rename(&self, request: &mut Request) {
+        let subscribes = request.method.as_str() == method::EVENTS_SUBSCRIBE;
+        if request.kind != Kind::Call || !subscribes && request.method.as_str() != method::EVENTS_UNSUBSCRIBE
+        {
+            return;
+        }
+        let named = request.params.text("subscription_id");
+        let Some(current) = named.and_then(|id| self.0.lock().renamed(&id)) else { return };
+        if let Ok(current) = RawJson::from_value(&current) {
+            request.params.set("subscription_id", current);
+            if request.params.contains("after_seq") {
+                // The other one counts from its own beginning.
+                request.params.remove("after_seq");
+            }
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`Standing`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct StandingFuture<F> {
+        #[pin]
+        answer: F,
+        wish: Option<Box<(Wish, StandingRequests)>>,
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for StandingFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let answer = ready!(this.answer.poll(cx));
+        if let (Some(noted), Ok(response)) = (this.wish.take(), &answer) {
+            let (wish, requests) = *noted;
+            requests.0.lock().note(wish, response);
+        }
+        Poll::Ready(answer)
+    }
+}
+
+impl<F> fmt::Debug for StandingFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StandingFuture").field("stands", &self.wish.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,79 @@
+//! A server behind the layer, and one client of it.
+
+use std::sync::Arc;
+
+use mgp_types::mgp::method;
+use mgp_types::{Context, Error, Method, Principal, RawJson, Request, Revision, Session};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::{CallbackLayer, CallbackService, Callbacks};
+use crate::doubles::{self, Port, Server, object, raw, text};
+
+pub(super) struct Bench {
+    pub(super) callbacks: Callbacks,
+    pub(super) port: Arc<Port>,
+    /// Of the call in which is asked.
+    pub(super) context: Context,
+    pub(super) server: CallbackService<Server>,
+}
+
+impl Bench {
+    pub(super) fn new(session: Session, port: Arc<Port>) -> Self {
+        let callbacks = Callbacks::new();
+        let mut context = Context::default();
+        context.session = Some(Arc::new(session));
+        context.principal = Some(Principal::new("agent"));
+        context.outbox = port.outbox();
+        let server = CallbackLayer::new(callbacks.clone()).layer(Server::knowing_nothing());
+        Self { callbacks, port, context, server }
+    }
+
+    /// With callbacks in a session.
+    pub(super) fn with_callbacks() -> Self {
+        Self::new(session(Revision::V2025_11_25, &["callbacks"], "{}"), Port::new())
+    }
+
+    /// What the client is answered that responds in this context.
+    pub(super) async fn respond_as(&self, context: &Context, id: &str, json: &str) -> Result<String, Error> {
+        let mut params = object(r#"{"callback_id":""}"#);
+        params.set("callback_id", RawJson::from_value(id).unwrap());
+        params.set("response", raw(json));
+        let mut request = Request::call(Method::new(method::CALLBACK_RESPOND), params);
+        request.context.session.clone_from(&context.session);
+        request.context.principal.clone_from(&context.principal);
+        Ok(text(&self.server.clone().call(request).await?.to_raw()))
+    }
+
+    pub(super) async fn respond(&self, id: &str, json: &str) -> Result<String, Error> {
+        self.respond_as(&self.context, id, json).await
+    }
+
+    /// What the client was sent, one after the other.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line = |request: &Request| format!("{} {}", request.method, text(&request.params.to_raw()));
+        self.port.sent().iter().map(line).collect()
+    }
+
+    /// The ids of the callbacks it was sent.
+    pub(super) fn ids(&self) -> Vec<String> {
+        let sent = self.port.sent();
+        let asked = sent.iter().filter(|request| request.method == *method::CALLBACK_REQUEST);
+        asked.map(|request| request.params.text("callback_id").unwrap().into_owned()).collect()
+    }
+
+    /// The id of the only callback so far, however often it was sent.
+    pub(super) fn id(&self) -> String {
+        let mut ids = self.ids();
+        ids.dedup();
+        assert_eq!(ids.len(), 1, "{ids:?}");
+        ids.remove(0)
+    }
+}
+
+/// A session with these extensions and capabilities.
+pub(super) fn session(revision: Revision, extensions: &[&str], capabilities: &str) -> Session {
+    let mut session = doubles::session(revision, extensions);
+    session.capabilities = object(capabilities);
+    session
+}

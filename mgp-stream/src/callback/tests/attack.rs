@@ -1,0 +1,200 @@
+//! Peers, handlers and wakers that do what they should not.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context as TaskContext, Wake, Waker};
+use std::time::Duration;
+
+use mgp_types::mgp::{CallbackRequest, CallbackType, ServerId, method};
+use mgp_types::{Context, Object, Outbox, RawJson, Request, Revision, StreamId, code};
+use parking_lot::Mutex;
+use tokio::time::sleep;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::callback::bench::{Bench, session};
+use crate::callback::{Callback, CallbackDesk, CallbackInbound, CallbackInboundLayer, Callbacks, Reply};
+use crate::doubles::{Port, Server, settle};
+
+/// A client with a desk, and the server that asks it.
+struct Asked {
+    port: Arc<Port>,
+    context: Context,
+    inbound: CallbackInbound<Server>,
+}
+
+impl Asked {
+    fn new(desk: &CallbackDesk) -> Self {
+        let port = Port::answering("{}");
+        let mut session = session(Revision::V2025_11_25, &["callbacks"], "{}");
+        session.outbox = port.outbox();
+        let mut context = Context::default();
+        context.session = Some(Arc::new(session));
+        context.outbox = Outbox::on(StreamId::fresh());
+        let inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s")));
+        Self { port, context, inbound: inbound.layer(Server::knowing_nothing()) }
+    }
+
+    async fn take(&mut self, request: &CallbackRequest) {
+        let mut notification = Request::notify(method::CALLBACK_REQUEST, request.to_params());
+        notification.context = self.context.clone();
+        self.inbound.call(notification).await.unwrap();
+    }
+
+    fn answers(&self) -> usize {
+        self.port.called.lock().len()
+    }
+}
+
+fn asked(id: &str, message: &str) -> CallbackRequest {
+    CallbackRequest::new(id, CallbackType::Confirmation, message)
+}
+
+/// Asks again as soon as it is woken, on the thread that wakes it.
+struct AsksAgain {
+    callbacks: Callbacks,
+    looked: AtomicUsize,
+}
+
+impl Wake for AsksAgain {
+    fn wake(self: Arc<Self>) {
+        // Takes the lock on all questions.
+        self.looked.fetch_add(self.callbacks.len().1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_woken_by_an_answer_may_use_the_callbacks_at_once() {
+    let bench = Bench::with_callbacks();
+    let woken = Arc::new(AsksAgain { callbacks: bench.callbacks.clone(), looked: AtomicUsize::default() });
+    let waker = Waker::from(woken.clone());
+    let mut cx = TaskContext::from_waker(&waker);
+    let mut asking = pin!(bench.callbacks.ask(&bench.context, "key", Callback::input("Who?")));
+    assert!(asking.as_mut().poll(&mut cx).is_pending());
+    let (id, bench) = (bench.id(), &bench);
+    bench.respond(&id, "1").await.unwrap();
+    assert_eq!(woken.looked.load(Ordering::Relaxed), 1);
+    let std::task::Poll::Ready(Ok(Reply::Given(answer))) = asking.poll(&mut cx) else { panic!("answered") };
+    assert_eq!(answer.as_bytes(), b"1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn options_that_nobody_can_tell_apart_are_not_offered() {
+    let bench = Bench::with_callbacks();
+    for options in [&["a", "b", "a"][..], &["a", ""], &["a", " \t"]] {
+        let question = Callback::selection("Which?", options.iter().copied());
+        let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
+        assert_eq!(refused.code(), code::INTERNAL_ERROR, "{options:?}");
+    }
+    let same = Callback::confirmation("Sure?").with_words("ok", "ok");
+    assert!(bench.callbacks.ask(&bench.context, "key", same).await.is_err());
+    assert!(bench.lines().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_timeout_is_told_as_one_that_can_be_kept() {
+    for (timeout, told) in [(Duration::ZERO, 1), (Duration::MAX, 86_400_000)] {
+        let bench = Bench::with_callbacks();
+        let question = Callback::input("Who?").timeout(timeout);
+        let late = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
+        assert_eq!(late.code(), code::TIMEOUT);
+        assert!(bench.lines()[0].ends_with(&format!(r#""timeout_ms":{told}}}"#)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_takes_nothing_with_it() {
+    let desk = CallbackDesk::new(async |request: CallbackRequest, _: Context| {
+        assert!(request.message != "bad", "a handler fails");
+        Some(RawJson::null())
+    });
+    let mut client = Asked::new(&desk);
+    client.take(&asked("a", "bad")).await;
+    settle().await;
+    client.take(&asked("a", "bad")).await;
+    client.take(&asked("b", "good")).await;
+    settle().await;
+    assert_eq!(client.answers(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_of_zero_or_without_end_still_gives_people_time() {
+    let desk = CallbackDesk::new(async |_: CallbackRequest, _: Context| {
+        sleep(Duration::from_secs(59)).await;
+        Some(RawJson::null())
+    });
+    let mut client = Asked::new(&desk);
+    client.take(&asked("a", "?").with_timeout_ms(0)).await;
+    client.take(&asked("b", "?").with_timeout_ms(u64::MAX)).await;
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(client.answers(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_are_bounded_by_their_size_too() {
+    let handled = Arc::<AtomicUsize>::default();
+    let count = handled.clone();
+    let desk = CallbackDesk::new(move |_: CallbackRequest, _: Context| {
+        count.fetch_add(1, Ordering::Relaxed);
+        std::future::pending()
+    });
+    let mut client = Asked::new(&desk);
+    let large = "x".repeat(1 << 20);
+    for number in 0..60 {
+        client.take(&asked(&number.to_string(), &large)).await;
+    }
+    settle().await;
+    assert_eq!(handled.load(Ordering::Relaxed), 7);
+    client.take(&asked("small", "?")).await;
+    settle().await;
+    assert_eq!(handled.load(Ordering::Relaxed), 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_servers_write_reaches_the_handler_as_it_is() {
+    let seen = Arc::<Mutex<Vec<CallbackRequest>>>::default();
+    let keep = seen.clone();
+    let desk = CallbackDesk::new(move |request: CallbackRequest, _: Context| {
+        keep.lock().push(request.clone());
+        async move { RawJson::from_value(&request.options[0]).ok() }
+    });
+    let mut client = Asked::new(&desk);
+    let nasty = "\u{1b}[2J\u{202e}gpj.exe\0";
+    client.take(&asked("a", nasty).with_options([nasty, nasty, ""])).await;
+    settle().await;
+    let request = seen.lock()[0].clone();
+    assert_eq!((&*request.message, request.options.len()), (nasty, 3));
+    assert_eq!(CallbackRequest::shown(&request.message), r"\u{1b}[2J\u{202e}gpj.exe\u{0}");
+    let answer: String = client.port.called.lock()[0].params.get("response").unwrap().to().unwrap();
+    assert_eq!(answer, nasty, "letter by letter");
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_deep_or_large_pass_and_decide_nothing() {
+    let deep = format!("{}{}", "[".repeat(60), "]".repeat(60));
+    let large = format!("{:?}", "yes ".repeat(1 << 18));
+    for json in [deep, large] {
+        let bench = Bench::with_callbacks();
+        let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
+        let sure = Callback::confirmation("Sure?");
+        let asking = tokio::spawn(async move { callbacks.ask(&context, "key", sure).await });
+        settle().await;
+        bench.respond(&bench.id(), &json).await.unwrap();
+        assert!(!asking.await.unwrap().unwrap().is_confirmed());
+    }
+    let too_deep =
+        format!(r#"{{"callback_id":"a","response":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    assert!(Object::parse(too_deep).is_err());
+}
+
+#[test]
+fn without_a_runtime_a_question_is_dropped() {
+    let desk = CallbackDesk::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
+    let mut client = Asked::new(&desk);
+    let question = asked("a", "?");
+    let mut taking = pin!(client.take(&question));
+    let mut cx = TaskContext::from_waker(Waker::noop());
+    assert!(taking.as_mut().poll(&mut cx).is_ready());
+    assert!(format!("{desk:?}").contains("known: 0"));
+}

@@ -1,0 +1,24 @@
+use std::future::Future;
+
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+/// A task that ends with this handle.
+#[derive(Debug)]
+pub(crate) struct Task(AbortHandle);
+
+impl Task {
+    pub(crate) fn spawn(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(runtime.spawn(work).abort_handle())
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_finished()
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
-use mgp_stream::event::{EventItem, Events, Subscriber};
+use mgp_stream::event::{EventItem, Events};
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSubscribe, EventSubscribed, method};
 use mgp_types::{Error, RawJson, Request, Response, RpcService};
@@ -40,7 +40,7 @@ impl<S: RpcService> Client<S> {
             let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
             (self.call(request, Response::body).await?, None)
         };
-        let mut events = opened(subscriber, self.stack.clone(), wanted, answer);
+        let mut events = subscriber.opened(self.stack.clone(), wanted, answer);
         if self.is_stateless() && listening.is_none() {
             // Nothing is pushed here, so the events are fetched.
             events = events.polled(POLL_INTERVAL);
@@ -63,26 +63,6 @@ impl<S: RpcService> Client<S> {
             honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
         Ok(answer.map(|answer| (answer, listening)))
     }
-}
-
-/// The events of a subscription that was opened, or resumed: then they go on after the last one that was read, which
-/// is not the last one that there is.
-fn opened<S: RpcService>(
-    subscriber: &Subscriber,
-    service: S,
-    wanted: EventSubscribe,
-    answer: EventSubscribed,
-) -> Events<S> {
-    let resumed = wanted.subscription_id.as_ref() == Some(&answer.subscription_id);
-    let Some(after) = wanted.after_seq.filter(|_| resumed) else {
-        return subscriber.opened(service, wanted, answer);
-    };
-    let mut read_so_far = answer.clone();
-    read_so_far.last_seq = answer.last_seq.map(|last| last.min(after));
-    let mut events = subscriber.opened(service, wanted, read_so_far);
-    // What the server does not have any more is in the answer.
-    events.reopened(answer);
-    events
 }
 
 impl<S: RpcService> EventStream<S> {

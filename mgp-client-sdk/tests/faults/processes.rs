@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, RestartSettings, Supervised};
+use mgp_client_sdk::{Client, RestartSettings};
 use mgp_transport::child::ChildCommand;
 use mgp_types::mgp::{ServerState, ShutdownReason, code};
 use mgp_types::{Error, Origin};
@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::machine::{Held, group_of, kill, left_behind};
-use crate::play::PlainClient;
+use crate::play::PlainSupervised;
 use crate::rng::Rng;
 use crate::runner::{left_over, tasks};
 
@@ -51,7 +51,7 @@ done
 
 /// One of the servers, as others see it.
 struct Server {
-    supervised: Supervised<PlainClient>,
+    supervised: PlainSupervised,
     /// The number of its process, 0 while there is none.
     pid: AtomicU32,
     /// The number of the process that was killed last.

@@ -38,18 +38,21 @@ fn restarts(max: u32, backoff_ms: u64) -> RestartSettings {
     settings
 }
 
-fn supervised(leg: Leg, backoff_ms: u64) -> Supervised<Connected> {
+/// A client of a server that is kept alive.
+type Kept = Client<Standing<Erased>>;
+
+fn supervised(leg: Leg, backoff_ms: u64) -> Supervised<Kept> {
     let connect = move || async move { leg.settled(builder()).connect_child(|| child(Kind::Mgp)).await };
     let server = Client::supervise("tests", connect).with_restarts(restarts(5, backoff_ms)).spawn();
     server.start();
     server
 }
 
-async fn ready(server: &Supervised<Connected>) -> Connected {
+async fn ready(server: &Supervised<Kept>) -> Kept {
     server.ready(Duration::from_secs(10)).await.unwrap()
 }
 
-async fn pid(client: &Connected) -> u32 {
+async fn pid(client: &Client<impl RpcService>) -> u32 {
     say(client, "pid").await.parse().unwrap()
 }
 
@@ -64,7 +67,7 @@ async fn send<S: RpcService>(service: &S, request: Request) -> Result<Response, 
     service.call(request).await
 }
 
-async fn until(server: &Supervised<Connected>, state: ServerState) {
+async fn until(server: &Supervised<Kept>, state: ServerState) {
     let began = Instant::now();
     while server.state() != state {
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", server.state());

@@ -7,7 +7,7 @@ mod plan;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, Supervised};
+use mgp_client_sdk::Client;
 use mgp_types::Error;
 use mgp_types::mgp::{LifecycleChange, ServerState, ShutdownReason};
 use parking_lot::Mutex;
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use self::judge::violations;
 use self::peer::Peer;
 use self::plan::{Plan, Step};
-use crate::play::{PlainClient, connect};
+use crate::play::{PlainSupervised, connect};
 use crate::runner::{Verdict, seeds};
 use crate::tally::Tally;
 
@@ -113,7 +113,7 @@ async fn play(plan: &Plan, peer: &Arc<Peer>) -> Seen {
 }
 
 async fn listen(
-    mut changes: mgp_lifecycle::supervise::Changes,
+    mut changes: mgp_lifecycle::Changes,
     peer: Arc<Peer>,
     seen: Arc<Mutex<Vec<(Instant, LifecycleChange, usize)>>>,
 ) {
@@ -124,11 +124,7 @@ async fn listen(
 }
 
 /// Restarts the server until it goes well, which it must when its troubles are over.
-async fn ends_well(
-    server: &Supervised<PlainClient>,
-    plan: &Plan,
-    orders: &mut Vec<Instant>,
-) -> Option<String> {
+async fn ends_well(server: &PlainSupervised, plan: &Plan, orders: &mut Vec<Instant>) -> Option<String> {
     for _ in 0..=plan.lives.len() {
         orders.push(Instant::now());
         let restarting = server.restart(ShutdownReason::ConfigurationChange);
@@ -142,7 +138,7 @@ async fn ends_well(
     Some("the server is well, and was not restarted".to_owned())
 }
 
-async fn call(server: Supervised<PlainClient>, nonce: u64, timeout: Duration) -> Call {
+async fn call(server: PlainSupervised, nonce: u64, timeout: Duration) -> Call {
     let (started, state) = (Instant::now(), server.state());
     let outcome = match server.current() {
         Ok(client) => client.call_tool("work", json!({"nonce": nonce})).timeout(timeout).await,

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, RestartSettings, Supervised};
+use mgp_client_sdk::{Client, RestartSettings, Standing, Supervised};
 use mgp_lifecycle::supervise::WaitUntilReady;
 use mgp_types::mgp::{AuditEvent, AuditPort, EventType, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, Error, Method, Object, Request, Response, RpcService};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::leg::{Connected, Leg, Transport, builder, child, plain_builder, say};
+use crate::erased::Erased;
+use crate::leg::{Leg, Transport, builder, child, plain_builder, say};
 use crate::processes;
 use crate::runner::tests;
 use crate::seen::Seen;

@@ -18,7 +18,8 @@ use crate::{Client, Subscription};
 #[must_use = "events arrive only while they are taken"]
 pub struct EventStream<S: RpcService> {
     events: Events<S>,
-    /// The request on which events come, where there are no sessions. The stream ends with it.
+    /// What ends with the connection, and the stream with it: where there are no sessions, the request on which events
+    /// come.
     listening: Option<Subscription<S>>,
     /// Keeps the connection.
     client: Client<S>,
@@ -38,7 +39,12 @@ impl<S: RpcService> Client<S> {
             (answer, Some(listening))
         } else {
             let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
-            (self.call(request, Response::body).await?, None)
+            let answer = self.call(request, Response::body).await?;
+            // In a session nothing is listened to but the end of the connection.
+            let stateless = self.is_stateless();
+            let ending =
+                if stateless { None } else { Some(self.subscribe(SubscriptionFilter::new()).await?) };
+            (answer, ending)
         };
         let mut events = subscriber.opened(self.stack.clone(), wanted, answer);
         if self.is_stateless() && listening.is_none() {

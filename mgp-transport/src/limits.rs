@@ -17,7 +17,8 @@ pub struct ConnectionLimits {
     pub max_queued: usize,
     /// How many bytes may wait to be written before reading stops, one at least. Default: 1 MiB.
     pub max_unwritten_bytes: usize,
-    /// How many messages about a call of ours may wait for the caller before reading stops. Default: 1024.
+    /// How many messages about a call of ours may wait for the caller before reading stops: more than a peer
+    /// has on its way when it hears how fast they are taken. Default: 16384.
     pub max_undelivered: usize,
     /// How many bytes of such messages may wait. Default: 4 MiB.
     pub max_undelivered_bytes: usize,
@@ -39,7 +40,7 @@ impl Default for ConnectionLimits {
             max_in_flight: 1024,
             max_queued: 256,
             max_unwritten_bytes: 1 << 20,
-            max_undelivered: 1024,
+            max_undelivered: 16 << 10,
             max_undelivered_bytes: 4 << 20,
             delivery_timeout: Duration::from_secs(5),
             write_timeout: Duration::from_mins(1),

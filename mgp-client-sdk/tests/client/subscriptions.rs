@@ -1,8 +1,11 @@
 use std::time::Duration;
 
-use mgp_client_sdk::Change;
+use mgp_client_sdk::{Change, EventItem};
+use mgp_server_sdk::{Publisher, Server};
+use mgp_transport::{ConnectionLimits, memory};
 use mgp_types::mcp::SubscriptionFilter;
-use mgp_types::{Origin, Revision};
+use mgp_types::mgp::{EventSeverity, EventSubscribe, ExtensionSet, Offer};
+use mgp_types::{Object, Origin, Revision};
 use serde_json::{Value, json};
 
 use crate::peer::*;
@@ -119,5 +122,24 @@ async fn a_server_that_refuses_subscriptions_says_so() {
         let (_, client) =
             Peer::connect(era, builder(), |_, _| json!({"error": {"code": -32601, "message": "no"}})).await;
         assert_eq!(client.subscribe(filter()).await.unwrap_err().code(), -32601);
+    }
+}
+
+#[tokio::test]
+async fn events_end_with_their_connection() {
+    for revision in ERAS {
+        let publisher = Publisher::new(["tool.counted"]).unwrap();
+        let server = Server::new("counter", "1.0.0").events(&publisher).accept().unwrap();
+        let (near, far) = memory::pair(1 << 16);
+        let (_, connection) = mgp_transport::connect(far.0, far.1, &server, ConnectionLimits::default());
+        let serving = tokio::spawn(connection);
+        let offer = Offer::new(ExtensionSet::from_names(["events"]));
+        let client = builder().revisions([revision]).mgp(offer).connect_io(near.0, near.1).await.unwrap();
+        let mut events = client.events(EventSubscribe::new(["tool.*"])).await.unwrap();
+        publisher.publish("tool.counted", EventSeverity::Info, &Object::new()).unwrap();
+        assert!(matches!(events.next().await, Some(EventItem::Event(_))), "{revision:?}");
+        serving.abort();
+        let end = tokio::time::timeout(Duration::from_secs(10), events.next()).await.unwrap();
+        assert!(end.is_none(), "{revision:?}: {end:?}");
     }
 }

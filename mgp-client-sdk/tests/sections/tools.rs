@@ -107,6 +107,18 @@ fn streaming(server: Server) -> Server {
             }
         })
         .tool(
+            Tool::new("gush", "Streams twenty kilobytes each millisecond."),
+            async |cx: Cx| -> Result<(), ToolError> {
+                let drop = "x".repeat(1000);
+                loop {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    for _ in 0..20 {
+                        cx.stream(drop.clone()).await?;
+                    }
+                }
+            },
+        )
+        .tool(
             Tool::new("tick", "Streams a word each millisecond."),
             async |cx: Cx| -> Result<(), ToolError> {
                 loop {

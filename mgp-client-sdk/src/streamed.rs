@@ -58,6 +58,9 @@ impl<S: RpcService, T> Streamed<S, T> {
 
     /// Has the server stop the call, and returns what there is of the result.
     ///
+    /// Where every request stands alone, over HTTP without sessions, none can name another and the answer is that there
+    /// is no such call; dropping this value stops it.
+    ///
     /// # Errors
     /// The connection is lost, or the server does not stop calls.
     pub async fn cancel(&mut self, reason: Option<&str>) -> Result<StreamCancelled, Error> {

@@ -36,6 +36,8 @@ pub(crate) struct About {
     pub(crate) cache: Option<CacheHint>,
     /// What handlers share, one value per type.
     pub(crate) state: Extensions,
+    /// Whether something numbers what handlers stream.
+    pub(crate) streams: bool,
     /// The questions of handlers that are open.
     pub(crate) callbacks: Callbacks,
     /// What is offered even while there is none of it, because it may come.

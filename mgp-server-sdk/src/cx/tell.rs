@@ -53,7 +53,8 @@ impl Cx {
     pub fn streams(&self) -> bool {
         *self.0.streams.get_or_init(|| {
             let mgp = self.session().mgp.as_ref();
-            mgp.is_some_and(|mgp| mgp.has(&Extension::Streaming))
+            self.extras().shared.as_ref().is_some_and(|shared| shared.about.streams)
+                && mgp.is_some_and(|mgp| mgp.has(&Extension::Streaming))
                 && self.task().is_none()
                 && CallWishes::of(&self.request().params).stream
         })

@@ -14,7 +14,8 @@ impl<L> Server<L> {
     /// stop calls, and get what there was.
     ///
     /// It adds a layer, as the other sections do: what is added later lies further in.
-    pub fn streaming(self) -> Server<Stack<StreamLayer, L>> {
+    pub fn streaming(mut self) -> Server<Stack<StreamLayer, L>> {
+        self.parts.about.streams = true;
         self.offering(Extension::Streaming).layer(StreamLayer::new())
     }
 

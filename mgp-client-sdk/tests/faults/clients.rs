@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::invariants::violations;
 use crate::peer::Process;
 use crate::play::{connect, connect_all, play};
-use crate::runner::{Verdict, seeds};
+use crate::runner::seeds;
 use crate::schedule::{Family, Schedule};
 
 // covers: BASE-28
@@ -32,23 +32,22 @@ async fn several_clients_of_one_server() {
 }
 
 async fn family(family: Family) {
-    let run = move |seed| async move {
-        let schedule = Schedule::from_seed(family, seed);
+    let plan = |seed| Schedule::from_seed(family, seed);
+    let run = |schedule| async move {
         let process = Process::new(&schedule);
         let clients = connect_all(&schedule, &process).await;
         let played = play(&schedule, clients).await;
         process.clients_are_gone();
-        let wrong = violations(&schedule, &process.record(), &played);
-        Verdict { wrong }
+        violations(&schedule, &process.record(), &played)
     };
-    seeds(run, move |seed| Schedule::from_seed(family, seed).to_string()).await;
+    seeds(plan, run).await;
 }
 
 // covers: BASE-26
 #[tokio::test(start_paused = true)]
 async fn handshakes_that_go_wrong() {
-    let run = |seed| async move {
-        let schedule = Schedule::from_seed(Family::Openings, seed);
+    let plan = |seed| Schedule::from_seed(Family::Openings, seed);
+    let run = |schedule| async move {
         let process = Process::new(&schedule);
         let started = Instant::now();
         let connected = connect(process.open(0)).await;
@@ -62,9 +61,9 @@ async fn handshakes_that_go_wrong() {
             wrong.extend(violations(&schedule, &process.record(), &played));
         }
         process.clients_are_gone();
-        Verdict { wrong }
+        wrong
     };
-    seeds(run, |seed| Schedule::from_seed(Family::Openings, seed).to_string()).await;
+    seeds(plan, run).await;
 }
 
 /// Each question may be asked twice, `server/discover` once more at the end; each may take ten seconds.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder, PlainStack, Standing, Supervised};
 use mgp_transport::{ConnectionLimits, Wire};
-use mgp_types::mcp::SubscriptionFilter;
+use mgp_types::mcp::{CallToolResult, SubscriptionFilter};
 use mgp_types::{Error, RawJson};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -65,6 +65,12 @@ pub(crate) async fn connect((reader, writer): (Breakable, Breakable)) -> Result<
     builder().connect_io(reader, writer).await
 }
 
+/// The text of an answer, if it has any.
+pub(crate) fn text(result: &CallToolResult) -> String {
+    let first = result.content.first().and_then(|content| content.as_text());
+    first.unwrap_or_default().to_owned()
+}
+
 /// Connects the clients of a schedule. The handshakes have to succeed.
 pub(crate) async fn connect_all(schedule: &Schedule, process: &Process) -> Vec<PlainClient> {
     let mut clients = Vec::new();
@@ -115,10 +121,7 @@ async fn make(client: PlainClient, at: Instant, planned: Planned, played: Arc<Mu
     let call = client.call_tool("echo", json!({"nonce": planned.nonce})).timeout(planned.deadline);
     let patience = planned.dropped_after.unwrap_or(Duration::MAX);
     let how = match tokio::time::timeout(patience, call.into_future()).await {
-        Ok(Ok(result)) => How::Answered(match result.content.first() {
-            Some(content) => content.as_text().unwrap_or_default().to_owned(),
-            None => String::new(),
-        }),
+        Ok(Ok(result)) => How::Answered(text(&result)),
         Ok(Err(error)) => How::Failed(error),
         Err(_) => How::Dropped,
     };

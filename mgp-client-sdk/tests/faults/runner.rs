@@ -1,12 +1,14 @@
 //! Runs a family of schedules, one for each seed.
 
 use std::cell::Cell;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::panic;
 use std::sync::Once;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+
+use crate::tally::Tally;
 
 /// How often each family is run.
 pub(crate) const SEEDS: u64 = 1000;
@@ -14,23 +16,31 @@ pub(crate) const SEEDS: u64 = 1000;
 /// Names the one seed that is to be run.
 const SEED: &str = "FAULT_SEED";
 
-/// What one run came to.
-pub(crate) struct Verdict {
-    pub(crate) wrong: Vec<String>,
+/// Runs `run` with the plan of each seed, and fails with all that it says was wrong, or if too little happened.
+pub(crate) async fn counted<P: Display, F>(
+    plan: impl Fn(u64) -> P,
+    run: impl Fn(P, Tally) -> F,
+    least: &[(&'static str, usize)],
+) where
+    F: Future<Output = Vec<String>> + Send + 'static,
+{
+    let tally = Tally::default();
+    seeds(plan, |plan| run(plan, tally.clone())).await;
+    tally.expect(least);
 }
 
-/// Runs `run` with each seed and fails with all that was wrong.
+/// Runs `run` with the plan of each seed, and fails with all that it says was wrong.
 ///
 /// After each run the runtime must be as it was before, and nothing may have panicked, in whatever task.
-pub(crate) async fn seeds<F>(run: impl Fn(u64) -> F, told: impl Fn(u64) -> String)
+pub(crate) async fn seeds<P: Display, F>(plan: impl Fn(u64) -> P, run: impl Fn(P) -> F)
 where
-    F: Future<Output = Verdict> + Send + 'static,
+    F: Future<Output = Vec<String>> + Send + 'static,
 {
     count_panics();
     let seeds = match std::env::var(SEED) {
         Ok(seed) => {
             let seed = seed.parse().expect("FAULT_SEED is a number");
-            println!("{}", told(seed));
+            println!("{}", plan(seed));
             seed..seed + 1
         }
         Err(_) => 0..SEEDS,
@@ -38,13 +48,13 @@ where
     let mut report = String::new();
     let mut failed = 0;
     for seed in seeds {
-        let wrong = one(run(seed)).await;
+        let wrong = one(run(plan(seed))).await;
         if wrong.is_empty() {
             continue;
         }
         failed += 1;
         if failed <= SHOWN {
-            let _ = writeln!(report, "{SEED}={seed} replays this:\n{}  {}\n", told(seed), wrong.join("\n  "));
+            let _ = writeln!(report, "{SEED}={seed} replays this:\n{}  {}\n", plan(seed), wrong.join("\n  "));
         }
     }
     assert!(failed == 0, "{failed} seed(s) failed\n\n{report}");
@@ -55,11 +65,11 @@ pub(crate) fn runs_all_seeds() -> bool {
     std::env::var_os(SEED).is_none()
 }
 
-async fn one(run: impl Future<Output = Verdict> + Send + 'static) -> Vec<String> {
+async fn one(run: impl Future<Output = Vec<String>> + Send + 'static) -> Vec<String> {
     let (before, panics) = (tasks(), PANICS.get());
     let mut task = tokio::spawn(run);
     let mut wrong = match tokio::time::timeout(LONGEST, &mut task).await {
-        Ok(Ok(verdict)) => verdict.wrong,
+        Ok(Ok(wrong)) => wrong,
         Ok(Err(error)) => vec![error.to_string()],
         Err(_) => {
             task.abort();

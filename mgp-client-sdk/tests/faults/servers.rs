@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::guest::{Guest, Leaving, Move, Tool, Trouble};
 use crate::pipe::Pipe;
-use crate::runner::{Verdict, left_over, seeds, tasks};
+use crate::runner::{left_over, seeds, tasks};
 use crate::visit::{INITIALIZE, Visit, call, serve, server, visit};
 
 #[tokio::test(start_paused = true)]
@@ -31,15 +31,15 @@ async fn floods_of_requests() {
 
 async fn family(trouble: Trouble) {
     let accept = server().accept().unwrap();
-    let run = move |seed| {
+    let plan = |seed| Guest::from_seed(trouble, seed);
+    let run = |guest| {
         let accept = accept.clone();
         async move {
-            let guest = Guest::from_seed(trouble, seed);
             let visit = visit(&accept, &guest).await;
-            Verdict { wrong: violations(&guest, &visit) }
+            violations(&guest, &visit)
         }
     };
-    seeds(run, move |seed| Guest::from_seed(trouble, seed).to_string()).await;
+    seeds(plan, run).await;
 }
 
 /// One call of a guest.

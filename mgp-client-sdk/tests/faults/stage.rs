@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::Revision;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::frames;
@@ -28,6 +28,10 @@ pub(crate) struct Voice {
     writer: Arc<Mutex<Option<DuplexStream>>>,
     hung_up: Arc<Notify>,
 }
+
+/// The moment at which a server ends, if it does.
+#[derive(Default)]
+pub(crate) struct Crash(watch::Sender<bool>);
 
 /// Opens a connection to a server that plays `part`, and returns the client's end.
 pub(crate) fn open<P: Part>(part: &Arc<P>, number: usize) -> (Breakable, Breakable) {
@@ -82,6 +86,21 @@ impl Voice {
     /// Ends the connection, as it ends with a process.
     pub(crate) fn hang_up(&self) {
         self.hung_up.notify_one();
+    }
+}
+
+impl Crash {
+    /// It is now.
+    pub(crate) fn happen(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Greets the client, and stays with the connection to end it when the server ends.
+    pub(crate) async fn greet(&self, greeting: &[u8], voice: &Voice) {
+        voice.say(greeting).await;
+        if self.0.subscribe().wait_for(|is_now| *is_now).await.is_ok() {
+            voice.hang_up();
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::calls::text;
-use crate::leg::{Builder, Leg, Transport, builder};
+use crate::dial::builder;
+use crate::leg::{Builder, Leg, Transport};
 use crate::runner::tests;
 
 tests![

@@ -2,7 +2,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `leg` | the eras and transports, and how to connect over them |
+//! | `leg` | the eras and transports |
+//! | `dial` | how to connect over them |
 //! | `server` | the server of all tests; a child process of the test binary runs it, too |
 //! | `seen` | the layer that both sides have around them, and a stack whose type is forgotten |
 //! | `runner` | runs each test on each leg and names both when one fails |
@@ -14,8 +15,10 @@
 mod asking;
 mod calls;
 mod changes;
+mod dial;
 #[path = "../support/erased.rs"]
 mod erased;
+#[path = "../support/leg.rs"]
 mod leg;
 mod lists;
 mod mgp;

@@ -4,7 +4,8 @@ use mgp_types::mgp::{Category, Extension, ExtensionSet, Offer};
 use serde_json::json;
 
 use crate::calls::text;
-use crate::leg::{Connected, Leg, Speaks, builder};
+use crate::dial::{Speaks, builder};
+use crate::leg::{Connected, Leg};
 use crate::runner::tests;
 
 tests![

@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::sync::{Mutex, Notify, mpsc};
 use tower_layer::{Identity, Stack};
 
-use crate::leg::Speaks;
+use crate::dial::Speaks;
 use crate::seen::Seen;
 
 /// What this implementation has never heard of, in forms that others could lose.

@@ -7,7 +7,8 @@ use mgp_types::{Error, Origin, RawJson, Revision};
 use serde_json::{Value, json};
 
 use crate::calls::text;
-use crate::leg::{Leg, Speaks, Transport, builder};
+use crate::dial::{Speaks, builder};
+use crate::leg::{Leg, Transport};
 use crate::runner::tests;
 
 tests![

@@ -6,8 +6,9 @@ use mgp_types::mcp::task::TaskStatus;
 use serde_json::json;
 
 use crate::calls::text;
+use crate::dial::builder;
 use crate::erased::Erased;
-use crate::leg::{Connected, Leg, Transport, builder};
+use crate::leg::{Connected, Leg, Transport};
 use crate::runner::tests;
 
 tests![

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::calls::text;
-use crate::leg::{Leg, builder};
+use crate::dial::builder;
+use crate::leg::Leg;
 use crate::runner::tests;
 
 tests![

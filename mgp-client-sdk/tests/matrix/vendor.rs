@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::calls::text;
-use crate::leg::{Leg, Speaks, builder};
+use crate::dial::{Speaks, builder};
+use crate::leg::Leg;
 use crate::runner::tests;
 use crate::seen::Seen;
 use crate::server::STRANGE;

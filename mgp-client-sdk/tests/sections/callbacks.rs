@@ -9,7 +9,8 @@ use mgp_types::{Context, RawJson};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::leg::{Connected, Leg, builder, plain_builder, say};
+use crate::host::{builder, plain_builder, say};
+use crate::leg::{Connected, Leg};
 use crate::raw::Raw;
 use crate::runner::tests;
 use crate::server::Kind;

@@ -6,7 +6,8 @@ use mgp_client_sdk::{Part, Streamed};
 use mgp_types::RpcService;
 use serde_json::json;
 
-use crate::leg::{Leg, Transport, builder, plain_builder, say};
+use crate::host::{builder, plain_builder, say};
+use crate::leg::{Leg, Transport};
 use crate::runner::tests;
 use crate::server::Kind;
 use crate::streaming::{texts, value, whole};

@@ -7,7 +7,8 @@ use mgp_types::RpcService;
 use mgp_types::mgp::{EventSeverity, EventSubscribe};
 use serde_json::{Value, json};
 
-use crate::leg::{Connected, Leg, builder, plain_builder, say};
+use crate::host::{builder, plain_builder, say};
+use crate::leg::{Connected, Leg};
 use crate::raw::Raw;
 use crate::runner::tests;
 use crate::server::{CHANNELS, Kind};

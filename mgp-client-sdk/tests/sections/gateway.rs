@@ -20,7 +20,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::erased::Erased;
-use crate::leg::{Connected, Host, Leg, builder, offer, say, text};
+use crate::host::{Host, builder, offer, say, text};
+use crate::leg::{Connected, Leg};
 use crate::raw::{CHUNK, STREAMING};
 use crate::runner::tests;
 use crate::server::Kind as ServerKind;

@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::leg::{Connected, Leg, Transport, builder, child, say, text};
+use crate::host::{builder, child, say, text};
+use crate::leg::{Connected, Leg, Transport};
 use crate::processes;
 use crate::raw::Raw;
 use crate::runner::tests;
@@ -131,7 +132,7 @@ async fn process(
 }
 
 fn unlayered() -> ClientBuilder {
-    mgp_client_sdk::Client::builder("sections", "1.0.0").mgp(crate::leg::offer())
+    mgp_client_sdk::Client::builder("sections", "1.0.0").mgp(crate::host::offer())
 }
 
 // covers: MGP-11.4-02

@@ -2,7 +2,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `leg` | the eras and transports, and how to connect over them |
+//! | `leg` | the eras and transports |
+//! | `host` | a server on a leg, and how its clients connect |
 //! | `server`, `tools` | the server of all tests; a child process of the test binary runs it, too |
 //! | `raw` | a client that is written line by line, for what is on the wire |
 //! | `gateway` | a server that passes on what it is asked |
@@ -18,6 +19,8 @@ mod cancelling;
 mod erased;
 mod events;
 mod gateway;
+mod host;
+#[path = "../support/leg.rs"]
 mod leg;
 mod lifecycle;
 mod processes;

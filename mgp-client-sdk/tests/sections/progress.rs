@@ -6,7 +6,8 @@ use mgp_client_sdk::Part;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::leg::{Leg, builder, plain_builder, text};
+use crate::host::{builder, plain_builder, text};
+use crate::leg::Leg;
 use crate::raw::{CHUNK, Raw, STREAMING};
 use crate::runner::tests;
 use crate::server::Kind;

@@ -6,7 +6,8 @@ use mgp_client_sdk::Part;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::leg::{Leg, Transport, say};
+use crate::host::say;
+use crate::leg::{Leg, Transport};
 use crate::raw::{CHUNK, Raw, STREAMING};
 use crate::runner::tests;
 use crate::server::Kind;

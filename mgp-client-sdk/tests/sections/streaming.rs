@@ -4,7 +4,8 @@ use mgp_client_sdk::{Part, Streamed};
 use mgp_types::{RawJson, RpcService};
 use serde_json::{Value, json};
 
-use crate::leg::{Connected, Leg, builder, plain_builder, text};
+use crate::host::{builder, plain_builder, text};
+use crate::leg::{Connected, Leg};
 use crate::runner::tests;
 use crate::server::Kind;
 

@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::erased::Erased;
-use crate::leg::{Leg, Transport, builder, child, plain_builder, say};
+use crate::host::{builder, child, plain_builder, say};
+use crate::leg::{Leg, Transport};
 use crate::processes;
 use crate::runner::tests;
 use crate::seen::Seen;
@@ -158,7 +159,7 @@ async fn a_call_may_wait_for_a_server_that_comes_back(leg: Leg) {
     request.extensions.insert(WaitUntilReady(Duration::from_secs(10)));
     let answer = send(&server.gate(), request).await.unwrap();
     let result: mgp_types::mcp::CallToolResult = answer.body().unwrap();
-    assert_ne!(crate::leg::text(&result), killed.to_string());
+    assert_ne!(crate::host::text(&result), killed.to_string());
 }
 
 /// What was recorded.

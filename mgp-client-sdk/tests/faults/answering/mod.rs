@@ -9,65 +9,56 @@ use mgp_types::mgp::CallbackRequest;
 use mgp_types::{Context, RawJson};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use self::plan::{Acknowledged, Ending, Plan, Question, Shape};
 use crate::frames;
 use crate::play::builder;
-use crate::runner::{Verdict, seeds};
-use crate::stage::{self, Part, Voice, greeting};
+use crate::runner::counted;
+use crate::stage::{self, Crash, Part, Voice, greeting};
 use crate::tally::Tally;
 
 #[tokio::test(start_paused = true)]
 async fn questions_that_come_again_too_late_or_about_nothing() {
-    let tally = Tally::default();
-    let run = |seed| {
-        let tally = tally.clone();
-        async move {
-            let plan = Plan::from_seed(seed);
-            let peer = Arc::new(Peer {
-                plan: plan.clone(),
-                record: Mutex::default(),
-                crash: watch::Sender::new(false),
-            });
-            let (reader, writer) = stage::open(&peer, 0);
-            let handler = {
-                let peer = peer.clone();
-                move |asked, _: Context| peer.clone().handle(asked)
-            };
-            let client = builder().on_callback(handler).connect_io(reader, writer).await.unwrap();
-            let start = Instant::now();
-            peer.record.lock().start = Some(start);
-            let calling = tokio::spawn(client.call_tool("work", json!({"nonce": 0})).into_future());
-            tokio::time::sleep_until(start + plan.ending.0).await;
-            match plan.ending.1 {
-                Ending::Closed => client.close().await.unwrap(),
-                Ending::Dropped => {
-                    calling.abort();
-                    drop(client);
-                }
-                Ending::Crash => {
-                    peer.crash.send_replace(true);
-                    tokio::time::sleep(SOON).await;
-                    drop(client);
-                }
-            }
-            // An answer may be on its way.
-            tokio::time::sleep(SOON).await;
-            let _ = calling.await;
-            let wrong = peer.violations(&tally);
-            Verdict { wrong }
-        }
+    let least = [("asked", 4000), ("handled", 2000), ("answered", 1500), ("answered again", 300)];
+    counted(Plan::from_seed, run, &least).await;
+}
+
+/// All that is wrong with one run.
+async fn run(plan: Plan, tally: Tally) -> Vec<String> {
+    let peer = Arc::new(Peer { plan: plan.clone(), record: Mutex::default(), crash: Crash::default() });
+    let (reader, writer) = stage::open(&peer, 0);
+    let handler = {
+        let peer = peer.clone();
+        move |asked, _: Context| peer.clone().handle(asked)
     };
-    seeds(run, |seed| Plan::from_seed(seed).to_string()).await;
-    tally.expect(&[("asked", 4000), ("handled", 2000), ("answered", 1500), ("answered again", 300)]);
+    let client = builder().on_callback(handler).connect_io(reader, writer).await.unwrap();
+    let start = Instant::now();
+    peer.record.lock().start = Some(start);
+    let calling = tokio::spawn(client.call_tool("work", json!({"nonce": 0})).into_future());
+    tokio::time::sleep_until(start + plan.ending.0).await;
+    match plan.ending.1 {
+        Ending::Closed => client.close().await.unwrap(),
+        Ending::Dropped => {
+            calling.abort();
+            drop(client);
+        }
+        Ending::Crash => {
+            peer.crash.happen();
+            tokio::time::sleep(SOON).await;
+            drop(client);
+        }
+    }
+    // An answer may be on its way.
+    tokio::time::sleep(SOON).await;
+    let _ = calling.await;
+    peer.violations(&tally)
 }
 
 struct Peer {
     plan: Plan,
     record: Mutex<Record>,
-    crash: watch::Sender<bool>,
+    crash: Crash,
 }
 
 #[derive(Default)]
@@ -240,12 +231,7 @@ impl Part for Peer {
         let greeting = greeting(&["callbacks"], self.plan.era, &message);
         async move {
             if let Some(bytes) = greeting {
-                voice.say(&bytes).await;
-                // One turn waits for the end.
-                if self.crash.subscribe().wait_for(|crash| *crash).await.is_ok() {
-                    voice.hang_up();
-                }
-                return;
+                return self.crash.greet(&bytes, &voice).await;
             }
             match message["method"].as_str().unwrap_or_default() {
                 "tools/call" => self.serve(&message["id"], &voice).await,

@@ -16,34 +16,32 @@ use tokio::time::Instant;
 use self::peer::Peer;
 use self::plan::Plan;
 use crate::play::{PlainClient, builder};
-use crate::runner::{Verdict, seeds};
+use crate::runner::counted;
 use crate::stage;
 use crate::tally::Tally;
 
 #[tokio::test(start_paused = true)]
 async fn events_over_connections_that_break() {
-    let tally = Tally::default();
-    let run = |seed| {
-        let tally = tally.clone();
-        async move {
-            let peer = Peer::new(Plan::from_seed(seed));
-            let (calm, is_calm) = watch::channel(false);
-            let happening = tokio::spawn(peer.clone().happen(is_calm));
-            let mut reader = Reader::default();
-            let reading = reader.read(&peer, &calm);
-            let ended = tokio::time::timeout(LONGEST, reading).await.is_ok();
-            happening.abort();
-            if !ended {
-                reader.wrong.push(format!("{} events, and {} were told", peer.count(), reader.next - 1));
-            }
-            for (what, times) in reader.counted {
-                tally.add(what, times);
-            }
-            Verdict { wrong: reader.wrong }
-        }
-    };
-    seeds(run, |seed| Plan::from_seed(seed).to_string()).await;
-    tally.expect(&[("events", 8_000), ("missed", 200), ("resumed", 500), ("forgotten", 100)]);
+    let least = [("events", 8_000), ("missed", 200), ("resumed", 500), ("forgotten", 100)];
+    counted(Plan::from_seed, run, &least).await;
+}
+
+/// All that is wrong with one run.
+async fn run(plan: Plan, tally: Tally) -> Vec<String> {
+    let peer = Peer::new(plan);
+    let (calm, is_calm) = watch::channel(false);
+    let happening = tokio::spawn(peer.clone().happen(is_calm));
+    let mut reader = Reader::default();
+    let reading = reader.read(&peer, &calm);
+    let ended = tokio::time::timeout(LONGEST, reading).await.is_ok();
+    happening.abort();
+    if !ended {
+        reader.wrong.push(format!("{} events, and {} were told", peer.count(), reader.next - 1));
+    }
+    for (what, times) in reader.counted {
+        tally.add(what, times);
+    }
+    reader.wrong
 }
 
 /// One who reads the events of all connections.

@@ -17,46 +17,13 @@ use tokio::time::Instant;
 use self::judge::violations;
 use self::peer::Peer;
 use self::plan::{Plan, Planned, Reader};
-use crate::play::{PlainClient, builder};
-use crate::runner::{Verdict, seeds};
+use crate::play::{PlainClient, builder, text};
+use crate::runner::counted;
 use crate::stage;
 use crate::tally::Tally;
 
 #[tokio::test(start_paused = true)]
 async fn streams_of_a_server_that_has_its_own_way() {
-    let tally = Tally::default();
-    let run = |seed| {
-        let tally = tally.clone();
-        async move {
-            let plan = Plan::from_seed(seed);
-            let peer = Peer::new(&plan);
-            let offer = Offer::new(ExtensionSet::from_names(["streaming"]));
-            let (reader, writer) = stage::open(&peer, 0);
-            let client = builder().mgp(offer).connect_io(reader, writer).await.unwrap();
-            let start = Instant::now();
-            let mut reading = JoinSet::new();
-            for planned in plan.calls.clone() {
-                reading.spawn(make(client.clone(), start, planned));
-            }
-            if let Some(crash) = plan.crash {
-                let peer = Arc::clone(&peer);
-                reading.spawn(async move {
-                    tokio::time::sleep_until(start + crash).await;
-                    peer.crash();
-                    None
-                });
-            }
-            let seen: Vec<_> = reading.join_all().await.into_iter().flatten().collect();
-            // What was said last may still be on its way to the server.
-            tokio::time::sleep(peer::SOON).await;
-            for seen in &seen {
-                seen.count(&tally);
-            }
-            let wrong = violations(&plan, &peer.record(), &seen);
-            Verdict { wrong }
-        }
-    };
-    seeds(run, |seed| Plan::from_seed(seed).to_string()).await;
     let least = [
         ("chunks", 10_000),
         ("gaps", 500),
@@ -67,7 +34,35 @@ async fn streams_of_a_server_that_has_its_own_way() {
         ("stopped", 20),
         ("refused to stop", 20),
     ];
-    tally.expect(&least);
+    counted(Plan::from_seed, run, &least).await;
+}
+
+/// All that is wrong with one run.
+async fn run(plan: Plan, tally: Tally) -> Vec<String> {
+    let peer = Peer::new(&plan);
+    let offer = Offer::new(ExtensionSet::from_names(["streaming"]));
+    let (reader, writer) = stage::open(&peer, 0);
+    let client = builder().mgp(offer).connect_io(reader, writer).await.unwrap();
+    let start = Instant::now();
+    let mut reading = JoinSet::new();
+    for planned in plan.calls.clone() {
+        reading.spawn(make(client.clone(), start, planned));
+    }
+    if let Some(crash) = plan.crash {
+        let peer = Arc::clone(&peer);
+        reading.spawn(async move {
+            tokio::time::sleep_until(start + crash).await;
+            peer.crash.happen();
+            None
+        });
+    }
+    let seen: Vec<_> = reading.join_all().await.into_iter().flatten().collect();
+    // What was said last may still be on its way to the server.
+    tokio::time::sleep(peer::SOON).await;
+    for seen in &seen {
+        seen.count(&tally);
+    }
+    violations(&plan, &peer.record(), &seen)
 }
 
 /// What came of one call.
@@ -155,10 +150,7 @@ async fn make(client: PlainClient, start: Instant, planned: Planned) -> Option<S
         drop(stream);
         None
     } else {
-        Some(stream.finish().await.map(|result| match result.content.first() {
-            Some(content) => content.as_text().unwrap_or_default().to_owned(),
-            None => String::new(),
-        }))
+        Some(stream.finish().await.map(|result| text(&result)))
     };
     Some(Seen { nonce: planned.nonce, started, parts, to_the_end, ended: Instant::now(), outcome, cancel })
 }

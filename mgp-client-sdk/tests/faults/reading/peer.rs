@@ -7,19 +7,17 @@ use std::time::Duration;
 use mgp_types::Revision;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::plan::{Again, OnCancel, Plan, Planned, Step, Stray};
 use crate::frames;
-use crate::stage::{Part, Voice, greeting};
+use crate::stage::{Crash, Part, Voice, greeting};
 
 pub(super) struct Peer {
     era: Revision,
     calls: HashMap<u64, Planned>,
     record: Mutex<Record>,
-    /// Turns true when the server ends.
-    crash: watch::Sender<bool>,
+    pub(super) crash: Crash,
 }
 
 /// What the server saw and did.
@@ -45,11 +43,7 @@ pub(super) struct Record {
 impl Peer {
     pub(super) fn new(plan: &Plan) -> Arc<Self> {
         let calls = plan.calls.iter().map(|call| (call.nonce, call.clone())).collect();
-        Arc::new(Self { era: plan.era, calls, record: Mutex::default(), crash: watch::Sender::new(false) })
-    }
-
-    pub(super) fn crash(&self) {
-        self.crash.send_replace(true);
+        Arc::new(Self { era: plan.era, calls, record: Mutex::default(), crash: Crash::default() })
     }
 
     pub(super) fn record(&self) -> parking_lot::MutexGuard<'_, Record> {
@@ -242,12 +236,7 @@ impl Part for Peer {
         let greeting = greeting(&["streaming"], self.era, &message);
         async move {
             if let Some(bytes) = greeting {
-                voice.say(&bytes).await;
-                // One turn waits for the end.
-                if self.crash.subscribe().wait_for(|crash| *crash).await.is_ok() {
-                    voice.hang_up();
-                }
-                return;
+                return self.crash.greet(&bytes, &voice).await;
             }
             match todo {
                 Todo::Nothing => {}

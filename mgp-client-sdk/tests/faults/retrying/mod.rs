@@ -20,34 +20,30 @@ use tokio::time::Instant;
 use self::judge::violations;
 use self::peer::Peer;
 use self::plan::{Plan, Planned, Tool};
-use crate::play::builder;
-use crate::runner::{Verdict, seeds};
+use crate::play::{builder, text};
+use crate::runner::counted;
 use crate::stage;
 use crate::tally::Tally;
 
 #[tokio::test(start_paused = true)]
 async fn attempts_that_fail_in_all_ways() {
-    let tally = Tally::default();
-    let run = |seed| {
-        let tally = tally.clone();
-        async move {
-            let plan = Plan::from_seed(seed);
-            let peer = Peer::new(&plan);
-            let seen = play(&plan, &peer).await;
-            // What was given up may still be on its way to the server.
-            tokio::time::sleep(Duration::from_millis(2)).await;
-            let wrong = violations(&plan, &peer.record(), &seen, &tally);
-            Verdict { wrong }
-        }
-    };
-    seeds(run, |seed| Plan::from_seed(seed).to_string()).await;
-    tally.expect(&[
+    let least = [
         ("answered", 2000),
         ("sent again", 500),
         ("unsafe sent again", 100),
         ("timed out", 100),
         ("broken off", 100),
-    ]);
+    ];
+    counted(Plan::from_seed, run, &least).await;
+}
+
+/// All that is wrong with one run.
+async fn run(plan: Plan, tally: Tally) -> Vec<String> {
+    let peer = Peer::new(&plan);
+    let seen = play(&plan, &peer).await;
+    // What was given up may still be on its way to the server.
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    violations(&plan, &peer.record(), &seen, &tally)
 }
 
 /// What came of one call.
@@ -92,12 +88,7 @@ async fn play(plan: &Plan, peer: &std::sync::Arc<Peer>) -> Vec<Seen> {
             let call = call.request_with(|request| resolve(request, &planned));
             let patience = planned.dropped_after.unwrap_or(Duration::from_hours(1));
             let outcome = tokio::time::timeout(patience, call.into_future()).await.ok();
-            let outcome = outcome.map(|outcome| {
-                outcome.map(|result| match result.content.first() {
-                    Some(content) => content.as_text().unwrap_or_default().to_owned(),
-                    None => String::new(),
-                })
-            });
+            let outcome = outcome.map(|outcome| outcome.map(|result| text(&result)));
             Seen { nonce: planned.nonce, started, ended: Instant::now(), outcome, breaker: breaker.state() }
         });
     }

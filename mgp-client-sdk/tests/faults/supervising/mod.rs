@@ -18,32 +18,28 @@ use tokio::time::Instant;
 use self::judge::violations;
 use self::peer::Peer;
 use self::plan::{Plan, Step};
-use crate::play::{PlainSupervised, connect};
-use crate::runner::{Verdict, seeds};
+use crate::play::{PlainSupervised, connect, text};
+use crate::runner::counted;
 use crate::tally::Tally;
 
 #[tokio::test(start_paused = true)]
 async fn connections_that_crash_hang_and_garble() {
-    let tally = Tally::default();
-    let run = |seed| {
-        let tally = tally.clone();
-        async move {
-            let plan = Plan::from_seed(seed);
-            let peer = Peer::new(&plan);
-            let seen = play(&plan, &peer).await;
-            let wrong = violations(&plan, &peer.record(), &seen, &tally);
-            Verdict { wrong }
-        }
-    };
-    seeds(run, |seed| Plan::from_seed(seed).to_string()).await;
-    tally.expect(&[
+    let least = [
         ("restarted", 1000),
         ("given up", 100),
         ("answered", 1000),
         ("refused", 1000),
         ("lost", 100),
         ("timed out", 100),
-    ]);
+    ];
+    counted(Plan::from_seed, run, &least).await;
+}
+
+/// All that is wrong with one run.
+async fn run(plan: Plan, tally: Tally) -> Vec<String> {
+    let peer = Peer::new(&plan);
+    let seen = play(&plan, &peer).await;
+    violations(&plan, &peer.record(), &seen, &tally)
 }
 
 /// What there was to see.
@@ -144,10 +140,7 @@ async fn call(server: PlainSupervised, nonce: u64, timeout: Duration) -> Call {
         Ok(client) => client.call_tool("work", json!({"nonce": nonce})).timeout(timeout).await,
         Err(error) => Err(error),
     };
-    let outcome = outcome.map(|result| match result.content.first() {
-        Some(content) => content.as_text().unwrap_or_default().to_owned(),
-        None => String::new(),
-    });
+    let outcome = outcome.map(|result| text(&result));
     Call { nonce, timeout, started, ended: Instant::now(), state, outcome }
 }
 

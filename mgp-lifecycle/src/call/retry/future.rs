@@ -12,8 +12,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
 use super::idempotency::is_repeatable;
+use super::kept::Kept;
 use super::layer::Settings;
-use crate::call::witness::Witness;
 use crate::call::{Deadline, event};
 use crate::chance;
 use crate::span::{later, millis_up};
@@ -44,12 +44,10 @@ pin_project! {
     }
 }
 
-/// A call with what is needed to make it again.
+/// A call, and how often it was made again.
 struct Call<S> {
-    service: S,
-    request: Request,
+    kept: Kept<S>,
     settings: Arc<Settings>,
-    witness: Option<Arc<Witness>>,
     retries: u32,
 }
 
@@ -66,11 +64,9 @@ impl<S: RpcService> RetryFuture<S> {
     }
 
     /// A call that may be made again. The service is ready.
-    pub(super) fn first(mut service: S, mut request: Request, settings: Arc<Settings>) -> Self {
-        let witness = Witness::watch(&mut request);
-        let future = service.call(request.clone());
-        let call = Call { service, request, settings, witness, retries: 0 };
-        Self { state: State::Attempting { future }, call: Some(call) }
+    pub(super) fn first(service: &mut S, request: Request, settings: Arc<Settings>) -> Self {
+        let (future, kept) = Kept::call(service, request);
+        Self { state: State::Attempting { future }, call: Some(Call { kept, settings, retries: 0 }) }
     }
 }
 
@@ -101,11 +97,11 @@ impl<S: RpcService> Future for RetryFuture<S> {
                 }
                 StateProjection::Pausing { sleep, failed } => {
                     ready!(sleep.poll(cx));
-                    let Some(call) = this.call.as_mut() else {
+                    let Some(Call { kept, .. }) = this.call.as_mut() else {
                         return Poll::Ready(Err(failed.error.clone()));
                     };
-                    match ready!(call.service.poll_ready(cx)) {
-                        Ok(()) => Ok(State::Attempting { future: call.service.call(call.request.clone()) }),
+                    match ready!(kept.service.poll_ready(cx)) {
+                        Ok(()) => Ok(State::Attempting { future: kept.service.call(kept.request.clone()) }),
                         Err(_) => Err(failed.error.clone()),
                     }
                 }
@@ -134,7 +130,7 @@ impl<S: RpcService> Call<S> {
         let now = Instant::now();
         let Some(pause) = self.next_pause(&error, now) else { return Err(error) };
         self.retries += 1;
-        tracing::debug!(method = %self.request.method, code = error.code(), retry = self.retries, ?pause, "the call is made again");
+        tracing::debug!(method = %self.kept.request.method, code = error.code(), retry = self.retries, ?pause, "the call is made again");
         let due = later(now, pause);
         let Some(port) = self.settings.audit.clone() else { return Ok(State::pausing(error, due)) };
         let event = self.event(&error, pause);
@@ -146,9 +142,9 @@ impl<S: RpcService> Call<S> {
     fn next_pause(&self, error: &Error, now: Instant) -> Option<Duration> {
         let recovery = error.recovery()?;
         let pause = self.settings.policy.pause(&recovery, self.retries, chance::draw())?;
-        let has_seen = self.witness.as_ref().is_some_and(|witness| witness.has_seen());
-        let is_in_time = Deadline::of(&self.request).is_none_or(|deadline| pause < deadline.left());
-        let may_come_again = !has_seen && is_in_time && is_repeatable(&self.request, error);
+        let request = &self.kept.request;
+        let is_in_time = Deadline::of(request).is_none_or(|deadline| pause < deadline.left());
+        let may_come_again = !self.kept.has_shown() && is_in_time && is_repeatable(request, error);
         // The budget comes last: what is not made again must not be paid for.
         (may_come_again && self.settings.budget.spend(now)).then_some(pause)
     }
@@ -163,7 +159,7 @@ impl<S: RpcService> Call<S> {
             millis_up(pause),
             error.code(),
         );
-        let mut event = event::failed(&self.request, "dev.cloto.mgp.request_retried");
+        let mut event = event::failed(&self.kept.request, "dev.cloto.mgp.request_retried");
         event.details.set("retry", RawJson::from_written(details.into_bytes()));
         event
     }

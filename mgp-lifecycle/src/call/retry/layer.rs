@@ -93,8 +93,6 @@ impl<S: RpcService> Service<Request> for Retry<S> {
             return RetryFuture::once(self.inner.call(request));
         }
         self.settings.budget.earn();
-        let clone = self.inner.clone();
-        let service = std::mem::replace(&mut self.inner, clone);
-        RetryFuture::first(service, request, Arc::clone(&self.settings))
+        RetryFuture::first(&mut self.inner, request, Arc::clone(&self.settings))
     }
 }

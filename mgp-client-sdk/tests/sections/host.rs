@@ -1,67 +1,22 @@
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
 use mgp_transport::Wire;
 use mgp_transport::child::ChildCommand;
-use mgp_transport::era::EraMode;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, Revision, RpcService};
+use mgp_types::{Error, RpcService};
 use tokio::task::JoinHandle;
-use tower_layer::{Identity, Layer, Stack};
+use tower_layer::Layer;
 
 use crate::erased::Erased;
+#[cfg(unix)]
+use crate::leg::Socket;
+use crate::leg::{Builder, Connected, Leg, SERVE, Transport};
 use crate::seen::Erase;
 use crate::server::{Kind, Place, State, serve};
 
-/// The argument by which this binary becomes a server.
-pub(crate) const SERVE: &str = "--serve";
-
-pub(crate) type Connected = Client<Erased>;
-pub(crate) type Builder = ClientBuilder<Stack<Erase, Identity>>;
-
-/// One way between client and server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Leg {
-    pub(crate) revision: Revision,
-    pub(crate) transport: Transport,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transport {
-    Memory,
-    Stdio,
-    #[cfg(unix)]
-    Unix,
-    Http,
-    Sse,
-}
-
 impl Leg {
-    pub(crate) const ALL: &[Self] = &[
-        Self::new(Revision::V2025_11_25, Transport::Memory),
-        Self::new(Revision::V2025_11_25, Transport::Stdio),
-        #[cfg(unix)]
-        Self::new(Revision::V2025_11_25, Transport::Unix),
-        Self::new(Revision::V2025_11_25, Transport::Http),
-        Self::new(Revision::V2026_07_28, Transport::Memory),
-        Self::new(Revision::V2026_07_28, Transport::Stdio),
-        #[cfg(unix)]
-        Self::new(Revision::V2026_07_28, Transport::Unix),
-        Self::new(Revision::V2026_07_28, Transport::Http),
-        // The transport ended with its revision.
-        Self::new(Revision::V2024_11_05, Transport::Sse),
-    ];
-
-    const fn new(revision: Revision, transport: Transport) -> Self {
-        Self { revision, transport }
-    }
-
-    pub(crate) fn is_stateless(self) -> bool {
-        self.revision.is_stateless()
-    }
-
     /// Tests that need no transport in particular run in memory, in both eras.
     pub(crate) fn is_memory(self) -> bool {
         self.transport == Transport::Memory
@@ -105,15 +60,6 @@ impl Leg {
         let mut host = self.host(Kind::Mgp).await;
         let client = host.client(builder()).await;
         (host, client)
-    }
-
-    /// Has the client look for the era and revision of this leg only.
-    pub(crate) fn settled<L, I>(self, builder: ClientBuilder<L, I>) -> ClientBuilder<L, I> {
-        let mode = if self.is_stateless() { EraMode::Stateless } else { EraMode::Session };
-        match self.revision {
-            Revision::V2024_11_05 => builder.era(mode).revisions([self.revision]),
-            _ => builder.era(mode),
-        }
     }
 }
 
@@ -176,10 +122,7 @@ impl Host {
             At::Nowhere => builder.connect_child(|| child(self.kind)).await,
             #[cfg(unix)]
             At::Socket(socket) => builder.connect_unix(&socket.0).await,
-            At::Url(url) if self.leg.transport == Transport::Sse => {
-                builder.connect_sse(format!("{url}/sse")).await
-            }
-            At::Url(url) => builder.connect_http(format!("{url}/mcp")).await,
+            At::Url(url) => self.leg.reach(url, builder).await,
         }
     }
 }
@@ -221,32 +164,4 @@ pub(crate) fn text(result: &CallToolResult) -> &str {
 /// Calls a tool without arguments and returns its text.
 pub(crate) async fn say<S: RpcService>(client: &Client<S>, tool: &str) -> String {
     text(&client.call_tool(tool, ()).await.unwrap()).to_owned()
-}
-
-/// A place for a socket, which goes with it.
-#[cfg(unix)]
-struct Socket(std::path::PathBuf);
-
-#[cfg(unix)]
-impl Socket {
-    fn new() -> Self {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(std::env::temp_dir().join(format!("mgp-sections-{}-{number}.sock", std::process::id())))
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-impl fmt::Display for Leg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let transport = format!("{:?}", self.transport).to_lowercase();
-        write!(f, "{}, {transport}", self.revision.as_str())
-    }
 }

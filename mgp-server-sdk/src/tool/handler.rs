@@ -140,44 +140,47 @@ macro_rules! forms {
 
             fn start(&self, $input: Input) -> Result<ToolFuture, ArgumentFault> {
                 let $handler = self;
-                let (future, cx) = $call;
-                Ok(Box::pin(async move {
-                    let result = future.await.into_tool_result()?;
-                    Ok(match cx {
-                        Some(cx) => result.or_parts(&cx),
-                        None => result,
-                    })
-                }))
+                Ok($call)
             }
         })+
     };
 }
 
 forms! {
-    form::Bare, [] (), Takes::Nothing, |handler, _input| (handler(), None::<Cx>);
+    form::Bare, [] (), Takes::Nothing, |handler, _input| plain(handler());
     form::Context, [] (Cx), Takes::Nothing, |handler, input| {
         let cx = input.into_cx();
-        (handler(cx.clone()), Some(cx))
+        streaming(handler(cx.clone()), cx)
     };
     form::Args<A>, [A] (A), Takes::Typed(schema::read_by::<A>()), |handler, input| {
         let arguments = input.arguments()?;
         drop(input);
-        (handler(arguments), None::<Cx>)
+        plain(handler(arguments))
     };
     form::ArgsContext<A>, [A] (A, Cx), Takes::Typed(schema::read_by::<A>()), |handler, input| {
         let (arguments, cx) = (input.arguments()?, input.into_cx());
-        (handler(arguments, cx.clone()), Some(cx))
+        streaming(handler(arguments, cx.clone()), cx)
     };
-    form::Members, [] (Object), Takes::Raw, |handler, input| (handler(input.members()?), None::<Cx>);
+    form::Members, [] (Object), Takes::Raw, |handler, input| plain(handler(input.members()?));
     form::MembersContext, [] (Object, Cx), Takes::Raw, |handler, input| {
         let (members, cx) = (input.members()?, input.into_cx());
-        (handler(members, cx.clone()), Some(cx))
+        streaming(handler(members, cx.clone()), cx)
     };
-    form::Raw, [] (RawJson), Takes::Raw, |handler, input| (handler(input.raw()?), None::<Cx>);
+    form::Raw, [] (RawJson), Takes::Raw, |handler, input| plain(handler(input.raw()?));
     form::RawContext, [] (RawJson, Cx), Takes::Raw, |handler, input| {
         let (raw, cx) = (input.raw()?, input.into_cx());
-        (handler(raw, cx.clone()), Some(cx))
+        streaming(handler(raw, cx.clone()), cx)
     };
+}
+
+/// The call of a handler that cannot stream.
+fn plain<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static) -> ToolFuture {
+    Box::pin(async { future.await.into_tool_result() })
+}
+
+/// The call of a handler that may have streamed its result instead of returning it.
+fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static, cx: Cx) -> ToolFuture {
+    Box::pin(async move { Ok(future.await.into_tool_result()?.or_parts(&cx)) })
 }
 
 /// A handler whose type is forgotten.

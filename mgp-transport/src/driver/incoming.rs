@@ -153,6 +153,7 @@ impl<S: RpcService> Incoming<S> {
     }
 
     /// Does what a report asks for.
+    #[inline]
     fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
         match report {
             Report::Done { id, stream, outcome } => self.finish(id, stream, outcome, writes),
@@ -191,6 +192,7 @@ impl<S: RpcService> Incoming<S> {
     }
 
     /// Answers a request of the peer whose work is done.
+    #[inline]
     fn finish<W: AsyncWrite + Unpin>(
         &mut self,
         id: Id,

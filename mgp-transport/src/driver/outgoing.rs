@@ -37,7 +37,15 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
     }
 
     /// Writes and flushes all that waits.
+    #[inline]
     pub(super) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.buffer.is_empty() && !self.unflushed {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_write(cx)
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.written < self.buffer.len() {
             let wrote = Pin::new(&mut self.writer).poll_write(cx, &self.buffer[self.written..]);
             let Poll::Ready(wrote) = wrote? else {

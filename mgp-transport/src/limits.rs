@@ -20,7 +20,7 @@ pub struct ConnectionLimits {
     /// How many messages about a call of ours may wait for the caller before reading stops: more than a peer
     /// has on its way when it hears how fast they are taken. Default: 16384.
     pub max_undelivered: usize,
-    /// How many bytes of such messages may wait. Default: 4 MiB.
+    /// How many bytes such messages may take while they wait. Default: 2 MiB.
     pub max_undelivered_bytes: usize,
     /// How long the caller of one call may keep the connection from reading, by being slow to take what the peer
     /// sends about the call; then the call fails with 3001. All callers together may do so for twice as long.
@@ -41,7 +41,7 @@ impl Default for ConnectionLimits {
             max_queued: 256,
             max_unwritten_bytes: 1 << 20,
             max_undelivered: 16 << 10,
-            max_undelivered_bytes: 4 << 20,
+            max_undelivered_bytes: 2 << 20,
             delivery_timeout: Duration::from_secs(5),
             write_timeout: Duration::from_mins(1),
             drain_timeout: Duration::from_secs(1),

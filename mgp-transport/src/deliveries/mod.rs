@@ -104,6 +104,7 @@ impl Deliveries {
         if !matches!(state.progress, Progress::Open) {
             return Room::Left;
         }
+        let bytes = bytes + PLACE_BYTES;
         state.waiting.push_back(Delivery { method, params, bytes });
         state.bytes += bytes;
         let room = if state.waiting.len() >= self.max_messages || state.bytes >= self.max_bytes {
@@ -219,6 +220,9 @@ impl Deliveries {
             || !matches!(state.progress, Progress::Open)
     }
 }
+
+/// What a message takes while it waits, beside its own bytes.
+const PLACE_BYTES: usize = size_of::<Delivery>() + 64;
 
 /// Whoever puts messages in. The call ends with it, whatever becomes of the connection.
 pub(crate) struct Feed(Arc<Deliveries>);

@@ -70,7 +70,7 @@ async fn everything_is_delivered_in_order_before_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_full_queue_has_room_again_when_half_is_taken() {
-    for (messages, bytes) in [(4, 1 << 20), (1024, 40)] {
+    for (messages, bytes) in [(4, 1 << 20), (1024, 4 * (10 + PLACE_BYTES))] {
         let reader = reader(0);
         let deliveries = deliveries(&reader, messages, bytes);
         let rooms: Vec<_> = (0..4).map(|n| put(&deliveries, n, 10)).collect();

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 pub(super) struct Flow {
     /// Since when the reader is behind.
     since: Option<Instant>,
+    /// How many parts it has taken since then.
     taken: u32,
     /// What the server was told, since it was told anything but to do as it likes.
     told: Option<f64>,
@@ -16,12 +17,15 @@ impl Flow {
     /// The reader took a part and left so many behind. How many chunks a second the server is to send from now on, if
     /// that changed.
     pub(super) fn took(&mut self, now: impl Fn() -> Instant, left: usize) -> Option<f64> {
-        self.taken += 1;
         if left == 0 {
             // Whoever was never slowed down need not be told to go on.
             return std::mem::take(self).told.map(|_| UNPACED);
         }
-        let since = *self.since.get_or_insert_with(&now);
+        let Some(since) = self.since else {
+            self.since = Some(now());
+            return None;
+        };
+        self.taken += 1;
         if left < HIGH_WATER {
             return None;
         }

@@ -87,10 +87,10 @@ impl Peer {
     async fn serve(&self, id: &Value, voice: &Voice) {
         let questions = self.plan.questions.iter();
         let asks = questions.flat_map(|question| question.times().map(|at| (at, Some(*question))));
-        let mut todo: Vec<_> = asks.chain([(self.plan.answered, None)]).collect();
-        todo.sort_by_key(|(at, _)| *at);
+        let mut chore: Vec<_> = asks.chain([(self.plan.answered, None)]).collect();
+        chore.sort_by_key(|(at, _)| *at);
         let start = Instant::now();
-        for (at, what) in todo {
+        for (at, what) in chore {
             tokio::time::sleep_until(start + at).await;
             let Some(question) = what else {
                 voice.say(&frames::result(id, &frames::echo(0, 0))).await;

@@ -89,7 +89,7 @@ struct Sent {
 }
 
 /// What is to be done next.
-enum Todo {
+enum Chore {
     Call(Planned),
     TakeBack(u64),
     /// The question with this name is answered.
@@ -101,13 +101,13 @@ impl Visit {
         let mut caller = Caller::connect(accept, plan.era, &["callbacks"]).await;
         let mut other = Caller::connect(accept, plan.era, &["callbacks"]).await;
         let start = Instant::now();
-        let (todo, mut todos) = mpsc::channel(16);
+        let (chore, mut chores) = mpsc::channel(16);
         let mut later = JoinSet::new();
         for call in plan.calls.clone() {
             let (at, taken_back, nonce) = (call.at, call.taken_back, call.nonce);
-            later.spawn(remind(todo.clone(), start + at, Todo::Call(call)));
+            later.spawn(remind(chore.clone(), start + at, Chore::Call(call)));
             if let Some(after) = taken_back {
-                later.spawn(remind(todo.clone(), start + at + after, Todo::TakeBack(nonce)));
+                later.spawn(remind(chore.clone(), start + at + after, Chore::TakeBack(nonce)));
             }
         }
         let mut visit = Self {
@@ -126,11 +126,11 @@ impl Visit {
                     place += 1;
                     if message["method"] == "notifications/mgp.callback.request" {
                         for (after, answer) in answers_to(plan, &message, &mut asked) {
-                            later.spawn(remind(todo.clone(), Instant::now() + after, answer));
+                            later.spawn(remind(chore.clone(), Instant::now() + after, answer));
                         }
                     }
                 }
-                Some(todo) = todos.recv() => visit.act(todo, &mut caller, &mut other).await,
+                Some(chore) = chores.recv() => visit.act(chore, &mut caller, &mut other).await,
                 () = tokio::time::sleep_until(start + plan.leaving.0) => break,
             }
         }
@@ -141,20 +141,20 @@ impl Visit {
         visit
     }
 
-    async fn act(&mut self, todo: Todo, caller: &mut Caller, other: &mut Caller) {
+    async fn act(&mut self, chore: Chore, caller: &mut Caller, other: &mut Caller) {
         let now = Instant::now();
-        match todo {
-            Todo::Call(Planned { nonce, patience, .. }) => {
+        match chore {
+            Chore::Call(Planned { nonce, patience, .. }) => {
                 let millis = u64::try_from(patience.as_millis()).unwrap();
                 let params = json!({"name": "ask", "arguments": {"nonce": nonce, "millis": millis}});
                 caller.call(json!(nonce), "tools/call", params).await;
                 self.made.push((nonce, now));
             }
-            Todo::TakeBack(nonce) => {
+            Chore::TakeBack(nonce) => {
                 caller.tell("notifications/cancelled", json!({"requestId": nonce})).await;
                 self.taken_back.push((nonce, now));
             }
-            Todo::Answer(nonce, question, what) => {
+            Chore::Answer(nonce, question, what) => {
                 let id = 1000 + i64::try_from(self.answers.len()).unwrap();
                 let params = answer(nonce, &question, what);
                 let by = if what == What::ByOther { other } else { caller };
@@ -165,14 +165,14 @@ impl Visit {
     }
 }
 
-async fn remind(todo: mpsc::Sender<Todo>, at: Instant, what: Todo) {
+async fn remind(chore: mpsc::Sender<Chore>, at: Instant, what: Chore) {
     tokio::time::sleep_until(at).await;
     // Fails if the client is gone.
-    let _ = todo.send(what).await;
+    let _ = chore.send(what).await;
 }
 
 /// What is answered to a question, and after how long.
-fn answers_to(plan: &Plan, message: &Value, asked: &mut Vec<u64>) -> Vec<(Duration, Todo)> {
+fn answers_to(plan: &Plan, message: &Value, asked: &mut Vec<u64>) -> Vec<(Duration, Chore)> {
     let params = &message["params"];
     let nonce: u64 =
         params["message"].as_str().unwrap_or_default().parse().expect("the question is a number");
@@ -181,7 +181,7 @@ fn answers_to(plan: &Plan, message: &Value, asked: &mut Vec<u64>) -> Vec<(Durati
     let call = plan.calls.iter().find(|call| call.nonce == nonce).expect("somebody made the call");
     let to = |answer: &&Answer| answer.to == times;
     let answer =
-        |answer: &Answer| (answer.after, Todo::Answer(nonce, params["callback_id"].clone(), answer.what));
+        |answer: &Answer| (answer.after, Chore::Answer(nonce, params["callback_id"].clone(), answer.what));
     call.answers.iter().filter(to).map(answer).collect()
 }
 

@@ -156,7 +156,7 @@ impl Peer {
     }
 
     /// Notes a message. What is to be done about it.
-    fn note(&self, message: &Value) -> Todo {
+    fn note(&self, message: &Value) -> Chore {
         let mut record = self.record();
         let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
         let about = params["request_id"].as_i64();
@@ -170,14 +170,14 @@ impl Peer {
                 }
                 record.calls.insert(id, nonce);
                 *record.came.entry(nonce).or_default() += 1;
-                Todo::Serve(id, nonce)
+                Chore::Serve(id, nonce)
             }
             "mgp/stream/cancel" => {
                 match about {
                     Some((_, nonce)) => *record.stopped.entry(nonce).or_default() += 1,
                     None => record.odd.push(format!("stops a call that never was: {message}")),
                 }
-                Todo::Stop(message["id"].clone(), about)
+                Chore::Stop(message["id"].clone(), about)
             }
             "notifications/mgp.stream.gap" => {
                 let missing: BTreeSet<u64> = params["missing_indices"]
@@ -188,7 +188,7 @@ impl Peer {
                     .collect();
                 let Some((id, nonce)) = about.filter(|_| !missing.is_empty()) else {
                     record.odd.push(format!("misses nothing, or of no call: {message}"));
-                    return Todo::Nothing;
+                    return Chore::Nothing;
                 };
                 let now = Instant::now();
                 let said = record.said.get(&nonce).map_or(&[][..], Vec::as_slice);
@@ -202,28 +202,28 @@ impl Peer {
                 {
                     record.odd.push(format!("call #{nonce} misses {index}, which it had"));
                 }
-                Todo::SendAgain(id, nonce, missing.into_iter().collect())
+                Chore::SendAgain(id, nonce, missing.into_iter().collect())
             }
             "notifications/mgp.stream.pace" => {
                 let rate = params["max_chunks_per_second"].as_f64();
                 if about.is_none() || rate.is_none_or(|rate| rate <= 0.0) {
                     record.odd.push(format!("a pace that is none: {message}"));
                 }
-                Todo::Nothing
+                Chore::Nothing
             }
             "notifications/cancelled" => {
                 let id = params["requestId"].as_i64().expect("our ids are numbers");
                 if let Some(nonce) = record.calls.get(&id).copied() {
                     *record.taken_back.entry(nonce).or_default() += 1;
                 }
-                Todo::Nothing
+                Chore::Nothing
             }
-            _ => Todo::Nothing,
+            _ => Chore::Nothing,
         }
     }
 }
 
-enum Todo {
+enum Chore {
     Nothing,
     Serve(i64, u64),
     SendAgain(i64, u64, Vec<u64>),
@@ -232,17 +232,17 @@ enum Todo {
 
 impl Part for Peer {
     fn take(self: Arc<Self>, message: Value, voice: Voice) -> impl Future<Output = ()> + Send + 'static {
-        let todo = self.note(&message);
+        let chore = self.note(&message);
         let greeting = greeting(&["streaming"], self.era, &message);
         async move {
             if let Some(bytes) = greeting {
                 return self.crash.greet(&bytes, &voice).await;
             }
-            match todo {
-                Todo::Nothing => {}
-                Todo::Serve(id, nonce) => self.serve(id, nonce, voice).await,
-                Todo::SendAgain(id, nonce, missing) => self.send_again(id, nonce, missing, &voice).await,
-                Todo::Stop(own, call) => self.stop(own, call, &voice).await,
+            match chore {
+                Chore::Nothing => {}
+                Chore::Serve(id, nonce) => self.serve(id, nonce, voice).await,
+                Chore::SendAgain(id, nonce, missing) => self.send_again(id, nonce, missing, &voice).await,
+                Chore::Stop(own, call) => self.stop(own, call, &voice).await,
             }
         }
     }

@@ -1,35 +1,12 @@
 //! Messages about a call: whose call it is, and how the peer names it.
 
-use mgp_types::mgp::method;
-use mgp_types::{Id, Method, Outbox, Params, RawJson, StreamId};
-
-/// Whose call a message is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
-    /// That of whoever sends the message: it is to be stopped, or slowed down.
-    Senders,
-    /// That of whoever gets it: a part of the result, or how far it is.
-    Receivers,
-}
-
-impl Whose {
-    /// `None` for a message that is about no call.
-    ///
-    /// Later drafts have further messages on the stream of a call; they go where the known ones go.
-    pub(crate) fn call(method: &Method) -> Option<Self> {
-        match method.as_str() {
-            method::STREAM_CANCEL | method::STREAM_PACE | method::STREAM_GAP => Some(Self::Senders),
-            method::CALLBACK_REQUEST => Some(Self::Receivers),
-            name => name.starts_with(STREAM).then_some(Self::Receivers),
-        }
-    }
-}
+use mgp_types::{CallOf, Id, Method, Outbox, Params, RawJson, StreamId};
 
 /// The stream of the call of ours that a message is about, if it is about one.
 ///
 /// One that is relayed has an outbox that leads somewhere, and is on the standalone stream if the call is over.
 pub(crate) fn own(method: &Method, outbox: &Outbox) -> Option<StreamId> {
-    (is_followed(outbox) && Whose::call(method) == Some(Whose::Senders)).then(|| outbox.stream())
+    (is_followed(outbox) && method.about_call() == Some(CallOf::Sender)).then(|| outbox.stream())
 }
 
 /// Whether the caller is to get what is said about a call with this outbox, or may say something about it.
@@ -110,28 +87,10 @@ pub(crate) fn number(id: &Id) -> Option<i64> {
 pub(crate) const UNNAMED: &str = "`request_id` must be the id of the call, a string or an integer";
 
 const REQUEST_ID: &str = "request_id";
-const STREAM: &str = "notifications/mgp.stream.";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_message_about_a_call_has_a_side() {
-        for (name, whose) in [
-            (method::STREAM_CHUNK, Whose::Receivers),
-            (method::STREAM_PROGRESS, Whose::Receivers),
-            (method::STREAM_GAP_UNRECOVERABLE, Whose::Receivers),
-            (method::CALLBACK_REQUEST, Whose::Receivers),
-            ("notifications/mgp.stream.later", Whose::Receivers),
-            (method::STREAM_CANCEL, Whose::Senders),
-            (method::STREAM_PACE, Whose::Senders),
-            (method::STREAM_GAP, Whose::Senders),
-        ] {
-            assert_eq!(Whose::call(&Method::new(name)), Some(whose), "{name}");
-        }
-        assert_eq!(Whose::call(&Method::PROGRESS), None);
-    }
 
     #[test]
     fn the_name_is_taken_out_wherever_it_stands() {

@@ -57,7 +57,7 @@ pub use id::Id;
 pub use input::{InputExchange, Question};
 pub use json::{JsonError, JsonFault, Object, RawJson};
 pub use mcp::CacheScope;
-pub use method::Method;
+pub use method::{CallOf, Method};
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
 pub use principal::{Principal, Role};

@@ -12,6 +12,19 @@ use crate::mgp::method as mgp;
 #[derive(Clone)]
 pub struct Method(Name);
 
+/// Whose call a message is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
+pub enum CallOf {
+    /// That of whoever sends the message: it is to be stopped, or slowed down.
+    Sender,
+    /// That of whoever gets it: a part of the result, or how far it is.
+    Receiver,
+}
+
+/// What the names of all notifications about the stream of a call begin with.
+const STREAM: &str = "notifications/mgp.stream.";
+
 #[derive(Clone)]
 enum Name {
     Known(&'static str),
@@ -144,18 +157,21 @@ impl Method {
         self.as_str().starts_with("mgp/") || self.as_str().starts_with("notifications/mgp.")
     }
 
-    /// Whether its messages are about one call, which they name by its JSON-RPC id in `request_id`.
+    /// Whose call its messages are about, which they name by its JSON-RPC id in `request_id`; `None` if they are about no
+    /// call.
+    ///
+    /// Later drafts have further messages on the stream of a call; they go where the known ones go.
+    pub fn about_call(&self) -> Option<CallOf> {
+        match self.as_str() {
+            mgp::STREAM_CANCEL | mgp::STREAM_PACE | mgp::STREAM_GAP => Some(CallOf::Sender),
+            mgp::CALLBACK_REQUEST => Some(CallOf::Receiver),
+            name => name.starts_with(STREAM).then_some(CallOf::Receiver),
+        }
+    }
+
+    /// Whether its messages are [about a call](Self::about_call).
     pub fn is_about_a_call(&self) -> bool {
-        matches!(
-            self.as_str(),
-            mgp::STREAM_CHUNK
-                | mgp::STREAM_PROGRESS
-                | mgp::STREAM_CANCEL
-                | mgp::STREAM_PACE
-                | mgp::STREAM_GAP
-                | mgp::STREAM_GAP_UNRECOVERABLE
-                | mgp::CALLBACK_REQUEST
-        )
+        self.about_call().is_some()
     }
 
     /// Whether the name is that of a notification.
@@ -223,5 +239,22 @@ mod tests {
                 && !Method::LISTEN.exists_in(Revision::V2025_11_25)
         );
         assert!(Revision::ALL.into_iter().all(|revision| Method::new("vendor/thing").exists_in(revision)));
+    }
+
+    #[test]
+    fn every_message_about_a_call_has_a_side() {
+        for (name, side) in [
+            (mgp::STREAM_CHUNK, CallOf::Receiver),
+            (mgp::STREAM_PROGRESS, CallOf::Receiver),
+            (mgp::STREAM_GAP_UNRECOVERABLE, CallOf::Receiver),
+            (mgp::CALLBACK_REQUEST, CallOf::Receiver),
+            ("notifications/mgp.stream.later", CallOf::Receiver),
+            (mgp::STREAM_CANCEL, CallOf::Sender),
+            (mgp::STREAM_PACE, CallOf::Sender),
+            (mgp::STREAM_GAP, CallOf::Sender),
+        ] {
+            assert_eq!(Method::new(name).about_call(), Some(side), "{name}");
+        }
+        assert_eq!(Method::PROGRESS.about_call(), None);
     }
 }

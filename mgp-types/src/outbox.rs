@@ -47,7 +47,8 @@ pub trait OutboxPort: Send + Sync + 'static {
 /// * Whoever serves the message finds the stream of the call in the message's own outbox; it is
 ///   [`STANDALONE`](StreamId::STANDALONE) if the peer has no such call in work.
 /// * Whoever makes a call gives it an outbox on a [fresh](StreamId::fresh) stream. What the peer sends about the call
-///   comes to that outbox, in order and before the answer.
+///   comes to that outbox, in order and before the answer; only a question (`notifications/mgp.callback.request`) goes to
+///   what answers the peer, with the call's outbox as its own.
 /// * Whoever sends a message about a call of its own gives the message an outbox [on](Outbox::on) the call's stream.
 ///
 /// So a gateway that passes a request on with its outbox passes back what comes about it, under the right id.

@@ -7,7 +7,6 @@ use mgp_types::mcp::{
 };
 use mgp_types::mgp::{Extension, ExtensionSet, Offer, ServerId};
 use mgp_types::{Context, Method, Params, RawJson};
-
 use tower_layer::Stack;
 
 use super::ClientBuilder;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::retry::Kept;
+use super::kept::Kept;
 use super::{Deadline, event};
 use crate::span::millis;
 

@@ -72,6 +72,7 @@ mod concurrency;
 mod deadline;
 mod event;
 mod fallback;
+mod kept;
 mod retry;
 mod witness;
 

@@ -80,7 +80,6 @@ impl ToolResult {
         }
     }
 
-    /// The result as `revision` writes it.
     /// The result with what was streamed in it, if it has no content of its own.
     pub(crate) fn or_parts(mut self, cx: &Cx) -> Self {
         if let Form::Full(result) = &mut self.0
@@ -92,6 +91,7 @@ impl ToolResult {
         self
     }
 
+    /// The result as `revision` writes it.
     pub(crate) fn into_response(self, revision: Revision) -> Result<Response, Error> {
         match self.0 {
             Form::Text { text, is_error } => Ok(write_text(&text, is_error)),

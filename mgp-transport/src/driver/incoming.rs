@@ -4,8 +4,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    Error, Id, Kind, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
-    RpcService, StreamId, code, json,
+    CallOf, Error, Id, Kind, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response,
+    Revision, RpcService, StreamId, code, json,
 };
 use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
@@ -21,7 +21,7 @@ use super::streams::Streams;
 use super::task::{Report, Work};
 use super::waiter::Waiter;
 use super::wire::{Outgoing, closed};
-use crate::about::{self, UNNAMED, Whose};
+use crate::about::{self, UNNAMED};
 use crate::deliveries::Stalls;
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits};
@@ -169,7 +169,7 @@ impl<S: RpcService> Incoming<S> {
                 write_about(id.as_ref(), &method, &params, writes);
             }
             Outgoing::Notify { stream, method, params, .. }
-                if Whose::call(&method) == Some(Whose::Receivers) =>
+                if method.about_call() == Some(CallOf::Receiver) =>
             {
                 write_about(self.id_of_theirs(stream), &method, &params, writes);
             }
@@ -270,10 +270,10 @@ impl<S: RpcService> Incoming<S> {
             Ok(Message::Notify { method, params }) if method == Method::CANCELLED => {
                 self.cancelled(&params, writes);
             }
-            Ok(Message::Notify { method, params }) => match Whose::call(&method) {
+            Ok(Message::Notify { method, params }) => match method.about_call() {
                 None => self.notified(Request::new(Kind::Notify, method, params), cx),
-                Some(Whose::Senders) => self.notified_of_theirs(method, params, cx),
-                Some(Whose::Receivers) => self.notified_of_ours(method, params, bytes, cx),
+                Some(CallOf::Sender) => self.notified_of_theirs(method, params, cx),
+                Some(CallOf::Receiver) => self.notified_of_ours(method, params, bytes, cx),
             },
             Ok(Message::Reply { id: Some(id), outcome }) => self.replied(&id, outcome),
             Ok(Message::Reply { id: None, outcome }) => {
@@ -310,7 +310,7 @@ impl<S: RpcService> Incoming<S> {
         let stream = StreamId::fresh();
         let opens = Opens::by(&method);
         let mut request = Request::call(method, params);
-        if Whose::call(&request.method) == Some(Whose::Senders) {
+        if request.method.about_call() == Some(CallOf::Sender) {
             match self.theirs(&mut request.params) {
                 Some(outbox) => request.context.outbox = outbox,
                 None => return self.answer(&id, &Err(Error::invalid_params(UNNAMED)), batch, writes),

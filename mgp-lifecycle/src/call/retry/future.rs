@@ -12,8 +12,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
 use super::idempotency::is_repeatable;
-use super::kept::Kept;
 use super::layer::Settings;
+use crate::call::kept::Kept;
 use crate::call::{Deadline, event};
 use crate::chance;
 use crate::span::{later, millis_up};

@@ -3,7 +3,6 @@
 mod budget;
 mod future;
 mod idempotency;
-mod kept;
 mod layer;
 mod policy;
 
@@ -12,6 +11,5 @@ mod tests;
 
 pub use self::budget::RetryBudget;
 pub use self::future::RetryFuture;
-pub(super) use self::kept::Kept;
 pub use self::layer::{Retry, RetryLayer};
 pub use self::policy::RetryPolicy;

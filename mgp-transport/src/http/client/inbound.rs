@@ -5,15 +5,15 @@ use std::task::Poll;
 use mgp_types::frame::{Malformed, Message, write_error, write_reply};
 use mgp_types::mgp::method;
 use mgp_types::{
-    BoxFuture, Error, Id, Kind, Method, Outbox, OutboxPort, Params, Request, Response, Session, StreamId,
-    code,
+    BoxFuture, CallOf, Error, Id, Kind, Method, Outbox, OutboxPort, Params, Request, Response, Session,
+    StreamId, code,
 };
 use tokio::task::AbortHandle;
 use tower_service::Service;
 
 use super::core::{Peer, post_aside, post_in_time};
 use super::replies::Outcome;
-use crate::about::{self, Name, UNNAMED, Whose, number, take_id};
+use crate::about::{self, Name, UNNAMED, number, take_id};
 use crate::deliveries::{Deliveries, Room, Stalls};
 use crate::sent::Sent;
 
@@ -164,13 +164,13 @@ impl<P: Peer> Receiver<P> {
         if method == Method::CANCELLED && self.take_back(&params) {
             return;
         }
-        let outbox = match Whose::call(&method) {
+        let outbox = match method.about_call() {
             None => self.outbox.clone(),
-            Some(Whose::Senders) => match self.theirs(&mut params) {
+            Some(CallOf::Sender) => match self.theirs(&mut params) {
                 Some(outbox) => outbox,
                 None => return tracing::debug!(%method, "dropping a message that names no call"),
             },
-            Some(Whose::Receivers) => match self.of_ours(&method, &mut params) {
+            Some(CallOf::Receiver) => match self.of_ours(&method, &mut params) {
                 For::Service(outbox) => outbox,
                 For::Caller(call, id) => return self.deliver(&call, id, method, params).await,
                 For::Nobody => return tracing::debug!(%method, "dropping a message nobody waits for"),
@@ -262,7 +262,7 @@ impl<P: Peer> Receiver<P> {
             return tracing::warn!(%method, "the server asked where it must not; nobody answers");
         }
         let mut named = None;
-        if Whose::call(&method) == Some(Whose::Senders) {
+        if method.about_call() == Some(CallOf::Sender) {
             match self.theirs(&mut params) {
                 Some(outbox) => named = Some(outbox),
                 None => return self.refuse(&id, &Error::invalid_params(UNNAMED)),
@@ -418,7 +418,7 @@ impl<P: Peer> Back<P> {
 
 impl<P: Peer> OutboxPort for Back<P> {
     fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if Whose::call(&notification.method) == Some(Whose::Receivers) {
+        if notification.method.about_call() == Some(CallOf::Receiver) {
             let Some(id) = self.request_on(stream) else {
                 tracing::debug!(method = %notification.method, "dropping a message about no call in work");
                 return Box::pin(Sent);

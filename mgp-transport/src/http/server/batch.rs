@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 use mgp_types::frame::{Malformed, Message};
-use mgp_types::{Error, Id, Kind, Method, Params, RpcService};
+use mgp_types::{CallOf, Error, Id, Kind, Method, Params, RpcService};
 use tokio::sync::oneshot;
 
 use super::call::{BoxCall, Call, Form};
@@ -17,7 +17,6 @@ use super::respond::Answer;
 use super::shared_way::SharedWay;
 use super::stream::ResponseStream;
 use super::table::Live;
-use crate::about::Whose;
 
 /// Starts everything in a batch, in order. `None` if nothing in it is answered.
 pub(super) fn dispatch<S: RpcService>(
@@ -78,7 +77,7 @@ fn call<S: RpcService>(
     }
     let mut request = request(Kind::Call, method, params, Arc::clone(parts));
     let mut about = None;
-    if Whose::call(&request.method) == Some(Whose::Senders) {
+    if request.method.about_call() == Some(CallOf::Sender) {
         match named(&mut request.params, Some(&live.session)) {
             Ok(outbox) => about = Some(outbox),
             Err(error) => return refuse(error),

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{Error, Id, Kind, Method, Params, Principal, RpcService, code};
+use mgp_types::{CallOf, Error, Id, Kind, Method, Params, Principal, RpcService, code};
 
 use super::HttpServer;
 use super::body::{Events, HttpBody};
@@ -21,7 +21,6 @@ use super::shared_way::SharedWay;
 use super::stream::StreamKind;
 use super::table::{Live, Table};
 use crate::Accept;
-use crate::about::Whose;
 use crate::http::sse::Event;
 
 impl<A: Accept> HttpServer<A> {
@@ -106,7 +105,7 @@ fn call<S: RpcService>(
     let session = Arc::clone(&live.session);
     let mut request = request(Kind::Call, method, params, Arc::clone(parts));
     let mut about = None;
-    if Whose::call(&request.method) == Some(Whose::Senders) {
+    if request.method.about_call() == Some(CallOf::Sender) {
         match named(&mut request.params, Some(&session)) {
             Ok(outbox) => about = Some(outbox),
             Err(error) => {

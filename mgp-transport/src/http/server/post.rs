@@ -7,7 +7,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    Error, Id, Kind, Method, Outbox, Params, Principal, RawJson, Request, RpcService, StreamId, code,
+    CallOf, Error, Id, Kind, Method, Outbox, Params, Principal, RawJson, Request, RpcService, StreamId, code,
 };
 use tokio::time::timeout;
 
@@ -25,7 +25,7 @@ use super::stream::{ResponseStream, StreamKind};
 use super::table::Live;
 use super::{HttpServer, batch};
 use crate::Accept;
-use crate::about::{Whose, take_id};
+use crate::about::take_id;
 
 /// What a POST leads to.
 pub(super) enum Step {
@@ -84,7 +84,7 @@ impl<A: Accept> HttpServer<A> {
         if subscribes {
             stream = stream.of_subscription(id.clone());
         }
-        let names_call = Whose::call(&request.method) == Some(Whose::Senders);
+        let names_call = request.method.about_call() == Some(CallOf::Sender);
         if names_call && let Err(error) = named(&mut request.params, None) {
             return Step::Done(if id.is_some() {
                 Refusal::new(stateless_status(&error), error).of(id).into_response()
@@ -213,7 +213,7 @@ pub(super) fn session_call<S: RpcService>(
 ) -> Result<Calling, Refusal> {
     let mut request = request(Kind::Call, method, params, parts);
     let mut about = None;
-    if Whose::call(&request.method) == Some(Whose::Senders) {
+    if request.method.about_call() == Some(CallOf::Sender) {
         match named(&mut request.params, Some(&session)) {
             Ok(outbox) => about = Some(outbox),
             Err(error) => return Err(Refusal::new(StatusCode::OK, error).of(Some(id))),
@@ -268,9 +268,9 @@ pub(super) fn notification<S: RpcService>(
     }
     let mut request = request(Kind::Notify, method, params, parts);
     let mut about = None;
-    match Whose::call(&request.method) {
+    match request.method.about_call() {
         None => {}
-        Some(Whose::Senders) => {
+        Some(CallOf::Sender) => {
             let Ok(outbox) = named(&mut request.params, Some(&live.session)) else {
                 tracing::debug!(method = %request.method, "dropping a message that names no call");
                 return None;
@@ -278,7 +278,7 @@ pub(super) fn notification<S: RpcService>(
             about = outbox;
         }
         // No id of a question is seen above, and nobody follows what is said about one.
-        Some(Whose::Receivers) => {
+        Some(CallOf::Receiver) => {
             take_id(&mut request.params);
         }
     }

@@ -1,12 +1,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mgp_types::{BoxFuture, Error, Id, Outbox, OutboxPort, Request, Response, StreamId};
+use mgp_types::{BoxFuture, CallOf, Error, Id, Outbox, OutboxPort, Request, Response, StreamId};
 use tokio::sync::Notify;
 
 use super::session::Session;
 use super::stream::ResponseStream;
-use crate::about::Whose;
 use crate::sent::Sent;
 
 /// The way back of one call among others that write to the same stream: those of a batch, and all of HTTP+SSE.
@@ -54,7 +53,7 @@ impl SharedWay {
 
 impl OutboxPort for SharedWay {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if Whose::call(&notification.method) != Some(Whose::Receivers) {
+        if notification.method.about_call() != Some(CallOf::Receiver) {
             return self.stream.notify(stream, notification);
         }
         let (own, id) = &self.call;

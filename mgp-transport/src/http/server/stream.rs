@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, frame};
+use mgp_types::{BoxFuture, CallOf, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, frame};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
@@ -11,7 +11,6 @@ use tokio::time::{Instant, timeout};
 use super::config::HttpConfig;
 use super::replay::{Gone, Window};
 use super::session::Session;
-use crate::about::Whose;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
 use crate::sent::Sent;
@@ -379,7 +378,7 @@ impl ResponseStream {
 
 impl OutboxPort for ResponseStream {
     fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if Whose::call(&notification.method) == Some(Whose::Receivers) {
+        if notification.method.about_call() == Some(CallOf::Receiver) {
             return match &self.call {
                 Some((own, id)) if *own == stream => self.notify_about(id, &notification),
                 _ => {

@@ -3,18 +3,18 @@ use std::sync::Arc;
 
 use mgp_types::{Request, RpcService};
 
-use crate::call::witness::Witness;
+use super::witness::Witness;
 
 /// What it takes to make a call once more after it was made: this call, or another one in its place.
-pub(in crate::call) struct Kept<S> {
-    pub(in crate::call) service: S,
-    pub(in crate::call) request: Request,
+pub(super) struct Kept<S> {
+    pub(super) service: S,
+    pub(super) request: Request,
     witness: Option<Arc<Witness>>,
 }
 
 impl<S: RpcService> Kept<S> {
     /// Makes a call, and keeps the service with which it is made, which has to be ready. In its place comes a clone.
-    pub(in crate::call) fn call(service: &mut S, mut request: Request) -> (S::Future, Self) {
+    pub(super) fn call(service: &mut S, mut request: Request) -> (S::Future, Self) {
         let witness = Witness::watch(&mut request);
         let clone = service.clone();
         let mut service = mem::replace(service, clone);
@@ -25,7 +25,7 @@ impl<S: RpcService> Kept<S> {
 
 impl<S> Kept<S> {
     /// Whether the caller has something in hand already. Then the call stands.
-    pub(in crate::call) fn has_shown(&self) -> bool {
+    pub(super) fn has_shown(&self) -> bool {
         self.witness.as_ref().is_some_and(|witness| witness.has_seen())
     }
 }

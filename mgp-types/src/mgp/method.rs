@@ -52,5 +52,16 @@ pub const CALLBACK_REQUEST: &str = "notifications/mgp.callback.request";
 /// Answers [`CALLBACK_REQUEST`] (§13.4).
 pub const CALLBACK_RESPOND: &str = "mgp/callback/respond";
 
+/// Searches the tools (§16.5).
+pub const TOOLS_DISCOVER: &str = "mgp/tools/discover";
+/// Asks for tools that can do something (§16.6).
+pub const TOOLS_REQUEST: &str = "mgp/tools/request";
+/// Asks which tools the session has (§16.7).
+pub const TOOLS_SESSION: &str = "mgp/tools/session";
+/// Takes tools from the session (§16.7).
+pub const TOOLS_SESSION_EVICT: &str = "mgp/tools/session/evict";
+
 /// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";
+/// The key of a tool's `_meta` under which a server says how it wants the tool to be found (§16.4).
+pub const INDEX_META: &str = "dev.cloto/mgp/index";

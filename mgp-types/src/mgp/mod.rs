@@ -43,7 +43,11 @@ mod recovery;
 mod risk;
 mod stream;
 mod timestamp;
+mod tool_budget;
+mod tool_request;
+mod tool_search;
 mod tool_security;
+mod tool_session;
 mod trace_id;
 mod trail;
 mod trust;
@@ -81,7 +85,15 @@ pub use self::stream::{
     StreamSummary,
 };
 pub use self::timestamp::{Timestamp, TimestampError};
+pub use self::tool_budget::ToolContextBudget;
+pub use self::tool_request::{
+    NearMiss, PendingTool, RequestReason, RequestTools, RequestedTools, ToolRequestStatus, ToolRequirements,
+};
+pub use self::tool_search::{
+    DiscoverTools, DiscoveredTools, FoundTool, SearchStrategy, ToolFilter, ToolHints, ToolIndexEntry,
+};
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
+pub use self::tool_session::{EvictTools, EvictedTools, ToolSession};
 pub use self::trace_id::{TraceId, TraceIdError};
 pub use self::trail::{Refusal, Trail};
 pub use self::trust::TrustLevel;

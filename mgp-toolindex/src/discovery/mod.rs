@@ -1,0 +1,1 @@
+//! Searches and requests for tools, as methods and as tools.

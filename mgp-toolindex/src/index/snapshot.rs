@@ -1,0 +1,127 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{SearchStrategy, ServerId, ServerState, ToolName};
+
+use super::table::Table;
+use super::{Found, Hit, Search};
+use crate::embed::{Embedder, Purpose};
+use crate::slot::Slot;
+use crate::tool::{Server, Tool};
+
+/// The tools as they were at one time. It does not change any more.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    pub(crate) generation: u64,
+    pub(crate) tools: Table<Arc<Tool>>,
+    pub(crate) servers: HashMap<ServerId, Listed, RandomState>,
+    pub(crate) count: usize,
+    pub(crate) embedder: Arc<dyn Embedder>,
+}
+
+/// A server, and where its tools are.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    pub(crate) server: Server,
+    pub(crate) slots: Arc<HashMap<ToolName, Slot, RandomState>>,
+}
+
+impl Snapshot {
+    pub(super) fn empty(embedder: Arc<dyn Embedder>) -> Self {
+        Self { generation: 0, tools: Table::new(), servers: HashMap::default(), count: 0, embedder }
+    }
+
+    /// How many tools there are.
+    pub const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// A number that is another one for each snapshot of an index.
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// All tools.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.iter().map(|(_, tool)| tool)
+    }
+
+    /// The tool of this name of this server.
+    pub fn tool(&self, server: &str, name: &str) -> Option<&Arc<Tool>> {
+        let slot = *self.servers.get(server)?.slots.get(name)?;
+        self.tools.get(slot)
+    }
+
+    /// A server.
+    pub fn server(&self, server: &str) -> Option<&Server> {
+        Some(&self.servers.get(server)?.server)
+    }
+
+    /// Whether calls to a tool reach its server now.
+    pub fn is_callable(&self, tool: &Tool) -> bool {
+        self.server(tool.server.as_str()).is_some_and(|server| server.state == ServerState::Connected)
+    }
+
+    /// The name that a model calls a tool by: its own, and its id where another server has a tool of that name.
+    pub fn shown_name(&self, tool: &Tool) -> String {
+        let alone = self.bearers(tool.name.as_str()).all(|other| other.server == tool.server);
+        if alone { tool.name.to_string() } else { tool.id() }
+    }
+
+    /// The tool that a model calls by this name: its id, or its own name if no other has it.
+    pub fn called(&self, name: &str) -> Option<&Arc<Tool>> {
+        let mut bearers = self.bearers(name);
+        if let (Some(tool), None) = (bearers.next(), bearers.next()) {
+            return Some(tool);
+        }
+        let dots = name.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| at);
+        dots.filter_map(|at| self.tool(&name[..at], &name[at + 1..])).next()
+    }
+
+    /// Finds tools; `vector` is what the text means, if that could be found out.
+    pub fn search(&self, search: &Search<'_>, vector: Option<&[f32]>) -> Found {
+        let _ = vector;
+        let words: Vec<String> = search.text.to_lowercase().split_whitespace().map(Into::into).collect();
+        let mut hits: Vec<Hit> = Vec::new();
+        for (slot, tool) in self.tools.iter() {
+            let fits = self.is_callable(tool)
+                && search.sight.is_none_or(|sight| sight.sees(slot))
+                && search.filter.risk_level_max.is_none_or(|most| tool.risk <= most);
+            let text = format!("{} {}", tool.name, tool.description()).to_lowercase();
+            let met = words.iter().filter(|word| text.contains(word.as_str())).count();
+            if fits && met > 0 {
+                #[expect(clippy::cast_precision_loss, reason = "few words")]
+                let score = met as f32 / words.len() as f32;
+                hits.push(Hit { tool: Arc::clone(tool), score });
+            }
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits.truncate(search.limit);
+        let fallback = (search.strategy != SearchStrategy::Keyword).then_some(SearchStrategy::Keyword);
+        Found { hits, fallback }
+    }
+
+    /// What a text means, as a vector; `None` if that cannot be found out.
+    pub(super) async fn embed(&self, text: &str, purpose: Purpose) -> Option<Vec<f32>> {
+        if let Some(vector) = self.embedder.embed_now(text, purpose) {
+            return Some(vector);
+        }
+        match self.embedder.embed(vec![text.to_owned()], purpose).await {
+            Ok(mut vectors) => vectors.pop(),
+            Err(error) => {
+                tracing::warn!(%error, "a search goes on without vectors");
+                None
+            }
+        }
+    }
+
+    fn bearers(&self, name: &str) -> impl Iterator<Item = &Arc<Tool>> {
+        self.servers.values().filter_map(move |listed| self.tools.get(*listed.slots.get(name)?))
+    }
+}

@@ -1,0 +1,59 @@
+use std::sync::Arc;
+
+use crate::slot::Slot;
+
+/// A long list that costs little to copy and to change: copies share what they have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Table<T> {
+    chunks: Vec<Arc<Vec<Option<T>>>>,
+}
+
+impl<T: Clone> Table<T> {
+    pub(crate) const fn new() -> Self {
+        Self { chunks: Vec::new() }
+    }
+
+    pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
+        self.chunks.get(slot.index() / CHUNK)?.get(slot.index() % CHUNK)?.as_ref()
+    }
+
+    pub(crate) fn set(&mut self, slot: Slot, value: Option<T>) {
+        let (chunk, place) = (slot.index() / CHUNK, slot.index() % CHUNK);
+        while self.chunks.len() <= chunk {
+            self.chunks.push(Arc::new(Vec::new()));
+        }
+        let chunk = Arc::make_mut(&mut self.chunks[chunk]);
+        if chunk.len() <= place {
+            chunk.resize(place + 1, None);
+        }
+        chunk[place] = value;
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &T)> {
+        let values = self.chunks.iter().enumerate().flat_map(|(number, chunk)| {
+            chunk.iter().enumerate().map(move |(place, value)| (number * CHUNK + place, value))
+        });
+        values.filter_map(|(index, value)| Some((Slot(u32::try_from(index).ok()?), value.as_ref()?)))
+    }
+}
+
+/// Small enough to be copied for one change, large enough that a copy of the whole is short.
+const CHUNK: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_keeps_what_it_had() {
+        let mut table = Table::new();
+        table.set(Slot(1300), Some("a"));
+        let before = table.clone();
+        table.set(Slot(1300), None);
+        table.set(Slot(2), Some("b"));
+        assert_eq!(before.get(Slot(1300)), Some(&"a"));
+        assert_eq!(before.get(Slot(2)), None);
+        assert_eq!(table.iter().collect::<Vec<_>>(), [(Slot(2), &"b")]);
+        assert_eq!(table.get(Slot(9999)), None);
+    }
+}

@@ -1,0 +1,84 @@
+use mgp_types::RawJson;
+use mgp_types::mgp::{RiskLevel, SearchStrategy};
+use serde_json::json;
+
+use super::*;
+use crate::embed::EmbedError;
+
+#[derive(Debug)]
+struct Mute;
+
+impl Embedder for Mute {
+    fn id(&self) -> &'static str {
+        "mute"
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn embed(
+        &self,
+        _texts: Vec<String>,
+        _purpose: Purpose,
+    ) -> mgp_types::BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(async { Err(EmbedError::new("it says nothing")) })
+    }
+}
+
+fn tool(name: &str, description: &str) -> Listing {
+    let definition = json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
+    Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe)
+}
+
+async fn names(index: &Index, text: &str) -> Vec<String> {
+    index.settled().await;
+    let found = index.search(&Search::new(text).strategy(SearchStrategy::Keyword)).await;
+    found.hits.iter().map(|hit| hit.tool.id()).collect()
+}
+
+// covers: MGP-16.4-01
+#[tokio::test]
+async fn tools_of_all_servers_are_found_and_come_and_go() {
+    let index = Index::new(Arc::new(Mute));
+    let files = vec![tool("read_file", "Read a file"), tool("write_file", "Write a file")];
+    index.put_server(ServerTools::new("fs", files)).await;
+    index.put_server(ServerTools::new("mail", vec![tool("send", "Send a mail")])).await;
+    assert_eq!(names(&index, "read").await, ["fs.read_file"]);
+    assert_eq!(names(&index, "mail").await, ["mail.send"]);
+
+    index.put_server(ServerTools::new("fs", vec![tool("write_file", "Write a file")])).await;
+    assert!(names(&index, "read").await.is_empty());
+    assert_eq!(index.snapshot().len(), 2);
+    index.put_tool("fs".into(), tool("read_file", "Read a file")).await;
+    assert_eq!(names(&index, "read").await, ["fs.read_file"]);
+    index.remove_tool("fs".into(), "read_file".into()).await;
+    index.remove_server("mail".into()).await;
+    assert_eq!(names(&index, "write read mail").await, ["fs.write_file"]);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_called_is_not_found() {
+    let index = Index::new(Arc::new(Mute));
+    index.put_server(ServerTools::new("fs", vec![tool("read_file", "Read a file")])).await;
+    index.set_state("fs".into(), ServerState::Error).await;
+    assert!(names(&index, "read").await.is_empty());
+    index.set_state("fs".into(), ServerState::Connected).await;
+    assert_eq!(names(&index, "read").await, ["fs.read_file"]);
+}
+
+#[tokio::test]
+async fn tools_of_one_name_are_told_apart_by_their_servers() {
+    let index = Index::new(Arc::new(Mute));
+    index.put_server(ServerTools::new("a.b", vec![tool("read", ""), tool("only", "")])).await;
+    index.put_server(ServerTools::new("c", vec![tool("read", ""), tool("read", "again")])).await;
+    index.settled().await;
+    let snapshot = index.snapshot();
+    let read = snapshot.tool("a.b", "read").unwrap();
+    assert_eq!(snapshot.shown_name(read), "a.b.read");
+    assert_eq!(snapshot.called("a.b.read"), Some(read));
+    assert_eq!(snapshot.called("read"), None);
+    assert_eq!(snapshot.called("only").map(|tool| tool.id()), Some("a.b.only".into()));
+    assert_eq!(snapshot.shown_name(snapshot.tool("a.b", "only").unwrap()), "only");
+    assert_eq!(snapshot.len(), 3);
+}

@@ -1,0 +1,151 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{ServerId, ToolName};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Snapshot;
+use super::change::Change;
+use super::snapshot::Listed;
+use crate::slot::Slot;
+use crate::tool::{Server, Tool, ToolText};
+use crate::{Listing, ServerTools};
+
+/// Makes all changes, one after the other, and shows them when none is waiting.
+#[derive(Debug)]
+pub(super) struct Writer {
+    shown: Arc<ArcSwap<Snapshot>>,
+    next: Snapshot,
+    free: Vec<Slot>,
+    slots: u32,
+}
+
+impl Writer {
+    pub(super) fn new(shown: Arc<ArcSwap<Snapshot>>) -> Self {
+        let next = Snapshot::clone(&shown.load());
+        Self { shown, next, free: Vec::new(), slots: 0 }
+    }
+
+    /// Takes changes until nobody can make one any more.
+    pub(super) fn run(mut self, mut changes: mpsc::Receiver<Change>) {
+        let mut waiting = Vec::new();
+        while let Some(first) = changes.blocking_recv() {
+            let mut change = Some(first);
+            let mut made = 0;
+            while let Some(one) = change {
+                made += 1;
+                if let Some(settled) = self.make(one) {
+                    waiting.push(settled);
+                }
+                change = if made < AT_ONCE { changes.try_recv().ok() } else { None };
+            }
+            self.show();
+            for settled in waiting.drain(..) {
+                let _gone = settled.send(());
+            }
+        }
+    }
+
+    fn make(&mut self, change: Change) -> Option<oneshot::Sender<()>> {
+        match change {
+            Change::Server(listed) => self.put_server(listed),
+            Change::Tool(server, tool) => self.put_tool(server, &tool),
+            Change::NoTool(server, name) => self.remove_tool(&server, &name),
+            Change::NoServer(server) => self.remove_server(&server),
+            Change::State(server, state) => {
+                if let Some(listed) = self.next.servers.get_mut(&server) {
+                    listed.server.state = state;
+                }
+            }
+            Change::Settled(settled) => return Some(settled),
+        }
+        None
+    }
+
+    fn put_server(&mut self, listed: ServerTools) {
+        let ServerTools { server, tools } = listed;
+        let old = self.next.servers.remove(&server.id);
+        let mut old: HashMap<ToolName, Slot, RandomState> =
+            old.map(|listed| Arc::unwrap_or_clone(listed.slots)).unwrap_or_default();
+        let mut slots = HashMap::with_hasher(RandomState::default());
+        for tool in &tools {
+            if slots.contains_key(&tool.name) {
+                tracing::warn!(server = %server.id, tool = %tool.name, "a second tool of this name is left out");
+                continue;
+            }
+            let slot = old.remove(&tool.name).unwrap_or_else(|| self.fresh_slot());
+            slots.insert(tool.name.clone(), slot);
+            self.put(slot, tool, &server);
+        }
+        for slot in old.into_values() {
+            self.clear(slot);
+        }
+        self.next.servers.insert(server.id.clone(), Listed { server, slots: Arc::new(slots) });
+    }
+
+    fn put_tool(&mut self, server: ServerId, tool: &Listing) {
+        let mut listed = self
+            .next
+            .servers
+            .remove(&server)
+            .unwrap_or_else(|| Listed { server: Server::new(server.clone()), slots: Arc::default() });
+        let slot = listed.slots.get(&tool.name).copied().unwrap_or_else(|| self.fresh_slot());
+        Arc::make_mut(&mut listed.slots).insert(tool.name.clone(), slot);
+        self.put(slot, tool, &listed.server);
+        self.next.servers.insert(server, listed);
+    }
+
+    fn remove_tool(&mut self, server: &ServerId, name: &ToolName) {
+        let Some(listed) = self.next.servers.get_mut(server) else { return };
+        if let Some(slot) = Arc::make_mut(&mut listed.slots).remove(name) {
+            self.clear(slot);
+        }
+    }
+
+    fn remove_server(&mut self, server: &ServerId) {
+        let Some(listed) = self.next.servers.remove(server) else { return };
+        for slot in listed.slots.values() {
+            self.clear(*slot);
+        }
+    }
+
+    fn put(&mut self, slot: Slot, listing: &Listing, server: &Server) {
+        let text = ToolText::of(listing, server);
+        let tool = Tool {
+            server: server.id.clone(),
+            name: listing.name.clone(),
+            definition: listing.members.to_raw().detached(),
+            categories: text.categories.iter().map(|category| category.as_ref().into()).collect(),
+            risk: listing.risk,
+            permissions: listing.permissions.as_slice().into(),
+        };
+        if self.next.tools.get(slot).is_none() {
+            self.next.count += 1;
+        }
+        self.next.tools.set(slot, Some(Arc::new(tool)));
+    }
+
+    fn clear(&mut self, slot: Slot) {
+        self.next.tools.set(slot, None);
+        self.next.count -= 1;
+        self.free.push(slot);
+    }
+
+    fn fresh_slot(&mut self) -> Slot {
+        self.free.pop().unwrap_or_else(|| {
+            let slot = Slot(self.slots);
+            self.slots += 1;
+            slot
+        })
+    }
+
+    fn show(&mut self) {
+        self.next.generation += 1;
+        self.shown.store(Arc::new(self.next.clone()));
+    }
+}
+
+/// After so many changes what was made is shown, whatever else is waiting.
+const AT_ONCE: usize = 256;

@@ -1,0 +1,99 @@
+use mgp_types::mgp::method::INDEX_META;
+use mgp_types::mgp::{Permission, RiskLevel, ToolHints, ToolName, ToolSecurity};
+use mgp_types::{Object, RawJson};
+
+/// A tool as a server lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    pub(crate) name: ToolName,
+    pub(crate) members: Object,
+    pub(crate) hints: ToolHints,
+    pub(crate) risk: RiskLevel,
+    pub(crate) permissions: Vec<Permission>,
+}
+
+impl Listing {
+    /// Reads a definition. What it does not say of its risk counts as dangerous; [`risk`](Self::risk) says better.
+    pub fn read(definition: &RawJson) -> Result<Self, ListingError> {
+        let members = Object::from_raw(definition).map_err(|_| ListingError::NotAnObject)?;
+        let name = members.text("name").filter(|name| !name.is_empty()).ok_or(ListingError::NoName)?;
+        let name = ToolName::from(&*name);
+        let declared = members.get(ToolSecurity::MEMBER).and_then(|raw| raw.to::<ToolSecurity>().ok());
+        let hints = members
+            .get("_meta")
+            .and_then(|meta| Object::from_raw(&meta).ok())
+            .and_then(|meta| meta.get(INDEX_META))
+            .and_then(|hints| hints.to().ok());
+        Ok(Self {
+            name,
+            members,
+            hints: hints.unwrap_or_default(),
+            risk: declared.as_ref().map_or(RiskLevel::Dangerous, |security| security.risk_level),
+            permissions: declared.map(|security| security.permissions_required).unwrap_or_default(),
+        })
+    }
+
+    /// Says what can come of a call, whatever the definition says.
+    pub const fn risk(mut self, risk: RiskLevel) -> Self {
+        self.risk = risk;
+        self
+    }
+
+    /// Says what has to be granted for a call, whatever the definition says.
+    pub fn permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
+        self.permissions = permissions.into_iter().collect();
+        self
+    }
+
+    /// Says how the tool is to be found, whatever the definition says.
+    pub fn hints(mut self, hints: ToolHints) -> Self {
+        self.hints = hints;
+        self
+    }
+}
+
+/// Why a definition cannot be indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListingError {
+    /// It is something else than an object.
+    #[error("a tool's definition has to be a JSON object")]
+    NotAnObject,
+    /// Its name is missing or empty.
+    #[error("a tool needs a name that is not empty")]
+    NoName,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(definition: serde_json::Value) -> Result<Listing, ListingError> {
+        Listing::read(&RawJson::from_value(&definition).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_said_counts_as_dangerous() {
+        assert_eq!(read(json!({ "name": "x" })).unwrap().risk, RiskLevel::Dangerous);
+        let said = read(json!({ "name": "x", "security": { "risk_level": "safe" } })).unwrap();
+        assert_eq!(said.risk, RiskLevel::Safe);
+    }
+
+    #[test]
+    fn a_definition_without_a_name_is_refused() {
+        assert_eq!(read(json!([])).unwrap_err(), ListingError::NotAnObject);
+        assert_eq!(read(json!({ "name": "" })).unwrap_err(), ListingError::NoName);
+        assert_eq!(read(json!({ "name": 1 })).unwrap_err(), ListingError::NoName);
+    }
+
+    #[test]
+    fn hints_of_the_server_are_read_and_nonsense_is_none() {
+        let hints = json!({ "categories": ["files/read"], "keywords": ["open"] });
+        let listing = read(json!({ "name": "x", "_meta": { INDEX_META: hints } })).unwrap();
+        assert_eq!(listing.hints.categories, ["files/read"]);
+        let listing = read(json!({ "name": "x", "_meta": { INDEX_META: [1] } })).unwrap();
+        assert_eq!(listing.hints, ToolHints::default());
+    }
+}

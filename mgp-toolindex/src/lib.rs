@@ -1,8 +1,5 @@
 //! The right tool out of many, with few definitions in the model's context (MGP §16).
 
-#[cfg(feature = "fastembed")]
-use ort as _;
-
 pub mod budget;
 pub mod category;
 pub mod discovery;

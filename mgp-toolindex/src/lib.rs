@@ -15,5 +15,5 @@ mod text;
 pub mod tool;
 mod vector;
 
-pub use self::index::{Found, Hit, Index, Search, Sight, Snapshot};
+pub use self::index::{Found, Hit, Index, IndexBuilder, Search, SentVectors, Sight, Snapshot};
 pub use self::tool::{Listing, ServerTools, Tool};

@@ -131,7 +131,10 @@ impl Worker {
         let (mut made, mut unknown) = (Vec::new(), Vec::new());
         for waiting in some {
             // The file of the store may be anything: its vectors are not better than those of the embedder.
-            let vector = known.next().flatten().and_then(|vector| self.usable(&[vector]));
+            let vector = known.next().flatten().filter(|vector| {
+                vector.len() == self.lane.embedder.dimension()
+                    && vector.iter().all(|number| number.is_finite())
+            });
             match vector {
                 Some(vector) => {
                     let Lacking { slot, hash, .. } = waiting.lacking;
@@ -142,11 +145,6 @@ impl Worker {
         }
         self.hand_over(made).await;
         unknown
-    }
-
-    fn usable(&self, vectors: &[Vec<f32>]) -> Option<Vec<f32>> {
-        let right = |vector: &&Vec<f32>| vector.len() == self.lane.embedder.dimension();
-        Passages::vector(vectors.iter().filter(right).map(Vec::as_slice))
     }
 
     async fn make(&self, batch: Vec<Unknown>, pause: &mut Pause) {
@@ -161,7 +159,7 @@ impl Worker {
                 pause.reset();
                 let made = tools.iter().zip(vectors.chunks(2)).map(|(waiting, vectors)| {
                     let Lacking { slot, hash, .. } = waiting.lacking;
-                    Made { slot, hash, vector: self.usable(vectors) }
+                    Made { slot, hash, vector: Passages::vector(vectors.iter().map(Vec::as_slice)) }
                 });
                 let made = self.keep(made.collect()).await;
                 self.hand_over(made).await;

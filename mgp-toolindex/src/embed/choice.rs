@@ -95,14 +95,19 @@ impl fmt::Display for EmbedderChoice {
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
 pub struct ChoiceError;
 
+fn built_in() -> Arc<dyn Embedder> {
+    Arc::new(super::hashed_words::HashedWords::new(64))
+}
+
 #[cfg(feature = "fastembed")]
 async fn fast(path: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
     let load = move || super::FastEmbedder::load(&path, None);
     // A model takes a second to load; outside of a runtime there is nobody that it could hold up.
     let loaded = match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => runtime.spawn_blocking(load).await.unwrap_or_else(|_| {
-            Err(EmbedError::new("the model panicked while it was loaded"))
-        }),
+        Ok(runtime) => runtime
+            .spawn_blocking(load)
+            .await
+            .unwrap_or_else(|_| Err(EmbedError::new("the model panicked while it was loaded"))),
         Err(_) => load(),
     };
     Ok(Arc::new(loaded?))
@@ -135,7 +140,9 @@ mod tests {
         for words in ["static", "fastembed:/models/minilm", "remote:http://[::1]:80/v1#m#n"] {
             assert_eq!(words.parse::<EmbedderChoice>().unwrap().to_string(), words);
         }
-        for words in ["", "Static", "static:x", "fastembed", "fastembed:", "remote:https://x", "remote:#m", "x:y"] {
+        for words in
+            ["", "Static", "static:x", "fastembed", "fastembed:", "remote:https://x", "remote:#m", "x:y"]
+        {
             assert_eq!(words.parse::<EmbedderChoice>(), Err(ChoiceError), "{words}");
         }
     }

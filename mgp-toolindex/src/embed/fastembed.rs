@@ -47,22 +47,24 @@ impl FastEmbedder {
             special_tokens_map_file: read(&files.folder.join("special_tokens_map.json"))?,
             tokenizer_config_file: read(&files.folder.join("tokenizer_config.json"))?,
         };
-        let model = UserDefinedEmbeddingModel::new(model_file, tokenizer_files).with_pooling(files.pooling()?);
+        let model =
+            UserDefinedEmbeddingModel::new(model_file, tokenizer_files).with_pooling(files.pooling()?);
         // One thread is enough for a question; more of them would spin between questions, and take the processor from
         // searches while tools are embedded.
         let options = InitOptionsUserDefined::new()
             .with_environment(environment)
             .with_max_length(MOST_TOKENS)
             .with_intra_threads(1);
-        let model = TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| failed(&error))?;
+        let model =
+            TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| failed(&error))?;
         let mut model = Model(model);
         let probe = model.embed(&[PROBE])?;
         let dimension = probe.first().map_or(0, Vec::len);
         if dimension == 0 {
             return Err(EmbedError::new("the model makes no vectors"));
         }
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let id = format!("fastembed:{}:{digest}", files.name());
+        let digest = digest.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
+        let id = format!("fastembed:{}:{digest:016x}", files.name());
         Ok(Self { id, dimension, model: Arc::new(Mutex::new(model)) })
     }
 }
@@ -159,8 +161,12 @@ impl Files {
         let config: PoolingConfig = serde_json::from_slice(&read(&path)?)
             .map_err(|error| EmbedError::new(format!("{}: {error}", path.display())))?;
         match config {
-            PoolingConfig { pooling_mode_cls_token: true, pooling_mode_mean_tokens: false } => Ok(Pooling::Cls),
-            PoolingConfig { pooling_mode_cls_token: false, pooling_mode_mean_tokens: true } => Ok(Pooling::Mean),
+            PoolingConfig { pooling_mode_cls_token: true, pooling_mode_mean_tokens: false } => {
+                Ok(Pooling::Cls)
+            }
+            PoolingConfig { pooling_mode_cls_token: false, pooling_mode_mean_tokens: true } => {
+                Ok(Pooling::Mean)
+            }
             _ => Err(EmbedError::new("the model pools in a way that is not known")),
         }
     }

@@ -15,8 +15,7 @@ pub(crate) struct HashedWords {
     instant: bool,
     /// How many calls fail before one does not.
     pub(crate) failures: AtomicUsize,
-    /// A word that no text may have.
-    pub(crate) dislikes: Option<&'static str>,
+    dislikes: Option<&'static str>,
     /// The texts of each call.
     pub(crate) calls: Mutex<Vec<Vec<String>>>,
 }
@@ -38,6 +37,11 @@ impl HashedWords {
         Self { instant: false, ..Self::new(dimension) }
     }
 
+    /// One that fails where a text has this word.
+    pub(crate) fn disliking(self, word: &'static str) -> Self {
+        Self { dislikes: Some(word), ..self }
+    }
+
     pub(crate) fn embedded(&self) -> usize {
         self.calls.lock().iter().map(Vec::len).sum()
     }
@@ -45,9 +49,7 @@ impl HashedWords {
     fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0; self.dimension];
         for word in text.to_lowercase().split_whitespace() {
-            let hash = word.bytes().fold(5381_usize, |hash, byte| {
-                hash.wrapping_mul(33) ^ usize::from(byte)
-            });
+            let hash = word.bytes().fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
             vector[hash % self.dimension] += 1.0;
         }
         vector
@@ -66,7 +68,7 @@ impl Embedder for HashedWords {
     fn embed(&self, texts: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         let fails = self
             .failures
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
             .is_ok();
         let disliked = self.dislikes.is_some_and(|word| texts.iter().any(|text| text.contains(word)));
         let answer = if fails || disliked {

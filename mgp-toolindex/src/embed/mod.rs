@@ -13,7 +13,6 @@ mod background;
 mod choice;
 #[cfg(feature = "fastembed")]
 mod fastembed;
-#[cfg(test)]
 pub(crate) mod hashed_words;
 mod passages;
 mod queue;
@@ -114,10 +113,7 @@ pub(crate) fn checked(
         return Err(EmbedError::new(format!("{texts} texts have {} vectors", vectors.len())));
     }
     if let Some(vector) = vectors.iter().find(|vector| vector.len() != dimension) {
-        return Err(EmbedError::new(format!(
-            "a vector has {} numbers instead of {dimension}",
-            vector.len()
-        )));
+        return Err(EmbedError::new(format!("a vector has {} numbers instead of {dimension}", vector.len())));
     }
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
         return Err(EmbedError::new("a vector has numbers that are not finite"));

@@ -57,7 +57,7 @@ impl SqliteVectors {
         let used = next_use(&transaction)?;
         let mut found = HashMap::with_capacity(of.len());
         {
-            let mut select = transaction.prepare_cached(
+            let mut select = transaction.prepare(
                 "UPDATE vectors SET used = ?3 WHERE embedder = ?1 AND passages = ?2
                  RETURNING scale, numbers",
             )?;
@@ -79,7 +79,7 @@ impl SqliteVectors {
         let transaction = connection.transaction()?;
         let used = next_use(&transaction)?;
         {
-            let mut insert = transaction.prepare_cached(
+            let mut insert = transaction.prepare(
                 "INSERT INTO vectors (embedder, passages, used, scale, numbers) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT DO UPDATE
                  SET used = excluded.used, scale = excluded.scale, numbers = excluded.numbers",
@@ -167,7 +167,10 @@ fn is_spoilt(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(code) => matches!(
             code,
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown | ErrorCode::TypeMismatch
+            ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::Unknown
+                | ErrorCode::TypeMismatch
         ),
         None => true,
     }
@@ -191,11 +194,8 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// A number that grows with every use of the store: a clock that nobody can set back.
 fn next_use(transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
-    transaction
-        .prepare_cached("UPDATE clock SET uses = uses + 1 RETURNING uses")?
-        .query_map([], |row| row.get(0))?
-        .last()
-        .unwrap_or(Err(rusqlite::Error::QueryReturnedNoRows))
+    transaction.execute("UPDATE clock SET uses = uses + 1", [])?;
+    transaction.query_row("SELECT uses FROM clock", [], |row| row.get(0))
 }
 
 /// The numbers in a byte each, and what to multiply them by.
@@ -213,7 +213,9 @@ fn narrowed(vector: &[f32]) -> (f64, Vec<u8>) {
 fn widened(scale: f64, numbers: &[u8]) -> Option<Vec<f32>> {
     #[expect(clippy::cast_possible_truncation, reason = "it was one of 32 bits")]
     let scale = scale as f32;
-    scale.is_finite().then(|| numbers.iter().map(|byte| f32::from(i8::from_le_bytes([*byte])) * scale).collect())
+    scale
+        .is_finite()
+        .then(|| numbers.iter().map(|byte| f32::from(i8::from_le_bytes([*byte])) * scale).collect())
 }
 
 const FILE: &str = "vectors.db";
@@ -305,7 +307,9 @@ mod tests {
 
     #[test]
     fn a_file_with_tables_of_another_form_is_put_aside() {
-        begins_anew(|path| Connection::open(path).unwrap().execute_batch("CREATE TABLE vectors (x)").unwrap());
+        begins_anew(|path| {
+            Connection::open(path).unwrap().execute_batch("CREATE TABLE vectors (x)").unwrap()
+        });
         begins_anew(|path| {
             let connection = Connection::open(path).unwrap();
             connection.execute_batch("CREATE TABLE vectors (x)").unwrap();

@@ -67,10 +67,10 @@ fn start(embedder: &Arc<HashedWords>, store: Option<Arc<InMemory>>) -> Running {
 
 fn start_on(embedder: &Arc<HashedWords>, store: Option<Arc<InMemory>>, runtime: Option<&Handle>) -> Running {
     let taken = Arc::new(Taken::default());
-    let takes = Arc::clone(&taken);
+    let taker = Arc::clone(&taken);
     let hand_over = Box::new(move |made: Vec<Made>| {
-        takes.made.lock().extend(made.into_iter().map(|made| (made.slot, made)));
-        takes.more.notify_one();
+        taker.made.lock().extend(made.into_iter().map(|made| (made.slot, made)));
+        taker.more.notify_one();
         Box::pin(async {}) as BoxFuture<'static, ()>
     });
     let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
@@ -87,7 +87,8 @@ async fn tools_are_embedded_in_small_batches_of_like_length() {
     assert!(made.values().all(|made| made.vector.is_some()));
     let calls = embedder.calls.lock();
     assert!(calls.iter().all(|texts| texts.len() <= 2 * MOST_TOOLS));
-    let longest: Vec<usize> = calls.iter().map(|texts| texts.iter().map(String::len).max().unwrap()).collect();
+    let longest: Vec<usize> =
+        calls.iter().map(|texts| texts.iter().map(String::len).max().unwrap()).collect();
     assert!(longest.is_sorted(), "{longest:?}");
 }
 
@@ -130,7 +131,7 @@ async fn a_failure_is_followed_by_other_attempts_with_growing_pauses() {
 
 #[tokio::test(start_paused = true)]
 async fn a_text_that_the_embedder_chokes_on_keeps_no_other_waiting() {
-    let embedder = Arc::new(HashedWords { dislikes: Some("poison"), ..HashedWords::slow(8) });
+    let embedder = Arc::new(HashedWords::slow(8).disliking("poison"));
     let running = start(&embedder, None);
     running.background.extend((0..20).map(|slot| lacking(slot, if slot == 7 { "poison" } else { "food" })));
     let made = running.taken.wait_for(20).await;

@@ -25,7 +25,8 @@ async fn in_time<T>(asked: impl Future<Output = Result<T, EmbedError>>) -> Resul
     if Handle::try_current().is_err() {
         return Err(EmbedError::new("an embedding service can be asked only within a tokio runtime"));
     }
-    let late = |_| EmbedError::new(format!("the embedding service did not answer in {} s", PATIENCE.as_secs()));
+    let late =
+        |_| EmbedError::new(format!("the embedding service did not answer in {} s", PATIENCE.as_secs()));
     tokio::time::timeout(PATIENCE, asked).await.map_err(late)?
 }
 

@@ -102,8 +102,7 @@ async fn ask(
     let failed = |error: mgp_types::Error| EmbedError::new(format!("the embedding service: {error}"));
     let request = Request::with_body(Method::TOOLS_CALL, &params).map_err(failed)?;
     poll_fn(|cx| service.poll_ready(cx)).await.map_err(failed)?;
-    let result: CallToolResult =
-        service.call(request).await.map_err(failed)?.body().map_err(failed)?;
+    let result: CallToolResult = service.call(request).await.map_err(failed)?.body().map_err(failed)?;
     if result.is_error() {
         return Err(EmbedError::new("the tool `embed` of the embedding service failed"));
     }
@@ -115,7 +114,9 @@ async fn ask(
     })?;
     let dimension = embedded.dimension;
     if embedded.embeddings.iter().any(|vector| vector.len() != dimension) {
-        return Err(EmbedError::new(format!("not all vectors have the {dimension} numbers they are said to have")));
+        return Err(EmbedError::new(format!(
+            "not all vectors have the {dimension} numbers they are said to have"
+        )));
     }
     Ok(Answer { vectors: embedded.embeddings, model: embedded.model })
 }
@@ -163,7 +164,8 @@ mod tests {
         let number = if arguments["purpose"] == "query" { 1.0 } else { 2.0 };
         let texts = arguments["texts"].as_array().unwrap();
         assert!(texts.len() <= 64);
-        let embeddings: Vec<_> = texts.iter().map(|text| json!([text.as_str().unwrap().len(), number])).collect();
+        let embeddings: Vec<_> =
+            texts.iter().map(|text| json!([text.as_str().unwrap().len(), number])).collect();
         json!({ "embeddings": embeddings, "model": "lengths", "dimension": 2 })
     }
 
@@ -189,22 +191,31 @@ mod tests {
         let embedder = connect(|arguments| Ok(structured(&honest(&arguments)))).await.unwrap();
         let texts: Vec<_> = (0..200).map(|length| "x".repeat(length)).collect();
         let vectors = embedder.embed(texts, Purpose::Query).await.unwrap();
-        assert!(vectors.iter().zip(0_u16..).all(|(vector, length)| vector[0] == f32::from(length)));
-        assert_eq!(vectors.len(), 200);
+        let expected: Vec<_> = (0_u16..200).map(|length| vec![f32::from(length), 1.0]).collect();
+        assert_eq!(vectors, expected);
     }
 
     #[tokio::test]
     async fn a_service_that_answers_something_else_is_refused() {
         for (answer, said) in [
-            (structured(&json!({ "embeddings": [], "model": "m", "dimension": 2 })), "1 texts have 0 vectors"),
-            (structured(&json!({ "embeddings": [[]], "model": "m", "dimension": 0 })), "a vector has 0 numbers"),
+            (
+                structured(&json!({ "embeddings": [], "model": "m", "dimension": 2 })),
+                "1 texts have 0 vectors",
+            ),
+            (
+                structured(&json!({ "embeddings": [[]], "model": "m", "dimension": 0 })),
+                "a vector has 0 numbers",
+            ),
             (structured(&json!({ "embeddings": [[1]], "model": "m", "dimension": 2 })), "not all vectors"),
-            (structured(&json!({ "embeddings": [[1]], "model": "", "dimension": 1 })), "does not name its model"),
+            (
+                structured(&json!({ "embeddings": [[1]], "model": "", "dimension": 1 })),
+                "does not name its model",
+            ),
             (structured(&json!({ "embeddings": [[null]], "model": "m", "dimension": 1 })), "invalid type"),
             (structured(&json!({ "embeddings": [[1e300]], "model": "m", "dimension": 1 })), "not finite"),
             (json!({ "content": [] }), "no structured result"),
             (json!({ "content": [], "isError": true }), "failed"),
-            (json!({}), "content"),
+            (json!({}), "does not have the shape"),
         ] {
             let shown = answer.to_string();
             let error = connect(move |_| Ok(answer.clone())).await.unwrap_err().to_string();

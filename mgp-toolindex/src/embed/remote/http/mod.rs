@@ -120,7 +120,9 @@ impl Endpoint {
             return Err(EmbedError::new(format!("the embedding service answers with {status}")));
         }
         let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await.map_err(|_| {
-            EmbedError::new(format!("the answer of the embedding service breaks off, or is over {MOST_BYTES} bytes"))
+            EmbedError::new(format!(
+                "the answer of the embedding service breaks off, or is over {MOST_BYTES} bytes"
+            ))
         })?;
         let embedded: Embedded = serde_json::from_slice(&body.to_bytes())
             .map_err(|error| EmbedError::new(format!("the answer of the embedding service: {error}")))?;
@@ -172,7 +174,8 @@ fn is_this_machine(host: &str) -> bool {
 
 fn authorization(variable: &str) -> Result<Option<HeaderValue>, EmbedError> {
     let Some(token) = std::env::var_os(variable).filter(|token| !token.is_empty()) else { return Ok(None) };
-    let header = token.to_str().and_then(|token| HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok());
+    let header =
+        token.to_str().and_then(|token| HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok());
     let mut header = header
         .ok_or_else(|| EmbedError::new(format!("what the environment has as {variable} is no token")))?;
     header.set_sensitive(true);

@@ -23,7 +23,8 @@ async fn serve(answer: impl Fn(&str, Value) -> (u16, String) + Send + Sync + 'st
             };
             let (status, body) = answer(&head, asked);
             let length = body.len();
-            let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+            let head =
+                format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
             stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
         }
     });
@@ -112,7 +113,9 @@ fn texts_are_sent_in_the_clear_to_this_machine_only() {
     for url in ["https://example.com/v1", "http://127.0.0.1:1", "http://[::1]:8080/", "http://localhost/x"] {
         assert!(endpoint(url).is_ok(), "{url}");
     }
-    for url in ["http://example.com", "http://127.0.0.1.example.com", "ftp://x", "x", "https://u:p@example.com", ""] {
+    for url in
+        ["http://example.com", "http://127.0.0.1.example.com", "ftp://x", "x", "https://u:p@example.com", ""]
+    {
         assert!(endpoint(url).is_err(), "{url}");
     }
 }

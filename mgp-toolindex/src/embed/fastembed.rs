@@ -21,6 +21,8 @@ use super::{EmbedError, Embedder, Purpose};
 pub struct FastEmbedder {
     id: String,
     dimension: usize,
+    /// So many texts are embedded at once.
+    batch: usize,
     model: Arc<Mutex<Model>>,
 }
 
@@ -58,14 +60,18 @@ impl FastEmbedder {
         let model =
             TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| failed(&error))?;
         let mut model = Model(model);
-        let probe = model.embed(&[PROBE])?;
-        let dimension = probe.first().map_or(0, Vec::len);
-        if dimension == 0 {
+        let alone = model.embed(&[PROBE])?.swap_remove(0);
+        if alone.is_empty() {
             return Err(EmbedError::new("the model makes no vectors"));
         }
+        let dimension = alone.len();
+        let beside = model.embed(&[PROBE, &"a longer text ".repeat(30)])?.swap_remove(0);
+        // Models that are quantised as they run round the numbers of all texts of a batch alike. They gain nothing by
+        // batches either, so each text is embedded alone, and has one vector.
+        let batch = if likeness(&alone, &beside) > ALIKE { BATCH } else { 1 };
         let digest = digest.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
         let id = format!("fastembed:{}:{digest:016x}", files.name());
-        Ok(Self { id, dimension, model: Arc::new(Mutex::new(model)) })
+        Ok(Self { id, dimension, batch, model: Arc::new(Mutex::new(model)) })
     }
 }
 
@@ -79,8 +85,8 @@ impl Embedder for FastEmbedder {
     }
 
     fn embed(&self, texts: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        let model = Arc::clone(&self.model);
-        let work = move || in_batches(&texts, |batch| model.lock().embed(batch));
+        let (model, most) = (Arc::clone(&self.model), self.batch);
+        let work = move || in_batches(&texts, most, |batch| model.lock().embed(batch));
         Box::pin(async move {
             match Handle::try_current() {
                 Ok(runtime) => runtime
@@ -114,18 +120,23 @@ impl std::fmt::Debug for Model {
 /// Embeds texts of about the same length together, because the shorter ones of a batch cost as much as its longest.
 fn in_batches(
     texts: &[String],
+    most: usize,
     mut embed: impl FnMut(&[&str]) -> Result<Vec<Vec<f32>>, EmbedError>,
 ) -> Result<Vec<Vec<f32>>, EmbedError> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|&place| texts[place].len());
     let mut vectors = vec![Vec::new(); texts.len()];
-    for places in order.chunks(BATCH) {
+    for places in order.chunks(most) {
         let batch: Vec<&str> = places.iter().map(|&place| &*texts[place]).collect();
         for (&place, vector) in places.iter().zip(embed(&batch)?) {
             vectors[place] = vector;
         }
     }
     Ok(vectors)
+}
+
+fn likeness(one: &[f32], other: &[f32]) -> f32 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
 /// Where the files of a model are.
@@ -216,8 +227,11 @@ static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
 /// The smaller one first: a question takes a fraction of the time, and the ranking is nearly the same.
 const MODEL_FILES: [&str; 2] = ["model_int8.onnx", "model.onnx"];
 
-/// So many texts are embedded under one lock; a question waits for no more.
+/// So many texts are embedded at once and under one lock; a question waits for no more.
 const BATCH: usize = 16;
+
+/// Vectors of one text differ by the order in which numbers were added, and by no more.
+const ALIKE: f32 = 0.9999;
 
 /// A model that can take fewer takes fewer.
 const MOST_TOKENS: usize = 512;
@@ -232,8 +246,8 @@ mod tests {
     fn texts_are_embedded_by_length_and_answered_in_their_order() {
         let texts: Vec<String> = (0..40).map(|n| "x".repeat(n * 7 % 40)).collect();
         let mut longest = Vec::new();
-        let vectors = in_batches(&texts, |batch| {
-            assert!(batch.len() <= BATCH);
+        let vectors = in_batches(&texts, 16, |batch| {
+            assert!(batch.len() <= 16);
             longest.push(batch.iter().map(|text| text.len()).max());
             #[expect(clippy::cast_precision_loss, reason = "short texts")]
             Ok(batch.iter().map(|text| vec![text.len() as f32]).collect())

@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_file_with_tables_of_another_form_is_put_aside() {
         begins_anew(|path| {
-            Connection::open(path).unwrap().execute_batch("CREATE TABLE vectors (x)").unwrap()
+            Connection::open(path).unwrap().execute_batch("CREATE TABLE vectors (x)").unwrap();
         });
         begins_anew(|path| {
             let connection = Connection::open(path).unwrap();

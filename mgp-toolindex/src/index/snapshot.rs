@@ -11,7 +11,7 @@ use super::{Found, Hit, Search};
 use crate::embed::{EmbedError, Embedder, Purpose, checked};
 use crate::slot::Slot;
 use crate::tool::{Server, Tool};
-use crate::vector::Vectors;
+use crate::vector::{QueryVector, Vectors};
 
 /// The tools as they were at one time. It does not change any more.
 #[derive(Debug, Clone)]
@@ -92,16 +92,17 @@ impl Snapshot {
 
     /// Finds tools; `vector` is what the text means, if that could be found out.
     pub fn search(&self, search: &Search<'_>, vector: Option<&[f32]>) -> Found {
-        let _ = vector;
+        if search.strategy == SearchStrategy::Semantic
+            && let Some(hits) = vector.and_then(|vector| self.nearest(search, vector))
+        {
+            return Found { hits, fallback: None };
+        }
         let words: Vec<String> = search.text.to_lowercase().split_whitespace().map(Into::into).collect();
         let mut hits: Vec<Hit> = Vec::new();
         for (slot, tool) in self.tools.iter() {
-            let fits = self.is_callable(tool)
-                && search.sight.is_none_or(|sight| sight.sees(slot))
-                && search.filter.risk_level_max.is_none_or(|most| tool.risk <= most);
             let text = format!("{} {}", tool.name, tool.description()).to_lowercase();
             let met = words.iter().filter(|word| text.contains(word.as_str())).count();
-            if fits && met > 0 {
+            if met > 0 && self.fits(search, slot, tool) {
                 #[expect(clippy::cast_precision_loss, reason = "few words")]
                 let score = met as f32 / words.len() as f32;
                 hits.push(Hit { tool: Arc::clone(tool), score });
@@ -111,6 +112,24 @@ impl Snapshot {
         hits.truncate(search.limit);
         let fallback = (search.strategy != SearchStrategy::Keyword).then_some(SearchStrategy::Keyword);
         Found { hits, fallback }
+    }
+
+    /// The tools whose vectors are nearest; `None` if there are none to compare.
+    fn nearest(&self, search: &Search<'_>, vector: &[f32]) -> Option<Vec<Hit>> {
+        let query = QueryVector::new(vector).ok().filter(|_| self.vectors.len() > 0)?;
+        let scores = self.vectors.scan(&[query]);
+        let fits = |slot| self.tools.get(slot).is_some_and(|tool| self.fits(search, slot, tool));
+        let near = scores.best(0, search.limit, fits).into_iter();
+        let hits = near.filter_map(|(slot, score)| {
+            Some(Hit { tool: Arc::clone(self.tools.get(slot)?), score: score.clamp(0.0, 1.0) })
+        });
+        Some(hits.collect())
+    }
+
+    fn fits(&self, search: &Search<'_>, slot: Slot, tool: &Tool) -> bool {
+        self.is_callable(tool)
+            && search.sight.is_none_or(|sight| sight.sees(slot))
+            && search.filter.risk_level_max.is_none_or(|most| tool.risk <= most)
     }
 
     /// What a text means, as a vector; `None` if that cannot be found out, or not in time.

@@ -67,10 +67,10 @@ fn start(embedder: &Arc<HashedWords>, store: Option<Arc<InMemory>>) -> Running {
 
 fn start_on(embedder: &Arc<HashedWords>, store: Option<Arc<InMemory>>, runtime: Option<&Handle>) -> Running {
     let taken = Arc::new(Taken::default());
-    let taker = Arc::clone(&taken);
+    let keeper = Arc::clone(&taken);
     let hand_over = Box::new(move |made: Vec<Made>| {
-        taker.made.lock().extend(made.into_iter().map(|made| (made.slot, made)));
-        taker.more.notify_one();
+        keeper.made.lock().extend(made.into_iter().map(|made| (made.slot, made)));
+        keeper.more.notify_one();
         Box::pin(async {}) as BoxFuture<'static, ()>
     });
     let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;

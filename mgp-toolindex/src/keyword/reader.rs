@@ -31,7 +31,8 @@ pub(super) struct Lengths(pub(super) Box<[[f32; 256]; MOST_OFTEN]>);
 
 impl KeywordReader {
     pub(super) fn new(parts: Vec<Arc<Part>>, alive: Vec<Option<AliveBitSet>>) -> Self {
-        let highest = parts.iter().flat_map(|part| &part.slots).copied().filter(|slot| *slot != u32::MAX).max();
+        let highest =
+            parts.iter().flat_map(|part| &part.slots).copied().filter(|slot| *slot != u32::MAX).max();
         let mut places = vec![NOWHERE; highest.map_or(0, |slot| slot as usize + 1)];
         for (number, (part, alive)) in (0..).zip(parts.iter().zip(&alive)) {
             for (doc, slot) in (0..).zip(&part.slots) {
@@ -59,7 +60,14 @@ impl KeywordReader {
         Asked::new(&self.inner, words)
     }
 
-    pub(crate) fn named(&self, _text: &str, _limit: usize, _fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> { vec![] }
+    pub(crate) fn named(
+        &self,
+        _text: &str,
+        _limit: usize,
+        _fits: &mut dyn FnMut(Slot) -> bool,
+    ) -> Vec<(Slot, f32)> {
+        vec![]
+    }
 }
 
 impl Inner {

@@ -1,0 +1,1 @@
+//! Which definitions are in the context at all.

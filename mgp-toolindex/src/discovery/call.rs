@@ -63,6 +63,5 @@ fn caller(context: &Context) -> Context {
 /// A tool that failed, or that asks for something first, has not been used yet.
 fn succeeded(response: &Response) -> bool {
     let Ok(result) = Object::from_raw(&response.result) else { return false };
-    result.bytes("isError") != Some(b"true")
-        && result.bytes("resultType") != Some(br#""input_required""#)
+    result.bytes("isError") != Some(b"true") && result.bytes("resultType") != Some(br#""input_required""#)
 }

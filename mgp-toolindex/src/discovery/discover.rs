@@ -1,5 +1,5 @@
 use mgp_types::mgp::{DiscoverTools, DiscoveredTools, FoundTool};
-use mgp_types::{Context, Object, Error};
+use mgp_types::{Context, Error, Object};
 use tokio::time::Instant;
 
 use super::found::found;
@@ -25,9 +25,9 @@ pub(super) async fn discover(
         search = search.sight(sight);
     }
     let began = Instant::now();
-    let hits = find(&snapshot, &search).await;
-    let took = began.elapsed();
-    let tools: Vec<FoundTool> = hits
+    let result = find(&snapshot, &search).await;
+    let time = began.elapsed();
+    let tools: Vec<FoundTool> = result
         .hits
         .iter()
         .map(|hit| {
@@ -36,14 +36,13 @@ pub(super) async fn discover(
             tool
         })
         .collect();
-    let fitted =
-        shared.with_view_of(&snapshot, context, |view| shared.sessions.fit(&key, view, tools));
+    let fitted = shared.with_view_of(&snapshot, context, |view| shared.sessions.fit(&key, view, tools));
     let available = sight.as_ref().map_or(snapshot.len(), |sight| sight.count());
     let mut answer = DiscoveredTools::new(strategy, available as u64);
     answer.tools = fitted.tools;
     answer.omitted = fitted.omitted;
-    answer.fallback_strategy = hits.fallback;
-    answer.query_time_ms = (took.as_secs_f64() * 1e6).round() / 1e3;
+    answer.fallback_strategy = result.fallback;
+    answer.query_time_ms = (time.as_secs_f64() * 1e6).round() / 1e3;
     Ok(answer)
 }
 

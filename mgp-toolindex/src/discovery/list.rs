@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use mgp_types::mcp::ForRevision;
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
 
-use super::meta_tool::{self, Reader};
+use super::meta_tool::{self, SpeaksMgp};
 use super::shared::Shared;
 use crate::Snapshot;
 use crate::level::Level;
@@ -36,16 +37,19 @@ pub(super) fn answer(shared: &Arc<Shared>, request: &Request) -> Result<Response
 
 fn meta_tools(shared: &Shared, key: &SessionKey, context: &Context) -> Vec<RawJson> {
     let session = context.session.as_deref();
-    let reader = Reader {
-        revision: session.map_or(Revision::LATEST, |session| session.revision),
-        speaks_mgp: session.is_some_and(|session| session.mgp.is_some()),
-    };
+    let revision = session.map_or(Revision::LATEST, |session| session.revision);
+    let speaks_mgp = session.is_some_and(|session| session.mgp.is_some());
+    let peer = if speaks_mgp { SpeaksMgp::Yes } else { SpeaksMgp::No };
     let categories = if shared.settings.level == Level::Category {
         categories(shared, key, context, &shared.index.snapshot())
     } else {
         Vec::new()
     };
-    meta_tool::definitions(shared.settings.meta_tools, shared.settings.spelling, reader, &categories)
+    let settings = &shared.settings;
+    meta_tool::tools(settings.meta_tools, settings.spelling, peer, &categories)
+        .into_iter()
+        .filter_map(|tool| RawJson::from_value(&tool.for_revision(revision)).ok())
+        .collect()
 }
 
 /// The uppermost categories that the caller sees a tool of, those with the most tools if there are too many, by name.

@@ -1,7 +1,9 @@
 use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::{SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
-use mgp_types::{BoxFuture, Error, Method, Outbox, OutboxPort, Principal, Request, Response, Session, StreamId};
+use mgp_types::{
+    BoxFuture, Error, Method, Outbox, OutboxPort, Principal, Request, Response, Session, StreamId,
+};
 
 use super::shared::Shared;
 use super::tell::Listener;
@@ -62,8 +64,7 @@ impl OutboxPort for Acknowledging {
             return self.port.notify(stream, notification);
         }
         let acknowledged: Option<SubscriptionsAcknowledgedParams> = notification.body().ok();
-        let will_tell =
-            acknowledged.is_some_and(|told| told.notifications.tools_list_changed == Some(true));
+        let will_tell = acknowledged.is_some_and(|told| told.notifications.tools_list_changed == Some(true));
         Box::pin(async move {
             self.port.notify(stream, notification).await?;
             if will_tell {

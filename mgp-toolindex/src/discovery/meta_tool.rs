@@ -1,8 +1,8 @@
 //! The tools that stand for all others.
 
-use mgp_types::mcp::{ForRevision, Tool, ToolAnnotations};
+use mgp_types::RawJson;
+use mgp_types::mcp::{Tool, ToolAnnotations};
 use mgp_types::mgp::method;
-use mgp_types::{RawJson, Revision};
 
 /// How the names of the meta-tools are spelled in a list; calls may use any spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,10 +20,10 @@ pub enum Spelling {
 }
 
 impl Spelling {
-    fn spell(self, name: &str, to_mgp: bool) -> String {
+    fn spell(self, name: &str, peer: SpeaksMgp) -> String {
         match self {
             Self::Slashes => name.to_owned(),
-            Self::ByPeer if to_mgp => name.to_owned(),
+            Self::ByPeer if peer == SpeaksMgp::Yes => name.to_owned(),
             Self::ByPeer | Self::Dots => name.replace('/', "."),
             Self::Underscores => name.replace('/', "_"),
         }
@@ -43,20 +43,20 @@ pub enum MetaTools {
     All,
 }
 
-/// Whom meta-tools are listed for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reader {
-    pub(super) revision: Revision,
-    pub(super) speaks_mgp: bool,
+/// Whether the peer that meta-tools are listed for speaks MGP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SpeaksMgp {
+    Yes,
+    No,
 }
 
-/// The definitions of the meta-tools, with the names of categories to browse, if there are any.
-pub(super) fn definitions(
+/// The meta-tools, with the names of categories to browse, if there are any.
+pub(super) fn tools(
     listed: MetaTools,
     spelling: Spelling,
-    reader: Reader,
+    peer: SpeaksMgp,
     categories: &[String],
-) -> Vec<RawJson> {
+) -> Vec<Tool> {
     let mut tools = vec![discover(categories)];
     if listed != MetaTools::Discover {
         tools.push(tool(method::TOOLS_REQUEST, REQUEST.into(), REQUEST_SCHEMA));
@@ -65,13 +65,10 @@ pub(super) fn definitions(
         tools.push(tool(method::TOOLS_SESSION, SESSION.into(), SESSION_SCHEMA));
         tools.push(tool(method::TOOLS_SESSION_EVICT, EVICT.into(), EVICT_SCHEMA));
     }
+    for tool in &mut tools {
+        tool.name = spelling.spell(&tool.name, peer);
+    }
     tools
-        .into_iter()
-        .filter_map(|mut tool| {
-            tool.name = spelling.spell(&tool.name, reader.speaks_mgp);
-            RawJson::from_value(&tool.for_revision(reader.revision)).ok()
-        })
-        .collect()
 }
 
 fn discover(categories: &[String]) -> Tool {
@@ -106,30 +103,30 @@ const EVICT_SCHEMA: &str = r#"{"type":"object","properties":{"tools":{"type":"ar
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::{Definition, default_counter};
+    use crate::discovery::ToolDiscoverySettings;
 
-    fn names(listed: MetaTools, spelling: Spelling, speaks_mgp: bool) -> Vec<String> {
-        let reader = Reader { revision: Revision::LATEST, speaks_mgp };
-        definitions(listed, spelling, reader, &[])
-            .iter()
-            .map(|tool| tool.to::<Tool>().unwrap().name)
-            .collect()
+    fn names(listed: MetaTools, spelling: Spelling, peer: SpeaksMgp) -> Vec<String> {
+        tools(listed, spelling, peer, &[]).into_iter().map(|tool| tool.name).collect()
     }
 
+    // covers: MGP-16.2-03
     #[test]
     fn names_are_spelled_for_whoever_reads_them() {
         let both = MetaTools::default();
-        assert_eq!(names(both, Spelling::ByPeer, true), ["mgp/tools/discover", "mgp/tools/request"]);
-        assert_eq!(names(both, Spelling::ByPeer, false), ["mgp.tools.discover", "mgp.tools.request"]);
-        assert_eq!(names(MetaTools::Discover, Spelling::Underscores, true), ["mgp_tools_discover"]);
-        assert_eq!(names(MetaTools::All, Spelling::Dots, true)[3], "mgp.tools.session.evict");
+        let by_peer = Spelling::ByPeer;
+        assert_eq!(names(both, by_peer, SpeaksMgp::Yes), ["mgp/tools/discover", "mgp/tools/request"]);
+        assert_eq!(names(both, by_peer, SpeaksMgp::No), ["mgp.tools.discover", "mgp.tools.request"]);
+        let one = MetaTools::Discover;
+        assert_eq!(names(one, Spelling::Underscores, SpeaksMgp::Yes), ["mgp_tools_discover"]);
+        assert_eq!(names(one, Spelling::Slashes, SpeaksMgp::No), ["mgp/tools/discover"]);
+        assert_eq!(names(MetaTools::All, Spelling::Dots, SpeaksMgp::Yes)[3], "mgp.tools.session.evict");
     }
 
     #[test]
     fn each_says_what_it_takes_and_that_it_changes_nothing() {
-        let reader = Reader { revision: Revision::LATEST, speaks_mgp: false };
-        for tool in definitions(MetaTools::All, Spelling::ByPeer, reader, &["mail".into()]) {
-            let tool: Tool = tool.to().unwrap();
-            assert!(tool.description.is_some());
+        for tool in tools(MetaTools::All, Spelling::ByPeer, SpeaksMgp::No, &["mail".into()]) {
+            assert!(tool.description.is_some_and(|description| !description.is_empty()));
             assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
             let schema: serde_json::Value = tool.input_schema.to().unwrap();
             assert_eq!(schema["type"], "object");
@@ -137,17 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_revision_is_not_told_what_it_does_not_know() {
-        let reader = Reader { revision: Revision::V2024_11_05, speaks_mgp: false };
-        let tools = definitions(MetaTools::All, Spelling::ByPeer, reader, &[]);
-        assert!(tools.iter().all(|tool| tool.to::<Tool>().unwrap().annotations.is_none()));
-    }
-
-    #[test]
     fn both_together_take_few_tokens() {
-        let reader = Reader { revision: Revision::LATEST, speaks_mgp: true };
-        let tools = definitions(MetaTools::default(), Spelling::ByPeer, reader, &[]);
-        let bytes: usize = tools.iter().map(|tool| tool.as_bytes().len()).sum();
-        assert!(bytes < 900, "{bytes} bytes");
+        let settings = ToolDiscoverySettings::new();
+        let counter = default_counter();
+        let tokens: u32 = settings.definitions(&*counter).iter().map(Definition::tokens).sum();
+        println!("{tokens} tokens, counted by {}", counter.name());
+        assert!((100..200).contains(&tokens), "{tokens}");
     }
 }

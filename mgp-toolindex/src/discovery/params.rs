@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 /// Those of `mgp/tools/discover`.
 pub(super) fn discover(params: &Object) -> Result<DiscoverTools, Error> {
     let mut wanted = DiscoverTools::new(text(params, "query", LONGEST_QUERY)?.unwrap_or_default());
-    wanted.strategy = word(params, "strategy", SearchStrategy::read, "keyword, semantic, category or hybrid")?;
+    wanted.strategy =
+        word(params, "strategy", SearchStrategy::read, "keyword, semantic, category or hybrid")?;
     wanted.max_results = member::<f64>(params, "max_results", A_COUNT)?
         .map(|most| if (1.0..=f64::from(u32::MAX)).contains(&most) { Ok(count(most)) } else { Err(most) })
         .transpose()
@@ -37,7 +38,8 @@ pub(super) fn request(params: &Object) -> Result<RequestTools, Error> {
     }
     wanted.task_trace_id = word(params, "task_trace_id", |id| id.parse::<TraceId>().ok(), "a UUID")?;
     if wanted.requirements.capabilities.is_empty() && wanted.context.trim().is_empty() {
-        let hint = "nothing is asked for: name `requirements.capabilities`, or say in `context` what is to be done";
+        let hint =
+            "nothing is asked for: name `requirements.capabilities`, or say in `context` what is to be done";
         return Err(Error::invalid_params(hint));
     }
     Ok(wanted)
@@ -117,7 +119,11 @@ fn shortened(mut text: String, longest: usize) -> String {
     text
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was held to the range before")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it was held to the range before"
+)]
 const fn count(most: f64) -> u32 {
     most as u32
 }
@@ -191,7 +197,10 @@ mod tests {
             (json!({ "requirements": { "capabilities": ["", " "] } }), "`requirements.capabilities`"),
             (json!({ "requirements": { "capabilities": [1] } }), "`capabilities`"),
             (json!({ "requirements": { "capabilities": vec!["x"; 33] } }), "`capabilities`"),
-            (json!({ "context": "x", "requirements": { "preferred_risk_level": "low" } }), "`preferred_risk_level`"),
+            (
+                json!({ "context": "x", "requirements": { "preferred_risk_level": "low" } }),
+                "`preferred_risk_level`",
+            ),
             (json!({ "context": "x", "task_trace_id": "7" }), "`task_trace_id`"),
         ] {
             let told = complaint(request, &params);

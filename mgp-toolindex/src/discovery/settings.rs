@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use mgp_types::mgp::SearchStrategy;
 
+use super::meta_tool::{self, SpeaksMgp};
 use super::{CreateTools, Eyes, MetaTools, Spelling};
+use crate::budget::{CountTokens, Definition};
 use crate::level::Level;
 
 /// How tools are searched, and what is listed without a search.
@@ -57,6 +59,18 @@ impl ToolDiscoverySettings {
     pub const fn spelling(mut self, spelling: Spelling) -> Self {
         self.spelling = spelling;
         self
+    }
+
+    /// What a model sees of the meta-tools that are listed, for
+    /// [`SessionSettings::meta_tools`](crate::session::SessionSettings::meta_tools): they take a part of the budget.
+    pub fn definitions(&self, counter: &dyn CountTokens) -> Vec<Definition> {
+        meta_tool::tools(self.meta_tools, self.spelling, SpeaksMgp::Yes, &[])
+            .iter()
+            .map(|tool| {
+                let description = tool.description.as_deref().unwrap_or_default();
+                Definition::new(&tool.name, description, &tool.input_schema, counter)
+            })
+            .collect()
     }
 
     /// What decides which tools a caller may know of.

@@ -117,9 +117,8 @@ impl Parameter {
         if !described.is_empty() {
             return Accepts::Kinds(described);
         }
-        let carries = words(&self.name)
-            .iter()
-            .any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(word)));
+        let carries =
+            words(&self.name).iter().any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(word)));
         if carries || self.is_required { Accepts::Anything } else { Accepts::Nothing }
     }
 }
@@ -145,14 +144,41 @@ fn parameters(schema: &RawJson) -> Vec<Parameter> {
 }
 
 const MAKES: &[&str] = &[
-    "return", "returning", "output", "produce", "producing", "generate", "generating", "render", "rendering", "draw",
-    "yield", "export",
+    "return",
+    "returning",
+    "output",
+    "produce",
+    "producing",
+    "generate",
+    "generating",
+    "render",
+    "rendering",
+    "draw",
+    "yield",
+    "export",
 ];
 
 /// What is called so may be of any kind.
 const CARRIES: &[&str] = &[
-    "data", "dataset", "input", "content", "file", "path", "url", "uri", "source", "src", "body", "payload", "attachment",
-    "resource", "object", "value", "item", "record", "document",
+    "data",
+    "dataset",
+    "input",
+    "content",
+    "file",
+    "path",
+    "url",
+    "uri",
+    "source",
+    "src",
+    "body",
+    "payload",
+    "attachment",
+    "resource",
+    "object",
+    "value",
+    "item",
+    "record",
+    "document",
 ];
 
 const MOST_PARAMETERS: usize = 64;

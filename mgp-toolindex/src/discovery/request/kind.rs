@@ -53,10 +53,7 @@ impl Kind {
     }
 
     const fn is_written(self) -> bool {
-        !matches!(
-            self,
-            Self::Pdf | Self::Image | Self::Chart | Self::Audio | Self::Video | Self::Archive
-        )
+        !matches!(self, Self::Pdf | Self::Image | Self::Chart | Self::Audio | Self::Video | Self::Archive)
     }
 }
 
@@ -86,7 +83,10 @@ pub(super) fn words(text: &str) -> Vec<String> {
 
 /// What each is called; the first is what it is called in answers.
 const NAMES: &[(Kind, &[&str])] = &[
-    (Kind::Text, &["text", "txt", "plaintext", "sentence", "paragraph", "prose", "transcript", "prompt", "message"]),
+    (
+        Kind::Text,
+        &["text", "txt", "plaintext", "sentence", "paragraph", "prose", "transcript", "prompt", "message"],
+    ),
     (Kind::Json, &["json", "jsonl", "ndjson"]),
     (Kind::Xml, &["xml"]),
     (Kind::Yaml, &["yaml", "yml"]),
@@ -94,7 +94,18 @@ const NAMES: &[(Kind, &[&str])] = &[
     (Kind::Markdown, &["markdown"]),
     (
         Kind::Table,
-        &["csv", "tsv", "tabular", "spreadsheet", "excel", "xlsx", "xls", "dataframe", "parquet", "worksheet"],
+        &[
+            "csv",
+            "tsv",
+            "tabular",
+            "spreadsheet",
+            "excel",
+            "xlsx",
+            "xls",
+            "dataframe",
+            "parquet",
+            "worksheet",
+        ],
     ),
     (Kind::Number, &["numeric", "number", "float", "integer", "numerical", "statistic"]),
     (Kind::Pdf, &["pdf"]),
@@ -102,8 +113,21 @@ const NAMES: &[(Kind, &[&str])] = &[
     (
         Kind::Image,
         &[
-            "image", "img", "picture", "photo", "photograph", "png", "jpg", "jpeg", "gif", "webp", "svg", "bitmap",
-            "tiff", "screenshot", "thumbnail",
+            "image",
+            "img",
+            "picture",
+            "photo",
+            "photograph",
+            "png",
+            "jpg",
+            "jpeg",
+            "gif",
+            "webp",
+            "svg",
+            "bitmap",
+            "tiff",
+            "screenshot",
+            "thumbnail",
         ],
     ),
     (Kind::Chart, &["chart", "plot", "histogram", "scatterplot", "visualization", "visualisation"]),

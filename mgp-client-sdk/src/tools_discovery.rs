@@ -1,7 +1,8 @@
 //! Tools that are searched instead of listed (MGP §16).
 
 use mgp_types::mgp::{
-    DiscoverTools, DiscoveredTools, EvictTools, EvictedTools, RequestTools, RequestedTools, ToolSession, method,
+    DiscoverTools, DiscoveredTools, EvictTools, EvictedTools, RequestTools, RequestedTools, ToolSession,
+    method,
 };
 use mgp_types::{Params, Request, Response, RpcService};
 

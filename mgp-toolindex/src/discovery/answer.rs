@@ -48,11 +48,6 @@ async fn result(shared: &Arc<Shared>, asked: Asked, request: &Request) -> Result
             let evict = params::evict(&params)?;
             let key = shared.key(context);
             let evicted = shared.with_view(context, |view| shared.sessions.evict(&key, view, &evict));
-            tracing::debug!(
-                tools = evicted.evicted.len(),
-                reason = evict.reason,
-                "tools were taken from a session"
-            );
             shared.tellings.changed(shared, &key);
             written(&evicted)
         }

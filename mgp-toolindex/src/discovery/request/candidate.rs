@@ -39,6 +39,7 @@ pub(super) async fn candidates(asking: &Asking<'_>, capability: &str) -> Vec<Can
     let mut candidates: Vec<_> = alone
         .hits
         .into_iter()
+        .filter(|hit| hit.score >= NEARLY)
         .map(|hit| {
             let same = together.iter().find(|other| Arc::ptr_eq(&other.tool, &hit.tool));
             candidate(asking, hit.tool, hit.score, same.map_or(0.0, |hit| hit.score))
@@ -54,7 +55,7 @@ fn candidate(asking: &Asking<'_>, tool: Arc<Tool>, alone: f32, together: f32) ->
     let stated = [&taken, &given].into_iter().filter(|fit| **fit == Fit::Stated).count();
     let relevance = alone.max(f32::midpoint(alone, together));
     let bonus = if stated > 0 { FOR_STATED_TYPES } else { 0.0 };
-    let standing = if alone < MET && (alone < NEARLY || together < MET) {
+    let standing = if alone < MET && together < MET {
         Standing::Misses(format!(
             "it does something else: relevance {relevance:.2}, of {MET} that are needed"
         ))
@@ -96,7 +97,7 @@ fn names(kinds: &[Kind]) -> String {
 /// are let in than tools that would do are kept out.
 const MET: f32 = 0.5;
 
-/// From here on a tool has a capability if it also fits the whole of the task. The task alone proves nothing: a tool that
+/// From here on a tool comes near to a capability, and has it if it also fits the whole of the task. The task alone proves nothing: a tool that
 /// does the rest of it fits it too.
 const NEARLY: f32 = 0.3;
 

@@ -30,7 +30,10 @@ pub(super) fn takes(tool: &Tool, wanted: &[String]) -> Fit {
             Accepts::Kinds(kinds) => named.extend(kinds),
         }
     }
-    judge(named, &wanted, is_open)
+    let fit = judge(named, &wanted, is_open);
+    // The description speaks of what comes out as well, so it decides only what the arguments leave open.
+    let described = || Kind::all_in(&tool.description()).iter().any(|kind| wanted.contains(kind));
+    if fit == Fit::Open && described() { Fit::Stated } else { fit }
 }
 
 /// Whether a tool gives one of the wanted types.
@@ -220,6 +223,7 @@ mod tests {
         let required = json!({ "image": { "type": "string" }, "subject": { "type": "string" } });
         assert_eq!(takes(&tool("", &required, &["subject"]), &wanted(&["csv"])), Fit::Open);
         assert_eq!(takes(&tool("", &json!({}), &[]), &wanted(&["csv"])), Fit::Open);
+        assert_eq!(takes(&tool("Sums up a CSV", &json!({}), &[]), &wanted(&["csv"])), Fit::Stated);
         let media = json!({ "x": { "type": "string", "contentMediaType": "image/png" } });
         assert!(matches!(takes(&tool("", &media, &["x"]), &wanted(&["csv"])), Fit::Contradicted(_)));
         let text = json!({ "text": { "type": "string" } });

@@ -52,7 +52,6 @@ pub(super) async fn request(
     shared.tellings.changed(shared, &key);
     tracing::debug!(
         task = wanted.task_trace_id.map(tracing::field::display),
-        reason = %wanted.reason,
         status = %answer.status,
         asked = capabilities.len(),
         loaded = answer.tools_loaded.len(),

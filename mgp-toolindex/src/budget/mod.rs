@@ -5,6 +5,7 @@ mod compact;
 mod definition;
 mod estimate;
 mod forms;
+mod shorten;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 mod tokens;
@@ -15,3 +16,8 @@ pub use self::forms::{Form, Forms};
 #[cfg(feature = "tiktoken")]
 pub use self::tiktoken::Tiktoken;
 pub use self::tokens::{CountTokens, default_counter};
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -51,6 +51,11 @@ impl SessionSettings {
         &*self.tokens
     }
 
+    /// What the kernel's own tools take.
+    pub const fn meta_tokens(&self) -> u32 {
+        self.meta_tokens
+    }
+
     pub(super) const fn check(&self) -> Result<(), BudgetError> {
         if self.meta_tokens > self.budget.max_tokens {
             return Err(BudgetError { needed: self.meta_tokens, max_tokens: self.budget.max_tokens });

@@ -25,6 +25,12 @@ impl<'a> View<'a> {
         Self { snapshot, sees: &|_| true }
     }
 
+    /// The tools that are seen.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &'a Arc<Tool>> {
+        let view = *self;
+        view.snapshot.tools().filter(move |tool| view.sees(tool))
+    }
+
     pub(super) const fn generation(&self) -> u64 {
         self.snapshot.generation()
     }

@@ -30,7 +30,8 @@ impl ToolDiscoveryLayer {
 
     /// The tools, or who may see them, changed: peers whose list is another one now are told, within moments.
     ///
-    /// What sessions do themselves is noticed without this.
+    /// What sessions do themselves is noticed without this. It tells nobody outside of a Tokio runtime, and nobody of
+    /// changed categories at [`Level::L1`].
     pub fn tools_changed(&self) {
         self.0.tellings.all_changed(&self.0);
     }

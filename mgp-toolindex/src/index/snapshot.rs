@@ -144,7 +144,7 @@ impl Snapshot {
     }
 
     /// What a text means, as a vector; `None` if that cannot be found out, or not in time.
-    pub(super) async fn embed(&self, text: &str, purpose: Purpose) -> Option<Vec<f32>> {
+    pub(crate) async fn embed(&self, text: &str, purpose: Purpose) -> Option<Vec<f32>> {
         let text = &text[..text.floor_char_boundary(MOST_BYTES)];
         let vector = match self.embedder.embed_now(text, purpose) {
             Some(vector) => Ok(vector),

@@ -12,6 +12,7 @@ mod tokens;
 
 pub use self::definition::Definition;
 pub use self::estimate::Estimate;
+pub(crate) use self::forms::longest;
 pub use self::forms::{Form, Forms};
 #[cfg(feature = "tiktoken")]
 pub use self::tiktoken::Tiktoken;

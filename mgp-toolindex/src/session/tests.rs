@@ -11,7 +11,7 @@ use crate::{Index, Listing, ServerTools, Snapshot};
 
 /// No test here searches by meaning.
 #[derive(Debug)]
-pub(super) struct Mute;
+pub(crate) struct Mute;
 
 impl Embedder for Mute {
     fn id(&self) -> &'static str {
@@ -180,8 +180,7 @@ async fn pins_that_the_reserve_has_no_room_for_are_left_out_and_told() {
 #[tokio::test]
 async fn the_kernels_own_tools_take_part_of_the_reserve() {
     let snapshot = index(&[("s", &[tool("a", 15), tool("b", 5)])]).await.snapshot();
-    let own =
-        Definition::new("mgp.tools.discover", &vec!["w"; 10].join(" "), &RawJson::empty_object(), &Words);
+    let own = Definition::new("mgp.tools.discover", &["w"; 10].join(" "), &RawJson::empty_object(), &Words);
     let settings = |max| {
         let pins = Pins::new(["a", "b"]);
         SessionSettings::new(budget([max, 20, 50, 50]), Arc::new(Words)).pins(pins).meta_tools([&own])

@@ -162,8 +162,6 @@ impl Writer<'_> {
     }
 
     fn members(&self, out: &mut Vec<u8>, members: &Object, place: Place, is_root: bool) {
-        let fixed = place.fixed || places::fixes(members);
-        let place = Place { fixed, ..place };
         let cut_values = !self.cut.long_lists && !place.fixed && outline::is_long(members);
         let note = if cut_values { outline::note(members) } else { String::new() };
         let properties = self.kept(members, place, is_root);
@@ -195,9 +193,9 @@ impl Writer<'_> {
                     next_member(out, name);
                     compact::write(out, &value);
                 }
-                (_, Inside::Schema(fixes)) => {
+                (_, Inside::Schema(alone)) => {
                     next_member(out, name);
-                    let fixed = place.fixed || fixes;
+                    let fixed = place.fixed || alone;
                     self.schema_or_list(out, &value, Place { fixed, ..place.below() });
                 }
                 (_, Inside::Named) => {

@@ -128,7 +128,7 @@ const NO_LONG_LISTS: Cut = Cut { needed_words: 300, tool_words: 600, long_lists:
 const NEEDED_ONLY: Cut = Cut { optional: Optional::Gone, kept_eighths: 0, ..NO_LONG_LISTS };
 
 /// Nobody reads a longer one, and it would take long to shorten.
-const LONGEST_SCHEMA: usize = 128 * 1024;
+const LONGEST_SCHEMA: usize = 64 * 1024;
 
 /// Text of which a token is longer on average is none that a definition should have.
 const MOST_BYTES_OF_A_TOKEN: usize = 16;

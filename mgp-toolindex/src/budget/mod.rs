@@ -21,4 +21,5 @@ pub use self::tokens::{CountTokens, default_counter};
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+#[cfg(test)]
 mod tests;

@@ -391,3 +391,22 @@ fn static_property_sessions_are_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<ToolSessions>();
 }
+
+#[tokio::test]
+async fn threads_that_share_a_session_lose_nothing() {
+    let tools: Vec<Value> = (0..32).map(|n| tool(&format!("t{n}"), 3)).collect();
+    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let (sessions, one) = (sessions([1000, 0, 100, 500], &[]), key("1"));
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let (sessions, one, snapshot) = (&sessions, &one, &snapshot);
+            scope.spawn(move || {
+                for n in (part..32).step_by(4) {
+                    used(sessions, one, snapshot, &[&format!("t{n}")]);
+                }
+            });
+        }
+    });
+    let state = sessions.state(&one, &View::all(&snapshot));
+    assert_eq!((state.cached.len(), state.total_tokens), (32, 96));
+}

@@ -30,7 +30,7 @@ pub(super) struct Node {
     pub(super) count: usize,
     /// Those that are here, in their order.
     pub(super) tools: Vec<Slot>,
-    pub(super) below: BTreeMap<Arc<str>, Arc<Node>>,
+    pub(super) below: BTreeMap<Arc<str>, Arc<Self>>,
 }
 
 impl Hierarchy {

@@ -117,7 +117,7 @@ const NOT_FROM_THE_TOP: f32 = 0.9;
 const BEGINNING: f32 = 0.8;
 const SLIP: f32 = 0.6;
 const BY_A_WORD: f32 = 0.5;
-const SHORTEST_BEGINNING: usize = 2;
+const SHORTEST_BEGINNING: usize = 3;
 
 /// What comes after so many words is no name of a category.
 const MOST_WORDS: usize = 8;

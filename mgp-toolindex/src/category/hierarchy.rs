@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Categories, CategoryPath, find};
+use super::{Categories, CategoryPath, SERVER, find};
 use crate::slot::Slot;
 
 /// All categories of the tools of a snapshot. Copies share what they have in common.
@@ -54,11 +54,13 @@ impl Hierarchy {
     }
 
     /// The index of categories that stands in for all tools at level L1 (§16.3): a line for each of the widest ones,
-    /// the largest first, with what is right below it, no more than `most` names in all.
+    /// the largest first and that of all servers last, with what is right below it, no more than `most` names in all.
     pub fn outline(&self, most: usize) -> String {
         let mut outline = String::new();
         let mut left = most;
-        for (name, node) in largest(&self.root) {
+        let mut widest = largest(&self.root);
+        widest.sort_by_key(|(name, _)| *name == SERVER);
+        for (name, node) in widest {
             if left == 0 {
                 break;
             }

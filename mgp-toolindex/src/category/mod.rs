@@ -32,7 +32,7 @@ impl Categories {
         if paths.is_empty() {
             paths.extend(derive::derive(text, annotations));
         }
-        if let Some(server) = CategoryPath::read(&format!("server/{}", text.server))
+        if let Some(server) = CategoryPath::read(&format!("{SERVER}/{}", text.server))
             && !paths.contains(&server)
         {
             paths.push(server);
@@ -45,6 +45,9 @@ impl Categories {
         self.0.iter()
     }
 }
+
+/// The category of all servers, each of which is one below it.
+const SERVER: &str = "server";
 
 /// A tool that is everywhere is nowhere.
 const MOST: usize = 8;

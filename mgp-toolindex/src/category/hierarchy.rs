@@ -107,9 +107,16 @@ impl Hierarchy {
                 }
             });
         }
+        let order = |a: &(Slot, f32), b: &(Slot, f32)| {
+            b.1.total_cmp(&a.1).then_with(|| name(a.0).cmp(name(b.0))).then(a.0.cmp(&b.0))
+        };
         let mut tools: Vec<_> = closeness.into_iter().collect();
-        tools.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| name(a.0).cmp(name(b.0))).then(a.0.cmp(&b.0)));
-        tools.truncate(limit);
+        if tools.len() > limit {
+            // To order all tools of a wide category takes longer than to find it.
+            tools.select_nth_unstable_by(limit, order);
+            tools.truncate(limit);
+        }
+        tools.sort_unstable_by(order);
         tools
     }
 }

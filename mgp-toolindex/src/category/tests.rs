@@ -130,7 +130,6 @@ fn browsing_gives_the_closest_tools_first_and_then_by_name() {
     assert!(browse("email", 9).is_empty(), "it does not fit");
 }
 
-// covers: MGP-16.3-01
 #[test]
 fn the_outline_names_the_largest_categories_with_their_counts() {
     let hierarchy = shelves();

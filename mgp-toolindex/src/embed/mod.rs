@@ -1,8 +1,12 @@
 //! What turns text into vectors.
 
+mod table;
+
 use std::fmt;
 
 use mgp_types::BoxFuture;
+
+pub use self::table::{StaticEmbedder, TableError};
 
 /// Turns text into vectors whose likeness is the likeness of what is meant.
 pub trait Embedder: fmt::Debug + Send + Sync + 'static {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Categories, CategoryPath, SERVER, find};
+use super::{CategoryPath, SERVER, find};
 use crate::slot::Slot;
 
 /// All categories of the tools of a snapshot. Copies share what they have in common.
@@ -81,12 +81,12 @@ impl Hierarchy {
     }
 
     /// A tool came.
-    pub(crate) fn add(&mut self, slot: Slot, categories: &Categories) {
+    pub(crate) fn add(&mut self, slot: Slot, categories: &[CategoryPath]) {
         Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::put);
     }
 
     /// A tool that was added with these categories went.
-    pub(crate) fn remove(&mut self, slot: Slot, categories: &Categories) {
+    pub(crate) fn remove(&mut self, slot: Slot, categories: &[CategoryPath]) {
         Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::take);
     }
 
@@ -164,7 +164,7 @@ impl Node {
     }
 }
 
-fn levels(categories: &Categories) -> Vec<Vec<&str>> {
+fn levels(categories: &[CategoryPath]) -> Vec<Vec<&str>> {
     categories.iter().map(|path| path.levels().collect()).collect()
 }
 

@@ -20,7 +20,7 @@ fn text<'a>(server: &'a str, name: &'a str, description: &'a str, categories: &[
 
 fn of(server: &str, name: &str, description: &str, categories: &[&str]) -> Vec<String> {
     let categories =
-        Categories::of(&text(server, name, description, categories), &ToolAnnotations::default());
+        categories_of(&text(server, name, description, categories), &ToolAnnotations::default());
     categories.iter().map(ToString::to_string).collect()
 }
 
@@ -28,8 +28,8 @@ fn path(text: &str) -> CategoryPath {
     CategoryPath::read(text).unwrap()
 }
 
-fn declared(categories: &[&str]) -> Categories {
-    Categories::of(&text("s", "x", "", categories), &ToolAnnotations::default())
+fn declared(categories: &[&str]) -> Box<[CategoryPath]> {
+    categories_of(&text("s", "x", "", categories), &ToolAnnotations::default())
 }
 
 fn shelves() -> Hierarchy {
@@ -82,7 +82,7 @@ fn words_of_a_plain_tool_say_where_it_belongs() {
 fn hints_tell_what_is_done_where_the_name_does_not() {
     let mut annotations = ToolAnnotations::default();
     annotations.read_only_hint = Some(true);
-    let categories = Categories::of(&text("s", "file_metadata", "", &[]), &annotations);
+    let categories = categories_of(&text("s", "file_metadata", "", &[]), &annotations);
     assert_eq!(categories.iter().next().unwrap().as_str(), "filesystem/read");
     assert_eq!(of("s", "file_metadata", "", &[])[0], "filesystem");
 }

@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 
 use super::table::Table;
 use super::{Found, Hit, Search};
+use crate::category::Hierarchy;
 use crate::embed::{EmbedError, Embedder, Purpose, checked};
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;
@@ -21,6 +22,7 @@ pub struct Snapshot {
     pub(crate) tools: Table<Arc<Tool>>,
     pub(crate) servers: HashMap<ServerId, Listed, RandomState>,
     pub(crate) count: usize,
+    pub(crate) categories: Hierarchy,
     /// The words of the tools.
     pub(crate) words: KeywordReader,
     pub(crate) embedder: Arc<dyn Embedder>,
@@ -43,6 +45,7 @@ impl Snapshot {
             tools: Table::new(),
             servers: HashMap::default(),
             count: 0,
+            categories: Hierarchy::default(),
             words,
             embedder,
             vectors,
@@ -78,6 +81,11 @@ impl Snapshot {
     /// A server.
     pub fn server(&self, server: &str) -> Option<&Server> {
         Some(&self.servers.get(server)?.server)
+    }
+
+    /// The categories of the tools.
+    pub const fn categories(&self) -> &Hierarchy {
+        &self.categories
     }
 
     /// Whether calls to a tool reach its server now.

@@ -11,6 +11,7 @@ use super::lane::Surroundings;
 use super::lanes::Lanes;
 use super::snapshot::Listed;
 use super::{SentVectors, Snapshot};
+use crate::category;
 use crate::embed::{Embedder, Passages, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
@@ -150,11 +151,12 @@ impl Writer {
 
     fn put(&mut self, slot: Slot, listing: &Listing, server: &Server) {
         let text = ToolText::of(listing, server);
+        let annotations = listing.members.get("annotations").and_then(|annotations| annotations.to().ok());
         let tool = Arc::new(Tool {
             server: server.id.clone(),
             name: listing.name.clone(),
             definition: listing.members.to_raw().detached(),
-            categories: text.categories.iter().map(|category| category.as_ref().into()).collect(),
+            categories: category::categories(&text, &annotations.unwrap_or_default()),
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
         });
@@ -168,15 +170,20 @@ impl Writer {
                 None => lane.put(slot, &tool, server, &passages),
             }
         }
-        if self.next.tools.get(slot).is_none() {
-            self.next.count += 1;
+        match self.next.tools.get(slot) {
+            Some(old) => self.next.categories.remove(slot, &old.categories),
+            None => self.next.count += 1,
         }
+        self.next.categories.add(slot, &tool.categories);
         self.next.tools.set(slot, Some(tool));
     }
 
     fn clear(&mut self, slot: Slot) {
+        if let Some(tool) = self.next.tools.get(slot) {
+            self.next.categories.remove(slot, &tool.categories);
+            self.next.count -= 1;
+        }
         self.next.tools.set(slot, None);
-        self.next.count -= 1;
         self.words.remove(slot);
         self.lanes.all().for_each(|lane| lane.clear(slot));
         self.free.push(slot);

@@ -53,11 +53,12 @@ pub struct Forms<'a> {
 impl<'a> Forms<'a> {
     /// The forms of this description and this JSON Schema.
     pub fn of(description: &'a str, schema: &'a RawJson) -> Self {
-        let cuts = match schema.as_bytes().len() {
-            0..=LONG_SCHEMA => &CUTS,
-            LONG_SCHEMA..=LONGEST_SCHEMA => &CUTS[HARD..],
-            _ => &CUTS[CUTS.len()..],
+        let first = match schema.as_bytes().len() {
+            length if length > LONGEST_SCHEMA => CUTS.len(),
+            length if length > LONG_SCHEMA => HARD,
+            _ => 0,
         };
+        let cuts = &CUTS[first..];
         Self { description, schema, read: None, cuts: cuts.iter(), length: None }
     }
 }

@@ -15,7 +15,7 @@ use crate::tool::ToolText;
 
 /// The categories of a tool: what its server declares; if that is nothing, what the words of the tool say. There is
 /// always the one of its server, so every tool can be found by browsing.
-pub(crate) fn categories(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[CategoryPath]> {
+pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[CategoryPath]> {
     let mut paths: SmallVec<[CategoryPath; MOST]> = SmallVec::new();
     for path in text.categories.iter().take(MOST_READ).filter_map(|declared| CategoryPath::read(declared)) {
         if paths.len() < MOST - 1 && !paths.contains(&path) {
@@ -34,7 +34,7 @@ pub(crate) fn categories(text: &ToolText<'_>, annotations: &ToolAnnotations) -> 
 }
 
 /// The category of all servers, each of which is one below it.
-const SERVER: &str = "server";
+pub(crate) const SERVER: &str = "server";
 
 /// A tool that is everywhere is nowhere.
 const MOST: usize = 8;

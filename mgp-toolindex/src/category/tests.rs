@@ -19,8 +19,7 @@ fn text<'a>(server: &'a str, name: &'a str, description: &'a str, categories: &[
 }
 
 fn of(server: &str, name: &str, description: &str, categories: &[&str]) -> Vec<String> {
-    let categories =
-        categories_of(&text(server, name, description, categories), &ToolAnnotations::default());
+    let categories = super::of(&text(server, name, description, categories), &ToolAnnotations::default());
     categories.iter().map(ToString::to_string).collect()
 }
 
@@ -29,7 +28,7 @@ fn path(text: &str) -> CategoryPath {
 }
 
 fn declared(categories: &[&str]) -> Box<[CategoryPath]> {
-    categories_of(&text("s", "x", "", categories), &ToolAnnotations::default())
+    super::of(&text("s", "x", "", categories), &ToolAnnotations::default())
 }
 
 fn shelves() -> Hierarchy {
@@ -82,7 +81,7 @@ fn words_of_a_plain_tool_say_where_it_belongs() {
 fn hints_tell_what_is_done_where_the_name_does_not() {
     let mut annotations = ToolAnnotations::default();
     annotations.read_only_hint = Some(true);
-    let categories = categories_of(&text("s", "file_metadata", "", &[]), &annotations);
+    let categories = super::of(&text("s", "file_metadata", "", &[]), &annotations);
     assert_eq!(categories.iter().next().unwrap().as_str(), "filesystem/read");
     assert_eq!(of("s", "file_metadata", "", &[])[0], "filesystem");
 }

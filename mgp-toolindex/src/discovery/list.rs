@@ -9,8 +9,8 @@ use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Respons
 
 use super::meta_tool::{self, SpeaksMgp};
 use super::shared::Shared;
-use crate::category::CategoryPath;
 use crate::Snapshot;
+use crate::category::{CategoryPath, SERVER};
 use crate::level::Level;
 use crate::session::SessionKey;
 
@@ -75,7 +75,7 @@ fn categories(shared: &Shared, key: &SessionKey, context: &Context, snapshot: &S
 
 /// It comes from a server and goes to the model as a part of the kernel's own words, so it has to be a name and no more.
 fn uppermost(category: &CategoryPath) -> Option<String> {
-    let name = category.levels().next()?;
+    let name = category.levels().next().filter(|level| *level != SERVER)?;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     (name.chars().count() <= LONGEST_CATEGORY && name.chars().all(is_name)).then(|| name.to_owned())
 }

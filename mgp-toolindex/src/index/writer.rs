@@ -156,7 +156,7 @@ impl Writer {
             server: server.id.clone(),
             name: listing.name.clone(),
             definition: listing.members.to_raw().detached(),
-            categories: category::categories(&text, &annotations.unwrap_or_default()),
+            categories: category::of(&text, &annotations.unwrap_or_default()),
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
         });

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerState, ToolName};
 use mgp_types::{Object, RawJson};
 
-use crate::category::CategoryPath;
 pub use self::listing::{Listing, ListingError};
 pub use self::parameters::Parameter;
 pub use self::text::ToolText;
+use crate::category::CategoryPath;
 
 /// A server, and what it lists.
 #[derive(Debug, Clone)]

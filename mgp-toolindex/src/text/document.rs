@@ -110,7 +110,7 @@ const LONGEST_ID: usize = 128;
 /// How often a word counts that is said more often.
 const MOST_OFTEN: u8 = 3;
 
-const MOST_IN_NAME: usize = 16;
+const MOST_IN_NAME: usize = 8;
 const MOST_IN_DESCRIPTION: usize = 300;
 const MOST_IN_PARAMETER: usize = 24;
 const MOST_IN_PARAMETERS: usize = 200;

@@ -12,7 +12,6 @@ use crate::text::Words;
 /// A query whose words were looked up. Scores are BM25 over all text, and half as much again for the name.
 pub(crate) struct Asked<'a> {
     index: &'a Inner,
-    words: &'a Words,
     /// What each word is worth where it is: how rare it is times how much it says.
     worth: Vec<f32>,
     /// For each part, where the words are: the number of the word and what it is, in all text and in names.
@@ -26,19 +25,23 @@ struct Found {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(index: &'a Inner, words: &'a Words) -> Self {
+    pub(super) fn new(index: &'a Inner, words: &Words) -> Self {
         let find = |text: &Text| {
             let terms = words.terms().iter().enumerate();
             terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()
         };
-        let found: Vec<Found> =
-            index.parts.iter().map(|part| Found { words: find(&part.words), name: find(&part.name) }).collect();
+        let found: Vec<Found> = index
+            .parts
+            .iter()
+            .map(|part| Found { words: find(&part.words), name: find(&part.name) })
+            .collect();
         let mut counts = vec![0; words.len()];
         for (number, term) in found.iter().flat_map(|found| &found.words) {
             counts[*number] += u64::from(term.doc_freq);
         }
-        let worth = counts.iter().zip(words.terms()).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
-        Self { index, words, worth, found }
+        let worth =
+            counts.iter().zip(words.terms()).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
+        Self { index, worth, found }
     }
 
     /// What each word of the query is worth: the rarer, the more, and as much as rare words are if no tool has it.
@@ -87,10 +90,6 @@ impl<'a> Asked<'a> {
         seen.iter().map(share).collect()
     }
 
-    pub(crate) const fn words(&self) -> &Words {
-        self.words
-    }
-
     /// Calls `each` for each word that a tool has: the number of the word, the place of the tool among `slots`, and
     /// the score.
     fn visit(&self, slots: &[Slot], mut each: impl FnMut(usize, usize, f32)) {
@@ -121,7 +120,8 @@ impl<'a> Asked<'a> {
             Some(Scan::new(word, postings, share * self.worth[word], &text.lengths, &lengths.0))
         };
         let words = found.words.iter().map(|(word, term)| scan(&part.words, &index.words, 1.0, *word, term));
-        let name = found.name.iter().map(|(word, term)| scan(&part.name, &index.name, NAME_SHARE, *word, term));
+        let name =
+            found.name.iter().map(|(word, term)| scan(&part.name, &index.name, NAME_SHARE, *word, term));
         words.chain(name).flatten().collect()
     }
 }

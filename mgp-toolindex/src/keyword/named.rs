@@ -13,7 +13,12 @@ use crate::text::{Called, called};
 
 impl Inner {
     /// The tools that are called what a text says, the most exact first; 1 is a name as it is.
-    pub(super) fn named(&self, text: &str, limit: usize, fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> {
+    pub(super) fn named(
+        &self,
+        text: &str,
+        limit: usize,
+        fits: &mut dyn FnMut(Slot) -> bool,
+    ) -> Vec<(Slot, f32)> {
         let mut matches = Vec::new();
         for called in called(text) {
             let before = matches.len();
@@ -82,7 +87,8 @@ impl Inner {
         found: &mut HashMap<Slot, f32, RandomState>,
         fits: &mut dyn FnMut(Slot) -> bool,
     ) {
-        let Ok(mut docs) = one.names.read_block_postings_from_terminfo(&one.term, IndexRecordOption::Basic) else {
+        let Ok(mut docs) = one.names.read_block_postings_from_terminfo(&one.term, IndexRecordOption::Basic)
+        else {
             return;
         };
         while !docs.docs().is_empty() {

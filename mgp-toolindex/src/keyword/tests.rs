@@ -59,7 +59,8 @@ fn tools_are_found_by_words_in_any_form_and_the_best_come_first() {
 
 #[test]
 fn a_word_in_the_name_counts_more_than_one_in_the_description() {
-    let (_writer, reader) = index(&[tool("other", "archive something else"), tool("archive", "something else")]);
+    let (_writer, reader) =
+        index(&[tool("other", "archive something else"), tool("archive", "something else")]);
     assert_eq!(best(&reader, "archive"), [1, 0]);
 }
 

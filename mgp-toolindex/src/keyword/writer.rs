@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use foldhash::fast::{FixedState, RandomState};
-use tantivy::index::Segment;
+use tantivy::index::{IndexSettings, Segment};
 use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
 use tantivy::schema::TantivyDocument;
 use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
@@ -55,7 +55,10 @@ impl KeywordWriter {
     /// An index without tools.
     pub(crate) fn new() -> Result<Self, KeywordError> {
         let (schema, fields) = Fields::schema();
-        let index = Index::create_in_ram(schema);
+        // Nothing is stored, so nothing is to be compressed, least of all by one more thread for each part.
+        let settings =
+            IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let index = Index::builder().schema(schema).settings(settings).create_in_ram()?;
         index.tokenizers().register(SPACES, TextAnalyzer::from(WhitespaceTokenizer::default()));
         let options = IndexWriterOptions::builder().num_worker_threads(1).num_merge_threads(1).build();
         let writer = index.writer_with_options(options)?;
@@ -67,7 +70,16 @@ impl KeywordWriter {
         policy.set_del_docs_ratio_before_merge(MOST_DELETED);
         writer.set_merge_policy(Box::new(policy));
         let documents = Documents::new();
-        Ok(Self { index, writer, fields, documents, kept: Vec::new(), puts: NonZeroU64::MIN, fresh: None, parts: Vec::new() })
+        Ok(Self {
+            index,
+            writer,
+            fields,
+            documents,
+            kept: Vec::new(),
+            puts: NonZeroU64::MIN,
+            fresh: None,
+            parts: Vec::new(),
+        })
     }
 
     /// The words of the tool in a slot, instead of those it had.
@@ -149,7 +161,8 @@ impl KeywordWriter {
             }
         };
         self.parts = opened.iter().map(|(part, _)| Arc::clone(part)).collect();
-        let (parts, alive) = opened.into_iter().map(|(part, segment)| (part, segment.alive_bitset().cloned())).unzip();
+        let (parts, alive) =
+            opened.into_iter().map(|(part, segment)| (part, segment.alive_bitset().cloned())).unzip();
         Ok(KeywordReader::new(parts, alive))
     }
 

@@ -31,10 +31,12 @@ fn words_that_say_nothing_are_left_out() {
 
 #[test]
 fn han_is_taken_in_pairs_and_alone_and_endings_say_little() {
-    let weighed: Vec<_> = Words::of("天気は").terms().iter().map(|term| (term.text.to_string(), term.weight)).collect();
+    let weighed: Vec<_> =
+        Words::of("天気は").terms().iter().map(|term| (term.text.to_string(), term.weight)).collect();
     assert_eq!(
         weighed,
-        [("天気".into(), 1.0), ("気は".into(), 0.3), ("天".into(), 0.3), ("気".into(), 0.3)] as [(String, f32); 4]
+        [("天気".into(), 1.0), ("気は".into(), 0.3), ("天".into(), 0.3), ("気".into(), 0.3)]
+            as [(String, f32); 4]
     );
     assert_eq!(words("猫"), ["猫"]);
     assert_eq!(words("날씨"), ["날씨"]);

@@ -15,7 +15,11 @@ const HONEST: &[(&str, &str, &str)] = &[
     ("create_issue", "Creates an issue in a repository.", "create an issue in the repository"),
     ("translate_text", "Translates text into another language.", "translate this text into French"),
     ("book_flight", "Books a flight between two airports.", "book a flight to Berlin"),
-    ("convert_currency", "Converts an amount from one currency to another.", "convert currency from dollars to euros"),
+    (
+        "convert_currency",
+        "Converts an amount from one currency to another.",
+        "convert currency from dollars to euros",
+    ),
     ("query_database", "Runs a SQL query against a database.", "run a sql query on the database"),
     ("resize_image", "Resizes an image to a width and height.", "resize an image"),
 ];
@@ -31,7 +35,10 @@ fn assert_harmless(how: &str, hostile: ToolText<'_>) {
 }
 
 fn every_word() -> String {
-    HONEST.iter().map(|(name, description, question)| format!("{name} {description} {question} ")).collect()
+    HONEST
+        .iter()
+        .flat_map(|(name, description, question)| [*name, " ", description, " ", question, " "])
+        .collect()
 }
 
 #[test]
@@ -61,10 +68,10 @@ fn names_titles_labels_and_arguments_full_of_words_win_nothing() {
     labelled.keywords = Cow::Borrowed(&words);
     labelled.categories = words.iter().map(|word| word.as_str().into()).collect();
     assert_harmless("labels", labelled);
-    let mut wordy = tool("helper", "Helps.");
-    wordy.parameters =
+    let mut demanding = tool("helper", "Helps.");
+    demanding.parameters =
         words.iter().map(|word| Parameter { name: word.clone(), description: every_word() }).collect();
-    assert_harmless("arguments", wordy);
+    assert_harmless("arguments", demanding);
     let mut server = tool("helper", "Helps.");
     server.server_description = every_word().repeat(20).into();
     assert_harmless("server", server);
@@ -73,7 +80,20 @@ fn names_titles_labels_and_arguments_full_of_words_win_nothing() {
 #[test]
 fn nothing_in_a_question_is_a_command() {
     let (_writer, reader) = index(&[tool("read_file", "Reads a file."), tool("star", "Shows stars.")]);
-    for text in ["name:*", "*", "[* TO *]", "\"", "((((", "NOT", "+ - && ||", "~2^5", "(a+)+$", "\\", "{}", "name:[a TO z]"] {
+    for text in [
+        "name:*",
+        "*",
+        "[* TO *]",
+        "\"",
+        "((((",
+        "NOT",
+        "+ - && ||",
+        "~2^5",
+        "(a+)+$",
+        "\\",
+        "{}",
+        "name:[a TO z]",
+    ] {
         assert!(best(&reader, text).is_empty(), "{text}");
         assert!(reader.named(text, 5, &mut |_| true).is_empty(), "{text}");
     }
@@ -87,7 +107,7 @@ fn texts_without_end_are_cut() {
     let (_writer, reader) = index(&[tool(&long, &description), tool("short", &"y".repeat(1 << 20))]);
     assert_eq!(best(&reader, &long), [0]);
     assert_eq!(best(&reader, &"thing ".repeat(20_000)), [0]);
-    let many: String = (0..20_000).map(|n| format!("w{n}q ")).collect();
+    let many = (0..20_000).map(|n| format!("w{n}q")).collect::<Vec<_>>().join(" ");
     assert!(Words::of(&many).len() <= 64);
     assert!(Words::of(&"!".repeat(100_000)).is_empty());
     assert!(reader.named(&many, 5, &mut |_| true).is_empty());

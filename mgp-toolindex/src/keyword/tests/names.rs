@@ -9,7 +9,8 @@ fn named(reader: &KeywordReader, text: &str) -> Vec<(u32, f32)> {
 fn files() -> KeywordReader {
     let mut github = tool("read_file", "");
     github.server = "github".into();
-    index(&[tool("read_file", ""), tool("readFiles", ""), tool("write_file", ""), github, tool("search", "")]).1
+    index(&[tool("read_file", ""), tool("readFiles", ""), tool("write_file", ""), github, tool("search", "")])
+        .1
 }
 
 // covers: MGP-16.4-10
@@ -29,7 +30,10 @@ fn exact_names_come_before_similar_ones() {
 #[test]
 fn an_id_is_more_exact_than_a_name() {
     assert_eq!(named(&files(), "github.read_file"), [(3, 1.0)]);
-    assert_eq!(named(&files(), "please call server.write_file with the text that was written before"), [(2, 1.0)]);
+    assert_eq!(
+        named(&files(), "please call server.write_file with the text that was written before"),
+        [(2, 1.0)]
+    );
 }
 
 #[test]

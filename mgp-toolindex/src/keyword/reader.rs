@@ -118,4 +118,4 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
 /// Documents have no word more often.
-pub(super) const MOST_OFTEN: usize = 3;
+pub(super) const MOST_OFTEN: usize = crate::text::MOST_OFTEN as usize;

@@ -97,7 +97,7 @@ fn runs(text: &str, mut each: impl FnMut(&str, Script) -> ControlFlow<()>) -> Co
     let (mut start, mut within) = (0, Script::Gap);
     for (at, c) in text.char_indices() {
         let script = Script::of(c);
-        // The long vowel sign and the iteration mark belong to whatever they follow.
+        // Japanese words go on from Han characters to kana, so these are one run.
         if script.joins(within) {
             continue;
         }

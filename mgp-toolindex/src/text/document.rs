@@ -109,7 +109,7 @@ impl Documents {
 const LONGEST_ID: usize = 128;
 
 /// How often a word counts that is said more often.
-const MOST_OFTEN: u8 = 3;
+pub(crate) const MOST_OFTEN: u8 = 3;
 
 const MOST_IN_NAME: usize = 8;
 const MOST_IN_DESCRIPTION: usize = 300;

@@ -12,7 +12,7 @@ mod script;
 mod stem;
 
 pub(crate) use self::called::{Called, called};
-pub(crate) use self::document::Documents;
+pub(crate) use self::document::{Documents, MOST_OFTEN};
 pub(crate) use self::query::Words;
 
 #[cfg(test)]

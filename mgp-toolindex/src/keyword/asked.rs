@@ -12,7 +12,6 @@ use crate::text::Words;
 /// A query whose words were looked up. Scores are BM25 over all text, and half as much again for the name.
 pub(crate) struct Asked<'a> {
     index: &'a Inner,
-    words: &'a Words,
     /// What each word is worth where it is: how rare it is times how much it says.
     worth: Vec<f32>,
     /// For each part, where the words are: the number of the word and what it is, in all text and in names.
@@ -26,7 +25,7 @@ struct Found {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(index: &'a Inner, words: &'a Words) -> Self {
+    pub(super) fn new(index: &'a Inner, words: &Words) -> Self {
         let find = |text: &Text| {
             let terms = words.terms().iter().enumerate();
             terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()
@@ -42,7 +41,7 @@ impl<'a> Asked<'a> {
         }
         let worth =
             counts.iter().zip(words.terms()).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
-        Self { index, words, worth, found }
+        Self { index, worth, found }
     }
 
     /// What each word of the query is worth: the rarer, the more, and as much as rare words are if no tool has it.
@@ -89,10 +88,6 @@ impl<'a> Asked<'a> {
             if all > 0.0 { had.map(|(_, worth)| worth).sum::<f32>() / all } else { 0.0 }
         };
         seen.iter().map(share).collect()
-    }
-
-    pub(crate) const fn words(&self) -> &Words {
-        self.words
     }
 
     /// Calls `each` for each word that a tool has: the number of the word, the place of the tool among `slots`, and

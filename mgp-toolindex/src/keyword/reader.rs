@@ -56,17 +56,19 @@ impl KeywordReader {
     }
 
     /// Looks up the words of a query.
-    pub(crate) fn ask<'a>(&'a self, words: &'a Words) -> Asked<'a> {
+    pub(crate) fn ask(&self, words: &Words) -> Asked<'_> {
         Asked::new(&self.inner, words)
     }
 
+    /// The tools that are called what a text says, or almost so, the most exact first; 1 is a name as it is. Of a
+    /// sentence the name has to be a good part, unless it is spelled as names are.
     pub(crate) fn named(
         &self,
-        _text: &str,
-        _limit: usize,
-        _fits: &mut dyn FnMut(Slot) -> bool,
+        text: &str,
+        limit: usize,
+        fits: &mut dyn FnMut(Slot) -> bool,
     ) -> Vec<(Slot, f32)> {
-        vec![]
+        self.inner.named(text, limit, fits)
     }
 }
 
@@ -116,4 +118,4 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
 /// Documents have no word more often.
-pub(super) const MOST_OFTEN: usize = 3;
+pub(super) const MOST_OFTEN: usize = crate::text::MOST_OFTEN as usize;

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use super::fold::fold;
-use super::function_words::{is_function_word, is_particle};
+use super::function_words::is_particle;
 use super::script::Script;
 use super::stem::Stems;
 
@@ -22,9 +22,13 @@ impl Analyser {
     pub(crate) fn words(&mut self, text: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) {
         let mut folded = std::mem::take(&mut self.folded);
         fold(cut(text, LONGEST_TEXT), &mut folded);
-        let _wanted = runs(&folded, |run, script| {
-            if script.is_dense() { self.dense(run, script, each) } else { self.spaced(run, each) }
-        });
+        let _wanted =
+            runs(
+                &folded,
+                |run, script| {
+                    if script.is_dense() { dense(run, script, each) } else { self.spaced(run, each) }
+                },
+            );
         folded.clear();
         folded.shrink_to(KEPT_BYTES);
         self.folded = folded;
@@ -48,38 +52,30 @@ impl Analyser {
         self.word.clear();
         for c in cut(part, LONGEST_WORD).chars().filter(|c| Script::of(*c) != Script::Apostrophe) {
             if c.is_ascii() {
-                self.word.push(c.to_ascii_lowercase())
+                self.word.push(c.to_ascii_lowercase());
             } else {
-                self.word.extend(c.to_lowercase())
+                self.word.extend(c.to_lowercase());
             }
         }
-        if self.word.is_empty() || is_function_word(&self.word) {
-            return ControlFlow::Continue(());
-        }
         self.stems.stem(&mut self.word);
-        each(&self.word, 1.0)
+        if self.word.is_empty() { ControlFlow::Continue(()) } else { each(&self.word, 1.0) }
     }
+}
 
-    /// A run of a script without gaps between words: pieces of a fixed length take the place of words.
-    fn dense(
-        &mut self,
-        run: &str,
-        script: Script,
-        each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let piece = if script == Script::Unspaced { 3 } else { 2 };
-        let ends = || run.char_indices().map(|(at, _)| at).chain([run.len()]);
-        if ends().nth(piece).is_none() {
-            return each(run, 1.0);
-        }
-        for (from, to) in ends().zip(ends().skip(piece)) {
-            each(&run[from..to], says(&run[from..to]))?;
-        }
-        for (at, c) in run.char_indices().filter(|(_, c)| Script::of(*c) == Script::Han && !is_particle(*c)) {
-            each(&run[at..at + c.len_utf8()], 0.3)?;
-        }
-        ControlFlow::Continue(())
+/// A run of a script without gaps between words: pieces of a fixed length take the place of words.
+fn dense(run: &str, script: Script, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
+    let piece = if script == Script::Unspaced { 3 } else { 2 };
+    let ends = || run.char_indices().map(|(at, _)| at).chain([run.len()]);
+    if ends().nth(piece).is_none() {
+        return each(run, 1.0);
     }
+    for (from, to) in ends().zip(ends().skip(piece)) {
+        each(&run[from..to], says(&run[from..to]))?;
+    }
+    for (at, c) in run.char_indices().filter(|(_, c)| Script::of(*c) == Script::Han && !is_particle(*c)) {
+        each(&run[at..at + c.len_utf8()], 0.3)?;
+    }
+    ControlFlow::Continue(())
 }
 
 /// How much a piece of dense script says: a pair of Han characters is mostly a word, kana alone mostly an ending.
@@ -101,7 +97,7 @@ fn runs(text: &str, mut each: impl FnMut(&str, Script) -> ControlFlow<()>) -> Co
     let (mut start, mut within) = (0, Script::Gap);
     for (at, c) in text.char_indices() {
         let script = Script::of(c);
-        // The long vowel sign and the iteration mark belong to whatever they follow.
+        // Japanese words go on from Han characters to kana, so these are one run.
         if script.joins(within) {
             continue;
         }

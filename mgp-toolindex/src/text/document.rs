@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use foldhash::fast::RandomState;
 
-use super::analysis::Analyser;
+use super::analysis::{Analyser, cut};
+use super::called::joined;
 use crate::tool::ToolText;
 
 /// Makes of what a server says of a tool what the index keeps. Servers are not believed: nothing gets better by being
@@ -18,12 +19,16 @@ pub(crate) struct Documents {
 }
 
 /// The words of a tool, separated by spaces.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Document {
     /// All that is said of it.
     pub(crate) words: String,
     /// Those of its name.
     pub(crate) name: String,
+    /// Its name as one word.
+    pub(crate) called: String,
+    /// Server and name as one word.
+    pub(crate) id: String,
 }
 
 impl Documents {
@@ -38,7 +43,9 @@ impl Documents {
 
     /// The words of a tool.
     pub(crate) fn of(&mut self, tool: &ToolText<'_>) -> Document {
-        let mut document = Document::default();
+        let called = joined(&tool.name);
+        let id = joined(&format!("{}.{}", cut(&tool.server, LONGEST_ID), cut(&tool.name, LONGEST_ID)));
+        let mut document = Document { called, id, ..Document::default() };
         self.counts.clear();
         self.section(&tool.name, MOST_IN_NAME, 1, &mut document.name);
         self.counts.clear();
@@ -65,8 +72,7 @@ impl Documents {
     fn sentences(&mut self, text: &str, most: usize, into: &mut String) {
         self.sentences.clear();
         let mut left = most;
-        for sentence in text.split(|c| matches!(c, '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' | '；'))
-        {
+        for sentence in text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '；']) {
             let sentence = sentence.trim();
             if left == 0 {
                 break;
@@ -99,10 +105,13 @@ impl Documents {
     }
 }
 
-/// How often a word counts that is said more often.
-const MOST_OFTEN: u8 = 3;
+/// Ids are compared up to less than twice so many bytes.
+const LONGEST_ID: usize = 128;
 
-const MOST_IN_NAME: usize = 16;
+/// How often a word counts that is said more often.
+pub(crate) const MOST_OFTEN: u8 = 3;
+
+const MOST_IN_NAME: usize = 8;
 const MOST_IN_DESCRIPTION: usize = 300;
 const MOST_IN_PARAMETER: usize = 24;
 const MOST_IN_PARAMETERS: usize = 200;

@@ -4,10 +4,13 @@ use std::fmt;
 use foldhash::fast::RandomState;
 use frostem::{Algorithm, Stemmer};
 
-/// Takes endings off words, so that `files` finds `file`. What was worked out is remembered, because a few words are
-/// most of every text.
+use super::function_words::is_function_word;
+
+/// Takes endings off words, so that `files` finds `file`, and words away that say nothing. What was worked out is
+/// remembered, because a few words are most of every text.
 pub(super) struct Stems {
     stemmer: Stemmer,
+    /// What is left of words; of those that say nothing it is nothing.
     known: HashMap<Box<str>, Box<str>, RandomState>,
 }
 
@@ -17,8 +20,9 @@ impl Stems {
     }
 
     /// Leaves of a word in lower case what its forms have in common. Words that cannot be English stay as they are.
+    /// Nothing is left of words that say nothing.
     pub(super) fn stem(&mut self, word: &mut String) {
-        if word.len() < SHORTEST || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
             return;
         }
         if let Some(stem) = self.known.get(word.as_str()) {
@@ -26,7 +30,11 @@ impl Stems {
             word.push_str(stem);
             return;
         }
-        let stem: Box<str> = self.stemmer.stem(word).into();
+        let stem: Box<str> = match word.as_str() {
+            none if is_function_word(none) => "".into(),
+            short if short.len() < SHORTEST => short.into(),
+            word => self.stemmer.stem(word).into(),
+        };
         if self.known.len() == MOST_KNOWN {
             self.known.clear();
         }
@@ -45,7 +53,7 @@ impl fmt::Debug for Stems {
 /// Shorter words have no endings.
 const SHORTEST: usize = 3;
 
-const MOST_KNOWN: usize = 4096;
+const MOST_KNOWN: usize = 16_384;
 
 #[cfg(test)]
 mod tests {

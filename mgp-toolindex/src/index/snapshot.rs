@@ -116,8 +116,8 @@ impl Snapshot {
 
     /// The tools whose vectors are nearest; `None` if there are none to compare.
     fn nearest(&self, search: &Search<'_>, vector: &[f32]) -> Option<Vec<Hit>> {
-        let query = QueryVector::new(vector).ok().filter(|_| self.vectors.len() > 0)?;
-        let scores = self.vectors.scan(&[query]);
+        let query = [QueryVector::new(vector).ok().filter(|_| self.vectors.len() > 0)?];
+        let scores = self.vectors.scan(&query);
         let fits = |slot| self.tools.get(slot).is_some_and(|tool| self.fits(search, slot, tool));
         let near = scores.best(0, search.limit, fits).into_iter();
         let hits = near.filter_map(|(slot, score)| {

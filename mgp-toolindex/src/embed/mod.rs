@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`Embedder`] | whatever turns text into vectors |
-//! | [`StaticEmbedder`] | a table of words, built in: always there |
+//! | [`StaticEmbedder`] | a table of words that is built in; the only one that is instant |
 //! | [`ServiceEmbedder`] | a tool of an MGP or MCP server |
 //! | `HttpEmbedder` | a service that speaks OpenAI's protocol; feature `http` |
 //! | `FastEmbedder` | a sentence encoder on this machine, run by onnxruntime; feature `fastembed` |

@@ -77,7 +77,8 @@ impl Passages {
 }
 
 impl PassagesHash {
-    pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
+    /// A SHA-256 digest.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }

@@ -184,7 +184,9 @@ impl Writer {
             self.next.count -= 1;
         }
         self.next.tools.set(slot, None);
-        self.words.remove(slot);
+        if let Err(error) = self.words.remove(slot) {
+            tracing::error!(%error, "a tool that is gone still counts as one");
+        }
         self.lanes.all().for_each(|lane| lane.clear(slot));
         self.free.push(slot);
     }

@@ -1,8 +1,5 @@
 //! Search by words: what of a query's words a tool has, how rare they are, and how tools are called.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the index does not search by words yet"))]
-#![expect(unused_imports, reason = "the index does not search by words yet")]
-
 mod asked;
 mod fields;
 mod named;

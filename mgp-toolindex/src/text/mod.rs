@@ -1,7 +1,5 @@
 //! How text becomes words, that of tools and that of those who look for them.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "the index does not search by words yet"))]
-
 mod analysis;
 mod called;
 mod document;

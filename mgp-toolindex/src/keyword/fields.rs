@@ -7,8 +7,14 @@ pub(super) struct Fields {
     pub(super) words: Field,
     /// The words of the name.
     pub(super) name: Field,
+    /// The name as one word.
+    pub(super) called: Field,
+    /// Server and name as one word.
+    pub(super) id: Field,
     /// Where the tool is kept.
     pub(super) slot: Field,
+    /// A number that no other document has.
+    pub(super) put: Field,
 }
 
 impl Fields {
@@ -19,11 +25,19 @@ impl Fields {
             .set_index_option(IndexRecordOption::WithFreqs)
             .set_fieldnorms(true);
         let counted = TextOptions::default().set_indexing_options(counted);
+        let whole = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_index_option(IndexRecordOption::Basic)
+            .set_fieldnorms(false);
+        let whole = TextOptions::default().set_indexing_options(whole);
         let mut schema = Schema::builder();
         let fields = Self {
             words: schema.add_text_field("words", counted.clone()),
             name: schema.add_text_field("name", counted),
-            slot: schema.add_u64_field(SLOT, INDEXED | FAST),
+            called: schema.add_text_field("called", whole.clone()),
+            id: schema.add_text_field("id", whole),
+            slot: schema.add_u64_field(SLOT, FAST),
+            put: schema.add_u64_field("put", INDEXED),
         };
         (schema.build(), fields)
     }

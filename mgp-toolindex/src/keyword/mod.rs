@@ -2,9 +2,11 @@
 
 mod asked;
 mod fields;
+mod named;
 mod part;
 mod reader;
 mod scan;
+mod similar;
 mod writer;
 
 pub(crate) use self::asked::Asked;

@@ -14,6 +14,10 @@ pub(super) struct Part {
     pub(super) id: SegmentId,
     pub(super) words: Text,
     pub(super) name: Text,
+    /// Names, each as one word.
+    pub(super) names: Arc<InvertedIndexReader>,
+    /// Servers and names, each as one word.
+    pub(super) ids: Arc<InvertedIndexReader>,
     /// The slot of each document.
     pub(super) slots: Box<[u32]>,
 }
@@ -26,6 +30,8 @@ impl Part {
             id: segment.segment_id(),
             words: Text::open(segment, fields.words)?,
             name: Text::open(segment, fields.name)?,
+            names: segment.inverted_index(fields.called)?,
+            ids: segment.inverted_index(fields.id)?,
             slots: (0..segment.max_doc()).map(slot).collect(),
         })
     }

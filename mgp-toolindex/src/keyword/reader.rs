@@ -59,7 +59,11 @@ impl KeywordReader {
         Asked::new(&self.inner, words)
     }
 
-    pub(crate) fn named(&self, _text: &str, _limit: usize, _fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> { vec![] }
+    /// The tools that are called what a text says, or almost so, the most exact first; 1 is a name as it is. Of a
+    /// sentence the name has to be a good part, unless it is spelled as names are.
+    pub(crate) fn named(&self, text: &str, limit: usize, fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> {
+        self.inner.named(text, limit, fits)
+    }
 }
 
 impl Inner {

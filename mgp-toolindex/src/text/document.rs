@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use foldhash::fast::RandomState;
 
-use super::analysis::Analyser;
+use super::analysis::{Analyser, cut};
+use super::called::joined;
 use crate::tool::ToolText;
 
 /// Makes of what a server says of a tool what the index keeps. Servers are not believed: nothing gets better by being
@@ -18,12 +19,16 @@ pub(crate) struct Documents {
 }
 
 /// The words of a tool, separated by spaces.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Document {
     /// All that is said of it.
     pub(crate) words: String,
     /// Those of its name.
     pub(crate) name: String,
+    /// Its name as one word.
+    pub(crate) called: String,
+    /// Server and name as one word.
+    pub(crate) id: String,
 }
 
 impl Documents {
@@ -38,7 +43,9 @@ impl Documents {
 
     /// The words of a tool.
     pub(crate) fn of(&mut self, tool: &ToolText<'_>) -> Document {
-        let mut document = Document::default();
+        let called = joined(&tool.name);
+        let id = joined(&format!("{}.{}", cut(&tool.server, LONGEST_ID), cut(&tool.name, LONGEST_ID)));
+        let mut document = Document { called, id, ..Document::default() };
         self.counts.clear();
         self.section(&tool.name, MOST_IN_NAME, 1, &mut document.name);
         self.counts.clear();
@@ -96,6 +103,9 @@ impl Documents {
         taken
     }
 }
+
+/// Ids are compared up to less than twice so many bytes.
+const LONGEST_ID: usize = 128;
 
 /// How often a word counts that is said more often.
 const MOST_OFTEN: u8 = 3;

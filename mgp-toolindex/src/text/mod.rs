@@ -1,6 +1,7 @@
 //! How text becomes words, that of tools and that of those who look for them.
 
 mod analysis;
+mod called;
 mod document;
 mod fold;
 mod function_words;
@@ -8,6 +9,7 @@ mod query;
 mod script;
 mod stem;
 
+pub(crate) use self::called::{Called, called, joined};
 pub(crate) use self::document::{Document, Documents};
 pub(crate) use self::query::{Term, Words};
 

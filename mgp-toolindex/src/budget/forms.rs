@@ -23,6 +23,11 @@ impl<'a> Form<'a> {
         Self { description: Cow::Borrowed(description), schema: compact::value(schema), shortened: false }
     }
 
+    /// Whether it may take no more than so many tokens; it is not counted.
+    pub(crate) fn may_fit(&self, most: u32) -> bool {
+        self.length() <= (most as usize).saturating_mul(MOST_BYTES_OF_A_TOKEN)
+    }
+
     fn length(&self) -> usize {
         self.description.len() + self.schema.as_bytes().len()
     }
@@ -48,7 +53,13 @@ pub struct Forms<'a> {
 impl<'a> Forms<'a> {
     /// The forms of this description and this JSON Schema.
     pub fn of(description: &'a str, schema: &'a RawJson) -> Self {
-        Self { description, schema, read: None, cuts: CUTS.iter(), length: None }
+        let first = match schema.as_bytes().len() {
+            length if length > LONGEST_SCHEMA => CUTS.len(),
+            length if length > LONG_SCHEMA => HARD,
+            _ => 0,
+        };
+        let cuts = &CUTS[first..];
+        Self { description, schema, read: None, cuts: cuts.iter(), length: None }
     }
 }
 
@@ -61,9 +72,6 @@ impl<'a> Iterator for Forms<'a> {
             self.length = Some(whole.length());
             return Some(whole);
         };
-        if self.schema.as_bytes().len() > LONGEST_SCHEMA {
-            return None;
-        }
         let schema = self.read.get_or_insert_with(|| Schema::read(self.schema));
         let shorter = self.cuts.by_ref().map(|cut| Form {
             description: clip(self.description, cut.tool_words),
@@ -74,6 +82,21 @@ impl<'a> Iterator for Forms<'a> {
         self.length = Some(form.length());
         Some(form)
     }
+}
+
+/// Of forms and their sizes, the longest one that is no larger than `liked`; if there is none, the longest one that is
+/// no larger than `most`.
+pub(crate) fn longest<T>(forms: impl Iterator<Item = (T, u32)>, liked: u32, most: u32) -> Option<(T, u32)> {
+    let mut within_most = None;
+    for (form, size) in forms {
+        if size <= liked {
+            return Some((form, size));
+        }
+        if size <= most && within_most.is_none() {
+            within_most = Some((form, size));
+        }
+    }
+    within_most
 }
 
 /// From the mildest to the hardest.
@@ -107,8 +130,17 @@ const NO_LONG_LISTS: Cut = Cut { needed_words: 300, tool_words: 600, long_lists:
 
 const NEEDED_ONLY: Cut = Cut { optional: Optional::Gone, kept_eighths: 0, ..NO_LONG_LISTS };
 
+/// Where the cuts begin that leave required parameters only.
+const HARD: usize = 8;
+
+/// For a longer one it would take too long to try the mild cuts, and they would not do.
+const LONG_SCHEMA: usize = 64 * 1024;
+
 /// Nobody reads a longer one, and it would take long to shorten.
-const LONGEST_SCHEMA: usize = 256 * 1024;
+const LONGEST_SCHEMA: usize = 512 * 1024;
+
+/// Text of which a token is longer on average is none that a definition should have.
+const MOST_BYTES_OF_A_TOKEN: usize = 16;
 
 #[cfg(test)]
 mod tests;

@@ -94,10 +94,10 @@ fn likeness(asked: &str, name: &str) -> Option<f32> {
 
 /// Whether at most so many letters have to be changed, left out or put in.
 fn within(asked: &str, name: &str, slips: usize) -> bool {
-    let (asked, name): (Vec<char>, Vec<char>) = (asked.chars().collect(), name.chars().collect());
-    if asked.len().abs_diff(name.len()) > slips {
+    if asked.chars().count().abs_diff(name.chars().count()) > slips {
         return false;
     }
+    let (asked, name): (Vec<char>, Vec<char>) = (asked.chars().collect(), name.chars().collect());
     let mut before: Vec<usize> = (0..=name.len()).collect();
     for (row, a) in asked.iter().enumerate() {
         let mut now = vec![row + 1];
@@ -117,7 +117,7 @@ const NOT_FROM_THE_TOP: f32 = 0.9;
 const BEGINNING: f32 = 0.8;
 const SLIP: f32 = 0.6;
 const BY_A_WORD: f32 = 0.5;
-const SHORTEST_BEGINNING: usize = 2;
+const SHORTEST_BEGINNING: usize = 3;
 
 /// What comes after so many words is no name of a category.
-const MOST_WORDS: usize = 16;
+const MOST_WORDS: usize = 8;

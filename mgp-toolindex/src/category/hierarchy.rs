@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Categories, CategoryPath, find};
+use super::{CategoryPath, SERVER, find};
 use crate::slot::Slot;
 
 /// All categories of the tools of a snapshot. Copies share what they have in common.
@@ -30,7 +30,7 @@ pub(super) struct Node {
     pub(super) count: usize,
     /// Those that are here, in their order.
     pub(super) tools: Vec<Slot>,
-    pub(super) below: BTreeMap<Arc<str>, Arc<Node>>,
+    pub(super) below: BTreeMap<Arc<str>, Arc<Self>>,
 }
 
 impl Hierarchy {
@@ -54,11 +54,13 @@ impl Hierarchy {
     }
 
     /// The index of categories that stands in for all tools at level L1 (§16.3): a line for each of the widest ones,
-    /// the largest first, with what is right below it, no more than `most` names in all.
+    /// the largest first and that of all servers last, with what is right below it, no more than `most` names in all.
     pub fn outline(&self, most: usize) -> String {
         let mut outline = String::new();
         let mut left = most;
-        for (name, node) in largest(&self.root) {
+        let mut widest = largest(&self.root);
+        widest.sort_by_key(|(name, _)| *name == SERVER);
+        for (name, node) in widest {
             if left == 0 {
                 break;
             }
@@ -79,12 +81,12 @@ impl Hierarchy {
     }
 
     /// A tool came.
-    pub(crate) fn add(&mut self, slot: Slot, categories: &Categories) {
+    pub(crate) fn add(&mut self, slot: Slot, categories: &[CategoryPath]) {
         Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::put);
     }
 
     /// A tool that was added with these categories went.
-    pub(crate) fn remove(&mut self, slot: Slot, categories: &Categories) {
+    pub(crate) fn remove(&mut self, slot: Slot, categories: &[CategoryPath]) {
         Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::take);
     }
 
@@ -105,9 +107,16 @@ impl Hierarchy {
                 }
             });
         }
+        let order = |a: &(Slot, f32), b: &(Slot, f32)| {
+            b.1.total_cmp(&a.1).then_with(|| name(a.0).cmp(name(b.0))).then(a.0.cmp(&b.0))
+        };
         let mut tools: Vec<_> = closeness.into_iter().collect();
-        tools.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| name(a.0).cmp(name(b.0))).then(a.0.cmp(&b.0)));
-        tools.truncate(limit);
+        if tools.len() > limit {
+            // To order all tools of a wide category takes longer than to find it.
+            tools.select_nth_unstable_by(limit, order);
+            tools.truncate(limit);
+        }
+        tools.sort_unstable_by(order);
         tools
     }
 }
@@ -155,7 +164,7 @@ impl Node {
     }
 }
 
-fn levels(categories: &Categories) -> Vec<Vec<&str>> {
+fn levels(categories: &[CategoryPath]) -> Vec<Vec<&str>> {
     categories.iter().map(|path| path.levels().collect()).collect()
 }
 

@@ -66,24 +66,13 @@ impl CategoryPath {
 
     /// Whether it is `wider`, or below it.
     pub fn is_in(&self, wider: &Self) -> bool {
-        wider.holds(self.as_str())
-    }
-
-    /// Whether a path that was read before is this one, or below it.
-    pub(crate) fn holds(&self, path: &str) -> bool {
-        path.strip_prefix(self.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        self.0.strip_prefix(wider.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
 impl fmt::Display for CategoryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl From<CategoryPath> for Arc<str> {
-    fn from(path: CategoryPath) -> Self {
-        path.0
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) const TOPICS: &[Topic] = &[
     topic("language/text", "text summarize summary sentiment grammar paraphrase spell"),
     topic("data/analysis", "data chart statistic csv analyze plot dataset metric analytics correlation"),
     topic("math", "math calculate calculator equation sum multiply convert unit number random"),
-    topic("infrastructure", "cluster container docker kubernetes deploy instance pod server cloud vm"),
+    topic("infrastructure", "cluster container docker kubernetes deploy deployment instance pod cloud vm"),
     topic("infrastructure/monitoring", "log alert monitor trace incident uptime dashboard"),
     topic("security", "security vulnerability password secret encrypt permission certificate scan malware"),
     topic("knowledge/memory", "memory remember recall knowledge entity graph embedding"),

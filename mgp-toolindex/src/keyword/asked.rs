@@ -31,13 +31,17 @@ impl<'a> Asked<'a> {
             let terms = words.terms().iter().enumerate();
             terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()
         };
-        let found: Vec<Found> =
-            index.parts.iter().map(|part| Found { words: find(&part.words), name: find(&part.name) }).collect();
+        let found: Vec<Found> = index
+            .parts
+            .iter()
+            .map(|part| Found { words: find(&part.words), name: find(&part.name) })
+            .collect();
         let mut counts = vec![0; words.len()];
         for (number, term) in found.iter().flat_map(|found| &found.words) {
             counts[*number] += u64::from(term.doc_freq);
         }
-        let worth = counts.iter().zip(words.terms()).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
+        let worth =
+            counts.iter().zip(words.terms()).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
         Self { index, words, worth, found }
     }
 
@@ -121,7 +125,8 @@ impl<'a> Asked<'a> {
             Some(Scan::new(word, postings, share * self.worth[word], &text.lengths, &lengths.0))
         };
         let words = found.words.iter().map(|(word, term)| scan(&part.words, &index.words, 1.0, *word, term));
-        let name = found.name.iter().map(|(word, term)| scan(&part.name, &index.name, NAME_SHARE, *word, term));
+        let name =
+            found.name.iter().map(|(word, term)| scan(&part.name, &index.name, NAME_SHARE, *word, term));
         words.chain(name).flatten().collect()
     }
 }

@@ -61,15 +61,12 @@ impl Sizes {
     }
 }
 
-/// The categories and how many tools each has, as a model would be told; a tool without one belongs to its server.
+/// The categories and how many tools each has, as a model would be told.
 fn categories(view: &View<'_>) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for tool in view.tools() {
-        if tool.categories.is_empty() {
-            *counts.entry(tool.server.as_str()).or_default() += 1;
-        }
         for category in &tool.categories {
-            *counts.entry(category).or_default() += 1;
+            *counts.entry(category.as_str()).or_default() += 1;
         }
     }
     serde_json::to_string(&counts).unwrap_or_default()

@@ -47,7 +47,11 @@ impl Analyser {
     fn word(&mut self, part: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
         self.word.clear();
         for c in cut(part, LONGEST_WORD).chars().filter(|c| Script::of(*c) != Script::Apostrophe) {
-            if c.is_ascii() { self.word.push(c.to_ascii_lowercase()) } else { self.word.extend(c.to_lowercase()) }
+            if c.is_ascii() {
+                self.word.push(c.to_ascii_lowercase())
+            } else {
+                self.word.extend(c.to_lowercase())
+            }
         }
         if self.word.is_empty() || is_function_word(&self.word) {
             return ControlFlow::Continue(());

@@ -61,7 +61,8 @@ impl Documents {
         self.section(&tool.server, MOST_IN_NAME, MOST_OFTEN, words);
         self.sentences(&tool.server_description, MOST_OF_SERVER, words);
         let mut left = MOST_IN_LABELS;
-        for label in tool.keywords.iter().map(String::as_str).chain(tool.categories.iter().map(AsRef::as_ref)) {
+        for label in tool.keywords.iter().map(String::as_str).chain(tool.categories.iter().map(AsRef::as_ref))
+        {
             left -= self.section(label, left.min(MOST_IN_LABEL), MOST_OFTEN, words);
         }
         document
@@ -71,7 +72,8 @@ impl Documents {
     fn sentences(&mut self, text: &str, most: usize, into: &mut String) {
         self.sentences.clear();
         let mut left = most;
-        for sentence in text.split(|c| matches!(c, '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' | '；')) {
+        for sentence in text.split(|c| matches!(c, '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' | '；'))
+        {
             let sentence = sentence.trim();
             if left == 0 {
                 break;

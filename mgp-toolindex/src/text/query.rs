@@ -28,6 +28,12 @@ impl Words {
         Self { terms }
     }
 
+    #[cfg(not(test))]
+    pub(crate) fn first(mut self, n: usize) -> Self {
+        self.terms.truncate(n);
+        self
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }

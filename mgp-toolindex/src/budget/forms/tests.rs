@@ -173,7 +173,33 @@ fn nonsense_and_depth_are_survived() {
 }
 
 #[test]
+fn of_a_very_long_schema_only_what_is_required_stays() {
+    let text = "Says at length what nobody needs to know. ".repeat(80);
+    let properties: serde_json::Map<String, Value> =
+        (0..60).map(|n| (format!("p{n}"), json!({ "type": "string", "description": text }))).collect();
+    let schema = json!({ "type": "object", "properties": properties, "required": ["p1"] });
+    assert!(schema.to_string().len() > LONG_SCHEMA);
+    let all = forms(&schema);
+    assert_eq!(all[1]["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["p1"]);
+    assert!(all.last().unwrap().to_string().len() < 200);
+}
+
+#[test]
 fn a_schema_that_nobody_could_read_has_only_its_whole() {
     let schema = json!({ "type": "object", "title": "x".repeat(LONGEST_SCHEMA) });
     assert_eq!(forms(&schema).len(), 1);
+}
+
+#[test]
+fn definitions_that_refer_to_one_another_stay_together() {
+    let ring: serde_json::Map<String, Value> = (0..300)
+        .map(|n| {
+            let next = format!("#/definitions/d{}", (n + 1) % 300);
+            (format!("d{n}"), json!({ "title": "t", "items": { "$ref": next } }))
+        })
+        .collect();
+    let schema = json!({ "items": { "$ref": "#/definitions/d7" }, "definitions": ring });
+    let last = shortest(&schema);
+    assert_eq!(last["definitions"].as_object().unwrap().len(), 300);
+    assert_eq!(last["definitions"]["d299"], json!({ "items": { "$ref": "#/definitions/d0" } }));
 }

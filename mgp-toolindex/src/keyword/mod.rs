@@ -1,6 +1,5 @@
 //! Search by words: what of a query's words a tool has, how rare they are, and how tools are called.
 
-mod asked;
 mod fields;
 mod named;
 mod part;

@@ -51,6 +51,31 @@ impl<'a> Scores<'a> {
         best.into_iter().map(|near| (near.slot, near.score)).collect()
     }
 
+    /// How many tools have a vector, the sum of how near they are to the query of this number, and the sum of the
+    /// squares.
+    pub(crate) fn moments(&self, query: usize) -> (u32, f64, f64) {
+        let (mut count, mut sum, mut squares) = (0, 0.0, 0.0);
+        if query >= self.queries.len() {
+            return (count, sum, squares);
+        }
+        for (_, scores) in self.rows(query) {
+            // Side by side, so that they are added by vector instructions.
+            let (mut counts, mut sums, mut squared) = ([0; LANES], [0.0_f32; LANES], [0.0_f32; LANES]);
+            for scores in scores.chunks_exact(LANES) {
+                for (lane, score) in scores.iter().enumerate() {
+                    let (one, score) = if *score > Self::NONE { (1, *score) } else { (0, 0.0) };
+                    counts[lane] += one;
+                    sums[lane] += score;
+                    squared[lane] += score * score;
+                }
+            }
+            count += counts.iter().sum::<u32>();
+            sum += f64::from(sums.iter().sum::<f32>());
+            squares += f64::from(squared.iter().sum::<f32>());
+        }
+        (count, sum, squares)
+    }
+
     fn roughly_best(&self, query: usize, limit: usize, mut fits: impl FnMut(Slot) -> bool) -> Vec<Near> {
         let mut best: BinaryHeap<Near> = BinaryHeap::new();
         let mut least = Self::NONE;
@@ -121,3 +146,6 @@ impl Eq for Near {}
 const SPARE: usize = 8;
 
 const AT_ONCE: usize = 32;
+
+/// Divides the rows of a chunk.
+const LANES: usize = 16;

@@ -4,6 +4,11 @@
 //! cargo test -p mgp-toolindex --test scripts -- --nocapture
 //! ```
 //! prints the figures.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and prints what it measured"
+)]
 
 mod set;
 

@@ -150,8 +150,8 @@ impl Verdict {
     fn of(changes: &[Change], chance: f64) -> Self {
         let ndcg = changes.iter().find(|change| change.measure == Measure::Ndcg5);
         match ndcg {
-            Some(change) if chance < RARE && change.low > 0.0 => Self::Better,
-            Some(change) if chance < RARE && change.high < 0.0 => Self::Worse,
+            Some(by) if chance < RARE && by.low > 0.0 => Self::Better,
+            Some(by) if chance < RARE && by.high < 0.0 => Self::Worse,
             _ => Self::MayBeChance,
         }
     }

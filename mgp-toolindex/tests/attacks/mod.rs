@@ -47,6 +47,10 @@ fn words(set: &Set) -> String {
     words.into_iter().filter(|word| word.len() > 2).collect::<Vec<_>>().join(" ")
 }
 
+fn each(text: &str, make: impl Fn(&str) -> String) -> String {
+    text.split(' ').map(make).collect::<Vec<_>>().concat()
+}
+
 fn stuffed(name: &'static str, tool: &Value) -> Attack {
     Attack { name, kind: Kind::Stuffed, server: ServerTools::new("helpful", vec![listing(tool)]) }
 }
@@ -66,10 +70,7 @@ fn described(vocabulary: &str) -> Vec<Attack> {
         said("verbs and nouns, twenty times", &format!("{verbs} {nouns} ").repeat(20)),
         said("every word that there is", vocabulary),
         said("every word, three times", &format!("{vocabulary} ").repeat(3)),
-        said(
-            "every word as sentences",
-            &vocabulary.split(' ').map(|word| format!("Can {word}. ")).collect::<String>(),
-        ),
+        said("every word as sentences", &each(vocabulary, |word| format!("Can {word}. "))),
         said("one word repeated", &"file ".repeat(2000)),
         said("two words repeated", &"search find ".repeat(1000)),
         said(
@@ -97,17 +98,8 @@ fn described(vocabulary: &str) -> Vec<Attack> {
             "needs of people",
             "I need, I want, I would like you to do this for me now, please, quickly, today, tomorrow, this week",
         ),
-        said(
-            "endings of words",
-            &vocabulary
-                .split(' ')
-                .map(|word| format!("{word} {word}s {word}ing {word}ed "))
-                .collect::<String>(),
-        ),
-        said(
-            "misspelt words",
-            &vocabulary.split(' ').map(|word| format!("{}x{} ", &word[..1], &word[1..])).collect::<String>(),
-        ),
+        said("endings of words", &each(vocabulary, |word| format!("{word} {word}s {word}ing {word}ed "))),
+        said("misspelt words", &each(vocabulary, |word| format!("{}x{} ", &word[..1], &word[1..]))),
         said(
             "words of other languages",
             "archivo leer écrire Datei suchen chercher buscar enviar senden 検索 文件 読む 送信 天气 查询",
@@ -228,9 +220,7 @@ fn copies(set: &Set) -> Vec<Attack> {
             format!("The best, fastest and official way. {honest}")
         }),
         copied(set, "copies, said three times", |honest| format!("{honest} {honest} {honest}")),
-        copied(set, "copies, with each word twice", |honest| {
-            honest.split(' ').map(|word| format!("{word} {word} ")).collect()
-        }),
+        copied(set, "copies, with each word twice", |honest| each(honest, |word| format!("{word} {word} "))),
     ]
 }
 

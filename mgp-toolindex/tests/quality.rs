@@ -66,6 +66,6 @@ async fn a_tool_that_answers_alone_mostly_stands_in_front() {
     let single = evaluate(&index, &single, Settings::new("one need")).await;
     let several = evaluate(&index, &several, Settings::new("several needs")).await;
     print!("{single}{several}");
-    assert!(single.quality.recall_1 >= 0.45, "R@1 is {:.4}", single.quality.recall_1);
-    assert!(several.quality.recall_5 >= 0.45, "R@5 is {:.4}", several.quality.recall_5);
+    assert!(single.quality.recall_1 >= 0.4, "R@1 is {:.4}", single.quality.recall_1);
+    assert!(several.quality.recall_5 >= 0.5, "R@5 is {:.4}", several.quality.recall_5);
 }

@@ -11,6 +11,7 @@ pub mod eval;
 pub mod index;
 mod keyword;
 pub mod learn;
+pub mod level;
 mod rank;
 pub mod session;
 mod slot;

@@ -108,7 +108,7 @@ impl Snapshot {
     }
 
     /// What a text means, as a vector; `None` if that cannot be found out.
-    pub(super) async fn embed(&self, text: &str, purpose: Purpose) -> Option<Vec<f32>> {
+    pub(crate) async fn embed(&self, text: &str, purpose: Purpose) -> Option<Vec<f32>> {
         if let Some(vector) = self.embedder.embed_now(text, purpose) {
             return Some(vector);
         }

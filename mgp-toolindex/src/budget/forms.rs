@@ -1,0 +1,114 @@
+use std::borrow::Cow;
+
+use mgp_types::RawJson;
+
+use super::compact;
+use super::shorten::{Cut, Optional, Schema, clip};
+
+/// What a tool says of itself, at one length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Form<'a> {
+    /// What it does.
+    pub description: Cow<'a, str>,
+    /// What it wants.
+    pub schema: RawJson,
+    /// Whether it says less than the tool itself does.
+    pub shortened: bool,
+}
+
+impl<'a> Form<'a> {
+    /// All that the tool says.
+    pub fn whole(description: &'a str, schema: &RawJson) -> Self {
+        Self { description: Cow::Borrowed(description), schema: compact::value(schema), shortened: false }
+    }
+
+    fn length(&self) -> usize {
+        self.description.len() + self.schema.as_bytes().len()
+    }
+}
+
+/// The forms of what a tool says of itself, the whole in front and each shorter than the one before.
+///
+/// First go members that only comment, then words about optional parameters, their inner structure, long lists of
+/// values, and optional parameters themselves. Required parameters and their types stay in every form, and no form
+/// forbids a call that the whole allows: that is why a long list of values becomes a note, and not a shorter list. Of a
+/// schema that refers to places which might go, only comments and words are cut.
+#[derive(Debug, Clone)]
+pub struct Forms<'a> {
+    description: &'a str,
+    schema: &'a RawJson,
+    /// Once a shorter form than the whole is asked for.
+    read: Option<Schema>,
+    cuts: std::slice::Iter<'static, Cut>,
+    /// How long the form before was, if there was one.
+    length: Option<usize>,
+}
+
+impl<'a> Forms<'a> {
+    /// The forms of this description and this JSON Schema.
+    pub fn of(description: &'a str, schema: &'a RawJson) -> Self {
+        Self { description, schema, read: None, cuts: CUTS.iter(), length: None }
+    }
+}
+
+impl<'a> Iterator for Forms<'a> {
+    type Item = Form<'a>;
+
+    fn next(&mut self) -> Option<Form<'a>> {
+        let Some(length) = self.length else {
+            let whole = Form::whole(self.description, self.schema);
+            self.length = Some(whole.length());
+            return Some(whole);
+        };
+        if self.schema.as_bytes().len() > LONGEST_SCHEMA {
+            return None;
+        }
+        let schema = self.read.get_or_insert_with(|| Schema::read(self.schema));
+        let shorter = self.cuts.by_ref().map(|cut| Form {
+            description: clip(self.description, cut.tool_words),
+            schema: schema.shorten(cut),
+            shortened: true,
+        });
+        let form = shorter.into_iter().find(|form| form.length() < length)?;
+        self.length = Some(form.length());
+        Some(form)
+    }
+}
+
+/// From the mildest to the hardest.
+const CUTS: [Cut; 12] = [
+    COMMENTS,
+    Cut { optional_words: 160, ..COMMENTS },
+    Cut { optional_words: 80, tool_words: 1200, ..COMMENTS },
+    OUTLINES,
+    NO_LONG_LISTS,
+    Cut { kept_eighths: 4, ..NO_LONG_LISTS },
+    Cut { kept_eighths: 2, ..NO_LONG_LISTS },
+    Cut { kept_eighths: 1, ..NO_LONG_LISTS },
+    Cut { kept_eighths: 0, ..NO_LONG_LISTS },
+    NEEDED_ONLY,
+    Cut { needed_words: 120, tool_words: 300, ..NEEDED_ONLY },
+    Cut { needed_words: 40, tool_words: 120, ..NEEDED_ONLY },
+];
+
+const COMMENTS: Cut = Cut {
+    tool_words: usize::MAX,
+    needed_words: usize::MAX,
+    optional_words: usize::MAX,
+    optional: Optional::Whole,
+    kept_eighths: 8,
+    long_lists: true,
+};
+
+const OUTLINES: Cut = Cut { optional_words: 80, tool_words: 1200, optional: Optional::Outline, ..COMMENTS };
+
+const NO_LONG_LISTS: Cut = Cut { needed_words: 300, tool_words: 600, long_lists: false, ..OUTLINES };
+
+const NEEDED_ONLY: Cut = Cut { optional: Optional::Gone, kept_eighths: 0, ..NO_LONG_LISTS };
+
+/// Nobody reads a longer one, and it would take long to shorten.
+const LONGEST_SCHEMA: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests;

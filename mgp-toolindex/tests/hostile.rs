@@ -116,7 +116,7 @@ async fn an_empty_index_answers_with_nothing() {
 
 #[tokio::test]
 async fn vectors_sent_along_that_cannot_be_right_do_no_harm() {
-    let embedder = set::embedder();
+    let embedder = set::embedder().await;
     let right = embedder.dimension();
     let vectors = [
         vec![f32::NAN; right],

@@ -97,7 +97,7 @@ async fn tools_that_are_written_to_be_found_do_not_rise_above_honest_ones() {
     let mut kinds: BTreeMap<Kind, Count> = BTreeMap::new();
     let mut worst: Vec<String> = Vec::new();
     println!("{:40} {:>9} {:>9} {:>10}", "attack", "questions", "overtaken", "pushed out");
-    for Attack { name, kind, server } in attacks::on(&set) {
+    for Attack { name, kind, server } in attacks::on(&set, &*set::embedder().await) {
         let attacker = server.server.id.to_string();
         let index = set.index().await;
         index.put_server(server).await;

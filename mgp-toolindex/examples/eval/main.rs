@@ -13,8 +13,6 @@
 
 #[path = "../catalog/mod.rs"]
 mod catalog;
-#[path = "../embedder/mod.rs"]
-mod embedder;
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -24,6 +22,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use mgp_toolindex::Index;
+use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::eval::{Comparison, Question, Report, Settings, evaluate};
 use mgp_types::mgp::SearchStrategy;
 use serde::Serialize;
@@ -36,9 +35,9 @@ struct Args {
     /// The questions, a JSON object in each line
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
-    /// What makes the vectors: static, or fastembed:FOLDER
+    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
-    embedder: String,
+    embedder: EmbedderChoice,
     /// How to search
     #[arg(long, value_name = "STRATEGY", default_value = "hybrid")]
     strategy: String,
@@ -67,11 +66,11 @@ struct Printed {
 async fn main() -> Result<(), Box<dyn Error>> {
     let args = Args::parse();
     let (servers, ids) = catalog::servers(&catalog::lines(&args.tools)?)?;
-    let index = Index::new(embedder::chosen(&args.embedder)?);
+    let index = Index::new(args.embedder.try_open().await?);
     for server in servers {
         index.put_server(server).await;
     }
-    index.settled().await;
+    index.embedded().await;
     let snapshot = index.snapshot();
     let called: HashMap<&str, String> =
         snapshot.tools().map(|tool| (catalog::id(&ids, tool), tool.id())).collect();

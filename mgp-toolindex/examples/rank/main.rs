@@ -13,8 +13,6 @@
 
 #[path = "../catalog/mod.rs"]
 mod catalog;
-#[path = "../embedder/mod.rs"]
-mod embedder;
 mod rivals;
 
 use std::error::Error;
@@ -22,6 +20,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Parser;
+use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::SearchStrategy;
 use serde::Deserialize;
@@ -40,9 +39,9 @@ struct Args {
     /// How many tools to print for a query at the most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// What makes the vectors: static, or fastembed:FOLDER
+    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
-    embedder: String,
+    embedder: EmbedderChoice,
     /// How to search
     #[arg(long, value_name = "STRATEGY", default_value = "hybrid", value_parser = strategy)]
     strategy: SearchStrategy,
@@ -73,11 +72,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Ok(out.flush()?);
     }
     let (servers, ids) = catalog::servers(&rows)?;
-    let index = Index::new(embedder::chosen(&args.embedder)?);
+    let index = Index::new(args.embedder.try_open().await?);
     for server in servers {
         index.put_server(server).await;
     }
-    index.settled().await;
+    index.embedded().await;
     for query in &queries {
         let search = Search::new(&query.text).strategy(args.strategy).limit(args.top);
         let found = index.search(&search).await;

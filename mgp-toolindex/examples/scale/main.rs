@@ -7,8 +7,6 @@
 //! Each size is measured in a process of its own, so that none has the memory of another. The tools are invented, the
 //! same each time.
 
-#[path = "../embedder/mod.rs"]
-mod embedder;
 mod invent;
 mod measure;
 
@@ -17,6 +15,7 @@ use std::io::{self, Write};
 use std::process::Command;
 
 use clap::Parser;
+use mgp_toolindex::embed::EmbedderChoice;
 
 use self::measure::Figures;
 
@@ -28,9 +27,9 @@ struct Args {
     /// How many queries to ask
     #[arg(long, value_name = "N", default_value_t = 3000)]
     queries: usize,
-    /// What makes the vectors: static, or fastembed:FOLDER
+    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
-    embedder: String,
+    embedder: EmbedderChoice,
     /// Print a JSON object in each line
     #[arg(long)]
     json: bool,
@@ -41,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let args = Args::parse();
     let mut out = io::stdout().lock();
     if let ([tools], true) = (&args.tools[..], args.json) {
-        let figures = measure::figures(*tools, args.queries, embedder::chosen(&args.embedder)?).await;
+        let figures = measure::figures(*tools, args.queries, &args.embedder).await?;
         serde_json::to_writer(&mut out, &figures)?;
         return Ok(writeln!(out)?);
     }
@@ -49,7 +48,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for tools in &args.tools {
         let mut one = Command::new(std::env::current_exe()?);
         one.args(["--json", "--tools", &tools.to_string(), "--queries", &args.queries.to_string()]);
-        let output = one.args(["--embedder", &args.embedder]).output()?;
+        let output = one.args(["--embedder", &args.embedder.to_string()]).output()?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into());
         }

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_toolindex::embed::{Embedder, Purpose};
+use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice, Purpose};
 use mgp_toolindex::eval::Latency;
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{SearchStrategy, ServerId};
@@ -42,8 +41,13 @@ pub(crate) struct Worst {
 }
 
 /// Fills an index, and measures it.
-pub(crate) async fn figures(tools: usize, queries: usize, embedder: Arc<dyn Embedder>) -> Figures {
+pub(crate) async fn figures(
+    tools: usize,
+    queries: usize,
+    embedder: &EmbedderChoice,
+) -> Result<Figures, EmbedError> {
     let empty = resident_mb();
+    let embedder = embedder.try_open().await?;
     warm_up(&*embedder).await;
     let with_embedder = resident_mb();
 
@@ -55,7 +59,7 @@ pub(crate) async fn figures(tools: usize, queries: usize, embedder: Arc<dyn Embe
         spent += began.elapsed();
     }
     let began = Instant::now();
-    index.settled().await;
+    index.embedded().await;
     spent += began.elapsed();
     let filled = resident_mb();
 
@@ -64,7 +68,7 @@ pub(crate) async fn figures(tools: usize, queries: usize, embedder: Arc<dyn Embe
     let keyword_us = latency(&index, queries, SearchStrategy::Keyword).await;
     let semantic_us = latency(&index, queries, SearchStrategy::Semantic).await;
     let (change_ms, search_beside_changes_us) = changes(&index).await;
-    Figures {
+    Ok(Figures {
         tools,
         definition_bytes: definitions / tools.max(1),
         tools_per_second: ratio(tools, spent),
@@ -75,7 +79,7 @@ pub(crate) async fn figures(tools: usize, queries: usize, embedder: Arc<dyn Embe
         search_beside_changes_us,
         index_mb: filled - with_embedder,
         embedder_mb: with_embedder - empty,
-    }
+    })
 }
 
 /// A table of all sizes.

@@ -40,7 +40,7 @@ pub struct Answer {
     /// How good the ranking is.
     pub quality: Quality,
     /// The tokens of the definitions that were answered.
-    pub tokens: usize,
+    pub tokens: u64,
     /// How many microseconds it took.
     pub micros: u64,
     /// The tools that were answered, the best in front.
@@ -76,7 +76,7 @@ impl Report {
     /// Sums up the answers.
     pub(super) fn finish(mut self) -> Self {
         self.quality = Quality::mean(self.answers.iter().map(|answer| &answer.quality));
-        self.tokens = share(self.answers.iter().map(|answer| answer.tokens).sum(), self.answers.len());
+        self.tokens = mean(self.answers.iter().map(|answer| answer.tokens).sum(), self.answers.len());
         self.latency = Latency::of(self.answers.iter().map(|answer| answer.micros).collect());
         self
     }
@@ -122,6 +122,10 @@ impl Latency {
         };
         Self { p50: at(50), p95: at(95), p99: at(99) }
     }
+}
+
+fn mean(sum: u64, count: usize) -> f64 {
+    share(usize::try_from(sum).unwrap_or(usize::MAX), count)
 }
 
 pub(super) fn micros(time: Duration) -> u64 {

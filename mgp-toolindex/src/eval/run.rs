@@ -1,36 +1,28 @@
 use std::collections::HashSet;
-use std::fmt;
 
-use mgp_types::RawJson;
 use mgp_types::mgp::{SearchStrategy, ToolFilter};
 use tokio::time::Instant;
 
 use super::report::micros;
 use super::{Answer, Quality, Question, Report};
-use crate::{Index, Search, Sight};
+use crate::budget::{CountTokens, Definition, default_counter};
+use crate::{Hit, Index, Search, Sight};
 
 /// How questions are asked.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     name: &'a str,
     strategy: SearchStrategy,
     filter: Option<&'a ToolFilter>,
     sight: Option<&'a Sight>,
     answer: usize,
-    tokens: &'a dyn Fn(&RawJson) -> usize,
+    tokens: Option<&'a dyn CountTokens>,
 }
 
 impl<'a> Settings<'a> {
     /// Asks by words and meaning, and takes five tools for an answer. The name is for reports.
-    pub fn new(name: &'a str) -> Self {
-        Self {
-            name,
-            strategy: SearchStrategy::Hybrid,
-            filter: None,
-            sight: None,
-            answer: 5,
-            tokens: &|definition| definition.as_bytes().len().div_ceil(BYTES_OF_A_TOKEN),
-        }
+    pub const fn new(name: &'a str) -> Self {
+        Self { name, strategy: SearchStrategy::Hybrid, filter: None, sight: None, answer: 5, tokens: None }
     }
 
     /// Searches in this way.
@@ -57,25 +49,20 @@ impl<'a> Settings<'a> {
         self
     }
 
-    /// Counts the tokens of a definition in this way; else a token is taken to have four bytes.
-    pub fn tokens(mut self, count: &'a dyn Fn(&RawJson) -> usize) -> Self {
-        self.tokens = count;
+    /// Counts the tokens of definitions in this way; else as [`default_counter`] does.
+    pub const fn tokens(mut self, counter: &'a dyn CountTokens) -> Self {
+        self.tokens = Some(counter);
         self
-    }
-}
-
-impl fmt::Debug for Settings<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, strategy, filter, sight, answer, tokens: _ } = self;
-        let mut shown = f.debug_struct("Settings");
-        shown.field("name", name).field("strategy", strategy).field("filter", filter);
-        shown.field("sight", sight).field("answer", answer).finish_non_exhaustive()
     }
 }
 
 /// Asks an index questions, one after the other, and judges the answers.
 pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<'_>) -> Report {
-    let known: HashSet<String> = index.snapshot().tools().map(|tool| tool.id()).collect();
+    let default = default_counter();
+    let counter = settings.tokens.unwrap_or(&*default);
+    let shown = index.snapshot();
+    let known: HashSet<String> = shown.tools().map(|tool| tool.id()).collect();
+    let tokens = |hit: &Hit| Definition::of(&hit.tool, &shown.shown_name(&hit.tool), counter).tokens();
     let mut report = Report::new(settings.name, settings.strategy);
     for question in questions {
         let mut search =
@@ -91,7 +78,7 @@ pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<
         report.answers.push(Answer {
             question: question.id.clone(),
             quality: Quality::of(&ranking, &question.needs),
-            tokens: answer.map(|hit| (settings.tokens)(&hit.tool.definition)).sum(),
+            tokens: answer.map(|hit| u64::from(tokens(hit))).sum(),
             micros: micros(took),
             first: ranking.into_iter().take(settings.answer).collect(),
         });
@@ -107,13 +94,11 @@ pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<
 /// So far back a tool still counts for what is not cut at five or ten.
 const DEPTH: usize = 20;
 
-const BYTES_OF_A_TOKEN: usize = 4;
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use mgp_types::BoxFuture;
+    use mgp_types::{BoxFuture, RawJson};
     use serde_json::json;
 
     use super::*;
@@ -141,6 +126,19 @@ mod tests {
         }
     }
 
+    #[derive(Debug)]
+    struct Seven;
+
+    impl CountTokens for Seven {
+        fn count(&self, _text: &str) -> u32 {
+            7
+        }
+
+        fn name(&self) -> &'static str {
+            "seven"
+        }
+    }
+
     fn tool(name: &str, description: &str) -> Listing {
         Listing::read(&RawJson::from_value(&json!({ "name": name, "description": description })).unwrap())
             .unwrap()
@@ -158,8 +156,7 @@ mod tests {
             question("2", "giraffe", "fs.write_file"),
             question("3", "open", "fs.gone"),
         ];
-        let count = |_: &RawJson| 7;
-        let settings = Settings::new("words").strategy(SearchStrategy::Keyword).tokens(&count).answer(1);
+        let settings = Settings::new("words").strategy(SearchStrategy::Keyword).tokens(&Seven).answer(1);
         let report = evaluate(&index, &questions, settings).await;
         assert_eq!(report.answers.len(), 3);
         assert_eq!(report.answers[0].first, ["fs.read_file"]);

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use mgp_toolindex::ServerTools;
-use mgp_toolindex::embed::Purpose;
+use mgp_toolindex::embed::{Embedder, Purpose};
 use mgp_types::mgp::ToolHints;
 use serde_json::{Value, json};
 
-use crate::set::{self, Set, listing};
+use crate::set::{Set, listing};
 
 /// What a malicious server lists, beside the honest ones.
 pub(crate) struct Attack {
@@ -27,11 +27,11 @@ pub(crate) enum Kind {
 }
 
 /// All attacks on these tools.
-pub(crate) fn on(set: &Set) -> Vec<Attack> {
+pub(crate) fn on(set: &Set, embedder: &dyn Embedder) -> Vec<Attack> {
     let vocabulary = words(set);
     let mut attacks = described(&vocabulary);
     attacks.extend(elsewhere(&vocabulary));
-    attacks.extend(vectors(set));
+    attacks.extend(vectors(set, embedder));
     attacks.extend(copies(set));
     attacks.extend(crowds(set));
     attacks
@@ -176,8 +176,7 @@ fn elsewhere(vocabulary: &str) -> Vec<Attack> {
 }
 
 /// Vectors that are near to whatever is meant.
-fn vectors(set: &Set) -> Vec<Attack> {
-    let embedder = set::embedder();
+fn vectors(set: &Set, embedder: &dyn Embedder) -> Vec<Attack> {
     let mut mean = vec![0.0; embedder.dimension()];
     for tool in &set.tools {
         let vector = embedder.embed_now(tool["description"].as_str().unwrap(), Purpose::Passage).unwrap();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
+use mgp_toolindex::embed::{Embedder, EmbedderChoice};
 use mgp_toolindex::eval::Question;
 use mgp_toolindex::{Index, Listing, ServerTools};
-use mgp_types::{BoxFuture, RawJson};
+use mgp_types::RawJson;
 use serde_json::Value;
 
 /// Tools, and questions about them.
@@ -51,40 +51,15 @@ pub(crate) fn listing(definition: &Value) -> Listing {
 }
 
 pub(crate) async fn index(servers: Vec<ServerTools>) -> Index {
-    let index = Index::new(embedder());
+    let index = Index::new(embedder().await);
     for server in servers {
         index.put_server(server).await;
     }
-    index.settled().await;
+    index.embedded().await;
     index
 }
 
 /// The embedder that is built in.
-pub(crate) fn embedder() -> Arc<dyn Embedder> {
-    Arc::new(Silent)
-}
-
-#[derive(Debug)]
-struct Silent;
-
-impl Embedder for Silent {
-    fn id(&self) -> &'static str {
-        "silent"
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn embed(
-        &self,
-        texts: Vec<String>,
-        _purpose: Purpose,
-    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        Box::pin(async move { Ok(vec![vec![0.0]; texts.len()]) })
-    }
-
-    fn embed_now(&self, _text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
-        Some(vec![0.0])
-    }
+pub(crate) async fn embedder() -> Arc<dyn Embedder> {
+    EmbedderChoice::Static.open().await
 }

@@ -30,7 +30,8 @@ impl ToolDiscoveryLayer {
 
     /// The tools, or who may see them, changed: peers whose list is another one now are told, within moments.
     ///
-    /// What sessions do themselves is noticed without this.
+    /// What sessions do themselves is noticed without this. It tells nobody outside of a Tokio runtime, and nobody of
+    /// changed categories at [`Level::L1`].
     pub fn tools_changed(&self) {
         self.0.tellings.all_changed(&self.0);
     }
@@ -53,7 +54,7 @@ impl<S> Layer<S> for ToolDiscoveryLayer {
 ///   `tool_discovery` was negotiated, and unknown methods (-32601) elsewhere. As tools, by three spellings of their
 ///   names, they are answered for everybody; no server's tool is ever called by those names.
 /// * `tools/list` is answered with what belongs into the model's context at the layer's [`Level`], on one page; at
-///   [`Level::Standard`] it passes. Whoever asked is told when the list becomes another one, if it is in a session; who
+///   [`Level::L0`] it passes. Whoever asked is told when the list becomes another one, if it is in a session; who
 ///   describes itself with each request is told where it listens. The server has to declare `tools.listChanged`.
 /// * A call of a tool that the index knows goes on under the name that its server gave it, with the [`Tool`](crate::Tool)
 ///   among its extensions, so that a catalog behind the layer need not guess whose it is. When it succeeds, the tool is in
@@ -82,7 +83,7 @@ impl<S: RpcService> Service<Request> for ToolDiscovery<S> {
         if let Some(asked) = Asked::of(&request) {
             return ToolDiscoveryFuture::answering(answer(Arc::clone(&self.shared), asked, request));
         }
-        let lists = self.shared.settings.level != Level::Standard;
+        let lists = self.shared.settings.level != Level::L0;
         if request.method == Method::TOOLS_CALL {
             let tool = Use::of(&self.shared, &mut request);
             return ToolDiscoveryFuture::called(self.inner.call(request), tool);

@@ -24,7 +24,7 @@ pub(super) fn answer(shared: &Arc<Shared>, request: &Request) -> Result<Response
     let context = &request.context;
     let key = shared.key(context);
     let mut tools = meta_tools(shared, &key, context);
-    if shared.settings.level == Level::Hybrid {
+    if shared.settings.level == Level::L3 {
         let list = shared.with_view(context, |view| shared.sessions.listed(&key, view));
         tools.extend(list.tools.into_iter().map(|tool| tool.definition.json().clone()));
         shared.tellings.listed(&key, context);
@@ -40,7 +40,7 @@ fn meta_tools(shared: &Shared, key: &SessionKey, context: &Context) -> Vec<RawJs
     let revision = session.map_or(Revision::LATEST, |session| session.revision);
     let speaks_mgp = session.is_some_and(|session| session.mgp.is_some());
     let peer = if speaks_mgp { SpeaksMgp::Yes } else { SpeaksMgp::No };
-    let categories = if shared.settings.level == Level::Category {
+    let categories = if shared.settings.level == Level::L1 {
         categories(shared, key, context, &shared.index.snapshot())
     } else {
         Vec::new()

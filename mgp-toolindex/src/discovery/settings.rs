@@ -24,7 +24,7 @@ impl ToolDiscoverySettings {
     /// how, shows everybody everything, and makes no tools.
     pub fn new() -> Self {
         Self {
-            level: Level::Hybrid,
+            level: Level::L3,
             strategy: SearchStrategy::Keyword,
             meta_tools: MetaTools::default(),
             spelling: Spelling::default(),

@@ -63,6 +63,8 @@ impl Tellings {
     pub(super) fn listens(&self, key: &SessionKey, principal: Option<&Principal>, listener: Listener) {
         self.with_peer(key, |peer| {
             peer.principal = principal.cloned();
+            // Others may have been told; this one was not.
+            peer.was_told = false;
             peer.listening.retain(Listener::is_there);
             if peer.listening.len() < MOST_LISTENING {
                 peer.listening.push(listener);

@@ -1,4 +1,3 @@
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, RiskLevel};
@@ -29,8 +28,8 @@ pub(super) struct Near {
 
 impl Choice {
     /// Chooses among candidates, of which the best stands in front: one that can be called before one that has to be
-    /// granted first unless that is far better, and among those that fit alike the one whose risk is nearest to the preferred one, then one that was
-    /// chosen already.
+    /// granted first, unless that is far better; and among those that fit alike the one whose risk is nearest to the
+    /// preferred one, then one that was chosen already.
     pub(super) fn decide(&mut self, asking: &Asking<'_>, capability: &str, candidates: Vec<Candidate>) {
         let preferred = asking.wanted.requirements.preferred_risk_level;
         let meets = self.best(&candidates, preferred, |standing| matches!(standing, Standing::Meets));
@@ -73,14 +72,14 @@ impl Choice {
         let mut standing = candidates.iter().enumerate().filter(|(_, candidate)| stands(&candidate.standing));
         let (first, best) = standing.next()?;
         let alike = standing.take_while(|(_, other)| other.relevance >= best.relevance - ALIKE);
-        let order = |candidate: &Candidate| {
+        let flaws = |candidate: &Candidate| {
             let far = preferred.map_or(0, |preferred| distance(candidate.tool.risk, preferred));
-            Reverse((far, !self.has(&candidate.tool)))
+            (far, !self.has(&candidate.tool))
         };
-        // Of those that are the same in this the first stays, which fits best.
+        // Of those with the same flaws the first stays, which fits best.
         let mut kept = first;
         for (at, candidate) in alike {
-            if order(candidate) > order(&candidates[kept]) {
+            if flaws(candidate) < flaws(&candidates[kept]) {
                 kept = at;
             }
         }

@@ -1,7 +1,8 @@
 //! The four methods, and the tools of the same names.
 
 use mgp_types::{Kind, Revision, code};
-use serde_json::json;
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::world::{Peer, World, names};
 
@@ -141,4 +142,63 @@ async fn a_session_tells_its_tools_and_lets_them_go() {
     assert_eq!(world.listed(&peer).await, ["mgp/tools/discover", "mgp/tools/request", "think"]);
     let found = world.method(&peer, "mgp/tools/discover", json!({ "query": "read file" })).await.unwrap();
     assert_eq!(names(&found["tools"])[0], "read_file");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_asked_is_answered_or_refused_in_words(params in params()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let world = World::new().await;
+            let peer = Peer::mgp();
+            for [method, ..] in SPELLINGS {
+                let by_method = world.method(&peer, method, params.clone()).await;
+                if let Err(error) = &by_method {
+                    assert_eq!(error.code(), code::INVALID_PARAMS, "{error}");
+                }
+                let by_tool = world.tool(&peer, method, params.clone()).await.unwrap();
+                assert_eq!(by_tool["isError"] == true, by_method.is_err());
+            }
+        });
+    }
+}
+
+fn params() -> impl Strategy<Value = Value> {
+    let member = prop::sample::select(vec![
+        "query",
+        "strategy",
+        "max_results",
+        "filter",
+        "categories",
+        "risk_level_max",
+        "reason",
+        "context",
+        "requirements",
+        "capabilities",
+        "input_types",
+        "preferred_risk_level",
+        "task_trace_id",
+        "tools",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,20}".prop_map(Value::from),
+        prop::sample::select(vec!["file", "category", "safe", "shrink image", "csv"]).prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(3, 24, 6, {
+        let member = member.clone();
+        move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(member.clone().prop_map(String::from), inner, 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        }
+    });
+    prop::collection::btree_map(member.prop_map(String::from), value, 0..8)
+        .prop_map(|members| Value::Object(members.into_iter().collect()))
 }

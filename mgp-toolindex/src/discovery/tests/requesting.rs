@@ -9,7 +9,7 @@ use mgp_types::mgp::{
 use mgp_types::{BoxFuture, Context};
 use serde_json::{Value, json};
 
-use super::world::{Peer, Policy, World, tool};
+use super::world::{Peer, Policy, World, large, tool};
 use crate::ServerTools;
 use crate::discovery::{CreateTools, ToolDiscoverySettings};
 
@@ -26,7 +26,7 @@ fn loaded(answer: &RequestedTools) -> Vec<&str> {
     answer.tools_loaded.iter().map(|tool| tool.name.as_str()).collect()
 }
 
-// covers: MGP-16.1-01, MGP-16.6-09..14
+// covers: MGP-16.1-01, MGP-16.6-02..04, MGP-16.6-09..14
 #[tokio::test]
 async fn what_is_found_is_loaded_with_all_that_a_call_needs() {
     let world = World::new().await;
@@ -189,6 +189,17 @@ async fn a_tool_that_the_budget_has_no_room_for_is_not_loaded() {
     let answer = require(&world, json!({ "capabilities": ["shrink image"] })).await;
     assert_eq!(answer.status, ToolRequestStatus::Unavailable);
     assert!(answer.near_misses[0].reason.contains("budget"));
+}
+
+#[tokio::test]
+async fn a_tool_that_is_too_large_is_loaded_shorter_and_says_so() {
+    let world = World::new().await;
+    world.index.put_server(ServerTools::new("large", vec![large("weld")])).await;
+    world.index.settled().await;
+    let answer = require(&world, json!({ "capabilities": ["weld steel"] })).await;
+    assert_eq!(loaded(&answer), ["weld"]);
+    assert!(answer.tools_loaded[0].schema_shortened);
+    assert!(answer.tools_loaded[0].input_schema.as_bytes().len() < 12_000);
 }
 
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use mgp_types::mgp::{DiscoveredTools, FoundTool, SearchStrategy, ToolContextBudget};
 use serde_json::{Value, json};
 
-use super::world::{Peer, Policy, World, names, tool};
+use super::world::{Peer, Policy, World, large, names, tool};
 use crate::ServerTools;
 use crate::discovery::ToolDiscoverySettings;
 
@@ -96,6 +96,19 @@ async fn what_the_budget_has_no_room_for_is_counted_and_left_out() {
     let world = World::with_budget(ToolDiscoverySettings::new(), budget).await;
     let found = discover(&world, json!({ "query": "image file csv" })).await;
     assert!(!found.tools.is_empty() && found.omitted > 0, "{found:?}");
+}
+
+// covers: MGP-16.5-13
+#[tokio::test]
+async fn a_schema_that_is_too_large_is_cut_to_what_a_call_needs_and_says_so() {
+    let world = World::new().await;
+    world.index.put_server(ServerTools::new("large", vec![large("weld")])).await;
+    world.index.settled().await;
+    let found = discover(&world, json!({ "query": "weld steel" })).await;
+    assert!(found.tools[0].schema_shortened);
+    let schema: Value = found.tools[0].input_schema.to().unwrap();
+    assert_eq!(schema["required"], json!(["option1"]));
+    assert_eq!(schema["properties"]["option1"]["type"], "string");
 }
 
 // covers: MGP-16.5-15

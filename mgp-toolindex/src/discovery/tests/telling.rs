@@ -103,3 +103,23 @@ async fn who_listens_for_something_else_is_not_told() {
     a_moment().await;
     assert_eq!(peer.told.all(), ["notifications/subscriptions/acknowledged"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn each_request_of_an_agent_that_listens_is_told() {
+    let world = World::new().await;
+    let peer = || Peer::of(Revision::V2026_07_28, None).named("one");
+    let (first, second) = (peer(), peer());
+    let params = json!({ "notifications": { "toolsListChanged": true } });
+    let mut one = Box::pin(world.service().call(first.request("subscriptions/listen", &params)));
+    assert!(futures_util::poll!(&mut one).is_pending());
+    world.listed(&first).await;
+    world.tool(&first, "shrink_image", json!({})).await.unwrap();
+    a_moment().await;
+    assert_eq!(first.told.all().len(), 2);
+
+    let mut other = Box::pin(world.service().call(second.request("subscriptions/listen", &params)));
+    assert!(futures_util::poll!(&mut other).is_pending());
+    world.tool(&second, "read_file", json!({})).await.unwrap();
+    a_moment().await;
+    assert_eq!(second.told.all().len(), 2);
+}

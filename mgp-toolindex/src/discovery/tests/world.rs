@@ -123,6 +123,19 @@ pub(super) fn tool(name: &str, description: &str, properties: &Value) -> Listing
     Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe).hints(hints)
 }
 
+/// A tool whose definition takes more than any budget has.
+pub(super) fn large(name: &str) -> Listing {
+    let long = "Says at length what nobody needs to know for a call. ".repeat(50);
+    let properties: serde_json::Map<_, _> =
+        (0..60).map(|n| (format!("option{n}"), json!({ "type": "string", "description": long }))).collect();
+    let definition = json!({
+        "name": name,
+        "description": "Weld steel",
+        "inputSchema": { "type": "object", "properties": properties, "required": ["option1"] }
+    });
+    Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe)
+}
+
 /// What stands behind the layer: it notes what comes, and does what the name of the tool says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Server {

@@ -15,8 +15,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let index = Index::new(EmbedderChoice::Static.open().await);
     let files = [tool("read_text", "Returns a text file")?, tool("trash_path", "Removes a file or folder")?];
     index.put_server(ServerTools::new("files", files.into())).await;
-    let languages = [tool("translate", "Says a text in another language")?];
-    index.put_server(ServerTools::new("babelfish", languages.into())).await;
+    index.put_server(ServerTools::new("babelfish", vec![tool("translate", "Translates a text")?])).await;
     index.embedded().await;
     for hit in index.search(&Search::new("what does this file say")).await.hits {
         println!("{:.2} {}", hit.score, hit.tool.id());
@@ -38,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{name}: {}", String::from_utf8_lossy(answer.as_bytes()));
         Ok::<_, Box<dyn Error>>(())
     };
-    call("mgp.tools.request", Object::from_value(&RequestTools::new(["say it in another language"]))?)
+    call("mgp.tools.request", Object::from_value(&RequestTools::new(["translate a text"]))?)
         .await?;
     call("translate", Object::new()).await?;
     call("mgp.tools.session", Object::new()).await

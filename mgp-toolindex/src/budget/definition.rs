@@ -1,7 +1,7 @@
 use mgp_types::RawJson;
 use mgp_types::json::write_string;
 
-use super::{CountTokens, Form, Forms};
+use super::{CountTokens, Form, Forms, longest};
 use crate::Tool;
 
 /// What a model sees of a tool: its name, its description and the schema of its arguments, as compact JSON.
@@ -21,10 +21,26 @@ impl Definition {
 
     /// The longest definition that takes no more than `most` tokens; `None` if even the shortest does.
     pub fn within(tool: &Tool, shown_name: &str, most: u32, tokens: &dyn CountTokens) -> Option<Self> {
+        Self::near(tool, shown_name, most, most, tokens)
+    }
+
+    /// The longest definition that takes no more than `liked` tokens, or, if there is none, no more than `most`; `None` if
+    /// even the shortest takes more.
+    pub(crate) fn near(
+        tool: &Tool,
+        shown_name: &str,
+        liked: u32,
+        most: u32,
+        tokens: &dyn CountTokens,
+    ) -> Option<Self> {
         let (description, schema) = (tool.description(), schema_of(tool));
-        Forms::of(&description, &schema)
-            .map(|form| Self::written(shown_name, &form, tokens))
-            .find(|definition| definition.tokens <= most)
+        let forms = Forms::of(&description, &schema).filter(|form| form.may_fit(most));
+        let sized = forms.map(|form| {
+            let definition = Self::written(shown_name, &form, tokens);
+            let size = definition.tokens;
+            (definition, size)
+        });
+        longest(sized, liked, most).map(|(definition, _)| definition)
     }
 
     /// The definition of a tool that is in no index, like one of the kernel's own.

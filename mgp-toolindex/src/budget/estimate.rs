@@ -102,7 +102,7 @@ impl Sum {
             Kind::Lower => 1000 + self.length.saturating_sub(PLAIN_WORD) * 100,
             Kind::Upper => 1000 + self.length.saturating_sub(2) * 400,
             Kind::Digit => self.length.div_ceil(3) * 1000,
-            Kind::Mark => 700 + self.length.saturating_sub(3) * 250,
+            Kind::Mark => 800 + self.length.saturating_sub(3) * 250,
             // One space belongs to the word behind it.
             Kind::Space => self.length.saturating_sub(1).min(1) * 1000 + self.length / 64 * 1000,
         };

@@ -23,6 +23,11 @@ impl<'a> Form<'a> {
         Self { description: Cow::Borrowed(description), schema: compact::value(schema), shortened: false }
     }
 
+    /// Whether it may take no more than so many tokens; it is not counted.
+    pub(crate) fn may_fit(&self, most: u32) -> bool {
+        self.length() <= (most as usize).saturating_mul(MOST_BYTES_OF_A_TOKEN)
+    }
+
     fn length(&self) -> usize {
         self.description.len() + self.schema.as_bytes().len()
     }
@@ -76,6 +81,21 @@ impl<'a> Iterator for Forms<'a> {
     }
 }
 
+/// Of forms and their sizes, the longest one that is no larger than `liked`; if there is none, the longest one that is
+/// no larger than `most`.
+pub(crate) fn longest<T>(forms: impl Iterator<Item = (T, u32)>, liked: u32, most: u32) -> Option<(T, u32)> {
+    let mut within_most = None;
+    for (form, size) in forms {
+        if size <= liked {
+            return Some((form, size));
+        }
+        if size <= most && within_most.is_none() {
+            within_most = Some((form, size));
+        }
+    }
+    within_most
+}
+
 /// From the mildest to the hardest.
 const CUTS: [Cut; 12] = [
     COMMENTS,
@@ -108,7 +128,10 @@ const NO_LONG_LISTS: Cut = Cut { needed_words: 300, tool_words: 600, long_lists:
 const NEEDED_ONLY: Cut = Cut { optional: Optional::Gone, kept_eighths: 0, ..NO_LONG_LISTS };
 
 /// Nobody reads a longer one, and it would take long to shorten.
-const LONGEST_SCHEMA: usize = 256 * 1024;
+const LONGEST_SCHEMA: usize = 64 * 1024;
+
+/// Text of which a token is longer on average is none that a definition should have.
+const MOST_BYTES_OF_A_TOKEN: usize = 16;
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ mod tokens;
 
 pub use self::definition::Definition;
 pub use self::estimate::Estimate;
+pub(crate) use self::forms::longest;
 pub use self::forms::{Form, Forms};
 #[cfg(feature = "tiktoken")]
 pub use self::tiktoken::Tiktoken;
@@ -19,5 +20,6 @@ pub use self::tokens::{CountTokens, default_counter};
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
 #[cfg(test)]
 mod tests;

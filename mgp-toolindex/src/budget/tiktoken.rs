@@ -48,6 +48,6 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What is beyond is estimated: no definition that a model is to read is longer.
-const MOST_EXACT: usize = 256 * 1024;
+const MOST_EXACT: usize = 64 * 1024;
 
 const PIECE: usize = 2048;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{EmbedError, Embedder};
+use super::{EmbedError, Embedder, StaticEmbedder};
 
 /// Which embedder to use, in the words of a configuration: `static`, `fastembed:PATH` or `remote:URL#MODEL`.
 ///
@@ -96,7 +96,7 @@ impl fmt::Display for EmbedderChoice {
 pub struct ChoiceError;
 
 fn built_in() -> Arc<dyn Embedder> {
-    Arc::new(super::hashed_words::HashedWords::new(64))
+    Arc::new(StaticEmbedder::new())
 }
 
 #[cfg(feature = "fastembed")]

@@ -3,6 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`Embedder`] | whatever turns text into vectors |
+//! | [`StaticEmbedder`] | a table of words, built in: always there |
 //! | [`ServiceEmbedder`] | a tool of an MGP or MCP server |
 //! | `HttpEmbedder` | a service that speaks OpenAI's protocol; feature `http` |
 //! | `FastEmbedder` | a sentence encoder on this machine, run by onnxruntime; feature `fastembed` |
@@ -13,12 +14,14 @@ mod background;
 mod choice;
 #[cfg(feature = "fastembed")]
 mod fastembed;
+#[cfg(test)]
 pub(crate) mod hashed_words;
 mod passages;
 mod queue;
 mod remote;
 #[cfg(feature = "store")]
 mod store;
+mod table;
 
 use std::fmt;
 
@@ -36,6 +39,7 @@ pub use self::remote::HttpEmbedder;
 pub use self::remote::ServiceEmbedder;
 #[cfg(feature = "store")]
 pub use self::store::{SqliteVectors, StoreError};
+pub use self::table::{StaticEmbedder, TableError};
 
 /// Turns text into vectors whose likeness is the likeness of what is meant.
 pub trait Embedder: fmt::Debug + Send + Sync + 'static {

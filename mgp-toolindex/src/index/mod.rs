@@ -25,6 +25,7 @@ pub use self::sight::Sight;
 pub use self::snapshot::Snapshot;
 use self::writer::Writer;
 use crate::embed::{Embedder, Purpose};
+use crate::keyword::KeywordWriter;
 use crate::{Listing, ServerTools};
 
 /// All tools of all servers, to be searched.
@@ -50,11 +51,13 @@ impl Index {
 
     fn build(builder: IndexBuilder) -> Self {
         let IndexBuilder { embedder, store, sent_vectors } = builder;
-        let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(Arc::clone(&embedder))));
+        let mut words = KeywordWriter::new().expect("the system can start threads");
+        let no_words = words.commit().expect("nothing in memory is nothing to fail");
+        let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(no_words, Arc::clone(&embedder))));
         let (changes, queue) = mpsc::channel(MOST_WAITING);
         let runtime = Handle::try_current().ok();
         let surroundings = Surroundings { store, runtime, changes: changes.downgrade() };
-        let writer = Writer::new(Arc::clone(&current), embedder, surroundings, sent_vectors);
+        let writer = Writer::new(Arc::clone(&current), words, embedder, surroundings, sent_vectors);
         std::thread::Builder::new()
             .name("mgp-toolindex".into())
             .spawn(move || writer.run(queue))

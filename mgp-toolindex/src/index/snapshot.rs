@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use super::table::Table;
 use super::{Found, Hit, Search};
 use crate::embed::{EmbedError, Embedder, Purpose, checked};
+use crate::keyword::KeywordReader;
 use crate::slot::Slot;
 use crate::tool::{Server, Tool};
 use crate::vector::{QueryVector, Vectors};
@@ -20,6 +21,8 @@ pub struct Snapshot {
     pub(crate) tools: Table<Arc<Tool>>,
     pub(crate) servers: HashMap<ServerId, Listed, RandomState>,
     pub(crate) count: usize,
+    /// The words of the tools.
+    pub(crate) words: KeywordReader,
     pub(crate) embedder: Arc<dyn Embedder>,
     /// What `embedder` makes of the tools.
     pub(crate) vectors: Vectors,
@@ -33,9 +36,17 @@ pub(crate) struct Listed {
 }
 
 impl Snapshot {
-    pub(super) fn empty(embedder: Arc<dyn Embedder>) -> Self {
+    pub(super) fn empty(words: KeywordReader, embedder: Arc<dyn Embedder>) -> Self {
         let vectors = Vectors::new(embedder.dimension());
-        Self { generation: 0, tools: Table::new(), servers: HashMap::default(), count: 0, embedder, vectors }
+        Self {
+            generation: 0,
+            tools: Table::new(),
+            servers: HashMap::default(),
+            count: 0,
+            words,
+            embedder,
+            vectors,
+        }
     }
 
     /// How many tools there are.
@@ -116,8 +127,8 @@ impl Snapshot {
 
     /// The tools whose vectors are nearest; `None` if there are none to compare.
     fn nearest(&self, search: &Search<'_>, vector: &[f32]) -> Option<Vec<Hit>> {
-        let query = QueryVector::new(vector).ok().filter(|_| self.vectors.len() > 0)?;
-        let scores = self.vectors.scan(&[query]);
+        let queries = [QueryVector::new(vector).ok().filter(|_| self.vectors.len() > 0)?];
+        let scores = self.vectors.scan(&queries);
         let fits = |slot| self.tools.get(slot).is_some_and(|tool| self.fits(search, slot, tool));
         let near = scores.best(0, search.limit, fits).into_iter();
         let hits = near.filter_map(|(slot, score)| {

@@ -12,6 +12,7 @@ use super::lanes::Lanes;
 use super::snapshot::Listed;
 use super::{SentVectors, Snapshot};
 use crate::embed::{Embedder, Passages, sent_along};
+use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
 use crate::tool::{Server, Tool, ToolText};
 use crate::{Listing, ServerTools};
@@ -23,6 +24,7 @@ pub(super) struct Writer {
     next: Snapshot,
     free: Vec<Slot>,
     slots: u32,
+    words: KeywordWriter,
     lanes: Lanes,
     sent_vectors: SentVectors,
     /// The servers that sent vectors which are of no use.
@@ -33,6 +35,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         shown: Arc<ArcSwap<Snapshot>>,
+        words: KeywordWriter,
         embedder: Arc<dyn Embedder>,
         surroundings: Surroundings,
         sent_vectors: SentVectors,
@@ -43,6 +46,7 @@ impl Writer {
             next,
             free: Vec::new(),
             slots: 0,
+            words,
             lanes: Lanes::new(embedder, surroundings),
             sent_vectors,
             complained: HashSet::default(),
@@ -154,6 +158,9 @@ impl Writer {
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
         });
+        if let Err(error) = self.words.put(slot, &text) {
+            tracing::error!(%error, tool = %tool.name, "a tool cannot be found by its words");
+        }
         let passages = Passages::of(&text.name, &text.description, &text.server, &text.server_description);
         for lane in self.lanes.all() {
             match sent(listing, &*lane.embedder, server, self.sent_vectors, &mut self.complained) {
@@ -170,6 +177,7 @@ impl Writer {
     fn clear(&mut self, slot: Slot) {
         self.next.tools.set(slot, None);
         self.next.count -= 1;
+        self.words.remove(slot);
         self.lanes.all().for_each(|lane| lane.clear(slot));
         self.free.push(slot);
     }
@@ -204,6 +212,10 @@ impl Writer {
 
     fn show(&mut self) {
         self.next.generation += 1;
+        match self.words.commit() {
+            Ok(words) => self.next.words = words,
+            Err(error) => tracing::error!(%error, "tools are found by the words they had before"),
+        }
         let mut snapshot = self.next.clone();
         snapshot.embedder = Arc::clone(&self.lanes.current.embedder);
         snapshot.vectors = self.lanes.current.vectors.clone();

@@ -75,7 +75,7 @@ impl Economy {
         };
         let search_cost = whole(costs.search(costs.definitions(Level::L3)));
         let list_change_cost = whole(costs.list_change());
-        Self { levels, search_cost, list_change_cost, break_even_tools, level, reason, sizes, host }
+        Self { sizes, host, levels, search_cost, list_change_cost, break_even_tools, level, reason }
     }
 
     /// How many tokens of definitions are not in the context when a session at L3 begins.

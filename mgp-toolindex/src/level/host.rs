@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// What is known of the program that shows tools to a model, and of its tasks.
 ///
 /// Nobody can measure these for all hosts. The defaults are those of an agent that works at a task of several steps with
-/// a hosted model; what is known better should be said. A number that makes no sense counts as its default.
+/// a hosted model; what is known better should be said. A number that makes no sense counts as the nearest one that does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -43,7 +43,7 @@ pub enum ToolLists {
 }
 
 impl HostProfile {
-    /// The profile with defaults where a number makes no sense.
+    /// The profile with numbers that make sense.
     pub(super) fn sound(mut self) -> Self {
         let default = Self::default();
         let sound = |value: f64, least: f64, most: f64, default: f64| {

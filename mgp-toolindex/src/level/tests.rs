@@ -1,6 +1,13 @@
+use std::sync::Arc;
+
+use mgp_types::RawJson;
 use serde_json::json;
 
 use super::*;
+use crate::budget::{Definition, Estimate};
+use crate::session::View;
+use crate::session::tests::Mute;
+use crate::{Index, Listing, ServerTools, Tool};
 
 /// Tools whose definitions take as much as real ones do on average, and the kernel's own.
 fn sizes(tools: u64) -> Sizes {
@@ -33,7 +40,7 @@ fn the_report_says_what_each_level_takes_and_what_searching_costs() {
     let at_start = economy.levels.map(|cost| cost.definition_tokens);
     assert_eq!(at_start, [160_000, 2450, 450, 1250]);
     assert_eq!(economy.saved_definition_tokens(), 158_750);
-    assert_eq!(economy.levels.map(|cost| cost.extra_turns), [0.0, 2.0, 2.0, 1.0]);
+    assert_eq!(economy.levels.map(|cost| cost.extra_turns.to_string()), ["0", "2", "2", "1"]);
     assert!(economy.search_cost > 0 && economy.list_change_cost > 0);
     let [all, .., hybrid] = economy.levels;
     assert!(hybrid.cost_per_task > economy.search_cost + economy.list_change_cost);
@@ -114,11 +121,38 @@ fn numbers_that_make_no_sense_do_no_harm() {
         host.context_tokens = u32::MAX;
     });
     let economy = Economy::of(sizes(100), nonsense);
-    assert!(economy.host.turns_per_task >= 1.0 && economy.host.cached_input_ratio == 0.0);
-    assert_eq!(economy.level, Level::L0);
+    let default = HostProfile::default();
+    assert_eq!(
+        (economy.host.turns_per_task, economy.host.output_ratio),
+        (default.turns_per_task, default.output_ratio)
+    );
+    assert_eq!((economy.host.cached_input_ratio, economy.host.new_tools_per_task), (0.0, 0.0));
+    assert!(economy.levels.iter().all(|cost| cost.cost_per_task < u64::MAX));
     let none = Economy::of(json_sizes(0, 0), HostProfile::default());
     assert_eq!((none.level, none.break_even_tools), (Level::L0, None));
     let host: HostProfile = serde_json::from_value(json!({ "context_tokens": 5, "lists": "fixed" })).unwrap();
     assert_eq!((host.context_tokens, host.lists, host.turns_per_task), (5, ToolLists::Fixed, 8.0));
     assert!(serde_json::from_value::<HostProfile>(json!({ "contextTokens": 5 })).is_err());
+}
+
+#[tokio::test]
+async fn tools_are_counted_and_where_there_are_very_many_by_sample() {
+    let index = Index::new(Arc::new(Mute));
+    for tools in [10, 10_000] {
+        let listed = (0..tools).map(|n| {
+            let definition = json!({ "name": format!("tool_{n:05}"), "inputSchema": { "type": "object" } });
+            Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+        });
+        index.put_server(ServerTools::new("s", listed.collect())).await;
+        index.settled().await;
+        let snapshot = index.snapshot();
+        let tokens = Estimate::new();
+        let sizes = Sizes::of(&View::all(&snapshot), &tokens);
+        let one = Definition::of(snapshot.tool("s", "tool_00000").unwrap(), "tool_00000", &tokens).tokens();
+        assert_eq!((sizes.tools, sizes.sampled), (tools, tools > 5000));
+        assert_eq!(sizes.definition_tokens, tools * u64::from(one));
+        assert!((1..20).contains(&sizes.category_tokens));
+        let half = |tool: &Tool| tool.name.as_str().ends_with(['0', '2', '4', '6', '8']);
+        assert_eq!(Sizes::of(&View::new(&snapshot, &half), &tokens).tools, tools / 2);
+    }
 }

@@ -5,7 +5,7 @@ use mgp_types::mgp::FoundTool;
 use super::SessionSettings;
 use super::tools::SessionTools;
 use crate::Tool;
-use crate::budget::{CountTokens, Forms};
+use crate::budget::{CountTokens, Forms, longest};
 
 /// What of an answer fits into the budget.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,12 +33,8 @@ impl SessionTools {
         let mut room = settings.budget.discovery_reserve.min(self.left(settings));
         let share = share(room, found.iter().map(|(_, size)| *size));
         for (tool, size) in found {
-            let most = share.min(room);
-            let fits = if size <= most {
-                Some((tool, size))
-            } else {
-                within(&tool, most, tokens).or_else(|| within(&tool, room, tokens))
-            };
+            let liked = share.min(room);
+            let fits = if size <= liked { Some((tool, size)) } else { within(&tool, liked, room, tokens) };
             match fits {
                 Some((tool, size)) => {
                     room -= size;
@@ -92,15 +88,17 @@ fn whole(mut tool: FoundTool, tokens: &dyn CountTokens) -> (FoundTool, u32) {
     (tool, size)
 }
 
-fn within(tool: &FoundTool, most: u32, tokens: &dyn CountTokens) -> Option<(FoundTool, u32)> {
-    Forms::of(&tool.description, &tool.input_schema).find_map(|form| {
+fn within(tool: &FoundTool, liked: u32, most: u32, tokens: &dyn CountTokens) -> Option<(FoundTool, u32)> {
+    let forms = Forms::of(&tool.description, &tool.input_schema).filter(|form| form.may_fit(most));
+    let sized = forms.map(|form| {
         let mut short = tool.clone();
         short.description = form.description.into_owned();
         short.input_schema = form.schema;
         short.schema_shortened |= form.shortened;
         let size = size(&short, tokens);
-        (size <= most).then_some((short, size))
-    })
+        (short, size)
+    });
+    longest(sized, liked, most)
 }
 
 fn size(tool: &FoundTool, tokens: &dyn CountTokens) -> u32 {

@@ -80,7 +80,7 @@ impl ToolSessions {
     }
 
     /// Tools that were asked for are put into the session's cache, those in front first. Tools of one call do not
-    /// push each other out: what has no room is left out.
+    /// push each other out: what has no room in the cache, or in the reserve for one answer, is left out.
     pub fn load<'a>(
         &self,
         key: &SessionKey,
@@ -117,6 +117,11 @@ impl ToolSessions {
     /// What goes to the model behind the kernel's own tools.
     pub fn listed(&self, key: &SessionKey, view: &View<'_>) -> ToolList {
         self.with(key, view, |session| session.listed(&self.settings))
+    }
+
+    /// A tool as the session's list has it, if it does.
+    pub fn held(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Option<ListedTool> {
+        self.with(key, view, |session| session.held(tool))
     }
 
     /// Whether the list is another one than [`listed`](Self::listed) returned last: then the peer should be told. It is
@@ -169,4 +174,4 @@ const DROPPED_PART: usize = 16;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -101,7 +101,7 @@ proptest! {
         let mut before: Vec<String> = Vec::new();
         let mut pinned_before: Option<Vec<String>> = None;
         for step in steps {
-            let sees = move |tool: &Tool| number(tool) == 0 || number(tool) % hidden != 0;
+            let sees = move |tool: &Tool| number(tool) == 0 || !number(tool).is_multiple_of(hidden);
             let snapshot = &snapshots[time];
             let view = View::new(snapshot, &sees);
             let tools = |numbers: &[usize]| -> Vec<Arc<Tool>> {
@@ -115,7 +115,12 @@ proptest! {
                         grows = sessions.used(&key, &view, &tool).is_empty();
                     }
                 }
-                Step::Load(numbers) => grows = sessions.load(&key, &view, &tools(numbers)).evicted.is_empty(),
+                Step::Load(numbers) => {
+                    let loaded = sessions.load(&key, &view, &tools(numbers));
+                    prop_assert!(loaded.context_tokens_added <= u64::from(budget.discovery_reserve));
+                    prop_assert!(loaded.loaded.iter().all(|tool| sessions.held(&key, &view, tool).is_some()));
+                    grows = loaded.evicted.is_empty();
+                }
                 Step::Find(numbers) => {
                     let all = tools(numbers);
                     let found = all.iter().map(|tool| {
@@ -137,7 +142,7 @@ proptest! {
                 Step::Hide(divisor) => hidden = *divisor,
                 Step::Change(to) => time = *to,
             }
-            let sees = move |tool: &Tool| number(tool) == 0 || number(tool) % hidden != 0;
+            let sees = move |tool: &Tool| number(tool) == 0 || !number(tool).is_multiple_of(hidden);
             let view = View::new(&snapshots[time], &sees);
             let list = sessions.listed(&key, &view);
             let sum = |pinned: bool| -> u32 {

@@ -11,7 +11,7 @@ use crate::{Index, Listing, ServerTools, Snapshot};
 
 /// No test here searches by meaning.
 #[derive(Debug)]
-pub(super) struct Mute;
+pub(crate) struct Mute;
 
 impl Embedder for Mute {
     fn id(&self) -> &'static str {
@@ -180,8 +180,7 @@ async fn pins_that_the_reserve_has_no_room_for_are_left_out_and_told() {
 #[tokio::test]
 async fn the_kernels_own_tools_take_part_of_the_reserve() {
     let snapshot = index(&[("s", &[tool("a", 15), tool("b", 5)])]).await.snapshot();
-    let own =
-        Definition::new("mgp.tools.discover", &vec!["w"; 10].join(" "), &RawJson::empty_object(), &Words);
+    let own = Definition::new("mgp.tools.discover", &["w"; 10].join(" "), &RawJson::empty_object(), &Words);
     let settings = |max| {
         let pins = Pins::new(["a", "b"]);
         SessionSettings::new(budget([max, 20, 50, 50]), Arc::new(Words)).pins(pins).meta_tools([&own])
@@ -391,4 +390,23 @@ async fn many_tools_take_little_of_the_context_until_they_are_used() {
 fn static_property_sessions_are_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<ToolSessions>();
+}
+
+#[tokio::test]
+async fn threads_that_share_a_session_lose_nothing() {
+    let tools: Vec<Value> = (0..32).map(|n| tool(&format!("t{n}"), 3)).collect();
+    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let (sessions, one) = (sessions([1000, 0, 100, 500], &[]), key("1"));
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let (sessions, one, snapshot) = (&sessions, &one, &snapshot);
+            scope.spawn(move || {
+                for n in (part..32).step_by(4) {
+                    used(sessions, one, snapshot, &[&format!("t{n}")]);
+                }
+            });
+        }
+    });
+    let state = sessions.state(&one, &View::all(&snapshot));
+    assert_eq!((state.cached.len(), state.total_tokens), (32, 96));
 }

@@ -52,6 +52,17 @@ struct Held {
     used_at: u64,
 }
 
+impl Held {
+    fn listed(&self, pinned: bool) -> ListedTool {
+        ListedTool {
+            tool: Arc::clone(&self.tool),
+            name: self.name.clone(),
+            definition: self.definition.clone(),
+            pinned,
+        }
+    }
+}
+
 impl SessionTools {
     /// Follows what became of the tools: what is gone or not seen any more leaves, what changed is counted anew.
     pub(super) fn refresh<'p>(
@@ -92,7 +103,7 @@ impl SessionTools {
         self.clock += 1;
         let mut evicted = Vec::new();
         if let Some(tool) = view.tool(&tool.server, &tool.name)
-            && self.hold(view, settings, tool, &mut evicted).is_none()
+            && self.hold(view, settings, tool, u32::MAX, &mut evicted).is_none()
         {
             tracing::warn!(tool = tool.id(), "a tool is too large to be kept in the list of a session");
         }
@@ -108,10 +119,12 @@ impl SessionTools {
         self.discovered = 0;
         self.clock += 1;
         let mut loaded = Loaded::default();
+        let mut left = settings.budget.discovery_reserve;
         for tool in tools {
             let current = view.tool(&tool.server, &tool.name);
-            match current.and_then(|tool| self.hold(view, settings, tool, &mut loaded.evicted)) {
+            match current.and_then(|tool| self.hold(view, settings, tool, left, &mut loaded.evicted)) {
                 Some(added) => {
+                    left -= added;
                     loaded.context_tokens_added += u64::from(added);
                     loaded.loaded.extend(current.cloned());
                 }
@@ -149,19 +162,15 @@ impl SessionTools {
 
     pub(super) fn listed(&mut self, settings: &SessionSettings) -> ToolList {
         self.listed = Some(self.fingerprint());
-        let listed = |held: &Held, pinned| ListedTool {
-            tool: Arc::clone(&held.tool),
-            name: held.name.clone(),
-            definition: held.definition.clone(),
-            pinned,
-        };
-        let pinned = self.pinned.iter().map(|held| listed(held, true));
-        let cached = self.cached.iter().map(|held| listed(held, false));
         ToolList {
-            tools: pinned.chain(cached).collect(),
+            tools: self.all().collect(),
             tokens: self.total(settings),
             pins_left_out: self.pins_left_out.clone(),
         }
+    }
+
+    pub(super) fn held(&self, tool: &Tool) -> Option<ListedTool> {
+        self.all().find(|listed| is_same(&listed.tool, tool))
     }
 
     pub(super) fn changed(&self) -> bool {
@@ -180,12 +189,14 @@ impl SessionTools {
         Some(self.cached.remove(at).tool)
     }
 
-    /// Puts a tool into the cache, or notes that it was used again. Returns what it adds; `None` if it has no room.
+    /// Puts a tool into the cache, or notes that it was used again. Returns what it adds, which is no more than `most`;
+    /// `None` if it has no room.
     fn hold(
         &mut self,
         view: &View<'_>,
         settings: &SessionSettings,
         tool: &Arc<Tool>,
+        most: u32,
         evicted: &mut Vec<Arc<Tool>>,
     ) -> Option<u32> {
         if self.pinned.iter().any(|held| is_same(&held.tool, tool)) {
@@ -197,7 +208,7 @@ impl SessionTools {
         }
         let room = self.cache_room(settings);
         let name = view.shown_name(tool);
-        let definition = cached_definition(tool, &name, room, settings)?;
+        let definition = cached_definition(tool, &name, room, most, settings)?;
         let staying = self.cached.iter().filter(|held| held.used_at >= self.clock);
         if sum(staying).saturating_add(definition.tokens()) > room {
             return None;
@@ -245,7 +256,7 @@ impl SessionTools {
                 let definition = if name == held.name && tool.definition == held.tool.definition {
                     held.definition
                 } else {
-                    cached_definition(&tool, &name, room, settings)?
+                    cached_definition(&tool, &name, room, room, settings)?
                 };
                 Some(Held { tool, name, definition, used_at: held.used_at })
             })
@@ -265,15 +276,26 @@ impl SessionTools {
         settings.meta_tokens.saturating_add(sum(&self.pinned)).saturating_add(self.cached_tokens())
     }
 
+    fn all(&self) -> impl Iterator<Item = ListedTool> {
+        let pinned = self.pinned.iter().map(|held| held.listed(true));
+        pinned.chain(self.cached.iter().map(|held| held.listed(false)))
+    }
+
     fn fingerprint(&self) -> u64 {
         fingerprint(self.pinned.iter().chain(&self.cached).map(|held| &held.definition))
     }
 }
 
 /// One tool is shortened before it pushes out half of the others.
-fn cached_definition(tool: &Tool, name: &str, room: u32, settings: &SessionSettings) -> Option<Definition> {
-    Definition::within(tool, name, room / 2, &*settings.tokens)
-        .or_else(|| Definition::within(tool, name, room, &*settings.tokens))
+fn cached_definition(
+    tool: &Tool,
+    name: &str,
+    room: u32,
+    most: u32,
+    settings: &SessionSettings,
+) -> Option<Definition> {
+    let most = most.min(room);
+    Definition::near(tool, name, most.min(room / 2), most, &*settings.tokens)
 }
 
 /// Where the tool of this name is: the one that is shown by it, the one whose id it is, or the only one that calls

@@ -83,7 +83,7 @@ impl Vectors {
     }
 
     /// How near every vector is to each of these queries. A query of another length is near to none.
-    pub(crate) fn scan(&self, queries: &[QueryVector]) -> Scores {
+    pub(crate) fn scan<'a>(&'a self, queries: &'a [QueryVector]) -> Scores<'a> {
         scan::scan(&self.chunks, self.dimension, queries)
     }
 }

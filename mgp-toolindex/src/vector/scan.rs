@@ -1,5 +1,4 @@
-use std::num::NonZero;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -7,30 +6,7 @@ use super::chunk::{Chunk, ROWS};
 use super::{QueryVector, Scores};
 
 /// The scores of all rows of all chunks for each query, in one pass over them.
-pub(super) fn scan(chunks: &[Arc<Chunk>], dimension: usize, queries: &[QueryVector]) -> Scores {
-    let work = chunks.len().saturating_mul(ROWS * dimension).saturating_mul(queries.len());
-    let threads = (work / WORTH_A_THREAD).clamp(1, *PROCESSORS);
-    let share = chunks.len().div_ceil(threads).max(1);
-    let mut shares = chunks.chunks(share);
-    let own = shares.next().unwrap_or_default();
-    let parts = std::thread::scope(|scope| {
-        let start = |share| {
-            let thread = std::thread::Builder::new();
-            (share, thread.spawn_scoped(scope, move || part(share, dimension, queries)))
-        };
-        let others: Vec<_> = shares.map(start).collect();
-        let mut parts = vec![part(own, dimension, queries)];
-        parts.extend(others.into_iter().map(|(share, thread)| {
-            // Where the system has no thread left, it takes longer.
-            let made = thread.ok().and_then(|thread| thread.join().ok());
-            made.unwrap_or_else(|| part(share, dimension, queries))
-        }));
-        parts
-    });
-    Scores::new(parts, share, queries.len())
-}
-
-fn part(chunks: &[Arc<Chunk>], dimension: usize, queries: &[QueryVector]) -> Vec<f32> {
+pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a [QueryVector]) -> Scores<'a> {
     let arch = Arch::new();
     let size = queries.len() * ROWS;
     let mut scores = Vec::with_capacity(chunks.len() * size);
@@ -40,7 +16,7 @@ fn part(chunks: &[Arc<Chunk>], dimension: usize, queries: &[QueryVector]) -> Vec
         scores.resize(start + size, Scores::NONE);
         arch.dispatch(Rows { chunk, dimension, queries, scores: &mut scores[start..] });
     }
-    scores
+    Scores::new(chunks, queries, scores)
 }
 
 /// The scores of one chunk. The loops are plain; what makes them fast is that they are compiled once for each set of
@@ -84,9 +60,3 @@ impl WithSimd for Rows<'_> {
 fn dot(row: &[i8], query: &[i16]) -> i32 {
     row.iter().zip(query).map(|(row, query)| i32::from(*row) * i32::from(*query)).sum()
 }
-
-/// Fewer products than this are made sooner than a thread is started and waited for.
-const WORTH_A_THREAD: usize = 128 << 20;
-
-static PROCESSORS: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));

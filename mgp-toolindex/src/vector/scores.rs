@@ -1,33 +1,34 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
-use super::chunk::ROWS;
+use super::QueryVector;
+use super::chunk::{Chunk, ROWS};
 use crate::slot::Slot;
 
 /// How near every vector is to each of some queries: from -1 to 1, and 1 is the same direction.
 #[derive(Debug)]
-pub(crate) struct Scores {
-    /// Of each chunk, for each query, a score of each row.
-    parts: Vec<Vec<f32>>,
-    /// How many chunks there are in a part; only the last may have fewer.
-    share: usize,
-    queries: usize,
+pub(crate) struct Scores<'a> {
+    chunks: &'a [Arc<Chunk>],
+    queries: &'a [QueryVector],
+    /// Of each chunk, for each query, a score of each row; it has the precision of a code.
+    rough: Vec<f32>,
 }
 
-impl Scores {
+impl<'a> Scores<'a> {
     /// The score of a row that has no vector.
     pub(super) const NONE: f32 = f32::NEG_INFINITY;
 
-    pub(super) const fn new(parts: Vec<Vec<f32>>, share: usize, queries: usize) -> Self {
-        Self { parts, share, queries }
+    pub(super) const fn new(chunks: &'a [Arc<Chunk>], queries: &'a [QueryVector], rough: Vec<f32>) -> Self {
+        Self { chunks, queries, rough }
     }
 
     /// How near a tool is to the query of this number; `None` if it has no vector.
     pub(crate) fn of(&self, query: usize, slot: Slot) -> Option<f32> {
-        let chunk = slot.index() / ROWS;
-        let part = self.parts.get(chunk / self.share)?;
-        let place = (chunk % self.share * self.queries + query) * ROWS + slot.index() % ROWS;
-        part.get(place).copied().filter(|score| query < self.queries && *score != Self::NONE)
+        let place = (slot.index() / ROWS * self.queries.len() + query) * ROWS + slot.index() % ROWS;
+        let rough = self.rough.get(place).filter(|_| query < self.queries.len());
+        let score = *rough.filter(|score| **score != Self::NONE)?;
+        Some(self.exactly(query, slot, score))
     }
 
     /// The tools that are nearest to the query of this number, the nearest first and of two equal ones that of the
@@ -36,11 +37,21 @@ impl Scores {
         &self,
         query: usize,
         limit: usize,
-        mut fits: impl FnMut(Slot) -> bool,
+        fits: impl FnMut(Slot) -> bool,
     ) -> Vec<(Slot, f32)> {
-        if limit == 0 || query >= self.queries {
+        if limit == 0 || query >= self.queries.len() {
             return Vec::new();
         }
+        let mut best = self.roughly_best(query, limit.saturating_add(limit / 4).saturating_add(SPARE), fits);
+        for near in &mut best {
+            near.score = self.exactly(query, near.slot, near.score);
+        }
+        best.sort_unstable();
+        best.truncate(limit);
+        best.into_iter().map(|near| (near.slot, near.score)).collect()
+    }
+
+    fn roughly_best(&self, query: usize, limit: usize, mut fits: impl FnMut(Slot) -> bool) -> Vec<Near> {
         let mut best: BinaryHeap<Near> = BinaryHeap::new();
         let mut least = Self::NONE;
         for (start, scores) in self.rows(query) {
@@ -63,12 +74,18 @@ impl Scores {
                 }
             }
         }
-        best.into_sorted_vec().into_iter().map(|near| (near.slot, near.score)).collect()
+        best.into_vec()
+    }
+
+    fn exactly(&self, query: usize, slot: Slot, score: f32) -> f32 {
+        let chunk = self.chunks.get(slot.index() / ROWS);
+        let query = self.queries.get(query);
+        chunk.zip(query).map_or(score, |(chunk, query)| score + chunk.correction(slot.index() % ROWS, query))
     }
 
     /// The scores for one query, chunk by chunk, each with the index of its first slot.
     fn rows(&self, query: usize) -> impl Iterator<Item = (usize, &[f32])> {
-        let chunks = self.parts.iter().flat_map(|part| part.chunks_exact(self.queries * ROWS));
+        let chunks = self.rough.chunks_exact(self.queries.len() * ROWS);
         chunks.enumerate().map(move |(number, chunk)| (number * ROWS, &chunk[query * ROWS..][..ROWS]))
     }
 }
@@ -99,5 +116,8 @@ impl PartialEq for Near {
 }
 
 impl Eq for Near {}
+
+/// How many more, besides a quarter of what is wanted, are looked at exactly: their order may change by it.
+const SPARE: usize = 8;
 
 const AT_ONCE: usize = 32;

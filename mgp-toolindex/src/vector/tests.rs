@@ -44,7 +44,7 @@ proptest! {
             for (slot, vector) in &exact {
                 let score = scores.of(number, *slot).unwrap();
                 let difference = (score - dot(&unit(query), vector)).abs();
-                prop_assert!(difference < 0.02, "{difference}");
+                prop_assert!(difference < 0.001, "{difference}");
             }
             let mut all: Vec<_> = exact.keys().map(|slot| (*slot, scores.of(number, *slot).unwrap())).collect();
             all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -63,7 +63,7 @@ fn what_is_no_vector_is_refused_and_the_old_one_kept() {
     assert_eq!(vectors.set(Slot(0), &[1.0; 3]), Err(wrong));
     assert_eq!(vectors.set(Slot(0), &[f32::NAN, 0.0]), Err(BadVector::NotFinite));
     assert_eq!(vectors.set(Slot(0), &[0.0, f32::INFINITY]), Err(BadVector::NotFinite));
-    assert_eq!(vectors.get(Slot(0)), Some(vec![1.0, 0.0]));
+    assert!((vectors.get(Slot(0)).unwrap()[0] - 1.0).abs() < 1e-6);
     assert_eq!(vectors.len(), 1);
 }
 
@@ -74,7 +74,8 @@ fn zeros_and_next_to_zeros_are_no_vector() {
     vectors.set(Slot(3), &[0.0, 0.0]).unwrap();
     vectors.set(Slot(4), &[f32::from_bits(1), 0.0]).unwrap();
     assert_eq!((vectors.has(Slot(3)), vectors.has(Slot(4)), vectors.len()), (false, false, 0));
-    let scores = vectors.scan(&[QueryVector::new(&[1.0, 0.0]).unwrap()]);
+    let query = [QueryVector::new(&[1.0, 0.0]).unwrap()];
+    let scores = vectors.scan(&query);
     assert_eq!(scores.of(0, Slot(3)), None);
     assert!(scores.best(0, 5, |_| true).is_empty());
 }
@@ -109,7 +110,8 @@ fn equal_scores_come_in_the_order_of_slots() {
     for slot in (0..2000).rev() {
         vectors.set(Slot(slot), &along(0)).unwrap();
     }
-    let scores = vectors.scan(&[QueryVector::new(&along(0)).unwrap()]);
+    let query = [QueryVector::new(&along(0)).unwrap()];
+    let scores = vectors.scan(&query);
     let best: Vec<u32> = scores.best(0, 4, |slot| slot.0 >= 510).iter().map(|(slot, _)| slot.0).collect();
     assert_eq!(best, [510, 511, 512, 513]);
 }
@@ -121,26 +123,29 @@ fn only_what_would_be_among_the_best_is_asked_for() {
         let angle = f32::from(slot) / 1000.0;
         vectors.set(Slot(slot.into()), &[angle.cos(), angle.sin()]).unwrap();
     }
-    let scores = vectors.scan(&[QueryVector::new(&[1.0, 0.0]).unwrap()]);
+    let query = [QueryVector::new(&[1.0, 0.0]).unwrap()];
+    let scores = vectors.scan(&query);
     let mut asked = 0;
     let best = scores.best(0, 3, |_| {
         asked += 1;
         true
     });
     assert_eq!(best.len(), 3);
-    assert!(asked < 10, "{asked}");
+    assert!(asked < 20, "{asked}");
 }
 
 #[test]
 fn nothing_is_near_where_there_is_nothing() {
     let query = QueryVector::new(&along(0)).unwrap();
-    let empty = Vectors::new(DIMENSION).scan(std::slice::from_ref(&query));
+    let vectors = Vectors::new(DIMENSION);
+    let empty = vectors.scan(std::slice::from_ref(&query));
     assert!(empty.best(0, 5, |_| true).is_empty());
     assert_eq!(empty.of(0, Slot(0)), None);
 
     let mut vectors = Vectors::new(3);
     vectors.set(Slot(0), &[1.0; 3]).unwrap();
-    let scores = vectors.scan(&[query]);
+    let queries = [query];
+    let scores = vectors.scan(&queries);
     assert!(scores.best(0, 5, |_| true).is_empty(), "another dimension");
     assert!(scores.best(0, 0, |_| true).is_empty());
     assert!(scores.best(7, 5, |_| true).is_empty());
@@ -156,19 +161,37 @@ fn vectors_without_numbers_are_none() {
 }
 
 #[test]
-fn a_long_scan_by_several_threads_finds_the_same() {
-    let mut vectors = Vectors::new(1024);
-    let mut numbers = (1_u32..).map(|n| f32::from((n.wrapping_mul(2_654_435_761) >> 16) as u16) - 32768.0);
-    let query: Vec<f32> = numbers.by_ref().take(1024).collect();
-    for slot in [0, 511, 512, 9_000, 14_000, 20_000] {
-        let vector: Vec<f32> = numbers.by_ref().take(1024).collect();
-        vectors.set(Slot(slot), &unit(&vector)).unwrap();
+fn the_ten_nearest_are_those_of_exact_products() {
+    let mut numbers = (1_u32..).map(|n| {
+        let mixed = n.wrapping_mul(2_654_435_761);
+        f32::from(((mixed ^ mixed >> 15).wrapping_mul(2_246_822_519) >> 16) as u16) / 32768.0 - 1.0
+    });
+    let mut near = |to: &[f32]| -> Vec<f32> {
+        unit(&to.iter().map(|number| number + numbers.next().unwrap()).collect::<Vec<_>>())
+    };
+    let centers: Vec<_> = (0..20).map(|_| near(&[0.0; DIMENSION])).collect();
+    let tools: Vec<_> = (0..3000).map(|number| near(&centers[number % 20])).collect();
+    let mut vectors = Vectors::new(DIMENSION);
+    for (slot, vector) in (0..).map(Slot).zip(&tools) {
+        vectors.set(slot, vector).unwrap();
     }
-    vectors.set(Slot(16_001), &unit(&query)).unwrap();
-    let queries = vec![QueryVector::new(&query).unwrap(); 9];
-    let scores = vectors.scan(&queries);
-    for number in 0..9 {
-        assert_eq!(scores.best(number, 1, |_| true)[0].0, Slot(16_001));
-        assert_eq!(scores.best(number, 99, |_| true).len(), 7);
+    let mut right = 0;
+    for number in 0..200 {
+        let query = near(&centers[number % 20]);
+        let wanted = [QueryVector::new(&query).unwrap()];
+        let found = vectors.scan(&wanted).best(0, 10, |_| true);
+        let mut exact: Vec<_> = tools.iter().map(|tool| dot(tool, &query)).collect();
+        let found: Vec<_> = found.iter().map(|(slot, _)| exact[slot.index()]).collect();
+        exact.sort_by(|a, b| b.total_cmp(a));
+        right += found.iter().filter(|score| **score >= exact[9]).count();
     }
+    assert!(right >= 1995, "{right} of 2000");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_vector_instructions_of_the_machine_are_used() {
+    use std::arch::is_x86_feature_detected as has;
+    let modern = has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2") && has!("lzcnt");
+    assert_eq!(matches!(pulp::Arch::new(), pulp::Arch::Scalar), !modern);
 }

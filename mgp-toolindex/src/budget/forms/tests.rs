@@ -177,3 +177,17 @@ fn a_schema_that_nobody_could_read_has_only_its_whole() {
     let schema = json!({ "type": "object", "title": "x".repeat(LONGEST_SCHEMA) });
     assert_eq!(forms(&schema).len(), 1);
 }
+
+#[test]
+fn definitions_that_refer_to_one_another_stay_together() {
+    let ring: serde_json::Map<String, Value> = (0..300)
+        .map(|n| {
+            let next = format!("#/definitions/d{}", (n + 1) % 300);
+            (format!("d{n}"), json!({ "title": "t", "items": { "$ref": next } }))
+        })
+        .collect();
+    let schema = json!({ "items": { "$ref": "#/definitions/d7" }, "definitions": ring });
+    let last = shortest(&schema);
+    assert_eq!(last["definitions"].as_object().unwrap().len(), 300);
+    assert_eq!(last["definitions"]["d299"], json!({ "items": { "$ref": "#/definitions/d0" } }));
+}

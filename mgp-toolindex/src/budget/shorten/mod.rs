@@ -1,18 +1,20 @@
 //! Shorter JSON Schemas that allow no fewer calls.
 
+mod definitions;
 mod outline;
 mod places;
 mod references;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use mgp_types::json::write_string;
 use mgp_types::{Object, RawJson};
 
+use self::definitions::{Definition, Definitions, HOLDERS};
 use self::outline::Outline;
 use self::places::{Inside, Needed};
-use self::references::{HOLDERS, References};
+use self::references::References;
 pub(super) use self::words::clip;
 use super::compact;
 
@@ -50,8 +52,7 @@ pub(super) struct Schema {
     raw: RawJson,
     members: Object,
     references: References,
-    /// Pointers to definitions that must not become more permissive.
-    fixed: HashSet<String>,
+    definitions: Definitions,
 }
 
 impl Schema {
@@ -59,8 +60,8 @@ impl Schema {
         let raw = compact::value(raw);
         let members = Object::from_raw(&raw).unwrap_or_default();
         let references = References::in_text(raw.as_bytes());
-        let fixed = references::fixed_definitions(&raw, &members);
-        Self { raw, members, references, fixed }
+        let definitions = Definitions::of(raw.as_bytes(), &members);
+        Self { raw, members, references, definitions }
     }
 
     /// The schema, as much shorter as the cut says.
@@ -91,13 +92,6 @@ struct Place {
     depth: usize,
 }
 
-/// A definition that was written.
-struct Definition {
-    holder: &'static str,
-    name: String,
-    text: Vec<u8>,
-}
-
 impl Place {
     const fn below(self) -> Self {
         Self { depth: self.depth + 1, ..self }
@@ -109,17 +103,14 @@ impl Writer<'_> {
     fn root(&self, out: &mut Vec<u8>, place: Place) {
         out.push(b'{');
         self.members(out, &self.schema.members, place, true);
-        let written = self.definitions(out, place.below());
-        for holder in HOLDERS {
-            let own: Vec<_> = written.iter().filter(|definition| definition.holder == holder).collect();
-            if own.is_empty() {
-                continue;
-            }
+        let mut written = self.definitions(out, place.below()).into_iter().peekable();
+        while let Some((first, _)) = written.peek() {
+            let holder = first.holder;
             next_member(out, holder);
             out.push(b'{');
-            for definition in own {
-                next_member(out, &definition.name);
-                out.extend_from_slice(&definition.text);
+            while let Some((one, text)) = written.next_if(|(one, _)| one.holder == holder) {
+                next_member(out, &one.name);
+                out.extend_from_slice(&text);
             }
             out.push(b'}');
         }
@@ -127,27 +118,24 @@ impl Writer<'_> {
     }
 
     /// The definitions that are referred to by what is written, or by one another.
-    fn definitions(&self, written: &[u8], place: Place) -> Vec<Definition> {
-        let mut waiting = references::definitions(&self.schema.members);
-        let mut done: Vec<Definition> = Vec::new();
-        let mut fresh = References::in_text(written);
-        loop {
-            let keep_all = self.schema.references.are_obscure();
-            let (referred, rest): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|(holder, name, _)| keep_all || fresh.name(holder, name));
-            if referred.is_empty() {
-                return done;
-            }
-            waiting = rest;
-            fresh = References::default();
-            for (holder, name, raw) in referred {
-                let fixed = place.fixed || self.schema.fixed.contains(&references::pointer(holder, &name));
-                let mut text = Vec::new();
-                self.schema(&mut text, &raw, Place { fixed, ..place });
-                fresh.extend(References::in_text(&text));
-                done.push(Definition { holder, name, text });
-            }
+    fn definitions(&self, written: &[u8], place: Place) -> Vec<(&Definition, Vec<u8>)> {
+        let write = |one: &Definition| {
+            let mut text = Vec::new();
+            self.schema(&mut text, &one.schema, Place { fixed: place.fixed || one.fixed, ..place });
+            text
+        };
+        let definitions = &self.schema.definitions;
+        if self.schema.references.are_obscure() {
+            return definitions.iter().map(|one| (one, write(one))).collect();
         }
+        let mut texts = HashMap::new();
+        let reached = definitions.reached(&References::in_text(written), |place, one| {
+            let text = write(one);
+            let references = References::in_text(&text);
+            texts.insert(place, text);
+            references
+        });
+        reached.into_iter().filter_map(|(place, one)| Some((one, texts.remove(&place)?))).collect()
     }
 
     fn schema(&self, out: &mut Vec<u8>, raw: &RawJson, place: Place) {
@@ -162,8 +150,6 @@ impl Writer<'_> {
     }
 
     fn members(&self, out: &mut Vec<u8>, members: &Object, place: Place, is_root: bool) {
-        let fixed = place.fixed || places::fixes(members);
-        let place = Place { fixed, ..place };
         let cut_values = !self.cut.long_lists && !place.fixed && outline::is_long(members);
         let note = if cut_values { outline::note(members) } else { String::new() };
         let properties = self.kept(members, place, is_root);
@@ -195,9 +181,9 @@ impl Writer<'_> {
                     next_member(out, name);
                     compact::write(out, &value);
                 }
-                (_, Inside::Schema(fixes)) => {
+                (_, Inside::Schema(alone)) => {
                     next_member(out, name);
-                    let fixed = place.fixed || fixes;
+                    let fixed = place.fixed || alone;
                     self.schema_or_list(out, &value, Place { fixed, ..place.below() });
                 }
                 (_, Inside::Named) => {
@@ -260,7 +246,7 @@ impl Writer<'_> {
                 if self.cut.optional == Optional::Whole {
                     self.schema(out, &property, Place { words, ..place.below() });
                 } else {
-                    Outline::of(&property, &self.schema.members).write(out, words);
+                    Outline::of(&property, &self.schema.definitions).write(out, words);
                 }
             }
         }
@@ -296,4 +282,4 @@ fn list(raw: &RawJson) -> Vec<RawJson> {
 }
 
 /// What is deeper stays as it is.
-const DEEPEST: usize = 12;
+const DEEPEST: usize = 8;

@@ -1,6 +1,6 @@
 use mgp_types::{Object, RawJson};
 
-use super::references::HOLDERS;
+use super::definitions::Definitions;
 use super::{clip, compact, list, next_member, write_text};
 
 /// What stays of a parameter without its inner structure. It allows whatever the parameter's own schema allows.
@@ -16,9 +16,9 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// The outline of a schema; references are followed into the definitions of `root`.
-    pub(super) fn of(schema: &RawJson, root: &Object) -> Self {
-        Self::at(schema, root, 0)
+    /// The outline of a schema; references are followed into the definitions.
+    pub(super) fn of(schema: &RawJson, definitions: &Definitions) -> Self {
+        Self::at(schema, definitions, 0)
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>, words: usize) {
@@ -49,7 +49,7 @@ impl Outline {
         out.push(b'}');
     }
 
-    fn at(schema: &RawJson, root: &Object, depth: usize) -> Self {
+    fn at(schema: &RawJson, definitions: &Definitions, depth: usize) -> Self {
         let Ok(members) = Object::from_raw(schema) else { return Self::default() };
         let mut outline =
             Self { description: members.text("description").unwrap_or_default().into(), ..Self::default() };
@@ -64,13 +64,13 @@ impl Outline {
         if depth == DEEPEST {
             return outline;
         }
-        let below = |schema: &RawJson| Self::at(schema, root, depth + 1);
+        let below = |schema: &RawJson| Self::at(schema, definitions, depth + 1);
         outline.items = members.get("items").filter(RawJson::is_object).map(|items| Box::new(below(&items)));
         let alternatives = members.get("anyOf").or_else(|| members.get("oneOf")).map(|raw| list(&raw));
         if let Some(alternatives) = alternatives.filter(|list| list.len() <= MOST_ALTERNATIVES) {
             outline.any_of = alternatives.iter().map(below).collect();
         }
-        if let Some(target) = same_as(&members, root) {
+        if let Some(target) = same_as(&members, definitions) {
             outline.add(below(&target));
         }
         outline
@@ -97,11 +97,9 @@ impl Outline {
 }
 
 /// The schema that a schema refers to, or the only one that it combines.
-fn same_as(members: &Object, root: &Object) -> Option<RawJson> {
+fn same_as(members: &Object, definitions: &Definitions) -> Option<RawJson> {
     if let Some(pointer) = members.text("$ref") {
-        let (holder, name) = pointer.strip_prefix("#/")?.split_once('/')?;
-        let holder = HOLDERS.into_iter().find(|known| *known == holder)?;
-        return Object::from_raw(&root.get(holder)?).ok()?.get(name);
+        return definitions.get(&pointer).cloned();
     }
     let mut all = list(&members.get("allOf")?);
     if all.len() == 1 { all.pop() } else { None }
@@ -139,4 +137,4 @@ const EXAMPLES: usize = 6;
 const LONGEST_EXAMPLE: usize = 24;
 
 const MOST_ALTERNATIVES: usize = 8;
-const DEEPEST: usize = 3;
+const DEEPEST: usize = 2;

@@ -35,11 +35,6 @@ pub(super) fn inside(name: &str) -> Inside {
     }
 }
 
-/// Whether a schema has a keyword by which what is more permissive below forbids more.
-pub(super) fn fixes(members: &Object) -> bool {
-    members.contains("unevaluatedProperties") || members.contains("unevaluatedItems")
-}
-
 /// The properties without which a call may be refused.
 #[derive(Debug)]
 pub(super) enum Needed {

@@ -1,11 +1,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use mgp_types::{Object, RawJson};
 use serde_json::value::RawValue;
 
-/// The members of the root that hold definitions.
-pub(super) const HOLDERS: [&str; 2] = ["$defs", "definitions"];
+use super::definitions::HOLDERS;
 
 /// To which places a schema refers.
 ///
@@ -18,49 +16,22 @@ pub(super) struct References {
     obscure: bool,
 }
 
-/// The definitions of the root: who holds each, and its name.
-pub(super) fn definitions(root: &Object) -> Vec<(&'static str, String, RawJson)> {
-    let mut all = Vec::new();
-    for holder in HOLDERS {
-        if let Some(held) = root.get(holder).and_then(|raw| Object::from_raw(&raw).ok()) {
-            all.extend(held.iter().map(|(name, raw)| (holder, name.into_owned(), raw)));
-        }
-    }
-    all
-}
-
-pub(super) fn pointer(holder: &str, name: &str) -> String {
-    format!("#/{holder}/{name}")
-}
-
-/// The definitions that stand, by reference, where nothing may become more permissive.
-pub(super) fn fixed_definitions(schema: &RawJson, root: &Object) -> HashSet<String> {
-    let text = String::from_utf8_lossy(schema.as_bytes());
-    let mut fixed = HashSet::new();
-    for keyword in FIXING {
-        for (at, found) in text.match_indices(keyword) {
-            let mut values =
-                serde_json::Deserializer::from_str(&text[at + found.len()..]).into_iter::<&RawValue>();
-            if let Some(Ok(value)) = values.next() {
-                fixed.extend(References::in_text(value.get().as_bytes()).pointers);
+impl References {
+    /// The references in compact text from where nothing may become more permissive.
+    pub(super) fn where_fixed(text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text);
+        let mut found = Self::default();
+        for keyword in FIXING {
+            for (at, keyword) in text.match_indices(keyword) {
+                let rest = serde_json::Deserializer::from_str(&text[at + keyword.len()..]);
+                if let Some(Ok(value)) = rest.into_iter::<&RawValue>().next() {
+                    found.pointers.extend(Self::in_text(value.get().as_bytes()).pointers);
+                }
             }
         }
+        found
     }
-    let mut waiting = definitions(root);
-    loop {
-        let (reached, rest): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|(holder, name, _)| fixed.contains(&pointer(holder, name)));
-        if reached.is_empty() {
-            return fixed;
-        }
-        waiting = rest;
-        for (_, _, raw) in reached {
-            fixed.extend(References::in_text(raw.as_bytes()).pointers);
-        }
-    }
-}
 
-impl References {
     /// The references in compact text.
     pub(super) fn in_text(text: &[u8]) -> Self {
         let mut found = Self::default();
@@ -83,13 +54,9 @@ impl References {
         self.obscure
     }
 
-    /// Whether the definition `name` of `holder` is referred to.
-    pub(super) fn name(&self, holder: &str, name: &str) -> bool {
-        self.pointers.contains(&pointer(holder, name))
-    }
-
-    pub(super) fn extend(&mut self, other: Self) {
-        self.pointers.extend(other.pointers);
+    /// The pointers to definitions of the root.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = &str> {
+        self.pointers.iter().map(String::as_str)
     }
 
     fn add(&mut self, pointer: &str) {

@@ -1,5 +1,6 @@
 mod listing;
 mod methods;
+mod needs;
 mod requesting;
 mod searching;
 mod telling;

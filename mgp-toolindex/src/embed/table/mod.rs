@@ -1,0 +1,168 @@
+//! Vectors from a table of words: no model, no download, about a microsecond for a question.
+
+mod format;
+mod pieces;
+mod strangers;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::{
+    fmt,
+    fmt::Write as _,
+    sync::{Arc, LazyLock},
+};
+
+use bytes::Bytes;
+use mgp_types::BoxFuture;
+use smallvec::SmallVec;
+
+use self::format::Table;
+pub use self::format::TableError;
+use self::words::Run;
+use super::{EmbedError, Embedder, Purpose};
+
+/// The embedder that is always there: the vector of a text is the sum of the vectors of its words.
+///
+/// The table was fitted so that these sums come near to what a sentence encoder makes of tool descriptions and of
+/// questions for them (`cargo xtask embed`). A word that matters little has a short vector, so nothing has to be
+/// known about other texts. Words of other scripts than Latin get vectors that follow from their letters: they are
+/// found by what they share, not by what they mean. A text without a letter or digit has the vector of zeros.
+///
+/// Copies share the table.
+#[derive(Clone)]
+pub struct StaticEmbedder {
+    table: Arc<Table>,
+    id: Arc<str>,
+}
+
+impl StaticEmbedder {
+    /// The embedder with the table of this crate, which is read once for all of them.
+    pub fn new() -> Self {
+        static SHARED: LazyLock<StaticEmbedder> = LazyLock::new(|| {
+            StaticEmbedder::read(&Bytes::from_static(BUILT_IN)).expect("a test reads these very bytes")
+        });
+        SHARED.clone()
+    }
+
+    /// An embedder with a table of its own, from the bytes of a file that `cargo xtask embed` wrote.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no such file, or not all of it, or were changed.
+    pub fn read(file: &Bytes) -> Result<Self, TableError> {
+        let table = Table::read(file)?;
+        let mut id = String::from("static-");
+        for byte in &table.digest[..8] {
+            let _ = write!(id, "{byte:02x}");
+        }
+        Ok(Self { table: Arc::new(table), id: id.into() })
+    }
+
+    /// The vector of a text, of length one; `None` if the text says nothing.
+    pub fn vector(&self, text: &str) -> Option<Vec<f32>> {
+        let mut sum = vec![0.0; self.table.dimension];
+        self.add_words(&words::fold(text), &mut sum);
+        let norm = sum.iter().map(|member| member * member).sum::<f32>().sqrt();
+        if norm < SHORTEST {
+            return None;
+        }
+        sum.iter_mut().for_each(|member| *member /= norm);
+        Some(sum)
+    }
+
+    /// Adds the vector of each word of a folded text, once.
+    fn add_words(&self, text: &str, sum: &mut [f32]) {
+        let mut pieces = SmallVec::<[u32; 64]>::new();
+        for run in words::runs(text) {
+            match run {
+                Run::Latin(run) => self.table.pieces.split(run, |piece| pieces.push(piece)),
+                Run::Alphabet(_) | Run::Dense(_) => strangers::add(run, self.table.stranger, sum),
+            }
+        }
+        pieces.sort_unstable();
+        pieces.dedup();
+        for piece in pieces {
+            self.add_piece(piece as usize, sum);
+        }
+    }
+
+    /// Adds the vector of one piece.
+    fn add_piece(&self, piece: usize, sum: &mut [f32]) {
+        let Table { dimension, width, codebook, scales, codes, .. } = &*self.table;
+        let a_piece = dimension / width;
+        let codes = &codes[piece * a_piece..][..a_piece];
+        // With lengths that are known here, the additions become a few instructions.
+        match width {
+            2 => add_coded::<2>(codes, codebook, scales[piece], sum),
+            3 => add_coded::<3>(codes, codebook, scales[piece], sum),
+            4 => add_coded::<4>(codes, codebook, scales[piece], sum),
+            _ => {
+                for (members, &code) in sum.chunks_exact_mut(*width).zip(codes) {
+                    let meant = &codebook[usize::from(code) * width..];
+                    members
+                        .iter_mut()
+                        .zip(meant)
+                        .for_each(|(member, meant)| *member += scales[piece] * meant);
+                }
+            }
+        }
+    }
+}
+
+fn add_coded<const WIDTH: usize>(codes: &[u8], codebook: &[f32], scale: f32, sum: &mut [f32]) {
+    let (codebook, _) = codebook.as_chunks::<WIDTH>();
+    let (sum, _) = sum.as_chunks_mut::<WIDTH>();
+    for (members, &code) in sum.iter_mut().zip(codes) {
+        let meant = &codebook[usize::from(code)];
+        for at in 0..WIDTH {
+            members[at] += scale * meant[at];
+        }
+    }
+}
+
+impl Default for StaticEmbedder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Embedder for StaticEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimension(&self) -> usize {
+        self.table.dimension
+    }
+
+    fn embed(
+        &self,
+        texts: Vec<String>,
+        purpose: Purpose,
+    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+        let embedder = self.clone();
+        Box::pin(async move {
+            let vector = |text: &String| {
+                embedder.embed_now(text, purpose).unwrap_or_else(|| vec![0.0; embedder.dimension()])
+            };
+            Ok(texts.iter().map(vector).collect())
+        })
+    }
+
+    /// Always has a vector, if only that of zeros.
+    fn embed_now(&self, text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
+        Some(self.vector(text).unwrap_or_else(|| vec![0.0; self.table.dimension]))
+    }
+}
+
+impl fmt::Debug for StaticEmbedder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticEmbedder").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+const BUILT_IN: &[u8] = include_bytes!("../../../table/tools.mgptable");
+
+/// A sum shorter than this is what is left of words that cancel each other, and points nowhere.
+const SHORTEST: f32 = 1e-6;

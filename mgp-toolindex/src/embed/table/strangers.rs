@@ -1,0 +1,65 @@
+//! Vectors for what the table holds no words of: texts in other scripts than Latin.
+//!
+//! They say nothing of the meaning, but texts that share words or parts of words are near each other, and others are
+//! not: their vectors are signs that follow from their letters.
+
+use super::words::Run;
+
+/// Adds the vectors of a run's parts to `sum`.
+pub(super) fn add(run: Run<'_>, norm: f32, sum: &mut [f32]) {
+    match run {
+        Run::Latin(_) => {}
+        // Words change at their ends: most of what they share is within.
+        Run::Alphabet(word) => {
+            let word = word.to_lowercase();
+            add_part(&word, norm, sum);
+            add_windows(&word, 3, norm * PART_OF_WORD, sum);
+        }
+        Run::Dense(run) => {
+            add_windows(run, 2, norm, sum);
+            add_windows(run, 1, norm * SINGLE_LETTER, sum);
+        }
+    }
+}
+
+/// Adds every part of so many letters.
+fn add_windows(run: &str, letters: usize, norm: f32, sum: &mut [f32]) {
+    let borders = run.char_indices().map(|(at, _)| at).chain(std::iter::once(run.len()));
+    for (start, end) in borders.clone().zip(borders.skip(letters)) {
+        add_part(&run[start..end], norm, sum);
+    }
+}
+
+/// Adds signs that follow from the letters of a part, of this length together.
+#[expect(clippy::cast_precision_loss, reason = "a vector has fewer members than that")]
+fn add_part(part: &str, norm: f32, sum: &mut [f32]) {
+    let step = norm / (sum.len() as f32).sqrt();
+    let mut state =
+        part.bytes().fold(HASH_START, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(HASH_FACTOR));
+    for chunk in sum.chunks_mut(64) {
+        state = state.wrapping_add(MIX_STEP);
+        let mut signs = mixed(state);
+        for member in chunk {
+            *member += if signs & 1 == 0 { step } else { -step };
+            signs >>= 1;
+        }
+    }
+}
+
+/// SplitMix64: every bit of the result depends on every bit of the state.
+fn mixed(state: u64) -> u64 {
+    let mut bits = state;
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+/// FNV-1a.
+const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+const HASH_FACTOR: u64 = 0x0100_0000_01b3;
+const MIX_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What a part of a word counts beside the word.
+const PART_OF_WORD: f32 = 0.5;
+/// What a single letter counts beside two.
+const SINGLE_LETTER: f32 = 0.5;

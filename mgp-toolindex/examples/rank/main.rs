@@ -63,7 +63,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let queries: Vec<Query> = catalog::lines(&args.queries)?;
     let mut out = BufWriter::new(io::stdout().lock());
     if let Some(rival) = args.rival {
-        let mut ranker = rival.ranker(&rows);
+        let ranker = rival.ranker(&rows);
         for query in &queries {
             for (row, score) in ranker.rank(&query.text, args.top) {
                 writeln!(out, "{}\t{}\t{score}", query.id, rows[row].id)?;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use frostem::{Algorithm, Stemmer};
 use mgp_types::{Object, RawJson};
-use tantivy::tokenizer::{Language, RawTokenizer, Stemmer, TextAnalyzer};
 
 use crate::catalog::Row;
 
@@ -24,7 +24,7 @@ pub(crate) struct Ranker {
 
 enum Words {
     Plain,
-    English(TextAnalyzer),
+    English(Stemmer),
 }
 
 impl Rival {
@@ -33,22 +33,21 @@ impl Rival {
         match self {
             Self::AnthropicBm25 => Ranker::new(Words::Plain, 1.2, 0.75, rows.iter().map(four_fields)),
             Self::Ratel => {
-                let stemmed =
-                    TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English));
-                Ranker::new(Words::English(stemmed.build()), 0.9, 0.4, rows.iter().map(names_twice))
+                let stemmer = Stemmer::new(Algorithm::English);
+                Ranker::new(Words::English(stemmer), 0.9, 0.4, rows.iter().map(names_twice))
             }
         }
     }
 }
 
 impl Ranker {
-    fn new(mut words: Words, k1: f32, b: f32, texts: impl Iterator<Item = String>) -> Self {
+    fn new(words: Words, k1: f32, b: f32, texts: impl Iterator<Item = String>) -> Self {
         let texts: Vec<_> = texts.map(|text| words.of(&text)).collect();
         Self { texts: Bm25::new(&texts, k1, b), words }
     }
 
     /// The rows that fit best, and how well.
-    pub(crate) fn rank(&mut self, query: &str, top: usize) -> Vec<(usize, f32)> {
+    pub(crate) fn rank(&self, query: &str, top: usize) -> Vec<(usize, f32)> {
         let mut ranked = self.texts.scores(&self.words.of(query));
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         ranked.truncate(top);
@@ -57,20 +56,17 @@ impl Ranker {
 }
 
 impl Words {
-    fn of(&mut self, text: &str) -> Vec<String> {
+    fn of(&self, text: &str) -> Vec<String> {
         let text = text.to_lowercase();
         match self {
             Self::Plain => {
                 let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
                 words.map(String::from).collect()
             }
-            Self::English(stemmer) => {
-                let mut stems = Vec::new();
-                for word in whole_words(&text).filter(|word| !FUNCTION_WORDS.contains(word)) {
-                    stemmer.token_stream(word).process(&mut |token| stems.push(token.text.clone()));
-                }
-                stems
-            }
+            Self::English(stemmer) => whole_words(&text)
+                .filter(|word| !FUNCTION_WORDS.contains(word))
+                .map(|word| stemmer.stem(word).into())
+                .collect(),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
 //! cargo xtask guard         what the validators stop, and what they stop wrongly
+//! cargo xtask embed         the table of word vectors, built anew
 //! ```
 
 #![expect(clippy::print_stdout, reason = "the output of a chore is what it is run for")]
@@ -16,6 +17,7 @@
 mod bench;
 mod ci;
 mod conformance;
+mod embed;
 mod guard;
 mod interop;
 mod ledger;
@@ -56,6 +58,8 @@ enum Chore {
     Bench(bench::Args),
     /// What the validators stop, and what they stop wrongly
     Guard(guard::Args),
+    /// The table of word vectors that tools are found by, built anew
+    Embed(embed::Args),
 }
 
 fn main() -> ExitCode {
@@ -78,5 +82,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),
         Chore::Guard(args) => guard::run(&workspace, &args),
+        Chore::Embed(args) => embed::run(&workspace, &args),
     }
 }

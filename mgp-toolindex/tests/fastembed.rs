@@ -1,6 +1,7 @@
 //! A real sentence encoder. `cargo xtask fastembed` brings what it needs and runs this.
 
 #![cfg(feature = "fastembed")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test, and says why it does nothing")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,8 +81,8 @@ async fn two_files_of_a_model_are_two_embedders_and_the_smaller_one_is_the_defau
 fn it_works_outside_of_a_runtime() {
     let Some(model) = model() else { return };
     let embedder = FastEmbedder::load(&model, None).unwrap();
-    let embedded = embedder.embed(vec!["read a file".into()], Purpose::Query);
-    assert_eq!(futures_util::FutureExt::now_or_never(embedded).unwrap().unwrap()[0].len(), 384);
+    let question = embedder.embed(vec!["read a file".into()], Purpose::Query);
+    assert_eq!(futures_util::FutureExt::now_or_never(question).unwrap().unwrap()[0].len(), 384);
 }
 
 #[tokio::test]

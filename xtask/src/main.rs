@@ -8,6 +8,7 @@
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
 //! cargo xtask guard         what the validators stop, and what they stop wrongly
+//! cargo xtask embed         the table of word vectors, built anew
 //! cargo xtask fastembed     tool search with a real sentence encoder
 //! ```
 
@@ -17,6 +18,7 @@
 mod bench;
 mod ci;
 mod conformance;
+mod embed;
 mod fastembed;
 mod guard;
 mod interop;
@@ -58,6 +60,8 @@ enum Chore {
     Bench(bench::Args),
     /// What the validators stop, and what they stop wrongly
     Guard(guard::Args),
+    /// The table of word vectors that tools are found by, built anew
+    Embed(embed::Args),
     /// Tool search with a real sentence encoder
     Fastembed,
 }
@@ -82,6 +86,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),
         Chore::Guard(args) => guard::run(&workspace, &args),
+        Chore::Embed(args) => embed::run(&workspace, &args),
         Chore::Fastembed => fastembed::run(&workspace),
     }
 }

@@ -67,7 +67,9 @@ impl StaticEmbedder {
         if norm < SHORTEST {
             return None;
         }
-        sum.iter_mut().for_each(|member| *member /= norm);
+        for member in &mut sum {
+            *member /= norm;
+        }
         Some(sum)
     }
 

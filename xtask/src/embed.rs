@@ -1,0 +1,38 @@
+//! The table of word vectors of `mgp-toolindex`, built anew from texts and a sentence encoder.
+
+use std::{path::PathBuf, process::Command};
+
+use anyhow::{Context, Result};
+
+use crate::{process, python, workspace::Workspace};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Tools as lines of JSON (.jsonl) and WordNet (.yaml); mgp-toolindex/table/SOURCES.md names those of the table
+    #[arg(long, required = true, num_args = 1..)]
+    texts: Vec<PathBuf>,
+    /// The folder of all-MiniLM-L6-v2: model.onnx and tokenizer.json
+    #[arg(long, value_name = "DIR")]
+    teacher: PathBuf,
+    /// Where the table goes instead of into the crate
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Builds the table; the texts are shown to the encoder once, and what it said is kept under target/.
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let folder = workspace.root.join("target/embed");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let program = workspace.root.join("xtask/embed");
+    let packages = format!("--requirement={}", program.join("requirements.txt").display());
+    let interpreter = python::environment(&folder.join("python"), &packages)?;
+    let out = args.out.clone().unwrap_or_else(|| workspace.root.join("mgp-toolindex/table/tools.mgptable"));
+    let mut command = Command::new(interpreter);
+    command.arg(program.join("build.py")).arg("--teacher").arg(&args.teacher);
+    command.arg("--cache").arg(folder.join("teacher")).arg("--out").arg(out).args(&args.texts);
+    // Sums in another order end in other digits, and the table would have another hash.
+    for threads in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] {
+        command.env(threads, "1");
+    }
+    process::run(command.env("PYTHONDONTWRITEBYTECODE", "1"))
+}

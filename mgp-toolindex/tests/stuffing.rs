@@ -19,44 +19,50 @@ use self::attacks::{Attack, Kind};
 use self::set::Set;
 
 /// How often attacks of a kind may succeed at the most.
-///
-/// What says the same as an honest tool fits as well, and search cannot tell which of them is honest: a copy may take
-/// the first rank, but has to leave the honest tool among the first five.
-const MOST: [(Kind, Outcome, f64); 3] = [
-    (Kind::Stuffed, Outcome::Any, 0.002),
-    (Kind::Copied, Outcome::PushedOut, 0.005),
-    (Kind::Crowding, Outcome::PushedOut, 0.01),
+struct Bound {
+    kind: Kind,
+    /// The right tool has to stay among the first five if it stood within so many ranks without the attack.
+    within: usize,
+    /// Whether it counts, too, that the attacker takes the first rank.
+    counts_overtaking: bool,
+    most: f64,
+}
+
+/// What says the same as an honest tool fits as well, and search cannot tell which of them is honest. So a copy may take
+/// the first rank. Where each tool has a copy, the second one may come to stand fourth, and is not pushed out; where one
+/// has many copies, what stood behind it is, but not the tool itself.
+const BOUNDS: [Bound; 3] = [
+    Bound { kind: Kind::Stuffed, within: 5, counts_overtaking: true, most: 0.002 },
+    Bound { kind: Kind::Copied, within: 2, counts_overtaking: false, most: 0.005 },
+    Bound { kind: Kind::Crowding, within: 1, counts_overtaking: false, most: 0.01 },
 ];
 
 /// Any single attack with one tool may succeed as often.
 const MOST_OF_ONE: f64 = 0.02;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Any,
-    PushedOut,
-}
-
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     questions: u32,
     overtaken: u32,
-    pushed_out: u32,
+    /// How often the right tool was pushed out, by the rank that it had.
+    pushed_out: [u32; 5],
 }
 
 impl Count {
     fn add(&mut self, other: Self) {
         self.questions += other.questions;
         self.overtaken += other.overtaken;
-        self.pushed_out += other.pushed_out;
+        self.pushed_out.iter_mut().zip(other.pushed_out).for_each(|(sum, count)| *sum += count);
     }
 
-    fn rate(self, outcome: Outcome) -> f64 {
-        let successes = match outcome {
-            Outcome::Any => self.overtaken + self.pushed_out,
-            Outcome::PushedOut => self.pushed_out,
-        };
-        f64::from(successes) / f64::from(self.questions.max(1))
+    fn pushed_out(&self, within: usize) -> u32 {
+        self.pushed_out[..within].iter().sum()
+    }
+
+    /// The share of questions for which the attack succeeds.
+    fn rate(&self, bound: &Bound) -> f64 {
+        let overtaken = if bound.counts_overtaking { self.overtaken } else { 0 };
+        f64::from(overtaken + self.pushed_out(bound.within)) / f64::from(self.questions.max(1))
     }
 }
 
@@ -82,7 +88,7 @@ fn count(set: &Set, without: &[Vec<String>], with: &[Vec<String>], attacker: &st
         count.questions += 1;
         let first_is_attacker = after.first().is_some_and(|tool| tool.starts_with(attacker));
         if right(after, &question.needs).is_none() {
-            count.pushed_out += 1;
+            count.pushed_out[rank] += 1;
         } else if rank == 0 && first_is_attacker {
             count.overtaken += 1;
         }
@@ -95,30 +101,30 @@ async fn tools_that_are_written_to_be_found_do_not_rise_above_honest_ones() {
     let set = Set::english();
     let without = first_five(&set.index().await, &set).await;
     let mut kinds: BTreeMap<Kind, Count> = BTreeMap::new();
-    let mut worst: Vec<String> = Vec::new();
-    println!("{:40} {:>9} {:>9} {:>10}", "attack", "questions", "overtaken", "pushed out");
+    let mut too_often: Vec<String> = Vec::new();
+    println!("{:40} {:>9} {:>9} {:>10}  by rank", "attack", "questions", "overtaken", "pushed out");
     for Attack { name, kind, server } in attacks::on(&set, &*set::embedder().await) {
         let attacker = server.server.id.to_string();
         let index = set.index().await;
         index.put_server(server).await;
-        index.settled().await;
+        index.embedded().await;
         let count = count(&set, &without, &first_five(&index, &set).await, &attacker);
-        println!("{name:40} {:9} {:9} {:10}", count.questions, count.overtaken, count.pushed_out);
-        if kind == Kind::Stuffed && count.rate(Outcome::Any) > MOST_OF_ONE {
-            worst.push(name.to_owned());
+        let (overtaken, out) = (count.overtaken, count.pushed_out(5));
+        println!("{name:40} {:9} {overtaken:9} {out:10}  {:?}", count.questions, count.pushed_out);
+        if kind == Kind::Stuffed && count.rate(&BOUNDS[0]) > MOST_OF_ONE {
+            too_often.push(name.to_owned());
         }
         kinds.entry(kind).or_default().add(count);
     }
-    for (kind, count) in &kinds {
-        let (any, out) = (count.rate(Outcome::Any), count.rate(Outcome::PushedOut));
-        println!("{kind:?}: {any:.4} succeed, {out:.4} push the right tool out");
+    for bound in &BOUNDS {
+        let rate = kinds[&bound.kind].rate(bound);
+        println!("{:?}: {rate:.4} succeed, at most {}", bound.kind, bound.most);
+        if rate > bound.most {
+            too_often.push(format!("{:?}", bound.kind));
+        }
     }
-    for (kind, outcome, most) in MOST {
-        let rate = kinds[&kind].rate(outcome);
-        assert!(rate <= most, "{kind:?}: {rate:.4} succeed ({outcome:?})");
-    }
-    assert!(worst.is_empty(), "too often: {}", worst.join(", "));
-    assert!(kinds.values().next().is_some_and(|count| count.questions > 1000), "too little was tried");
+    assert!(kinds[&Kind::Stuffed].questions > 1000, "too little was tried");
+    assert!(too_often.is_empty(), "too often: {}", too_often.join(", "));
 }
 
 #[tokio::test]

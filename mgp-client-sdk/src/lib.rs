@@ -86,6 +86,7 @@ mod subscription;
 mod supervise;
 mod tasks;
 mod tools;
+mod tools_discovery;
 #[cfg(all(unix, feature = "unix"))]
 mod unix;
 

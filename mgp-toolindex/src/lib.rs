@@ -1,8 +1,5 @@
 //! The right tool out of many, with few definitions in the model's context (MGP §16).
 
-#[cfg(feature = "fastembed")]
-use ort as _;
-
 pub mod budget;
 pub mod category;
 pub mod discovery;
@@ -11,6 +8,7 @@ pub mod eval;
 pub mod index;
 mod keyword;
 pub mod learn;
+pub mod level;
 mod rank;
 pub mod session;
 mod slot;
@@ -18,5 +16,5 @@ mod text;
 pub mod tool;
 mod vector;
 
-pub use self::index::{Found, Hit, Index, Search, Sight, Snapshot};
+pub use self::index::{Found, Hit, Index, IndexBuilder, Search, SentVectors, Sight, Snapshot};
 pub use self::tool::{Listing, ServerTools, Tool};

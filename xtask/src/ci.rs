@@ -1,10 +1,10 @@
-//! `cargo xtask ci`: everything but the tests that a change must pass, stopping at the first failure.
+//! `cargo xtask ci`: everything but the tests of the workspace that a change must pass, stopping at the first failure.
 
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{process, tidy, workspace::Workspace};
+use crate::{fastembed, process, tidy, workspace::Workspace};
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let started = Instant::now();
@@ -21,6 +21,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     for (name, arguments) in feature_sets(workspace) {
         step(&name, || process::run(workspace.cargo().args(["check", "--quiet"]).args(&arguments)))?;
     }
+    step("a real sentence encoder", || fastembed::run(workspace))?;
     step("licences", || deny(workspace))?;
     println!("all of it in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())

@@ -9,6 +9,7 @@
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
 //! cargo xtask guard         what the validators stop, and what they stop wrongly
 //! cargo xtask embed         the table of word vectors, built anew
+//! cargo xtask fastembed     tool search with a real sentence encoder
 //! ```
 
 #![expect(clippy::print_stdout, reason = "the output of a chore is what it is run for")]
@@ -18,6 +19,7 @@ mod bench;
 mod ci;
 mod conformance;
 mod embed;
+mod fastembed;
 mod guard;
 mod interop;
 mod ledger;
@@ -60,6 +62,8 @@ enum Chore {
     Guard(guard::Args),
     /// The table of word vectors that tools are found by, built anew
     Embed(embed::Args),
+    /// Tool search with a real sentence encoder
+    Fastembed,
 }
 
 fn main() -> ExitCode {
@@ -83,5 +87,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Bench(args) => bench::run(&workspace, &args),
         Chore::Guard(args) => guard::run(&workspace, &args),
         Chore::Embed(args) => embed::run(&workspace, &args),
+        Chore::Fastembed => fastembed::run(&workspace),
     }
 }

@@ -26,4 +26,6 @@ pub(crate) fn environment(folder: &Path, package: &str) -> Result<PathBuf> {
     Ok(interpreter)
 }
 
-const INSTALL: &str = "Python 3.10 or newer with venv (on Debian: apt install python3 python3-venv)";
+/// How to get what [`environment`] needs.
+pub(crate) const INSTALL: &str =
+    "Python 3.10 or newer with venv (on Debian: apt install python3 python3-venv)";

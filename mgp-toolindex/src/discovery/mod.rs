@@ -1,1 +1,96 @@
-//! Searches and requests for tools, as methods and as tools.
+//! Searches and requests for tools, as methods and as tools (§16.5, §16.6).
+//!
+//! [`ToolDiscoveryLayer`] stands in front of a server with many tools, or of a gateway's way to many servers. A model then
+//! gets two tools instead of all of them, and finds the others.
+//!
+//! ```
+//! # use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
+//! # #[derive(Debug)]
+//! # struct NoVectors;
+//! # impl Embedder for NoVectors {
+//! #     fn id(&self) -> &str { "none" }
+//! #     fn dimension(&self) -> usize { 1 }
+//! #     fn embed(
+//! #         &self, _: Vec<String>, _: Purpose,
+//! #     ) -> mgp_types::BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+//! #         Box::pin(async { Err(EmbedError::new("none")) })
+//! #     }
+//! # }
+//! # #[derive(Clone)]
+//! # struct Gateway;
+//! # impl tower_service::Service<mgp_types::Request> for Gateway {
+//! #     type Response = mgp_types::Response;
+//! #     type Error = mgp_types::Error;
+//! #     type Future = std::future::Ready<Result<mgp_types::Response, mgp_types::Error>>;
+//! #     fn poll_ready(
+//! #         &mut self, _: &mut std::task::Context<'_>,
+//! #     ) -> std::task::Poll<Result<(), mgp_types::Error>> { std::task::Poll::Ready(Ok(())) }
+//! #     fn call(&mut self, _: mgp_types::Request) -> Self::Future {
+//! #         std::future::ready(Ok(mgp_types::Response::empty()))
+//! #     }
+//! # }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use mgp_toolindex::budget::default_counter;
+//! use mgp_toolindex::discovery::{ToolDiscoveryLayer, ToolDiscoverySettings};
+//! use mgp_toolindex::session::{SessionSettings, ToolSessions};
+//! use mgp_toolindex::{Index, Listing, ServerTools};
+//! use mgp_types::{Method, Object, RawJson, Request};
+//! use tower_layer::Layer;
+//! use tower_service::Service;
+//!
+//! let index = Index::new(Arc::new(NoVectors));
+//! let tool = RawJson::parse(r#"{"name":"read_file","description":"Read a file","inputSchema":{"type":"object"}}"#)?;
+//! index.put_server(ServerTools::new("files", vec![Listing::read(&tool)?])).await;
+//! index.settled().await;
+//!
+//! let (settings, counter) = (ToolDiscoverySettings::new(), default_counter());
+//! let meta_tools = settings.definitions(&*counter);
+//! let sessions = ToolSessions::new(SessionSettings::new(Default::default(), counter).meta_tools(&meta_tools))?;
+//! let layer = ToolDiscoveryLayer::new(index, Arc::new(sessions), settings);
+//!
+//! let params = Object::parse(r#"{"name":"mgp.tools.discover","arguments":{"query":"read a file"}}"#)?;
+//! let answer = layer.layer(Gateway).call(Request::call(Method::TOOLS_CALL, params)).await?;
+//! let result: mgp_types::mcp::CallToolResult = answer.body()?;
+//! assert!(result.content[0].as_text().is_some_and(|text| text.contains("read_file")));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`ToolDiscoveryLayer`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
+//! | [`Eyes`] | which tools a caller may know of, and what it has to be granted first |
+//! | [`CreateTools`] | makes a tool where there is none |
+//! | [`MetaTools`], [`Spelling`] | what is listed in place of all tools |
+
+mod answer;
+mod asked;
+mod call;
+mod callers;
+mod creation;
+mod discover;
+mod eyes;
+mod found;
+mod future;
+mod layer;
+mod list;
+mod listen;
+mod meta_tool;
+mod params;
+mod request;
+mod settings;
+mod shared;
+mod tell;
+
+pub use self::creation::CreateTools;
+pub use self::eyes::Eyes;
+pub use self::future::ToolDiscoveryFuture;
+pub use self::layer::{ToolDiscovery, ToolDiscoveryLayer};
+pub use self::meta_tool::{MetaTools, Spelling};
+pub use self::settings::ToolDiscoverySettings;
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,28 @@
-//! How good a search is.
+//! How good a search is, on one's own tools and questions: so that settings can be compared before they are changed.
+//!
+//! ```
+//! use std::io::Cursor;
+//!
+//! use mgp_toolindex::eval::Question;
+//!
+//! let lines = r#"{"id":"q1","text":"mail this file to Ann","needs":[["fs.read","disk.read"],["mail.send"]]}"#;
+//! let questions = Question::read_all(Cursor::new(lines))?;
+//! assert_eq!(questions[0].needs.len(), 2);
+//! # Ok::<(), mgp_toolindex::eval::QuestionError>(())
+//! ```
+//!
+//! [`evaluate`] asks an index all questions and makes a [`Report`]; a [`Comparison`] says what two reports tell of each
+//! other, and what of it may be chance.
+
+mod chance;
+mod comparison;
+mod quality;
+mod question;
+mod report;
+mod run;
+
+pub use self::comparison::{Change, Comparison, Verdict};
+pub use self::quality::{Measure, Quality};
+pub use self::question::{Question, QuestionError};
+pub use self::report::{Answer, Latency, Report};
+pub use self::run::{Settings, evaluate};

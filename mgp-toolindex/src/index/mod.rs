@@ -1,6 +1,9 @@
 //! The index: what is known of all tools, changed by one writer and read by everybody (§16.4).
 
+mod builder;
 mod change;
+mod lane;
+mod lanes;
 mod search;
 mod sight;
 mod snapshot;
@@ -11,14 +14,18 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{ServerId, ServerState, ToolName};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+pub use self::builder::{IndexBuilder, SentVectors};
 use self::change::Change;
+use self::lane::Surroundings;
 pub use self::search::{Found, Hit, Search};
 pub use self::sight::Sight;
 pub use self::snapshot::Snapshot;
 use self::writer::Writer;
 use crate::embed::{Embedder, Purpose};
+use crate::keyword::KeywordWriter;
 use crate::{Listing, ServerTools};
 
 /// All tools of all servers, to be searched.
@@ -32,11 +39,25 @@ pub struct Index {
 }
 
 impl Index {
-    /// An index without tools, whose vectors `embedder` makes.
+    /// An index without tools, whose vectors `embedder` makes, and nobody keeps.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(embedder)));
+        Self::builder(embedder).build()
+    }
+
+    /// An index without tools, whose vectors `embedder` makes.
+    pub fn builder(embedder: Arc<dyn Embedder>) -> IndexBuilder {
+        IndexBuilder::new(embedder)
+    }
+
+    fn build(builder: IndexBuilder) -> Self {
+        let IndexBuilder { embedder, store, sent_vectors } = builder;
+        let mut words = KeywordWriter::new().expect("the system can start threads");
+        let no_words = words.commit().expect("nothing in memory is nothing to fail");
+        let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(no_words, Arc::clone(&embedder))));
         let (changes, queue) = mpsc::channel(MOST_WAITING);
-        let writer = Writer::new(Arc::clone(&current));
+        let runtime = Handle::try_current().ok();
+        let surroundings = Surroundings { store, runtime, changes: changes.downgrade() };
+        let writer = Writer::new(Arc::clone(&current), words, embedder, surroundings, sent_vectors);
         std::thread::Builder::new()
             .name("mgp-toolindex".into())
             .spawn(move || writer.run(queue))
@@ -63,7 +84,7 @@ impl Index {
 
     /// One more tool of a server, or another definition of one.
     pub async fn put_tool(&self, server: ServerId, tool: Listing) {
-        self.send(Change::Tool(server, tool)).await;
+        self.send(Change::Tool(server, Box::new(tool))).await;
     }
 
     /// One tool less.
@@ -79,6 +100,20 @@ impl Index {
     /// A server went into another state.
     pub async fn set_state(&self, server: ServerId, state: ServerState) {
         self.send(Change::State(server, state)).await;
+    }
+
+    /// Other vectors, made by another embedder. Until all of them are there, the old ones answer as before, and then
+    /// both change at once.
+    pub async fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
+        self.send(Change::Embedder(embedder)).await;
+    }
+
+    /// Waits until all tools have the vectors that they are to have. This may take as long as the embedder cannot be
+    /// reached.
+    pub async fn embedded(&self) {
+        let (done, embedded) = oneshot::channel();
+        self.send(Change::Embedded(done)).await;
+        let _ended = embedded.await;
     }
 
     /// Waits until whatever was told before is visible.
@@ -97,5 +132,7 @@ impl Index {
 /// More changes than this wait where they come from.
 const MOST_WAITING: usize = 1024;
 
+#[cfg(test)]
+mod embedding_tests;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -6,9 +6,14 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{ServerId, ToolName};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Snapshot;
 use super::change::Change;
+use super::lane::Surroundings;
+use super::lanes::Lanes;
 use super::snapshot::Listed;
+use super::{SentVectors, Snapshot};
+use crate::category;
+use crate::embed::{Embedder, Passages, sent_along};
+use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
 use crate::tool::{Server, Tool, ToolText};
 use crate::{Listing, ServerTools};
@@ -20,12 +25,34 @@ pub(super) struct Writer {
     next: Snapshot,
     free: Vec<Slot>,
     slots: u32,
+    words: KeywordWriter,
+    lanes: Lanes,
+    sent_vectors: SentVectors,
+    /// The servers that sent vectors which are of no use.
+    complained: HashSet<ServerId, RandomState>,
+    awaiting_vectors: Vec<oneshot::Sender<()>>,
 }
 
 impl Writer {
-    pub(super) fn new(shown: Arc<ArcSwap<Snapshot>>) -> Self {
+    pub(super) fn new(
+        shown: Arc<ArcSwap<Snapshot>>,
+        words: KeywordWriter,
+        embedder: Arc<dyn Embedder>,
+        surroundings: Surroundings,
+        sent_vectors: SentVectors,
+    ) -> Self {
         let next = Snapshot::clone(&shown.load());
-        Self { shown, next, free: Vec::new(), slots: 0 }
+        Self {
+            shown,
+            next,
+            free: Vec::new(),
+            slots: 0,
+            words,
+            lanes: Lanes::new(embedder, surroundings),
+            sent_vectors,
+            complained: HashSet::default(),
+            awaiting_vectors: Vec::new(),
+        }
     }
 
     /// Takes changes until nobody can make one any more.
@@ -41,7 +68,14 @@ impl Writer {
                 }
                 change = if made < AT_ONCE { changes.try_recv().ok() } else { None };
             }
+            self.lanes.ask();
+            self.lanes.change_if_complete();
             self.show();
+            if self.lanes.are_complete() {
+                waiting.append(&mut self.awaiting_vectors);
+            } else {
+                self.awaiting_vectors.retain(|waiting| !waiting.is_closed());
+            }
             for settled in waiting.drain(..) {
                 let _gone = settled.send(());
             }
@@ -59,6 +93,9 @@ impl Writer {
                     listed.server.state = state;
                 }
             }
+            Change::Embedder(embedder) => self.set_embedder(embedder),
+            Change::Made(lane, made) => self.lanes.all().for_each(|other| other.take(lane, &made)),
+            Change::Embedded(embedded) => self.awaiting_vectors.push(embedded),
             Change::Settled(settled) => return Some(settled),
         }
         None
@@ -106,6 +143,7 @@ impl Writer {
 
     fn remove_server(&mut self, server: &ServerId) {
         let Some(listed) = self.next.servers.remove(server) else { return };
+        self.complained.remove(server);
         for slot in listed.slots.values() {
             self.clear(*slot);
         }
@@ -113,23 +151,43 @@ impl Writer {
 
     fn put(&mut self, slot: Slot, listing: &Listing, server: &Server) {
         let text = ToolText::of(listing, server);
-        let tool = Tool {
+        let annotations = listing.members.get("annotations").and_then(|annotations| annotations.to().ok());
+        let tool = Arc::new(Tool {
             server: server.id.clone(),
             name: listing.name.clone(),
             definition: listing.members.to_raw().detached(),
-            categories: text.categories.iter().map(|category| category.as_ref().into()).collect(),
+            categories: category::of(&text, &annotations.unwrap_or_default()),
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
-        };
-        if self.next.tools.get(slot).is_none() {
-            self.next.count += 1;
+        });
+        if let Err(error) = self.words.put(slot, &text) {
+            tracing::error!(%error, tool = %tool.name, "a tool cannot be found by its words");
         }
-        self.next.tools.set(slot, Some(Arc::new(tool)));
+        let passages = Passages::of(&text.name, &text.description, &text.server, &text.server_description);
+        for lane in self.lanes.all() {
+            match sent(listing, &*lane.embedder, server, self.sent_vectors, &mut self.complained) {
+                Some(vector) => lane.put_vector(slot, &vector),
+                None => lane.put(slot, &tool, server, &passages),
+            }
+        }
+        match self.next.tools.get(slot) {
+            Some(old) => self.next.categories.remove(slot, &old.categories),
+            None => self.next.count += 1,
+        }
+        self.next.categories.add(slot, &tool.categories);
+        self.next.tools.set(slot, Some(tool));
     }
 
     fn clear(&mut self, slot: Slot) {
+        if let Some(tool) = self.next.tools.get(slot) {
+            self.next.categories.remove(slot, &tool.categories);
+            self.next.count -= 1;
+        }
         self.next.tools.set(slot, None);
-        self.next.count -= 1;
+        if let Err(error) = self.words.remove(slot) {
+            tracing::error!(%error, "a tool that is gone still counts as one");
+        }
+        self.lanes.all().for_each(|lane| lane.clear(slot));
         self.free.push(slot);
     }
 
@@ -141,9 +199,58 @@ impl Writer {
         })
     }
 
+    fn set_embedder(&mut self, embedder: Arc<dyn Embedder>) {
+        let lane = self.lanes.begin(embedder);
+        for Listed { server, slots } in self.next.servers.values() {
+            let tools = slots.values().filter_map(|slot| Some((*slot, self.next.tools.get(*slot)?)));
+            for (slot, tool) in tools {
+                let listing = Listing::read(&tool.definition).ok();
+                let sent = listing.and_then(|listing| {
+                    sent(&listing, &*lane.embedder, server, self.sent_vectors, &mut self.complained)
+                });
+                if let Some(vector) = sent {
+                    lane.put_vector(slot, &vector);
+                    continue;
+                }
+                let (name, description) = (tool.name.as_str(), tool.description());
+                let passages = Passages::of(name, &description, server.id.as_str(), &server.description);
+                lane.put(slot, tool, server, &passages);
+            }
+        }
+    }
+
     fn show(&mut self) {
         self.next.generation += 1;
-        self.shown.store(Arc::new(self.next.clone()));
+        match self.words.commit() {
+            Ok(words) => self.next.words = words,
+            Err(error) => tracing::error!(%error, "tools are found by the words they had before"),
+        }
+        let mut snapshot = self.next.clone();
+        snapshot.embedder = Arc::clone(&self.lanes.current.embedder);
+        snapshot.vectors = self.lanes.current.vectors.clone();
+        self.shown.store(Arc::new(snapshot));
+    }
+}
+
+/// The vector that a server sent along with a tool, if it is to be used and can be.
+fn sent(
+    listing: &Listing,
+    embedder: &dyn Embedder,
+    server: &Server,
+    sent_vectors: SentVectors,
+    complained: &mut HashSet<ServerId, RandomState>,
+) -> Option<Vec<f32>> {
+    if sent_vectors == SentVectors::Ignored {
+        return None;
+    }
+    match sent_along(&listing.hints, embedder)? {
+        Ok(vector) => Some(vector),
+        Err(error) => {
+            if complained.insert(server.id.clone()) {
+                tracing::warn!(server = %server.id, tool = %listing.name, %error, "a vector is not used");
+            }
+            None
+        }
     }
 }
 

@@ -1,1 +1,16 @@
-//! Search by words.
+//! Search by words: what of a query's words a tool has, how rare they are, and how tools are called.
+
+mod fields;
+mod named;
+mod part;
+mod reader;
+mod scan;
+mod similar;
+mod writer;
+
+pub(crate) use self::asked::Asked;
+pub(crate) use self::reader::KeywordReader;
+pub(crate) use self::writer::{KeywordError, KeywordWriter};
+
+#[cfg(test)]
+mod tests;

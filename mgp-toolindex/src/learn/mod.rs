@@ -1,1 +1,210 @@
-//! Learning from use.
+//! Learning from use: a tool that was found and then called comes nearer to the queries that led to it.
+//!
+//! Nothing is learned unless there is a [`Learned`], and what is learned of one tenant changes nothing for another.
+//! It is bounded in every way: in memory, in how far a tool comes nearer, and in what one session can do. Whoever
+//! calls a tool again and again moves it once.
+//!
+//! ```
+//! use mgp_toolindex::learn::{Confirmed, LearnSettings, Learned};
+//!
+//! let learned = Learned::new(LearnSettings::default(), "static-128");
+//! let (server, tool) = ("files".into(), "grep".into());
+//! let query = [0.6, 0.8];
+//! let confirmed =
+//!     Confirmed { tenant: "acme", session: "1", server: &server, tool: &tool, query: &query, score: 0.4 };
+//! assert!(learned.confirm(&confirmed));
+//!
+//! let shift = learned.shift("acme").unwrap();
+//! let moved = shift.shifts(&query).next().unwrap();
+//! assert!(moved.score(0.4) > 0.4);
+//! ```
+
+mod shift;
+mod state;
+mod uses;
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use foldhash::quality::RandomState;
+use mgp_types::mgp::{ServerId, ToolName};
+use parking_lot::Mutex;
+
+pub use self::shift::{Shift, TenantShift};
+pub use self::state::LearnedState;
+use self::uses::Uses;
+
+/// How much is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LearnSettings {
+    /// Of how many tenants; beyond that the one that was not heard of for the longest time is forgotten.
+    pub most_tenants: usize,
+    /// Of how many tools of each tenant; beyond that the one that was not used for the longest time is forgotten.
+    pub most_tools: usize,
+}
+
+impl Default for LearnSettings {
+    fn default() -> Self {
+        Self { most_tenants: 256, most_tools: 512 }
+    }
+}
+
+/// A call that followed a search: the search had the tool in its answer, and the call succeeded.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "made by whoever sees both the search and the call")]
+pub struct Confirmed<'a> {
+    /// For whom it is learned.
+    pub tenant: &'a str,
+    /// Where it happened. A session has one voice for each tool.
+    pub session: &'a str,
+    /// Whose tool it is.
+    pub server: &'a ServerId,
+    /// The tool that was called.
+    pub tool: &'a ToolName,
+    /// What was searched for, as a vector.
+    pub query: &'a [f32],
+    /// How near the tool was to it by meaning, before any shift.
+    pub score: f32,
+}
+
+/// What was learned, for all tenants, with the vectors of one embedder.
+#[derive(Debug)]
+pub struct Learned {
+    settings: LearnSettings,
+    embedder: Box<str>,
+    sessions: RandomState,
+    tenants: Mutex<Tenants>,
+}
+
+#[derive(Debug, Default)]
+struct Tenants {
+    known: HashMap<Box<str>, Tenant, RandomState>,
+    /// Counts what happens, to tell what was long ago.
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Tenant {
+    shift: Arc<TenantShift>,
+    heard: u64,
+}
+
+impl Learned {
+    /// Nothing is learned yet. The vectors of queries will be those of the embedder of this id; for another embedder
+    /// there has to be another one of these.
+    pub fn new(settings: LearnSettings, embedder: &str) -> Self {
+        let (sessions, tenants) = (RandomState::default(), Mutex::default());
+        Self { settings, embedder: embedder.into(), sessions, tenants }
+    }
+
+    /// What was learned before, if the embedder is the same; else nothing.
+    pub fn restore(settings: LearnSettings, embedder: &str, state: LearnedState) -> Self {
+        let learned = Self::new(settings, embedder);
+        if state.embedder() == embedder {
+            let tenants = &mut *learned.tenants.lock();
+            for (tenant, shift) in state.into_tenants(settings.most_tools, &mut tenants.clock) {
+                tenants.put(&tenant, Arc::new(shift), settings.most_tenants);
+            }
+        }
+        learned
+    }
+
+    /// All that was learned, to be kept.
+    pub fn state(&self) -> LearnedState {
+        let mut tenants: Vec<_> = {
+            let tenants = self.tenants.lock();
+            let known = tenants.known.iter();
+            known.map(|(name, tenant)| (tenant.heard, name.clone(), Arc::clone(&tenant.shift))).collect()
+        };
+        tenants.sort_unstable_by_key(|(heard, ..)| *heard);
+        LearnedState::of(&self.embedder, tenants.iter().map(|(_, name, shift)| (&**name, &**shift)))
+    }
+
+    /// Learns from a call. Says whether it counts: not if the session was heard of this tool before, if the query has
+    /// nothing to do with the tool, or if it is no vector at all.
+    pub fn confirm(&self, confirmed: &Confirmed<'_>) -> bool {
+        let Some(query) = uses::unit(confirmed.query) else { return false };
+        // The comparison is also false for what is no number.
+        let related = confirmed.score >= LEAST_SCORE;
+        if !related || confirmed.tenant.len() > LONGEST_TENANT {
+            return false;
+        }
+        let session = self.sessions.hash_one(confirmed.session);
+        let tenants = &mut *self.tenants.lock();
+        tenants.clock += 1;
+        let clock = tenants.clock;
+        let tool = (confirmed.server.clone(), confirmed.tool.clone());
+        if let Some(tenant) = tenants.known.get_mut(confirmed.tenant) {
+            tenant.heard = clock;
+            // Whether it counts is found out before anything is copied.
+            return tenant.shift.admits(&tool, &query, session)
+                && Arc::make_mut(&mut tenant.shift).learn(
+                    tool,
+                    &query,
+                    session,
+                    clock,
+                    self.settings.most_tools,
+                );
+        }
+        let mut shift = TenantShift::default();
+        let counts = shift.learn(tool, &query, session, clock, self.settings.most_tools);
+        if counts {
+            tenants.put(confirmed.tenant, Arc::new(shift), self.settings.most_tenants);
+        }
+        counts
+    }
+
+    /// What was learned for a tenant; `None` if that is nothing.
+    pub fn shift(&self, tenant: &str) -> Option<Arc<TenantShift>> {
+        let tenants = &mut *self.tenants.lock();
+        let known = tenants.known.get_mut(tenant)?;
+        tenants.clock += 1;
+        known.heard = tenants.clock;
+        (!known.shift.is_empty()).then(|| Arc::clone(&known.shift))
+    }
+
+    /// Forgets all that was learned for a tenant.
+    pub fn forget(&self, tenant: &str) {
+        self.tenants.lock().known.remove(tenant);
+    }
+
+    /// Forgets what was learned of a tool, for all tenants. A tool whose definition changed may be another one.
+    pub fn forget_tool(&self, server: &ServerId, tool: &ToolName) {
+        let tool = (server.clone(), tool.clone());
+        for tenant in self.tenants.lock().known.values_mut() {
+            if tenant.shift.knows(&tool) {
+                Arc::make_mut(&mut tenant.shift).forget(&tool);
+            }
+        }
+    }
+}
+
+impl Tenants {
+    fn put(&mut self, tenant: &str, shift: Arc<TenantShift>, most: usize) {
+        if most == 0 || tenant.len() > LONGEST_TENANT {
+            return;
+        }
+        if self.known.len() >= most {
+            let oldest =
+                self.known.iter().min_by_key(|(_, tenant)| tenant.heard).map(|(name, _)| name.clone());
+            if let Some(oldest) = oldest {
+                self.known.remove(&oldest);
+            }
+        }
+        self.clock += 1;
+        self.known.insert(tenant.into(), Tenant { shift, heard: self.clock });
+    }
+}
+
+/// A tool whose own words are farther than this from a query has nothing to do with it.
+const LEAST_SCORE: f32 = 0.1;
+
+/// In bytes.
+const LONGEST_TENANT: usize = 256;
+
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,116 @@
-//! .
+//! Which tools come first: evidence of words and of meaning, added up.
+//!
+//! 1. A [`Request`] is a text and the needs in it.
+//! 2. Candidates are the best by words and the best by meaning, for the whole of it and for each need. Both sides
+//!    score all of them.
+//! 3. The scores of the two sides are added, as logarithms of odds are. Candidates are ordered by the sums so that
+//!    each need has its tool among the first. Tools that are called just what the request says go in front.
+//! 4. Each gets a score from 0 to 1 that says how well it fits.
+//!
+//! Searches by words alone and by meaning alone go the same way with one side left out.
+
+mod fusion;
+mod relevance;
+mod request;
+mod searched;
+
+use self::fusion::order;
+use self::request::Part;
+pub(crate) use self::request::Request;
+use self::searched::Searched;
+use crate::keyword::KeywordReader;
+use crate::slot::Slot;
+use crate::vector::{QueryVector, Scores, Vectors};
+
+/// What tools are ranked by. One of the two may be left out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ranking<'a> {
+    /// The words of the tools.
+    pub(crate) words: Option<&'a KeywordReader>,
+    /// Their meanings, and those of the parts of the request in their order; `None` for a part that has none.
+    pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryVector>])>,
+}
+
+impl Ranking<'_> {
+    /// The tools that fit a request best, the best first, each with a score from 0 to 1; only such that may be found.
+    pub(crate) fn best(
+        &self,
+        request: &Request,
+        limit: usize,
+        may_be_found: &dyn Fn(Slot) -> bool,
+    ) -> Vec<(Slot, f32)> {
+        if limit == 0 {
+            return Vec::new();
+        }
+        let queries: Vec<QueryVector> =
+            self.meanings.iter().flat_map(|(_, meanings)| meanings.iter().flatten()).cloned().collect();
+        let likeness = self.meanings.map(|(vectors, _)| vectors.scan(&queries));
+        let parts = self.search(request, limit, likeness.as_ref(), may_be_found);
+
+        let mut candidates: Vec<Slot> = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let enough = if number == 0 { limit.max(CANDIDATES) } else { CANDIDATES_OF_NEED };
+            candidates.extend(part.best(enough, may_be_found));
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+
+        let mut evidence: Vec<Vec<f32>> = parts.iter().map(|part| part.evidence(&candidates)).collect();
+        let needs = evidence.split_off(1);
+        let order = order(&evidence[0], &needs);
+        let mut ranked: Vec<Slot> = order.into_iter().map(|place| candidates[place]).collect();
+        ranked.sort_by_key(|slot| !parts[0].is_called(*slot));
+        ranked.truncate(limit.max(COMPARED));
+
+        let mut scores = vec![0.0; ranked.len()];
+        for part in &parts {
+            for (score, fit) in scores.iter_mut().zip(part.fit(&ranked)) {
+                *score = fit.max(*score);
+            }
+        }
+        relevance::in_order(&mut scores);
+        for (slot, score) in ranked.iter().zip(&mut scores) {
+            if parts[0].is_called(*slot) {
+                *score = relevance::of_name(*score);
+            }
+        }
+        ranked.into_iter().zip(scores).take(limit).collect()
+    }
+
+    /// Looks up each part of a request.
+    fn search<'a>(
+        &'a self,
+        request: &'a Request,
+        limit: usize,
+        likeness: Option<&'a Scores<'a>>,
+        may_be_found: &dyn Fn(Slot) -> bool,
+    ) -> Vec<Searched<'a>> {
+        let mut queries = 0..;
+        let look_up = |(number, part): (usize, &'a Part)| {
+            let has_meaning = self.meanings.is_some_and(|(_, all)| all.get(number).is_some_and(Option::is_some));
+            let query = if has_meaning { queries.next() } else { None };
+            // A name is not looked for in each need: it would be the same one.
+            let named = match self.words {
+                Some(words) if number == 0 => words.named(&part.text, limit.min(MOST_NAMED), &mut |slot| may_be_found(slot)),
+                _ => Vec::new(),
+            };
+            Searched::new(self.words.map(|words| words.ask(&part.words)), named, likeness.zip(query))
+        };
+        request.parts().iter().enumerate().map(look_up).collect()
+    }
+}
+
+/// So many of the best by words and of the best by meaning are candidates at least.
+const CANDIDATES: usize = 48;
+
+/// So many are, of each side, for each need.
+const CANDIDATES_OF_NEED: usize = 16;
+
+/// The scores of so many tools are compared at least, so that they do not depend on how many are wanted.
+const COMPARED: usize = 20;
+
+/// So many tools are found by their names at the most.
+const MOST_NAMED: usize = 32;
+
+#[cfg(test)]
+mod tests;

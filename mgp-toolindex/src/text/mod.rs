@@ -1,1 +1,17 @@
-//! .
+//! How text becomes words, that of tools and that of those who look for them.
+
+mod analysis;
+mod called;
+mod document;
+mod fold;
+mod function_words;
+mod query;
+mod script;
+mod stem;
+
+pub(crate) use self::called::{Called, called};
+pub(crate) use self::document::{Documents, MOST_OFTEN};
+pub(crate) use self::query::Words;
+
+#[cfg(test)]
+mod tests;

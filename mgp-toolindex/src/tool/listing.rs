@@ -70,30 +70,30 @@ mod tests {
 
     use super::*;
 
-    fn read(definition: serde_json::Value) -> Result<Listing, ListingError> {
-        Listing::read(&RawJson::from_value(&definition).unwrap())
+    fn read(definition: &serde_json::Value) -> Result<Listing, ListingError> {
+        Listing::read(&RawJson::from_value(definition).unwrap())
     }
 
     #[test]
     fn what_is_not_said_counts_as_dangerous() {
-        assert_eq!(read(json!({ "name": "x" })).unwrap().risk, RiskLevel::Dangerous);
-        let said = read(json!({ "name": "x", "security": { "risk_level": "safe" } })).unwrap();
+        assert_eq!(read(&json!({ "name": "x" })).unwrap().risk, RiskLevel::Dangerous);
+        let said = read(&json!({ "name": "x", "security": { "risk_level": "safe" } })).unwrap();
         assert_eq!(said.risk, RiskLevel::Safe);
     }
 
     #[test]
     fn a_definition_without_a_name_is_refused() {
-        assert_eq!(read(json!([])).unwrap_err(), ListingError::NotAnObject);
-        assert_eq!(read(json!({ "name": "" })).unwrap_err(), ListingError::NoName);
-        assert_eq!(read(json!({ "name": 1 })).unwrap_err(), ListingError::NoName);
+        assert_eq!(read(&json!([])).unwrap_err(), ListingError::NotAnObject);
+        assert_eq!(read(&json!({ "name": "" })).unwrap_err(), ListingError::NoName);
+        assert_eq!(read(&json!({ "name": 1 })).unwrap_err(), ListingError::NoName);
     }
 
     #[test]
     fn hints_of_the_server_are_read_and_nonsense_is_none() {
         let hints = json!({ "categories": ["files/read"], "keywords": ["open"] });
-        let listing = read(json!({ "name": "x", "_meta": { INDEX_META: hints } })).unwrap();
+        let listing = read(&json!({ "name": "x", "_meta": { INDEX_META: hints } })).unwrap();
         assert_eq!(listing.hints.categories, ["files/read"]);
-        let listing = read(json!({ "name": "x", "_meta": { INDEX_META: [1] } })).unwrap();
+        let listing = read(&json!({ "name": "x", "_meta": { INDEX_META: [1] } })).unwrap();
         assert_eq!(listing.hints, ToolHints::default());
     }
 }

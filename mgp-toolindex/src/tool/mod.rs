@@ -12,6 +12,7 @@ use mgp_types::{Object, RawJson};
 pub use self::listing::{Listing, ListingError};
 pub use self::parameters::Parameter;
 pub use self::text::ToolText;
+use crate::category::CategoryPath;
 
 /// A server, and what it lists.
 #[derive(Debug, Clone)]
@@ -65,8 +66,8 @@ pub struct Tool {
     pub name: ToolName,
     /// The whole definition, as the server gave it.
     pub definition: RawJson,
-    /// Where it belongs: paths whose levels are separated by `/`.
-    pub categories: Box<[Arc<str>]>,
+    /// Where it belongs: in what its server declares, else in what its words say, and always in its server.
+    pub categories: Box<[CategoryPath]>,
     /// What can come of a call.
     pub risk: RiskLevel,
     /// What has to be granted for a call.

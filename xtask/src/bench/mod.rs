@@ -2,11 +2,13 @@
 //!
 //! What varies with the machine is compared as a ratio inside this run; what does not (instructions, allocations) has
 //! absolute targets. The peers and the load driver are programs of their own, in the folder `--bench-dir`; streaming,
-//! which rmcp has not, is measured without them.
+//! which rmcp has not, is measured without them. Searches are scored by a program of their own, too, in the folder
+//! `--search-dir`.
 
 mod callgrind;
 mod gates;
 mod load;
+mod search;
 mod stream;
 
 use std::{
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// The folder of the load driver and the peers, relative to the workspace
     #[arg(long, value_name = "FOLDER", default_value = "../shared/bench-speed")]
     bench_dir: PathBuf,
+    /// The folder of the scorer of searches and its sets, relative to the workspace
+    #[arg(long, value_name = "FOLDER", default_value = "../shared/bench-search")]
+    search_dir: PathBuf,
     /// A command in the place of our example `echo`
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
@@ -47,17 +52,25 @@ enum Part {
     Calls,
     /// Results that are streamed
     Stream,
+    /// The tool index: what it finds, and how fast
+    Search,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    process::require("valgrind", "the package `valgrind` of your system")?;
-    process::require("taskset", "the package `util-linux` of your system")?;
+    let chosen = |part| args.only.is_none_or(|only| only == part);
+    if chosen(Part::Calls) || chosen(Part::Stream) {
+        process::require("valgrind", "the package `valgrind` of your system")?;
+        process::require("taskset", "the package `util-linux` of your system")?;
+    }
     let mut missed = Vec::new();
-    if args.only != Some(Part::Stream) {
+    if chosen(Part::Calls) {
         missed.extend(calls(workspace, args)?);
     }
-    if args.only != Some(Part::Calls) {
+    if chosen(Part::Stream) {
         missed.extend(stream::run(workspace, args.quick)?);
+    }
+    if chosen(Part::Search) {
+        missed.extend(search::run(workspace, &args.search_dir, args.quick)?);
     }
     ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
     Ok(())

@@ -84,8 +84,8 @@ impl Bench {
 }
 
 /// One measure, and how large or small it may be.
-struct Figure {
-    name: &'static str,
+pub(super) struct Figure {
+    pub(super) name: &'static str,
     ours: f64,
     target: Target,
 }
@@ -97,22 +97,22 @@ enum Target {
 }
 
 impl Figure {
-    const fn at_least(name: &'static str, ours: f64, limit: f64) -> Self {
+    pub(super) const fn at_least(name: &'static str, ours: f64, limit: f64) -> Self {
         Self { name, ours, target: Target::AtLeast(limit) }
     }
 
-    const fn at_most(name: &'static str, ours: f64, limit: f64) -> Self {
+    pub(super) const fn at_most(name: &'static str, ours: f64, limit: f64) -> Self {
         Self { name, ours, target: Target::AtMost(limit) }
     }
 
-    fn reached(&self) -> bool {
+    pub(super) fn reached(&self) -> bool {
         match self.target {
             Target::AtLeast(limit) => self.ours >= limit,
             Target::AtMost(limit) => self.ours <= limit + NOISE,
         }
     }
 
-    fn cells(&self) -> [String; 4] {
+    pub(super) fn cells(&self) -> [String; 4] {
         let target = match self.target {
             Target::AtLeast(limit) => format!("≥ {}", number(limit)),
             Target::AtMost(limit) => format!("≤ {}", number(limit)),

@@ -1,0 +1,109 @@
+//! Evaluates searches on one's own tools and questions, and compares them.
+//!
+//! ```sh
+//! cd mgp-toolindex/data
+//! cargo run --release -p mgp-toolindex --example eval -- --tools tools.jsonl --questions questions.jsonl \
+//!     --strategy hybrid --against keyword
+//! ```
+//!
+//! Tools are lines of JSON `{"id", "server", "name", "description", "serverDescription", "inputSchema",
+//! "categories"}`, questions are lines of `{"id", "text", "needs": [[ids of tools, one of which is needed], …]}`. With
+//! `--save` a report is kept, and `--against` takes such a report as well: so that what changed between two versions of
+//! the tools can be compared, too.
+
+#[path = "../catalog/mod.rs"]
+mod catalog;
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Write};
+use std::path::PathBuf;
+
+use clap::Parser;
+use mgp_toolindex::Index;
+use mgp_toolindex::embed::EmbedderChoice;
+use mgp_toolindex::eval::{Comparison, Question, Report, Settings, evaluate};
+use mgp_types::mgp::SearchStrategy;
+use serde::Serialize;
+
+#[derive(Parser)]
+struct Args {
+    /// The tools, a JSON object in each line
+    #[arg(long, value_name = "FILE")]
+    tools: PathBuf,
+    /// The questions, a JSON object in each line
+    #[arg(long, value_name = "FILE")]
+    questions: PathBuf,
+    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
+    #[arg(long, value_name = "EMBEDDER", default_value = "static")]
+    embedder: EmbedderChoice,
+    /// How to search
+    #[arg(long, value_name = "STRATEGY", default_value = "hybrid")]
+    strategy: String,
+    /// A strategy, or the file of a report, to compare with
+    #[arg(long, value_name = "STRATEGY|FILE")]
+    against: Option<String>,
+    /// How many tools make up an answer
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    answer: usize,
+    /// Keep the report in this file
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Printed {
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<Comparison>,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let args = Args::parse();
+    let (servers, ids) = catalog::servers(&catalog::lines(&args.tools)?)?;
+    let index = Index::new(args.embedder.try_open().await?);
+    for server in servers {
+        index.put_server(server).await;
+    }
+    index.embedded().await;
+    let snapshot = index.snapshot();
+    let called: HashMap<&str, String> =
+        snapshot.tools().map(|tool| (catalog::id(&ids, tool), tool.id())).collect();
+    let mut questions = Question::read_all(BufReader::new(File::open(&args.questions)?))?;
+    for id in questions.iter_mut().flat_map(|question| question.needs.iter_mut().flatten()) {
+        if let Some(tool) = called.get(id.as_str()) {
+            id.clone_from(tool);
+        }
+    }
+
+    let asked = async |name: &str| {
+        let strategy = SearchStrategy::read(name).ok_or_else(|| format!("there is no strategy {name}"))?;
+        let settings = Settings::new(name).strategy(strategy).answer(args.answer);
+        Ok::<_, Box<dyn Error>>(evaluate(&index, &questions, settings).await)
+    };
+    let report = asked(&args.strategy).await?;
+    let other = match &args.against {
+        None => None,
+        Some(name) if SearchStrategy::read(name).is_some() => Some(asked(name).await?),
+        Some(file) => Some(serde_json::from_reader(BufReader::new(File::open(file)?))?),
+    };
+    if let Some(file) = &args.save {
+        fs::write(file, serde_json::to_vec(&report)?)?;
+    }
+    let comparison = other.as_ref().map(|other| Comparison::of(other, &report));
+    let mut out = io::stdout().lock();
+    if args.json {
+        serde_json::to_writer(&mut out, &Printed { report, comparison })?;
+        return Ok(writeln!(out)?);
+    }
+    writeln!(out, "{report}")?;
+    if let (Some(other), Some(comparison)) = (other, comparison) {
+        writeln!(out, "{other}\n{comparison}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Ranks tools for queries: `rank --tools FILE --queries FILE --top N` prints `query id TAB tool id TAB score`, the best
+//! tool of each query in front.
+//!
+//! Tools are lines of JSON `{"id", "server", "name", "description", "serverDescription", "inputSchema",
+//! "categories"}`, queries are lines of `{"id", "text"}`.
+//!
+//! ```sh
+//! cd mgp-toolindex/data
+//! cargo run --release -p mgp-toolindex --example rank -- --tools tools.jsonl --queries questions.jsonl --top 5
+//! ```
+//!
+//! With `--as`, a search like that of others ranks instead of the index, so that they can be compared.
+
+#[path = "../catalog/mod.rs"]
+mod catalog;
+mod rivals;
+
+use std::error::Error;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::Parser;
+use mgp_toolindex::embed::EmbedderChoice;
+use mgp_toolindex::{Index, Search};
+use mgp_types::mgp::SearchStrategy;
+use serde::Deserialize;
+
+use self::catalog::Row;
+use self::rivals::Rival;
+
+#[derive(Parser)]
+struct Args {
+    /// The tools, a JSON object in each line
+    #[arg(long, value_name = "FILE")]
+    tools: PathBuf,
+    /// The queries, a JSON object in each line
+    #[arg(long, value_name = "FILE")]
+    queries: PathBuf,
+    /// How many tools to print for a query at the most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
+    #[arg(long, value_name = "EMBEDDER", default_value = "static")]
+    embedder: EmbedderChoice,
+    /// How to search
+    #[arg(long, value_name = "STRATEGY", default_value = "hybrid", value_parser = strategy)]
+    strategy: SearchStrategy,
+    /// Whose search to rebuild instead
+    #[arg(long = "as", value_name = "WHOSE")]
+    rival: Option<Rival>,
+}
+
+#[derive(Deserialize)]
+struct Query {
+    id: String,
+    text: String,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let args = Args::parse();
+    let rows: Vec<Row> = catalog::lines(&args.tools)?;
+    let queries: Vec<Query> = catalog::lines(&args.queries)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    if let Some(rival) = args.rival {
+        let ranker = rival.ranker(&rows);
+        for query in &queries {
+            for (row, score) in ranker.rank(&query.text, args.top) {
+                writeln!(out, "{}\t{}\t{score}", query.id, rows[row].id)?;
+            }
+        }
+        return Ok(out.flush()?);
+    }
+    let (servers, ids) = catalog::servers(&rows)?;
+    let index = Index::new(args.embedder.try_open().await?);
+    for server in servers {
+        index.put_server(server).await;
+    }
+    index.embedded().await;
+    for query in &queries {
+        let search = Search::new(&query.text).strategy(args.strategy).limit(args.top);
+        let found = index.search(&search).await;
+        for hit in &found.hits {
+            writeln!(out, "{}\t{}\t{}", query.id, catalog::id(&ids, &hit.tool), hit.score)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn strategy(word: &str) -> Result<SearchStrategy, &'static str> {
+    SearchStrategy::read(word).ok_or("expected hybrid, keyword or semantic")
+}

@@ -1,0 +1,191 @@
+//! What is measured of an index of some size.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::hint::black_box;
+use std::time::Duration;
+
+use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice, Purpose};
+use mgp_toolindex::eval::Latency;
+use mgp_toolindex::{Index, Search};
+use mgp_types::mgp::{SearchStrategy, ServerId};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::invent::{self, Chance, Servers};
+
+/// The figures of one size.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Figures {
+    tools: usize,
+    /// How many bytes a definition has in the mean.
+    definition_bytes: usize,
+    tools_per_second: f64,
+    hybrid_us: Latency,
+    keyword_us: Latency,
+    semantic_us: Latency,
+    /// From a change of one tool until a search finds it.
+    change_ms: Worst,
+    /// How long a search takes at most while tools change.
+    search_beside_changes_us: Latency,
+    /// Resident, less what the program and the embedder take.
+    index_mb: f64,
+    /// What the embedder takes.
+    embedder_mb: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Worst {
+    half: f64,
+    most: f64,
+}
+
+/// Fills an index, and measures it.
+pub(crate) async fn figures(
+    tools: usize,
+    queries: usize,
+    embedder: &EmbedderChoice,
+) -> Result<Figures, EmbedError> {
+    let empty = resident_mb();
+    let embedder = embedder.try_open().await?;
+    warm_up(&*embedder).await;
+    let with_embedder = resident_mb();
+
+    let index = Index::new(embedder);
+    let mut spent = Duration::ZERO;
+    for server in Servers::with(tools) {
+        let began = Instant::now();
+        index.put_server(server).await;
+        spent += began.elapsed();
+    }
+    let began = Instant::now();
+    index.embedded().await;
+    spent += began.elapsed();
+    let filled = resident_mb();
+
+    let definitions: usize = index.snapshot().tools().map(|tool| tool.definition.as_bytes().len()).sum();
+    let hybrid_us = latency(&index, queries, SearchStrategy::Hybrid).await;
+    let keyword_us = latency(&index, queries, SearchStrategy::Keyword).await;
+    let semantic_us = latency(&index, queries, SearchStrategy::Semantic).await;
+    let (change_ms, search_beside_changes_us) = changes(&index).await;
+    Ok(Figures {
+        tools,
+        definition_bytes: definitions / tools.max(1),
+        tools_per_second: ratio(tools, spent),
+        hybrid_us,
+        keyword_us,
+        semantic_us,
+        change_ms,
+        search_beside_changes_us,
+        index_mb: filled - with_embedder,
+        embedder_mb: with_embedder - empty,
+    })
+}
+
+/// A table of all sizes.
+pub(crate) fn table(curve: &[Figures]) -> String {
+    let mut table = String::from(
+        "| tools | tools/s | hybrid p50 µs | p95 | p99 | keyword p50 | p99 | semantic p50 | p99 | change ms | at most \
+         | search beside changes p99 µs | index MB | embedder MB |\n",
+    );
+    table.push_str(&"|---".repeat(14));
+    table.push_str("|\n");
+    for f in curve {
+        let (hybrid, keyword, semantic) = (f.hybrid_us, f.keyword_us, f.semantic_us);
+        let _written = writeln!(
+            table,
+            "| {} | {:.0} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {} | {:.1} | {:.1} |",
+            f.tools,
+            f.tools_per_second,
+            hybrid.p50,
+            hybrid.p95,
+            hybrid.p99,
+            keyword.p50,
+            keyword.p99,
+            semantic.p50,
+            semantic.p99,
+            f.change_ms.half,
+            f.change_ms.most,
+            f.search_beside_changes_us.p99,
+            f.index_mb,
+            f.embedder_mb,
+        );
+    }
+    table
+}
+
+/// Touches the memory of the embedder, which is read only when it is used.
+async fn warm_up(embedder: &dyn Embedder) {
+    let mut chance = Chance::new(1);
+    for number in 0..WARM_UP {
+        let text = invent::query(&mut chance, number);
+        if embedder.embed_now(&text, Purpose::Query).is_none() {
+            let _unused = black_box(embedder.embed(vec![text], Purpose::Query).await);
+        }
+    }
+}
+
+async fn latency(index: &Index, queries: usize, strategy: SearchStrategy) -> Latency {
+    let mut chance = Chance::new(2);
+    let mut micros = Vec::with_capacity(queries);
+    for number in 0..queries + WARM_UP {
+        let text = invent::query(&mut chance, number);
+        let search = Search::new(&text).strategy(strategy);
+        let began = Instant::now();
+        black_box(index.search(&search).await);
+        if number >= WARM_UP {
+            micros.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
+        }
+    }
+    Latency::of(micros)
+}
+
+/// Changes one tool after the other, and searches for each until it is found.
+async fn changes(index: &Index) -> (Worst, Latency) {
+    let mut chance = Chance::new(3);
+    let (mut visible, mut searches) = (Vec::new(), Vec::new());
+    for number in 0..CHANGES {
+        // A word of its own: whatever else there is, this tool is the first that has it.
+        let word = format!("quorzal{number}x");
+        let tool = invent::named(&mut chance, &word);
+        let began = Instant::now();
+        index.put_tool(ServerId::from("changing"), tool).await;
+        loop {
+            let search = Search::new(&word).strategy(SearchStrategy::Keyword);
+            let searching = Instant::now();
+            let found = index.search(&search).await;
+            searches.push(u64::try_from(searching.elapsed().as_micros()).unwrap_or(u64::MAX));
+            if found.hits.first().is_some_and(|hit| hit.tool.name.as_str() == word) {
+                break;
+            }
+            if began.elapsed() > GIVEN_UP {
+                break;
+            }
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+        visible.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    visible.sort_by(f64::total_cmp);
+    let worst = Worst { half: visible[CHANGES / 2], most: visible[CHANGES - 1] };
+    (worst, Latency::of(searches))
+}
+
+/// What the system keeps in memory for this process; nothing where it does not say.
+fn resident_mb() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes: f64 =
+        line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default();
+    kilobytes * 1024.0 / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are fewer tools than 2^52")]
+fn ratio(tools: usize, spent: Duration) -> f64 {
+    tools as f64 / spent.as_secs_f64()
+}
+
+const WARM_UP: usize = 200;
+
+const CHANGES: usize = 100;
+
+const GIVEN_UP: Duration = Duration::from_secs(5);

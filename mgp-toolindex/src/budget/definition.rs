@@ -1,0 +1,86 @@
+use mgp_types::RawJson;
+use mgp_types::json::write_string;
+
+use super::{CountTokens, Form, Forms, longest};
+use crate::Tool;
+
+/// What a model sees of a tool: its name, its description and the schema of its arguments, as compact JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    json: RawJson,
+    tokens: u32,
+    shortened: bool,
+}
+
+impl Definition {
+    /// The definition of a tool under the name that it is shown by.
+    pub fn of(tool: &Tool, shown_name: &str, tokens: &dyn CountTokens) -> Self {
+        let schema = schema_of(tool);
+        Self::written(shown_name, &Form::whole(&tool.description(), &schema), tokens)
+    }
+
+    /// The longest definition that takes no more than `most` tokens; `None` if even the shortest does.
+    pub fn within(tool: &Tool, shown_name: &str, most: u32, tokens: &dyn CountTokens) -> Option<Self> {
+        Self::near(tool, shown_name, most, most, tokens)
+    }
+
+    /// The longest definition that takes no more than `liked` tokens, or, if there is none, no more than `most`; `None` if
+    /// even the shortest takes more.
+    pub(crate) fn near(
+        tool: &Tool,
+        shown_name: &str,
+        liked: u32,
+        most: u32,
+        tokens: &dyn CountTokens,
+    ) -> Option<Self> {
+        let (description, schema) = (tool.description(), schema_of(tool));
+        let forms = Forms::of(&description, &schema).filter(|form| form.may_fit(most));
+        let sized = forms.map(|form| {
+            let definition = Self::written(shown_name, &form, tokens);
+            let size = definition.tokens;
+            (definition, size)
+        });
+        longest(sized, liked, most).map(|(definition, _)| definition)
+    }
+
+    /// The definition of a tool that is in no index, like one of the kernel's own.
+    pub fn new(name: &str, description: &str, schema: &RawJson, tokens: &dyn CountTokens) -> Self {
+        Self::written(name, &Form::whole(description, schema), tokens)
+    }
+
+    /// The members `name`, `description` and `inputSchema`.
+    pub const fn json(&self) -> &RawJson {
+        &self.json
+    }
+
+    /// How many tokens all of it takes.
+    pub const fn tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    /// Whether it says less than the tool itself does.
+    pub const fn is_shortened(&self) -> bool {
+        self.shortened
+    }
+
+    fn written(name: &str, form: &Form<'_>, tokens: &dyn CountTokens) -> Self {
+        let mut out = Vec::with_capacity(64 + form.description.len() + form.schema.as_bytes().len());
+        out.extend_from_slice(br#"{"name":"#);
+        write_string(&mut out, name);
+        if !form.description.is_empty() {
+            out.extend_from_slice(br#","description":"#);
+            write_string(&mut out, &form.description);
+        }
+        out.extend_from_slice(br#","inputSchema":"#);
+        out.extend_from_slice(form.schema.as_bytes());
+        out.push(b'}');
+        let tokens = tokens.count(&String::from_utf8_lossy(&out));
+        Self { json: RawJson::from_written(out), tokens, shortened: form.shortened }
+    }
+}
+
+/// The schema of a tool's arguments; one that is missing or nonsense says nothing of them.
+fn schema_of(tool: &Tool) -> RawJson {
+    let declared = tool.members().get("inputSchema").filter(RawJson::is_object);
+    declared.unwrap_or_else(|| RawJson::from_written(br#"{"type":"object"}"#.to_vec()))
+}

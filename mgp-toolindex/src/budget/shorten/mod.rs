@@ -1,0 +1,285 @@
+//! Shorter JSON Schemas that allow no fewer calls.
+
+mod definitions;
+mod outline;
+mod places;
+mod references;
+mod words;
+
+use std::collections::HashMap;
+
+use mgp_types::json::write_string;
+use mgp_types::{Object, RawJson};
+
+use self::definitions::{Definition, Definitions, HOLDERS};
+use self::outline::Outline;
+use self::places::{Inside, Needed};
+use self::references::References;
+pub(super) use self::words::clip;
+use super::compact;
+
+/// How much goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    /// How many characters of the tool's description stay.
+    pub(super) tool_words: usize,
+    /// How many characters of the description of a required parameter stay.
+    pub(super) needed_words: usize,
+    /// The same for an optional one.
+    pub(super) optional_words: usize,
+    /// What stays of optional parameters.
+    pub(super) optional: Optional,
+    /// How many eighths of the tool's own optional parameters stay, from the front.
+    pub(super) kept_eighths: usize,
+    /// Whether long lists of values stay.
+    pub(super) long_lists: bool,
+}
+
+/// What stays of optional parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Optional {
+    /// All of it.
+    Whole,
+    /// Type, values and the first words.
+    Outline,
+    /// Nothing, also of those within required ones.
+    Gone,
+}
+
+/// A schema that can be shortened.
+#[derive(Debug, Clone)]
+pub(super) struct Schema {
+    raw: RawJson,
+    members: Object,
+    references: References,
+    definitions: Definitions,
+}
+
+impl Schema {
+    pub(super) fn read(raw: &RawJson) -> Self {
+        let raw = compact::value(raw);
+        let members = Object::from_raw(&raw).unwrap_or_default();
+        let references = References::in_text(raw.as_bytes());
+        let definitions = Definitions::of(raw.as_bytes(), &members);
+        Self { raw, members, references, definitions }
+    }
+
+    /// The schema, as much shorter as the cut says.
+    pub(super) fn shorten(&self, cut: &Cut) -> RawJson {
+        if !self.raw.is_object() {
+            return self.raw.clone();
+        }
+        let place = Place { words: cut.needed_words, fixed: self.references.are_obscure(), depth: 0 };
+        let mut out = Vec::with_capacity(self.raw.as_bytes().len());
+        Writer { cut, schema: self }.root(&mut out, place);
+        RawJson::from_written(out)
+    }
+}
+
+struct Writer<'a> {
+    cut: &'a Cut,
+    schema: &'a Schema,
+}
+
+/// Where in the schema something stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// How many characters of descriptions stay here.
+    words: usize,
+    /// Whether nothing may become more permissive here: of alternatives that exclude one another, and below `not`, a
+    /// more permissive one forbids more.
+    fixed: bool,
+    depth: usize,
+}
+
+impl Place {
+    const fn below(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
+}
+
+impl Writer<'_> {
+    /// The whole, with those definitions that it refers to.
+    fn root(&self, out: &mut Vec<u8>, place: Place) {
+        out.push(b'{');
+        self.members(out, &self.schema.members, place, true);
+        let mut written = self.definitions(out, place.below()).into_iter().peekable();
+        while let Some((first, _)) = written.peek() {
+            let holder = first.holder;
+            next_member(out, holder);
+            out.push(b'{');
+            while let Some((one, text)) = written.next_if(|(one, _)| one.holder == holder) {
+                next_member(out, &one.name);
+                out.extend_from_slice(&text);
+            }
+            out.push(b'}');
+        }
+        out.push(b'}');
+    }
+
+    /// The definitions that are referred to by what is written, or by one another.
+    fn definitions(&self, written: &[u8], place: Place) -> Vec<(&Definition, Vec<u8>)> {
+        let write = |one: &Definition| {
+            let mut text = Vec::new();
+            self.schema(&mut text, &one.schema, Place { fixed: place.fixed || one.fixed, ..place });
+            text
+        };
+        let definitions = &self.schema.definitions;
+        if self.schema.references.are_obscure() {
+            return definitions.iter().map(|one| (one, write(one))).collect();
+        }
+        let mut texts = HashMap::new();
+        let reached = definitions.reached(&References::in_text(written), |place, one| {
+            let text = write(one);
+            let references = References::in_text(&text);
+            texts.insert(place, text);
+            references
+        });
+        reached.into_iter().filter_map(|(place, one)| Some((one, texts.remove(&place)?))).collect()
+    }
+
+    fn schema(&self, out: &mut Vec<u8>, raw: &RawJson, place: Place) {
+        match Object::from_raw(raw) {
+            Ok(members) if place.depth < DEEPEST => {
+                out.push(b'{');
+                self.members(out, &members, place, false);
+                out.push(b'}');
+            }
+            _ => compact::write(out, raw),
+        }
+    }
+
+    fn members(&self, out: &mut Vec<u8>, members: &Object, place: Place, is_root: bool) {
+        let cut_values = !self.cut.long_lists && !place.fixed && outline::is_long(members);
+        let note = if cut_values { outline::note(members) } else { String::new() };
+        let properties = self.kept(members, place, is_root);
+        for (name, value) in members.iter() {
+            let name = &*name;
+            if words::is_comment(name, &value) || (is_root && HOLDERS.contains(&name)) {
+                continue;
+            }
+            match (name, places::inside(name)) {
+                ("description", _) => {
+                    let text = members.text(name).unwrap_or_default();
+                    write_text(out, name, &format!("{}{note}", clip(&text, place.words)));
+                }
+                ("enum", _) if cut_values => {
+                    if !members.contains("description") {
+                        write_text(out, "description", note.trim_start());
+                    }
+                    if !members.contains("type") && outline::all_text(&value) {
+                        write_text(out, "type", "string");
+                    }
+                }
+                ("properties", _) => {
+                    next_member(out, name);
+                    self.properties(out, &properties, place);
+                }
+                // A property that goes may still be in a call.
+                ("additionalProperties", _) if properties.some_go => {}
+                (_, Inside::Value) => {
+                    next_member(out, name);
+                    compact::write(out, &value);
+                }
+                (_, Inside::Schema(alone)) => {
+                    next_member(out, name);
+                    let fixed = place.fixed || alone;
+                    self.schema_or_list(out, &value, Place { fixed, ..place.below() });
+                }
+                (_, Inside::Named) => {
+                    next_member(out, name);
+                    self.named(out, &value, place.below());
+                }
+            }
+        }
+    }
+
+    fn schema_or_list(&self, out: &mut Vec<u8>, raw: &RawJson, place: Place) {
+        if raw.as_bytes().first() != Some(&b'[') {
+            self.schema(out, raw, place);
+            return;
+        }
+        out.push(b'[');
+        for (index, schema) in list(raw).iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            self.schema(out, schema, place);
+        }
+        out.push(b']');
+    }
+
+    fn named(&self, out: &mut Vec<u8>, raw: &RawJson, place: Place) {
+        let Ok(schemas) = Object::from_raw(raw) else { return compact::write(out, raw) };
+        out.push(b'{');
+        for (name, schema) in schemas.iter() {
+            next_member(out, &name);
+            self.schema(out, &schema, place);
+        }
+        out.push(b'}');
+    }
+
+    fn kept(&self, members: &Object, place: Place, is_root: bool) -> Properties {
+        let raw = members.get("properties");
+        let all = raw.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
+        let needed = if place.fixed { Needed::All } else { Needed::of(members) };
+        let optional = all.iter().filter(|(name, _)| !needed.has(name)).count();
+        let kept_optional = match (is_root, self.cut.optional) {
+            (true, _) => optional * self.cut.kept_eighths / 8,
+            (false, Optional::Gone) => 0,
+            (false, _) => optional,
+        };
+        Properties { all, needed, kept_optional, some_go: kept_optional < optional }
+    }
+
+    fn properties(&self, out: &mut Vec<u8>, properties: &Properties, place: Place) {
+        let mut left = properties.kept_optional;
+        out.push(b'{');
+        for (name, property) in properties.all.iter() {
+            if properties.needed.has(&name) {
+                next_member(out, &name);
+                self.schema(out, &property, place.below());
+            } else if left > 0 {
+                left -= 1;
+                next_member(out, &name);
+                let words = place.words.min(self.cut.optional_words);
+                if self.cut.optional == Optional::Whole {
+                    self.schema(out, &property, Place { words, ..place.below() });
+                } else {
+                    Outline::of(&property, &self.schema.definitions).write(out, words);
+                }
+            }
+        }
+        out.push(b'}');
+    }
+}
+
+/// The properties of a schema, and which of them stay.
+struct Properties {
+    all: Object,
+    needed: Needed,
+    /// So many of the others stay, from the front.
+    kept_optional: usize,
+    some_go: bool,
+}
+
+/// Begins a member of an object.
+fn next_member(out: &mut Vec<u8>, name: &str) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    write_string(out, name);
+    out.push(b':');
+}
+
+fn write_text(out: &mut Vec<u8>, name: &str, text: &str) {
+    next_member(out, name);
+    write_string(out, text);
+}
+
+fn list(raw: &RawJson) -> Vec<RawJson> {
+    raw.to().unwrap_or_default()
+}
+
+/// What is deeper stays as it is.
+const DEEPEST: usize = 8;

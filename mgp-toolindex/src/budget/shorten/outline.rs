@@ -1,0 +1,140 @@
+use mgp_types::{Object, RawJson};
+
+use super::definitions::Definitions;
+use super::{clip, compact, list, next_member, write_text};
+
+/// What stays of a parameter without its inner structure. It allows whatever the parameter's own schema allows.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    description: String,
+    /// What is told of a long list of values.
+    note: String,
+    /// Members that are kept as they are.
+    plain: Vec<(&'static str, RawJson)>,
+    items: Option<Box<Self>>,
+    any_of: Vec<Self>,
+}
+
+impl Outline {
+    /// The outline of a schema; references are followed into the definitions.
+    pub(super) fn of(schema: &RawJson, definitions: &Definitions) -> Self {
+        Self::at(schema, definitions, 0)
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>, words: usize) {
+        out.push(b'{');
+        for (name, value) in &self.plain {
+            next_member(out, name);
+            compact::write(out, value);
+        }
+        let description = format!("{}{}", clip(&self.description, words), self.note);
+        if !description.is_empty() {
+            write_text(out, "description", description.trim_start());
+        }
+        if let Some(items) = &self.items {
+            next_member(out, "items");
+            items.write(out, words);
+        }
+        if !self.any_of.is_empty() {
+            next_member(out, "anyOf");
+            out.push(b'[');
+            for (index, outline) in self.any_of.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                outline.write(out, words);
+            }
+            out.push(b']');
+        }
+        out.push(b'}');
+    }
+
+    fn at(schema: &RawJson, definitions: &Definitions, depth: usize) -> Self {
+        let Ok(members) = Object::from_raw(schema) else { return Self::default() };
+        let mut outline =
+            Self { description: members.text("description").unwrap_or_default().into(), ..Self::default() };
+        for name in KEPT {
+            outline.plain.extend(members.get(name).map(|value| (name, value)));
+        }
+        if is_long(&members) {
+            outline.note = note(&members);
+        } else {
+            outline.plain.extend(members.get("enum").map(|value| ("enum", value)));
+        }
+        if depth == DEEPEST {
+            return outline;
+        }
+        let below = |schema: &RawJson| Self::at(schema, definitions, depth + 1);
+        outline.items = members.get("items").filter(RawJson::is_object).map(|items| Box::new(below(&items)));
+        let alternatives = members.get("anyOf").or_else(|| members.get("oneOf")).map(|raw| list(&raw));
+        if let Some(alternatives) = alternatives.filter(|list| list.len() <= MOST_ALTERNATIVES) {
+            outline.any_of = alternatives.iter().map(below).collect();
+        }
+        if let Some(target) = same_as(&members, definitions) {
+            outline.add(below(&target));
+        }
+        outline
+    }
+
+    /// Takes over what another schema says that has to be met too.
+    fn add(&mut self, other: Self) {
+        if self.description.is_empty() {
+            self.description = other.description;
+        }
+        if self.note.is_empty() {
+            self.note = other.note;
+        }
+        for (name, value) in other.plain {
+            if !self.plain.iter().any(|(own, _)| *own == name) {
+                self.plain.push((name, value));
+            }
+        }
+        self.items = self.items.take().or(other.items);
+        if self.any_of.is_empty() {
+            self.any_of = other.any_of;
+        }
+    }
+}
+
+/// The schema that a schema refers to, or the only one that it combines.
+fn same_as(members: &Object, definitions: &Definitions) -> Option<RawJson> {
+    if let Some(pointer) = members.text("$ref") {
+        return definitions.get(&pointer).cloned();
+    }
+    let mut all = list(&members.get("allOf")?);
+    if all.len() == 1 { all.pop() } else { None }
+}
+
+/// Whether a schema lists so many values that they are told by example.
+pub(super) fn is_long(members: &Object) -> bool {
+    members.get("enum").is_some_and(|raw| raw.as_bytes().len() > FEW_BYTES && list(&raw).len() > FEW_VALUES)
+}
+
+/// Tells the values of a schema by example, behind its description.
+pub(super) fn note(members: &Object) -> String {
+    let values = members.get("enum").map(|raw| list(&raw)).unwrap_or_default();
+    let some: Vec<String> = values.iter().take(EXAMPLES).map(plain).collect();
+    format!(" (one of {} values, like {})", values.len(), some.join(", "))
+}
+
+/// Whether all values are strings.
+pub(super) fn all_text(values: &RawJson) -> bool {
+    list(values).iter().all(|value| value.as_bytes().first() == Some(&b'"'))
+}
+
+fn plain(value: &RawJson) -> String {
+    let text = value.to_text().unwrap_or_else(|| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    clip(&text, LONGEST_EXAMPLE).into_owned()
+}
+
+const KEPT: [&str; 6] = ["type", "format", "const", "minimum", "maximum", "nullable"];
+
+/// Lists of values that are short in one of these ways stay.
+const FEW_VALUES: usize = 16;
+const FEW_BYTES: usize = 120;
+
+const EXAMPLES: usize = 6;
+const LONGEST_EXAMPLE: usize = 24;
+
+const MOST_ALTERNATIVES: usize = 8;
+const DEEPEST: usize = 2;

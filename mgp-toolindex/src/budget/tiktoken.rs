@@ -1,0 +1,53 @@
+use tiktoken_rs::o200k_base_singleton;
+
+use super::{CountTokens, Estimate};
+
+/// Counts tokens as OpenAI's models do (o200k).
+///
+/// The vocabulary is read at the first count and then shared by the whole process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tiktoken(());
+
+impl Tiktoken {
+    /// Nothing is read yet.
+    pub const fn new() -> Self {
+        Self(())
+    }
+}
+
+impl CountTokens for Tiktoken {
+    fn count(&self, text: &str) -> u32 {
+        let (exact, rest) = text.split_at(text.floor_char_boundary(MOST_EXACT));
+        let tokenizer = o200k_base_singleton();
+        let count: usize = pieces(exact).map(|piece| tokenizer.encode_ordinary(piece).len()).sum();
+        u32::try_from(count).unwrap_or(u32::MAX).saturating_add(Estimate::new().count(rest))
+    }
+
+    fn name(&self) -> &'static str {
+        "o200k"
+    }
+}
+
+/// The text in pieces that are short enough for the tokenizer, whose patterns backtrack: on very long runs it takes
+/// quadratic time, and at its limit it panics. A piece ends where a word does, if one ends.
+fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        if text.is_empty() {
+            return None;
+        }
+        let most = text.floor_char_boundary(PIECE);
+        let end = if most == text.len() {
+            most
+        } else {
+            text[..most].rfind(' ').filter(|at| *at > 0).unwrap_or(most)
+        };
+        let (piece, rest) = text.split_at(end);
+        text = rest;
+        Some(piece)
+    })
+}
+
+/// What is beyond is estimated: no definition that a model is to read is longer.
+const MOST_EXACT: usize = 64 * 1024;
+
+const PIECE: usize = 2048;

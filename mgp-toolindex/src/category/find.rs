@@ -1,0 +1,123 @@
+use super::CategoryPath;
+use super::hierarchy::Node;
+
+/// A category that was asked for.
+pub(super) struct FoundNode<'a> {
+    pub(super) path: CategoryPath,
+    pub(super) node: &'a Node,
+    pub(super) closeness: f32,
+}
+
+/// The categories that a text names, the closest first.
+pub(super) fn find<'a>(root: &'a Node, text: &str) -> Vec<FoundNode<'a>> {
+    let mut found = Vec::new();
+    let mut path = Vec::new();
+    if let Some(asked) = CategoryPath::read(text) {
+        let levels: Vec<&str> = asked.levels().collect();
+        search(root, &levels, 1.0, &mut path, &mut found);
+        if found.is_empty() {
+            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            for word in words.take(MOST_WORDS) {
+                let word = word.to_lowercase();
+                search(root, &[&word], BY_A_WORD, &mut path, &mut found);
+            }
+        }
+    } else {
+        search(root, &[""], 1.0, &mut path, &mut found);
+    }
+    found.sort_by(|a, b| b.closeness.total_cmp(&a.closeness).then_with(|| a.path.cmp(&b.path)));
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|found| seen.insert(found.path.clone()));
+    found
+}
+
+/// Looks for `levels` from this node on, and from each below it on.
+fn search<'a>(
+    node: &'a Node,
+    levels: &[&str],
+    worth: f32,
+    path: &mut Vec<&'a str>,
+    found: &mut Vec<FoundNode<'a>>,
+) {
+    descend(node, levels, worth, path, found);
+    // Who asks for everything means the widest.
+    if levels != [""] {
+        for (name, below) in &node.below {
+            path.push(name);
+            search(
+                below,
+                levels,
+                if path.len() == 1 { worth * NOT_FROM_THE_TOP } else { worth },
+                path,
+                found,
+            );
+            path.pop();
+        }
+    }
+}
+
+fn descend<'a>(
+    node: &'a Node,
+    levels: &[&str],
+    closeness: f32,
+    path: &mut Vec<&'a str>,
+    found: &mut Vec<FoundNode<'a>>,
+) {
+    let Some((level, rest)) = levels.split_first() else {
+        found.extend(CategoryPath::read(&path.join("/")).map(|path| FoundNode { path, node, closeness }));
+        return;
+    };
+    for (name, below) in &node.below {
+        if let Some(likeness) = likeness(level, name) {
+            path.push(name);
+            descend(below, rest, closeness * likeness, path, found);
+            path.pop();
+        }
+    }
+}
+
+/// How like the name of a level is to what was asked for; `None` if it is another one.
+fn likeness(asked: &str, name: &str) -> Option<f32> {
+    if asked == name || asked.is_empty() {
+        return Some(1.0);
+    }
+    if name.starts_with(asked) && asked.chars().count() >= SHORTEST_BEGINNING {
+        return Some(BEGINNING);
+    }
+    let slips = match asked.chars().count() {
+        0..=3 => 0,
+        4..=7 => 1,
+        _ => 2,
+    };
+    (slips > 0 && within(asked, name, slips)).then_some(SLIP)
+}
+
+/// Whether at most so many letters have to be changed, left out or put in.
+fn within(asked: &str, name: &str, slips: usize) -> bool {
+    if asked.chars().count().abs_diff(name.chars().count()) > slips {
+        return false;
+    }
+    let (asked, name): (Vec<char>, Vec<char>) = (asked.chars().collect(), name.chars().collect());
+    let mut before: Vec<usize> = (0..=name.len()).collect();
+    for (row, a) in asked.iter().enumerate() {
+        let mut now = vec![row + 1];
+        for (column, b) in name.iter().enumerate() {
+            let changed = before[column] + usize::from(a != b);
+            now.push(changed.min(before[column + 1] + 1).min(now[column] + 1));
+        }
+        if now.iter().all(|distance| *distance > slips) {
+            return false;
+        }
+        before = now;
+    }
+    before.last().is_some_and(|distance| *distance <= slips)
+}
+
+const NOT_FROM_THE_TOP: f32 = 0.9;
+const BEGINNING: f32 = 0.8;
+const SLIP: f32 = 0.6;
+const BY_A_WORD: f32 = 0.5;
+const SHORTEST_BEGINNING: usize = 3;
+
+/// What comes after so many words is no name of a category.
+const MOST_WORDS: usize = 8;

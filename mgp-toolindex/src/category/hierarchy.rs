@@ -1,0 +1,180 @@
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::{CategoryPath, SERVER, find};
+use crate::slot::Slot;
+
+/// All categories of the tools of a snapshot. Copies share what they have in common.
+#[derive(Debug, Clone, Default)]
+pub struct Hierarchy {
+    root: Arc<Node>,
+}
+
+/// A category of a [`Hierarchy`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Category {
+    /// Where it is.
+    pub path: CategoryPath,
+    /// How many tools are in it or below it.
+    pub count: usize,
+    /// How well it fits what was asked for, from 0 to 1.
+    pub closeness: f32,
+}
+
+/// A level of the hierarchy.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Node {
+    /// How many tools are here or below.
+    pub(super) count: usize,
+    /// Those that are here, in their order.
+    pub(super) tools: Vec<Slot>,
+    pub(super) below: BTreeMap<Arc<str>, Arc<Self>>,
+}
+
+impl Hierarchy {
+    /// How many tools are in a category or below it.
+    pub fn count(&self, path: &CategoryPath) -> usize {
+        let mut node = &self.root;
+        for level in path.levels() {
+            let Some(below) = node.below.get(level) else { return 0 };
+            node = below;
+        }
+        node.count
+    }
+
+    /// The categories that a text names, the closest first: by the whole path, by its end, by the beginnings of its
+    /// levels, with slips of the pen; else by any of its words. A text without words names the widest categories.
+    pub fn find(&self, text: &str) -> Vec<Category> {
+        find::find(&self.root, text)
+            .into_iter()
+            .map(|found| Category { path: found.path, count: found.node.count, closeness: found.closeness })
+            .collect()
+    }
+
+    /// The index of categories that stands in for all tools at level L1 (§16.3): a line for each of the widest ones,
+    /// the largest first and that of all servers last, with what is right below it, no more than `most` names in all.
+    pub fn outline(&self, most: usize) -> String {
+        let mut outline = String::new();
+        let mut left = most;
+        let mut widest = largest(&self.root);
+        widest.sort_by_key(|(name, _)| *name == SERVER);
+        for (name, node) in widest {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            // A string takes whatever is written to it.
+            let _infallible = write!(outline, "{name} ({})", node.count);
+            for (at, (name, node)) in largest(node).into_iter().take(left.min(MOST_BELOW)).enumerate() {
+                let mark = if at == 0 { ": " } else { ", " };
+                let _infallible = write!(outline, "{mark}{name} ({})", node.count);
+                left -= 1;
+            }
+            if node.below.len() > MOST_BELOW {
+                outline.push_str(", …");
+            }
+            outline.push('\n');
+        }
+        outline
+    }
+
+    /// A tool came.
+    pub(crate) fn add(&mut self, slot: Slot, categories: &[CategoryPath]) {
+        Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::put);
+    }
+
+    /// A tool that was added with these categories went.
+    pub(crate) fn remove(&mut self, slot: Slot, categories: &[CategoryPath]) {
+        Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::take);
+    }
+
+    /// The tools of the categories that a text names, with how close they are: those of the closest category first,
+    /// those right in it before those below it, and among equals in the order of their names.
+    pub(crate) fn browse<'a>(
+        &self,
+        text: &str,
+        limit: usize,
+        mut fits: impl FnMut(Slot) -> bool,
+        name: impl Fn(Slot) -> &'a str,
+    ) -> Vec<(Slot, f32)> {
+        let mut closeness: BTreeMap<Slot, f32> = BTreeMap::new();
+        for found in find::find(&self.root, text) {
+            found.node.each(found.closeness, &mut |slot, close| {
+                if fits(slot) {
+                    closeness.entry(slot).and_modify(|known| *known = known.max(close)).or_insert(close);
+                }
+            });
+        }
+        let order = |a: &(Slot, f32), b: &(Slot, f32)| {
+            b.1.total_cmp(&a.1).then_with(|| name(a.0).cmp(name(b.0))).then(a.0.cmp(&b.0))
+        };
+        let mut tools: Vec<_> = closeness.into_iter().collect();
+        if tools.len() > limit {
+            // To order all tools of a wide category takes longer than to find it.
+            tools.select_nth_unstable_by(limit, order);
+            tools.truncate(limit);
+        }
+        tools.sort_unstable_by(order);
+        tools
+    }
+}
+
+impl Node {
+    /// Changes the tools at the ends of these paths. Each level on the way counts the tool once, however many of the
+    /// paths lead through it.
+    fn change(&mut self, slot: Slot, paths: &[Vec<&str>], change: fn(&mut Self, Slot, bool)) {
+        change(self, slot, paths.iter().any(Vec::is_empty));
+        let mut firsts: Vec<&str> = paths.iter().filter_map(|path| path.first().copied()).collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        for first in firsts {
+            let rests = paths.iter().filter(|path| path.first() == Some(&first));
+            let rests: Vec<_> = rests.map(|path| path[1..].to_vec()).collect();
+            let below = self.below.entry(first.into()).or_default();
+            Arc::make_mut(below).change(slot, &rests, change);
+            if below.count == 0 {
+                self.below.remove(first);
+            }
+        }
+    }
+
+    fn put(&mut self, slot: Slot, here: bool) {
+        self.count += 1;
+        if here && let Err(place) = self.tools.binary_search(&slot) {
+            self.tools.insert(place, slot);
+        }
+    }
+
+    fn take(&mut self, slot: Slot, here: bool) {
+        self.count = self.count.saturating_sub(1);
+        if here && let Ok(place) = self.tools.binary_search(&slot) {
+            self.tools.remove(place);
+        }
+    }
+
+    fn each(&self, closeness: f32, call: &mut dyn FnMut(Slot, f32)) {
+        for slot in &self.tools {
+            call(*slot, closeness);
+        }
+        for below in self.below.values() {
+            below.each(closeness * A_LEVEL_BELOW, call);
+        }
+    }
+}
+
+fn levels(categories: &[CategoryPath]) -> Vec<Vec<&str>> {
+    categories.iter().map(|path| path.levels().collect()).collect()
+}
+
+fn largest(node: &Node) -> Vec<(&str, &Node)> {
+    let mut below: Vec<_> = node.below.iter().map(|(name, node)| (&**name, &**node)).collect();
+    below.sort_by(|a, b| b.1.count.cmp(&a.1.count).then(a.0.cmp(b.0)));
+    below
+}
+
+/// What a level is worth in closeness.
+const A_LEVEL_BELOW: f32 = 0.95;
+
+const MOST_BELOW: usize = 12;

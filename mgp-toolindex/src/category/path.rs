@@ -1,0 +1,82 @@
+use std::fmt;
+use std::sync::Arc;
+
+/// The path of a category: levels separated by `/`, in lower case, neither deep nor long.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CategoryPath(Arc<str>);
+
+impl CategoryPath {
+    /// Reads a path whose levels are separated by `/`, `.` or `>`; `None` if it has none.
+    ///
+    /// ```
+    /// use mgp_toolindex::category::CategoryPath;
+    ///
+    /// let path = CategoryPath::read(" Filesystem > Read ").unwrap();
+    /// assert_eq!(path.as_str(), "filesystem/read");
+    /// assert!(path.is_in(&CategoryPath::read("filesystem").unwrap()));
+    /// ```
+    pub fn read(text: &str) -> Option<Self> {
+        let mut path = String::new();
+        let mut depth = 0;
+        for level in text.split(['/', '.', '>']) {
+            let start = path.len();
+            if start > 0 {
+                path.push('/');
+            }
+            let empty = path.len();
+            let words =
+                level.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+            let mut room = LONGEST_LEVEL;
+            for word in words {
+                let space = path.len() > empty;
+                for c in space
+                    .then_some(' ')
+                    .into_iter()
+                    .chain(word.chars().flat_map(char::to_lowercase))
+                    .take(room)
+                {
+                    path.push(c);
+                    room -= 1;
+                }
+                if room == 0 {
+                    break;
+                }
+            }
+            if path.len() == empty {
+                path.truncate(start);
+            } else {
+                depth += 1;
+            }
+            if depth == DEEPEST {
+                break;
+            }
+        }
+        (depth > 0).then(|| Self(path.into()))
+    }
+
+    /// The levels, joined by `/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The levels, the widest first.
+    pub fn levels(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// Whether it is `wider`, or below it.
+    pub fn is_in(&self, wider: &Self) -> bool {
+        self.0.strip_prefix(wider.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for CategoryPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+const DEEPEST: usize = 6;
+
+/// In characters.
+const LONGEST_LEVEL: usize = 64;

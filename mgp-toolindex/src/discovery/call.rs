@@ -1,0 +1,67 @@
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::{Context, Kind, Object, RawJson, Request, Response};
+
+use super::shared::Shared;
+use crate::Tool;
+
+/// The call of a tool, which counts as a use once it succeeds.
+pub(super) struct Use {
+    shared: Arc<Shared>,
+    caller: Context,
+    tool: Arc<Tool>,
+}
+
+impl Use {
+    /// The tool that a call is for; `None` if the index does not know it.
+    ///
+    /// Where nobody resolved the call yet, the tool is attached to it, and the name becomes that by which its server knows
+    /// it.
+    pub(super) fn of(shared: &Arc<Shared>, request: &mut Request) -> Option<Self> {
+        if request.kind == Kind::Notify {
+            return None;
+        }
+        let snapshot = shared.index.snapshot();
+        let tool = if let Some(resolved) = &request.context.tool {
+            Arc::clone(snapshot.tool(resolved.server.as_str(), resolved.name.as_str())?)
+        } else {
+            let name = request.params.text("name")?;
+            let tool = Arc::clone(snapshot.called(&name)?);
+            let is_own = tool.name.as_str() == name;
+            if !is_own && let Ok(own) = RawJson::from_value(&tool.name) {
+                request.params.set("name", own);
+            }
+            request.extensions.insert_shared(Arc::clone(&tool));
+            tool
+        };
+        Some(Self { shared: Arc::clone(shared), caller: caller(&request.context), tool })
+    }
+
+    pub(super) fn answered(self, response: &Response) {
+        if succeeded(response) {
+            self.shared.used(&self.caller, &self.tool);
+        }
+    }
+}
+
+impl fmt::Debug for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Use").field("tool", &self.tool.name).finish_non_exhaustive()
+    }
+}
+
+/// What has to be known of a call when it is over.
+fn caller(context: &Context) -> Context {
+    let mut caller = Context::default();
+    caller.session.clone_from(&context.session);
+    caller.principal.clone_from(&context.principal);
+    caller.grants.clone_from(&context.grants);
+    caller
+}
+
+/// A tool that failed, or that asks for something first, has not been used yet.
+fn succeeded(response: &Response) -> bool {
+    let Ok(result) = Object::from_raw(&response.result) else { return false };
+    result.bytes("isError") != Some(b"true") && result.bytes("resultType") != Some(br#""input_required""#)
+}

@@ -1,0 +1,95 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_types::Context;
+use mgp_types::mgp::Permission;
+use parking_lot::Mutex;
+
+use crate::session::SessionKey;
+use crate::{Sight, Snapshot, Tool};
+
+/// What a caller may know of, and what it may do.
+///
+/// A gateway asks its access policy here. Access is decided again when a tool is called: this only decides what is
+/// found and listed.
+pub trait Eyes: Send + Sync + 'static {
+    /// Whether the caller may know of the tool. It is asked for each tool in turn, and the answers are kept until the
+    /// tools or the [`revision`](Self::revision) change.
+    fn sees(&self, context: &Context, tool: &Tool) -> bool;
+
+    /// A number that changes whenever answers of [`sees`](Self::sees) may.
+    fn revision(&self) -> u64 {
+        0
+    }
+
+    /// What would have to be granted before the caller could call the tool; empty if nothing is missing.
+    fn missing_permissions(&self, _context: &Context, _tool: &Tool) -> Vec<Permission> {
+        Vec::new()
+    }
+}
+
+/// What callers see, found out once for each state of things.
+pub(super) struct Sights {
+    eyes: Option<Arc<dyn Eyes>>,
+    known: Mutex<HashMap<SessionKey, Known, RandomState>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    sight: Arc<Sight>,
+    revision: u64,
+}
+
+impl Sights {
+    pub(super) fn new(eyes: Option<Arc<dyn Eyes>>) -> Self {
+        Self { eyes, known: Mutex::default() }
+    }
+
+    /// What the caller sees of a snapshot; `None` if everybody sees everything.
+    pub(super) fn of(&self, key: &SessionKey, context: &Context, snapshot: &Snapshot) -> Option<Arc<Sight>> {
+        let eyes = self.eyes.as_ref()?;
+        // Asked for before the tools are looked at: what changes in between is looked at again the next time.
+        let revision = eyes.revision();
+        if let Some(known) = self.known.lock().get(key)
+            && known.revision == revision
+            && known.sight.is_of(snapshot)
+        {
+            return Some(Arc::clone(&known.sight));
+        }
+        let sight = Arc::new(Sight::of(snapshot, |tool| eyes.sees(context, tool)));
+        self.keep(key, Known { sight: Arc::clone(&sight), revision }, snapshot);
+        Some(sight)
+    }
+
+    pub(super) fn missing(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
+        self.eyes.as_ref().map_or_else(Vec::new, |eyes| eyes.missing_permissions(context, tool))
+    }
+
+    pub(super) fn sees(&self, context: &Context, tool: &Tool) -> bool {
+        self.eyes.as_ref().is_none_or(|eyes| eyes.sees(context, tool))
+    }
+
+    fn keep(&self, key: &SessionKey, known: Known, snapshot: &Snapshot) {
+        let mut all = self.known.lock();
+        if all.len() >= MOST_KNOWN && !all.contains_key(key) {
+            all.retain(|_, known| known.sight.is_of(snapshot));
+            if all.len() >= MOST_KNOWN {
+                // All are in use. Whichever goes is found out again, so it does not matter which.
+                let victim = all.keys().next().cloned();
+                victim.map(|victim| all.remove(&victim));
+            }
+        }
+        all.insert(key.clone(), known);
+    }
+}
+
+impl fmt::Debug for Sights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sights").field("restricted", &self.eyes.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// One takes a bit for each tool.
+const MOST_KNOWN: usize = 256;

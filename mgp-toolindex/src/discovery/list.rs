@@ -1,0 +1,96 @@
+//! What is listed without a search.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_types::mcp::ForRevision;
+use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
+
+use super::meta_tool::{self, SpeaksMgp};
+use super::shared::Shared;
+use crate::Snapshot;
+use crate::category::{CategoryPath, SERVER};
+use crate::level::Level;
+use crate::session::SessionKey;
+
+/// The answer to `tools/list`.
+///
+/// The meta-tools stand in front, then the pinned tools, then those that were used in the order of their first use: what a
+/// model has read once stays as it is for as long as possible, and its prompt cache with it.
+pub(super) fn answer(shared: &Arc<Shared>, request: &Request) -> Result<Response, Error> {
+    if request.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
+        return Err(Error::invalid_params("`cursor` is none of ours: all tools are on the first page"));
+    }
+    let context = &request.context;
+    let key = shared.key(context);
+    let mut tools = meta_tools(shared, &key, context);
+    if shared.settings.level == Level::L3 {
+        let list = shared.with_view(context, |view| shared.sessions.listed(&key, view));
+        tools.extend(list.tools.into_iter().map(|tool| tool.definition.json().clone()));
+        shared.tellings.listed(&key, context);
+    }
+    let mut response = Response::plain(written(&tools));
+    // It is a session's own, and may be another one after the next call.
+    response.context.cache = Some(CacheHint { ttl_ms: 0, scope: CacheScope::Private });
+    Ok(response)
+}
+
+fn meta_tools(shared: &Shared, key: &SessionKey, context: &Context) -> Vec<RawJson> {
+    let session = context.session.as_deref();
+    let revision = session.map_or(Revision::LATEST, |session| session.revision);
+    let speaks_mgp = session.is_some_and(|session| session.mgp.is_some());
+    let peer = if speaks_mgp { SpeaksMgp::Yes } else { SpeaksMgp::No };
+    let categories = if shared.settings.level == Level::L1 {
+        categories(shared, key, context, &shared.index.snapshot())
+    } else {
+        Vec::new()
+    };
+    let settings = &shared.settings;
+    meta_tool::tools(settings.meta_tools, settings.spelling, peer, &categories)
+        .into_iter()
+        .filter_map(|tool| RawJson::from_value(&tool.for_revision(revision)).ok())
+        .collect()
+}
+
+/// The uppermost categories that the caller sees a tool of, those with the most tools if there are too many, by name.
+fn categories(shared: &Shared, key: &SessionKey, context: &Context, snapshot: &Snapshot) -> Vec<String> {
+    let sight = shared.sights.of(key, context, snapshot);
+    let mut tools: HashMap<String, usize, RandomState> = HashMap::default();
+    let seen = snapshot.tools.iter().filter(|(slot, _)| sight.as_ref().is_none_or(|sight| sight.sees(*slot)));
+    for (_, tool) in seen {
+        for category in &tool.categories {
+            if let Some(name) = uppermost(category) {
+                *tools.entry(name).or_default() += 1;
+            }
+        }
+    }
+    let mut by_size: Vec<_> = tools.into_iter().collect();
+    by_size.sort_by(|(one, few), (other, many)| many.cmp(few).then_with(|| one.cmp(other)));
+    by_size.truncate(MOST_CATEGORIES);
+    let mut names: Vec<_> = by_size.into_iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// It comes from a server and goes to the model as a part of the kernel's own words, so it has to be a name and no more.
+fn uppermost(category: &CategoryPath) -> Option<String> {
+    let name = category.levels().next().filter(|level| *level != SERVER)?;
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    (name.chars().count() <= LONGEST_CATEGORY && name.chars().all(is_name)).then(|| name.to_owned())
+}
+
+fn written(tools: &[RawJson]) -> RawJson {
+    let mut out = br#"{"tools":["#.to_vec();
+    for (index, tool) in tools.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(tool.as_bytes());
+    }
+    out.extend_from_slice(b"]}");
+    RawJson::from_written(out)
+}
+
+const MOST_CATEGORIES: usize = 100;
+const LONGEST_CATEGORY: usize = 40;

@@ -1,0 +1,85 @@
+use std::sync::{Arc, Weak};
+
+use mgp_types::mcp::{SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
+use mgp_types::{
+    BoxFuture, Error, Method, Outbox, OutboxPort, Principal, Request, Response, Session, StreamId,
+};
+
+use super::shared::Shared;
+use super::tell::Listener;
+use crate::session::SessionKey;
+
+/// A request that listens for changes of the tools. It is told of none before it was told that it would be, for that has
+/// to be the first message on its stream.
+#[derive(Debug)]
+pub(super) struct Listening {
+    shared: Arc<Shared>,
+    key: SessionKey,
+    request: Option<Arc<()>>,
+}
+
+impl Listening {
+    /// Puts itself between a request that wants to know of changes and its peer; `None` if the request does not.
+    pub(super) fn of(shared: &Arc<Shared>, request: &mut Request) -> Option<Self> {
+        let wanted: SubscriptionsListenParams = request.body().ok()?;
+        let session = request.context.session.clone()?;
+        if wanted.notifications.tools_list_changed != Some(true) {
+            return None;
+        }
+        let key = shared.key(&request.context);
+        let (port, stream) = request.context.outbox.clone().into_parts()?;
+        let token = Arc::new(());
+        let between = Acknowledging {
+            port,
+            shared: Arc::clone(shared),
+            key: key.clone(),
+            principal: request.context.principal.clone(),
+            session,
+            request: Arc::downgrade(&token),
+        };
+        request.context.outbox = Outbox::new(Arc::new(between), stream);
+        Some(Self { shared: Arc::clone(shared), key, request: Some(token) })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.request = None;
+        self.shared.tellings.left(&self.key);
+    }
+}
+
+struct Acknowledging {
+    port: Arc<dyn OutboxPort>,
+    shared: Arc<Shared>,
+    key: SessionKey,
+    principal: Option<Principal>,
+    session: Arc<Session>,
+    request: Weak<()>,
+}
+
+impl OutboxPort for Acknowledging {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method != Method::ACKNOWLEDGED {
+            return self.port.notify(stream, notification);
+        }
+        let acknowledged: Option<SubscriptionsAcknowledgedParams> = notification.body().ok();
+        let will_tell = acknowledged.is_some_and(|told| told.notifications.tools_list_changed == Some(true));
+        Box::pin(async move {
+            self.port.notify(stream, notification).await?;
+            if will_tell {
+                let listener = Listener {
+                    outbox: Outbox::new(Arc::clone(&self.port), stream),
+                    session: Arc::clone(&self.session),
+                    request: Weak::clone(&self.request),
+                };
+                self.shared.tellings.listens(&self.key, self.principal.as_ref(), listener);
+            }
+            Ok(())
+        })
+    }
+
+    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        self.port.call(stream, request)
+    }
+}

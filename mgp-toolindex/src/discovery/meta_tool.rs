@@ -1,0 +1,144 @@
+//! The tools that stand for all others.
+
+use mgp_types::RawJson;
+use mgp_types::mcp::{Tool, ToolAnnotations};
+use mgp_types::mgp::method;
+
+/// How the names of the meta-tools are spelled in a list; calls may use any spelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Spelling {
+    /// `mgp/tools/discover` for peers that speak MGP, `mgp.tools.discover` for others.
+    #[default]
+    ByPeer,
+    /// `mgp/tools/discover`, as the specification has it; many models take no `/` in a name.
+    Slashes,
+    /// `mgp.tools.discover`.
+    Dots,
+    /// `mgp_tools_discover`, which every model takes.
+    Underscores,
+}
+
+impl Spelling {
+    fn spell(self, name: &str, peer: SpeaksMgp) -> String {
+        match self {
+            Self::Slashes => name.to_owned(),
+            Self::ByPeer if peer == SpeaksMgp::Yes => name.to_owned(),
+            Self::ByPeer | Self::Dots => name.replace('/', "."),
+            Self::Underscores => name.replace('/', "_"),
+        }
+    }
+}
+
+/// Which meta-tools are listed; all can be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum MetaTools {
+    /// `discover`.
+    Discover,
+    /// `discover` and `request`.
+    #[default]
+    DiscoverAndRequest,
+    /// Those, `session` and `session/evict`.
+    All,
+}
+
+/// Whether the peer that meta-tools are listed for speaks MGP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SpeaksMgp {
+    Yes,
+    No,
+}
+
+/// The meta-tools, with the names of categories to browse, if there are any.
+pub(super) fn tools(
+    listed: MetaTools,
+    spelling: Spelling,
+    peer: SpeaksMgp,
+    categories: &[String],
+) -> Vec<Tool> {
+    let mut tools = vec![discover(categories)];
+    if listed != MetaTools::Discover {
+        tools.push(tool(method::TOOLS_REQUEST, REQUEST.into(), REQUEST_SCHEMA));
+    }
+    if listed == MetaTools::All {
+        tools.push(tool(method::TOOLS_SESSION, SESSION.into(), SESSION_SCHEMA));
+        tools.push(tool(method::TOOLS_SESSION_EVICT, EVICT.into(), EVICT_SCHEMA));
+    }
+    for tool in &mut tools {
+        tool.name = spelling.spell(&tool.name, peer);
+    }
+    tools
+}
+
+fn discover(categories: &[String]) -> Tool {
+    if categories.is_empty() {
+        return tool(method::TOOLS_DISCOVER, DISCOVER.into(), DISCOVER_SCHEMA);
+    }
+    let description = format!("{DISCOVER} Categories: {}.", categories.join(", "));
+    tool(method::TOOLS_DISCOVER, description, BROWSE_SCHEMA)
+}
+
+fn tool(name: &str, description: String, schema: &'static str) -> Tool {
+    let schema = RawJson::parse(schema).unwrap_or_else(|_| RawJson::empty_object());
+    Tool::new(name, schema)
+        .with_description(description)
+        .with_annotations(Box::new(ToolAnnotations::new().with_read_only_hint(true)))
+}
+
+const DISCOVER: &str = "Finds tools that are not listed here. Search when no listed tool can do it; \
+    call what it finds by name, at once.";
+const DISCOVER_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"What the tool must do"},"max_results":{"type":"integer"}},"required":["query"]}"#;
+const BROWSE_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"What the tool must do"},"max_results":{"type":"integer"},"filter":{"type":"object","properties":{"categories":{"type":"array","items":{"type":"string"}}}}},"required":["query"]}"#;
+
+const REQUEST: &str = "Loads tools for capabilities that a task turns out to need; says which it lacks.";
+const REQUEST_SCHEMA: &str = r#"{"type":"object","properties":{"context":{"type":"string","description":"The step at hand"},"requirements":{"type":"object","properties":{"capabilities":{"type":"array","items":{"type":"string"}}}}}}"#;
+
+const SESSION: &str = "Tells which tools are loaded, and their tokens.";
+const SESSION_SCHEMA: &str = r#"{"type":"object"}"#;
+
+const EVICT: &str = "Unloads tools that are no longer needed.";
+const EVICT_SCHEMA: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"string"}}},"required":["tools"]}"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Definition, default_counter};
+    use crate::discovery::ToolDiscoverySettings;
+
+    fn names(listed: MetaTools, spelling: Spelling, peer: SpeaksMgp) -> Vec<String> {
+        tools(listed, spelling, peer, &[]).into_iter().map(|tool| tool.name).collect()
+    }
+
+    // covers: MGP-16.2-03
+    #[test]
+    fn names_are_spelled_for_whoever_reads_them() {
+        let both = MetaTools::default();
+        let by_peer = Spelling::ByPeer;
+        assert_eq!(names(both, by_peer, SpeaksMgp::Yes), ["mgp/tools/discover", "mgp/tools/request"]);
+        assert_eq!(names(both, by_peer, SpeaksMgp::No), ["mgp.tools.discover", "mgp.tools.request"]);
+        let one = MetaTools::Discover;
+        assert_eq!(names(one, Spelling::Underscores, SpeaksMgp::Yes), ["mgp_tools_discover"]);
+        assert_eq!(names(one, Spelling::Slashes, SpeaksMgp::No), ["mgp/tools/discover"]);
+        assert_eq!(names(MetaTools::All, Spelling::Dots, SpeaksMgp::Yes)[3], "mgp.tools.session.evict");
+    }
+
+    #[test]
+    fn each_says_what_it_takes_and_that_it_changes_nothing() {
+        for tool in tools(MetaTools::All, Spelling::ByPeer, SpeaksMgp::No, &["mail".into()]) {
+            assert!(tool.description.is_some_and(|description| !description.is_empty()));
+            assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
+            let schema: serde_json::Value = tool.input_schema.to().unwrap();
+            assert_eq!(schema["type"], "object");
+        }
+    }
+
+    #[test]
+    fn both_together_take_few_tokens() {
+        let settings = ToolDiscoverySettings::new();
+        let counter = default_counter();
+        let tokens: u32 = settings.definitions(&*counter).iter().map(Definition::tokens).sum();
+        println!("{tokens} tokens, counted by {}", counter.name());
+        assert!((100..200).contains(&tokens), "{tokens}");
+    }
+}

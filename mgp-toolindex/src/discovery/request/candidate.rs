@@ -1,0 +1,107 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::{Permission, ToolRequirements};
+
+use super::Asking;
+use super::flow::{Fit, gives, takes};
+use super::kind::Kind;
+use crate::discovery::shared::find;
+use crate::{Found, Search, Tool};
+
+/// A tool that comes into question for a capability.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) tool: Arc<Tool>,
+    /// How well it fits, from 0 to 1, and a little more if its definition speaks of the wanted types.
+    pub(super) relevance: f32,
+    pub(super) standing: Standing,
+}
+
+#[derive(Debug)]
+pub(super) enum Standing {
+    /// It does.
+    Meets,
+    /// It would do, once this is granted.
+    Lacks(Vec<Permission>),
+    /// It does not, and why.
+    Misses(String),
+}
+
+/// The tools that come into question for a capability, the best in front.
+pub(super) async fn candidates(asking: &Asking<'_>, capability: &str) -> Vec<Candidate> {
+    let capability = capability.replace(['_', '-'], " ");
+    let alone = search(asking, &capability).await;
+    let together = with_terms(asking, &capability);
+    let together = match together {
+        Some(text) => search(asking, &text).await.hits,
+        None => Vec::new(),
+    };
+    let mut candidates: Vec<_> = alone
+        .hits
+        .into_iter()
+        .filter(|hit| hit.score >= NEARLY)
+        .map(|hit| {
+            let same = together.iter().find(|other| Arc::ptr_eq(&other.tool, &hit.tool));
+            candidate(asking, hit.tool, hit.score, same.map_or(0.0, |hit| hit.score))
+        })
+        .collect();
+    candidates.sort_by(|one, other| other.relevance.total_cmp(&one.relevance));
+    candidates
+}
+
+fn candidate(asking: &Asking<'_>, tool: Arc<Tool>, alone: f32, together: f32) -> Candidate {
+    let ToolRequirements { input_types, output_types, .. } = &asking.wanted.requirements;
+    let (taken, given) = (takes(&tool, input_types), gives(&tool, output_types));
+    let stated = [&taken, &given].into_iter().filter(|fit| **fit == Fit::Stated).count();
+    let relevance = alone.max(f32::midpoint(alone, together));
+    let bonus = if stated > 0 { FOR_STATED_TYPES } else { 0.0 };
+    let standing = if alone < MET && together < MET {
+        Standing::Misses(format!(
+            "it does something else: relevance {relevance:.2}, of {MET} that are needed"
+        ))
+    } else if let Fit::Contradicted(kinds) = taken {
+        Standing::Misses(format!("it takes {}, not {}", names(&kinds), input_types.join(" or ")))
+    } else if let Fit::Contradicted(kinds) = given {
+        Standing::Misses(format!("it gives {}, not {}", names(&kinds), output_types.join(" or ")))
+    } else {
+        let missing = asking.shared.sights.missing(asking.context, &tool);
+        if missing.is_empty() { Standing::Meets } else { Standing::Lacks(missing) }
+    };
+    Candidate { tool, relevance: relevance + bonus, standing }
+}
+
+async fn search(asking: &Asking<'_>, text: &str) -> Found {
+    let mut search = Search::new(text).limit(CONSIDERED);
+    if let Some(sight) = asking.sight {
+        search = search.sight(sight);
+    }
+    find(asking.snapshot, &search).await
+}
+
+/// The capability together with what else is known of the task.
+fn with_terms(asking: &Asking<'_>, capability: &str) -> Option<String> {
+    let requirements = &asking.wanted.requirements;
+    let terms: Vec<&str> = std::iter::once(asking.wanted.context.as_str())
+        .chain(requirements.input_types.iter().map(String::as_str))
+        .chain(requirements.output_types.iter().map(String::as_str))
+        .filter(|term| !term.is_empty() && *term != capability)
+        .collect();
+    (!terms.is_empty()).then(|| format!("{capability} {}", terms.join(" ")))
+}
+
+fn names(kinds: &[Kind]) -> String {
+    kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ")
+}
+
+/// From here on a tool has a capability. Half of what a perfect match has: below it more tools that do something else
+/// are let in than tools that would do are kept out.
+const MET: f32 = 0.5;
+
+/// From here on a tool comes near to a capability, and has it if it also fits the whole of the task. The task alone proves nothing: a tool that
+/// does the rest of it fits it too.
+const NEARLY: f32 = 0.3;
+
+const FOR_STATED_TYPES: f32 = 0.05;
+
+/// A tool that is not among so many does not meet the capability best.
+const CONSIDERED: usize = 20;

@@ -1,0 +1,112 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::{Permission, RiskLevel};
+
+use super::candidate::{Candidate, Standing};
+use super::{Asking, is_same};
+use crate::Tool;
+
+/// What was chosen for each capability, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Choice {
+    pub(super) chosen: Vec<(String, Chosen)>,
+}
+
+#[derive(Debug)]
+pub(super) enum Chosen {
+    Granted(Arc<Tool>),
+    Pending(Arc<Tool>, Vec<Permission>),
+    /// No tool has the capability; one came near, perhaps.
+    Nothing(Option<Near>),
+}
+
+#[derive(Debug)]
+pub(super) struct Near {
+    pub(super) tool: Arc<Tool>,
+    pub(super) reason: String,
+}
+
+impl Choice {
+    /// Chooses among candidates, of which the best stands in front: one that can be called before one that has to be
+    /// granted first, unless that is far better; and among those that fit alike the one whose risk is nearest to the
+    /// preferred one, then one that was chosen already.
+    pub(super) fn decide(&mut self, asking: &Asking<'_>, capability: &str, candidates: Vec<Candidate>) {
+        let preferred = asking.wanted.requirements.preferred_risk_level;
+        let meets = self.best(&candidates, preferred, |standing| matches!(standing, Standing::Meets));
+        let lacks = self.best(&candidates, preferred, |standing| matches!(standing, Standing::Lacks(_)));
+        let chosen = match (meets, lacks) {
+            (Some(now), Some(later))
+                if candidates[now].relevance < candidates[later].relevance - WORTH_A_GRANT =>
+            {
+                Some(later)
+            }
+            (now, later) => now.or(later),
+        };
+        let chosen = match chosen.map(|at| (&candidates[at].tool, &candidates[at].standing)) {
+            Some((tool, Standing::Lacks(missing))) => Chosen::Pending(Arc::clone(tool), missing.clone()),
+            Some((tool, _)) => Chosen::Granted(Arc::clone(tool)),
+            None => Chosen::Nothing(nearest(candidates)),
+        };
+        self.chosen.push((capability.to_owned(), chosen));
+    }
+
+    /// The tools that can be called, each once.
+    pub(super) fn granted(&self) -> Vec<Arc<Tool>> {
+        let mut tools: Vec<Arc<Tool>> = Vec::new();
+        for (_, chosen) in &self.chosen {
+            if let Chosen::Granted(tool) = chosen
+                && !tools.iter().any(|known| is_same(known, tool))
+            {
+                tools.push(Arc::clone(tool));
+            }
+        }
+        tools
+    }
+
+    fn best(
+        &self,
+        candidates: &[Candidate],
+        preferred: Option<RiskLevel>,
+        stands: impl Fn(&Standing) -> bool,
+    ) -> Option<usize> {
+        let mut standing = candidates.iter().enumerate().filter(|(_, candidate)| stands(&candidate.standing));
+        let (first, best) = standing.next()?;
+        let alike = standing.take_while(|(_, other)| other.relevance >= best.relevance - ALIKE);
+        let flaws = |candidate: &Candidate| {
+            let far = preferred.map_or(0, |preferred| distance(candidate.tool.risk, preferred));
+            (far, !self.has(&candidate.tool))
+        };
+        // Of those with the same flaws the first stays, which fits best.
+        let mut kept = first;
+        for (at, candidate) in alike {
+            if flaws(candidate) < flaws(&candidates[kept]) {
+                kept = at;
+            }
+        }
+        Some(kept)
+    }
+
+    fn has(&self, tool: &Tool) -> bool {
+        self.chosen.iter().any(|(_, chosen)| match chosen {
+            Chosen::Granted(known) | Chosen::Pending(known, _) => is_same(known, tool),
+            Chosen::Nothing(_) => false,
+        })
+    }
+}
+
+fn nearest(candidates: Vec<Candidate>) -> Option<Near> {
+    candidates.into_iter().find_map(|Candidate { tool, standing, .. }| match standing {
+        Standing::Misses(reason) => Some(Near { tool, reason }),
+        Standing::Meets | Standing::Lacks(_) => None,
+    })
+}
+
+const fn distance(one: RiskLevel, other: RiskLevel) -> u8 {
+    (one as u8).abs_diff(other as u8)
+}
+
+/// Tools whose relevance differs by no more than this are as good as one another.
+const ALIKE: f32 = 0.1;
+
+/// A tool that can be called now may fit worse by so much than one that has to be granted first.
+const WORTH_A_GRANT: f32 = 0.25;

@@ -1,0 +1,258 @@
+//! What goes into a tool and what comes out, as far as its definition tells.
+
+use mgp_types::{Object, RawJson};
+
+use super::kind::{Kind, words};
+use crate::Tool;
+
+/// Whether a tool takes, or gives, what is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// The definition says so.
+    Stated,
+    /// The definition does not say, or what is wanted is of no kind that is known here.
+    Open,
+    /// The definition says otherwise: it names these kinds only.
+    Contradicted(Vec<Kind>),
+}
+
+/// Whether a tool takes one of the wanted types.
+pub(super) fn takes(tool: &Tool, wanted: &[String]) -> Fit {
+    let Some(wanted) = known(wanted) else { return Fit::Open };
+    let parameters = tool.members().get("inputSchema").map(|schema| parameters(&schema)).unwrap_or_default();
+    let mut named = Vec::new();
+    let mut is_open = parameters.is_empty();
+    for parameter in &parameters {
+        match parameter.accepts() {
+            Accepts::Anything => is_open = true,
+            Accepts::Numbers if wanted.contains(&Kind::Number) => named.push(Kind::Number),
+            Accepts::Numbers | Accepts::Nothing => {}
+            Accepts::Kinds(kinds) => named.extend(kinds),
+        }
+    }
+    let fit = judge(named, &wanted, is_open);
+    // The description speaks of what comes out as well, so it decides only what the arguments leave open.
+    let described = || Kind::all_in(&tool.description()).iter().any(|kind| wanted.contains(kind));
+    if fit == Fit::Open && described() { Fit::Stated } else { fit }
+}
+
+/// Whether a tool gives one of the wanted types.
+pub(super) fn gives(tool: &Tool, wanted: &[String]) -> Fit {
+    let Some(wanted) = known(wanted) else { return Fit::Open };
+    let mut named = announced(&tool.description());
+    named.extend(announced(&tool.name.as_str().replace(['_', '-', '.'], " ")));
+    if let Some(schema) = tool.members().get("outputSchema") {
+        for parameter in parameters(&schema) {
+            match parameter.accepts() {
+                Accepts::Numbers => named.push(Kind::Number),
+                Accepts::Kinds(kinds) => named.extend(kinds),
+                Accepts::Anything | Accepts::Nothing => {}
+            }
+        }
+    }
+    judge(named, &wanted, false)
+}
+
+fn known(wanted: &[String]) -> Option<Vec<Kind>> {
+    let kinds: Vec<_> = wanted.iter().map(|wanted| Kind::all_in(wanted)).collect();
+    // Of a type that is not known nobody can say that a tool does not take it.
+    (!kinds.is_empty() && kinds.iter().all(|kinds| !kinds.is_empty())).then(|| kinds.concat())
+}
+
+fn judge(mut named: Vec<Kind>, wanted: &[Kind], is_open: bool) -> Fit {
+    if named.iter().any(|named| wanted.contains(named)) {
+        return Fit::Stated;
+    }
+    let fits = |named: &Kind| wanted.iter().any(|wanted| named.may_stand_for(*wanted));
+    if is_open || named.is_empty() || named.iter().any(fits) {
+        return Fit::Open;
+    }
+    named.sort_unstable();
+    named.dedup();
+    Fit::Contradicted(named)
+}
+
+/// The kinds that a description says a tool makes: those soon after "returns", "generates" and the like, and that right
+/// after "to" or "into".
+fn announced(description: &str) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for sentence in description.split(['.', ';', '\n']) {
+        let words = words(sentence);
+        for (at, word) in words.iter().enumerate() {
+            let reach = match word.as_str() {
+                "to" | "into" | "as" => 2,
+                verb if MAKES.contains(&verb.strip_suffix('s').unwrap_or(verb)) => 6,
+                _ => continue,
+            };
+            kinds.extend(words.iter().skip(at + 1).take(reach).filter_map(|word| Kind::named(word)));
+        }
+    }
+    kinds
+}
+
+struct Parameter {
+    name: String,
+    description: String,
+    schema_type: String,
+    is_required: bool,
+}
+
+enum Accepts {
+    Kinds(Vec<Kind>),
+    Numbers,
+    Anything,
+    /// It is a setting.
+    Nothing,
+}
+
+impl Parameter {
+    fn accepts(&self) -> Accepts {
+        match self.schema_type.as_str() {
+            "number" | "integer" => return Accepts::Numbers,
+            "boolean" => return Accepts::Nothing,
+            _ => {}
+        }
+        let named = Kind::all_in(&self.name);
+        if !named.is_empty() {
+            return Accepts::Kinds(named);
+        }
+        let described = Kind::all_in(&self.description);
+        if !described.is_empty() {
+            return Accepts::Kinds(described);
+        }
+        let carries =
+            words(&self.name).iter().any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(word)));
+        if carries || self.is_required { Accepts::Anything } else { Accepts::Nothing }
+    }
+}
+
+fn parameters(schema: &RawJson) -> Vec<Parameter> {
+    let Ok(schema) = Object::from_raw(schema) else { return Vec::new() };
+    let required: Vec<String> = schema.get("required").and_then(|raw| raw.to().ok()).unwrap_or_default();
+    let Some(properties) = schema.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) else {
+        return Vec::new();
+    };
+    let read = |(name, raw): (std::borrow::Cow<'_, str>, RawJson)| {
+        let members = Object::from_raw(&raw).unwrap_or_default();
+        let text = |member| members.text(member).unwrap_or_default().into_owned();
+        let media = [text("description"), text("contentMediaType"), text("format")].join(" ");
+        Parameter {
+            is_required: required.iter().any(|required| *required == *name),
+            name: name.into_owned(),
+            description: media,
+            schema_type: text("type"),
+        }
+    };
+    properties.iter().take(MOST_PARAMETERS).map(read).collect()
+}
+
+const MAKES: &[&str] = &[
+    "return",
+    "returning",
+    "output",
+    "produce",
+    "producing",
+    "generate",
+    "generating",
+    "render",
+    "rendering",
+    "draw",
+    "yield",
+    "export",
+];
+
+/// What is called so may be of any kind.
+const CARRIES: &[&str] = &[
+    "data",
+    "dataset",
+    "input",
+    "content",
+    "file",
+    "path",
+    "url",
+    "uri",
+    "source",
+    "src",
+    "body",
+    "payload",
+    "attachment",
+    "resource",
+    "object",
+    "value",
+    "item",
+    "record",
+    "document",
+];
+
+const MOST_PARAMETERS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::discovery::tests::tool_of;
+
+    fn tool(description: &str, properties: &Value, required: &[&str]) -> std::sync::Arc<Tool> {
+        tool_of(&json!({
+            "name": "t",
+            "description": description,
+            "inputSchema": { "type": "object", "properties": properties, "required": required }
+        }))
+    }
+
+    fn wanted(types: &[&str]) -> Vec<String> {
+        types.iter().copied().map(Into::into).collect()
+    }
+
+    #[test]
+    fn a_tool_that_takes_images_only_does_not_take_csv() {
+        let images = json!({ "image_path": { "type": "string" }, "quality": { "type": "integer" } });
+        let tool = tool("Looks at it", &images, &["image_path"]);
+        assert_eq!(takes(&tool, &wanted(&["csv", "tabular_data"])), Fit::Contradicted(vec![Kind::Image]));
+        assert_eq!(takes(&tool, &wanted(&["png"])), Fit::Stated);
+        assert_eq!(takes(&tool, &wanted(&["hologram"])), Fit::Open);
+        assert_eq!(takes(&tool, &wanted(&["csv", "hologram"])), Fit::Open);
+        assert_eq!(takes(&tool, &[]), Fit::Open);
+    }
+
+    #[test]
+    fn what_a_definition_leaves_open_stays_possible() {
+        let both = json!({ "image": { "type": "string" }, "file": { "type": "string" } });
+        assert_eq!(takes(&tool("", &both, &[]), &wanted(&["csv"])), Fit::Open);
+        let required = json!({ "image": { "type": "string" }, "subject": { "type": "string" } });
+        assert_eq!(takes(&tool("", &required, &["subject"]), &wanted(&["csv"])), Fit::Open);
+        assert_eq!(takes(&tool("", &json!({}), &[]), &wanted(&["csv"])), Fit::Open);
+        assert_eq!(takes(&tool("Sums up a CSV", &json!({}), &[]), &wanted(&["csv"])), Fit::Stated);
+        let media = json!({ "x": { "type": "string", "contentMediaType": "image/png" } });
+        assert!(matches!(takes(&tool("", &media, &["x"]), &wanted(&["csv"])), Fit::Contradicted(_)));
+        let text = json!({ "text": { "type": "string" } });
+        assert_eq!(takes(&tool("", &text, &["text"]), &wanted(&["csv"])), Fit::Open);
+    }
+
+    #[test]
+    fn what_comes_out_is_read_from_the_description_and_the_output_schema() {
+        let none = json!({});
+        let to_pdf = tool("Converts a web page to PDF", &none, &[]);
+        assert_eq!(gives(&to_pdf, &wanted(&["pdf"])), Fit::Stated);
+        assert_eq!(gives(&to_pdf, &wanted(&["chart"])), Fit::Contradicted(vec![Kind::Pdf]));
+        let chart = tool("Generates a bar chart of columns", &none, &[]);
+        assert_eq!(gives(&chart, &wanted(&["numeric", "chart"])), Fit::Stated);
+        assert_eq!(gives(&tool("Looks at things", &none, &[]), &wanted(&["chart"])), Fit::Open);
+        let typed = tool_of(&json!({
+            "name": "mean", "inputSchema": { "type": "object" },
+            "outputSchema": { "type": "object", "properties": { "mean": { "type": "number" } } }
+        }));
+        assert_eq!(gives(&typed, &wanted(&["numeric"])), Fit::Stated);
+        assert!(matches!(gives(&typed, &wanted(&["audio"])), Fit::Contradicted(_)));
+    }
+
+    #[test]
+    fn broken_schemas_say_nothing() {
+        for schema in [json!(true), json!({ "properties": 7 }), json!({ "properties": { "x": null } })] {
+            let tool = tool_of(&json!({ "name": "t", "inputSchema": schema, "outputSchema": schema }));
+            assert_eq!(takes(&tool, &wanted(&["csv"])), Fit::Open);
+            assert_eq!(gives(&tool, &wanted(&["csv"])), Fit::Open);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+use std::fmt;
+
+/// A kind of data that goes into a tool, or comes out of one.
+///
+/// Only kinds that exclude one another are told apart: a word that could mean two things means nothing here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    Text,
+    Json,
+    Xml,
+    Yaml,
+    Html,
+    Markdown,
+    Table,
+    Number,
+    Pdf,
+    Document,
+    Image,
+    Chart,
+    Audio,
+    Video,
+    Archive,
+}
+
+impl Kind {
+    /// The kind that a word names, in lower case.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        let kind = |word| NAMES.iter().find(|(_, names)| names.contains(&word)).map(|(kind, _)| *kind);
+        kind(word).or_else(|| kind(word.strip_suffix('s')?))
+    }
+
+    /// The kinds that a text names.
+    pub(super) fn all_in(text: &str) -> Vec<Self> {
+        let mut kinds: Vec<_> = words(text).iter().filter_map(|word| Self::named(word)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Whether what is of one kind may be given where the other is wanted. In doubt it may.
+    pub(super) fn may_stand_for(self, wanted: Self) -> bool {
+        let both = |one, other| (self, wanted) == (one, other) || (self, wanted) == (other, one);
+        self == wanted
+            || (self == Self::Text && wanted.is_written())
+            || (wanted == Self::Text && self.is_written())
+            || both(Self::Json, Self::Table)
+            || both(Self::Json, Self::Number)
+            || both(Self::Table, Self::Number)
+            || both(Self::Image, Self::Chart)
+            || both(Self::Document, Self::Pdf)
+            || both(Self::Document, Self::Html)
+            || both(Self::Document, Self::Markdown)
+    }
+
+    const fn is_written(self) -> bool {
+        !matches!(self, Self::Pdf | Self::Image | Self::Chart | Self::Audio | Self::Video | Self::Archive)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, names)| names[0]))
+    }
+}
+
+/// The words of a text, in lower case; `camelCase` and `snake_case` are two words.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut was_lower = false;
+    for c in text.chars().take(MOST_CHARS) {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+            words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase();
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}
+
+/// What each is called; the first is what it is called in answers.
+const NAMES: &[(Kind, &[&str])] = &[
+    (
+        Kind::Text,
+        &["text", "txt", "plaintext", "sentence", "paragraph", "prose", "transcript", "prompt", "message"],
+    ),
+    (Kind::Json, &["json", "jsonl", "ndjson"]),
+    (Kind::Xml, &["xml"]),
+    (Kind::Yaml, &["yaml", "yml"]),
+    (Kind::Html, &["html", "webpage"]),
+    (Kind::Markdown, &["markdown"]),
+    (
+        Kind::Table,
+        &[
+            "csv",
+            "tsv",
+            "tabular",
+            "spreadsheet",
+            "excel",
+            "xlsx",
+            "xls",
+            "dataframe",
+            "parquet",
+            "worksheet",
+        ],
+    ),
+    (Kind::Number, &["numeric", "number", "float", "integer", "numerical", "statistic"]),
+    (Kind::Pdf, &["pdf"]),
+    (Kind::Document, &["docx", "doc", "odt", "rtf", "epub"]),
+    (
+        Kind::Image,
+        &[
+            "image",
+            "img",
+            "picture",
+            "photo",
+            "photograph",
+            "png",
+            "jpg",
+            "jpeg",
+            "gif",
+            "webp",
+            "svg",
+            "bitmap",
+            "tiff",
+            "screenshot",
+            "thumbnail",
+        ],
+    ),
+    (Kind::Chart, &["chart", "plot", "histogram", "scatterplot", "visualization", "visualisation"]),
+    (Kind::Audio, &["audio", "mp3", "wav", "ogg", "flac", "m4a", "speech", "podcast", "voice"]),
+    (Kind::Video, &["video", "mp4", "mkv", "avi", "webm", "movie"]),
+    (Kind::Archive, &["zip", "tar", "gzip", "7z", "tarball"]),
+];
+
+/// Longer texts say nothing more of what they are about.
+const MOST_CHARS: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_found_by_many_names() {
+        assert_eq!(Kind::all_in("tabular_data"), [Kind::Table]);
+        assert_eq!(Kind::all_in("A PNG or JPEGs; see imagePath"), [Kind::Image]);
+        assert_eq!(Kind::all_in("csvFile of numbers"), [Kind::Table, Kind::Number]);
+        assert!(Kind::all_in("file, graph, code 画像").is_empty());
+        assert_eq!(Kind::Table.to_string(), "csv");
+    }
+
+    #[test]
+    fn what_holds_the_other_may_stand_for_it() {
+        assert!(Kind::Text.may_stand_for(Kind::Table) && Kind::Json.may_stand_for(Kind::Number));
+        assert!(!Kind::Image.may_stand_for(Kind::Table) && !Kind::Text.may_stand_for(Kind::Audio));
+    }
+}

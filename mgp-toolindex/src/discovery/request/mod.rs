@@ -1,0 +1,161 @@
+//! Mode B (§16.6): tools for what a task turns out to need.
+
+mod candidate;
+mod choice;
+mod flow;
+mod kind;
+
+use std::sync::Arc;
+
+use mgp_types::mgp::{NearMiss, PendingTool, RequestTools, RequestedTools, ToolRequestStatus};
+use mgp_types::{Context, Error, Object};
+
+use self::candidate::candidates;
+use self::choice::{Choice, Chosen};
+use super::found::loaded;
+use super::params;
+use super::shared::Shared;
+use crate::budget::Definition;
+use crate::session::{Loaded, SessionKey};
+use crate::{Sight, Snapshot, Tool};
+
+/// Finds out which capabilities are met, and loads the tools that meet them into the session.
+pub(super) async fn request(
+    shared: &Arc<Shared>,
+    context: &Context,
+    params: &Object,
+) -> Result<RequestedTools, Error> {
+    let wanted = params::request(params)?;
+    let mut context = context.clone();
+    context.trace = context.trace.or(wanted.task_trace_id);
+    let key = shared.key(&context);
+    let snapshot = shared.index.snapshot();
+    let sight = shared.sights.of(&key, &context, &snapshot);
+    let asking =
+        Asking { shared, context: &context, snapshot: &snapshot, sight: sight.as_deref(), wanted: &wanted };
+
+    let capabilities = capabilities(&wanted);
+    let mut choice = Choice::default();
+    for capability in &capabilities {
+        choice.decide(&asking, capability, candidates(&asking, capability).await);
+        // Each takes its searches, and others wait for this thread.
+        tokio::task::yield_now().await;
+    }
+    let loaded = asking.load(&key, &choice);
+    let mut answer = asking.answer(&choice, &loaded);
+    if answer.status == ToolRequestStatus::Unavailable
+        && let Some(creation) = &shared.settings.creation
+        && creation.begin(&context, &wanted, &answer.tools_unavailable).await
+    {
+        answer.status = ToolRequestStatus::Creating;
+    }
+    shared.tellings.changed(shared, &key);
+    tracing::debug!(
+        task = wanted.task_trace_id.map(tracing::field::display),
+        status = %answer.status,
+        asked = capabilities.len(),
+        loaded = answer.tools_loaded.len(),
+        "tools were asked for"
+    );
+    Ok(answer)
+}
+
+/// Whoever names no capability needs one: what it is about to do.
+fn capabilities(wanted: &RequestTools) -> Vec<String> {
+    let mut capabilities: Vec<String> = Vec::new();
+    for capability in &wanted.requirements.capabilities {
+        if !capabilities.contains(capability) {
+            capabilities.push(capability.clone());
+        }
+    }
+    if capabilities.is_empty() {
+        capabilities.push(wanted.context.clone());
+    }
+    capabilities
+}
+
+/// A request for tools, and what there is to meet it with.
+struct Asking<'a> {
+    shared: &'a Shared,
+    context: &'a Context,
+    snapshot: &'a Snapshot,
+    sight: Option<&'a Sight>,
+    wanted: &'a RequestTools,
+}
+
+impl Asking<'_> {
+    fn load(&self, key: &SessionKey, choice: &Choice) -> Loaded {
+        let tools = choice.granted();
+        let sessions = &self.shared.sessions;
+        self.shared.with_view_of(self.snapshot, self.context, |view| {
+            if tools.is_empty() {
+                // Nothing is loaded, and what was found before stays found.
+                let state = sessions.state(key, view);
+                let session_tools_count = (state.pinned.len() + state.cached.len()) as u64;
+                return Loaded { session_tools_count, ..Loaded::default() };
+            }
+            sessions.load(key, view, &tools)
+        })
+    }
+
+    fn answer(&self, choice: &Choice, loaded: &Loaded) -> RequestedTools {
+        let is_loaded = |tool: &Arc<Tool>| loaded.loaded.iter().any(|loaded| is_same(loaded, tool));
+        let mut answer = RequestedTools::new(ToolRequestStatus::Unavailable);
+        let (mut met, mut pending) = (0, 0);
+        for (capability, chosen) in &choice.chosen {
+            match chosen {
+                Chosen::Granted(tool) if is_loaded(tool) => met += 1,
+                Chosen::Granted(tool) => {
+                    let why = "it would do, but the context budget has no room for it".to_owned();
+                    answer.near_misses.push(self.near_miss(capability, tool, why));
+                    answer.tools_unavailable.push(capability.clone());
+                }
+                Chosen::Pending(tool, missing) => {
+                    pending += 1;
+                    let name = self.snapshot.shown_name(tool);
+                    if !answer.tools_pending.iter().any(|known| known.name == name) {
+                        answer.tools_pending.push(PendingTool::new(
+                            name,
+                            tool.server.clone(),
+                            missing.clone(),
+                        ));
+                    }
+                }
+                Chosen::Nothing(near) => {
+                    answer.tools_unavailable.push(capability.clone());
+                    answer.near_misses.extend(
+                        near.iter().map(|near| self.near_miss(capability, &near.tool, near.reason.clone())),
+                    );
+                }
+            }
+        }
+        answer.status = match (met, pending, answer.tools_unavailable.len()) {
+            (_, 0, 0) => ToolRequestStatus::Fulfilled,
+            (0, 0, _) => ToolRequestStatus::Unavailable,
+            (0, ..) => ToolRequestStatus::PendingApproval,
+            _ => ToolRequestStatus::Partial,
+        };
+        answer.tools_loaded = loaded.loaded.iter().map(|tool| self.loaded(tool)).collect();
+        answer.session_tools_count = loaded.session_tools_count;
+        answer.context_tokens_added = loaded.context_tokens_added;
+        answer
+    }
+
+    /// The tool as long as the list of the session has it.
+    fn loaded(&self, tool: &Arc<Tool>) -> mgp_types::mgp::FoundTool {
+        let settings = self.shared.sessions.settings();
+        let limit = settings.budget().cache_limit;
+        let name = self.snapshot.shown_name(tool);
+        let within = |most| Definition::within(tool, &name, most, settings.counter());
+        let definition = within(limit / 2).or_else(|| within(limit));
+        loaded(self.snapshot, tool, definition.as_ref())
+    }
+
+    fn near_miss(&self, capability: &str, tool: &Tool, reason: String) -> NearMiss {
+        NearMiss::new(capability, self.snapshot.shown_name(tool), tool.server.clone(), reason)
+    }
+}
+
+fn is_same(one: &Tool, other: &Tool) -> bool {
+    one.server == other.server && one.name == other.name
+}

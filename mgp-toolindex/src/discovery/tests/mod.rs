@@ -1,0 +1,30 @@
+mod listing;
+mod methods;
+mod needs;
+mod requesting;
+mod searching;
+mod telling;
+mod using;
+mod world;
+
+use std::sync::Arc;
+
+use mgp_types::RawJson;
+use mgp_types::mgp::{Permission, RiskLevel};
+use serde_json::Value;
+
+use crate::{Listing, Tool};
+
+/// The tool of this definition in an index.
+pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
+    let raw = RawJson::from_value(definition).unwrap();
+    let listing = Listing::read(&raw).unwrap();
+    Arc::new(Tool {
+        server: "test".into(),
+        name: listing.name,
+        definition: raw,
+        categories: Box::default(),
+        risk: RiskLevel::Safe,
+        permissions: Box::<[Permission]>::default(),
+    })
+}

@@ -1,0 +1,272 @@
+//! Vectors that take long to make are made here, beside everything else.
+
+mod pause;
+
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::BoxFuture;
+use tokio::runtime::Handle;
+
+use self::pause::Pause;
+use super::queue::{Blame, Queue, Waiting};
+use super::{EmbedError, Embedder, Lacking, Passages, PassagesHash, Purpose, VectorStore, checked};
+use crate::slot::Slot;
+
+/// What makes vectors for one embedder, for as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct Background {
+    queue: Arc<Queue>,
+}
+
+/// What the work is done with.
+pub(crate) struct Lane {
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) store: Option<Arc<dyn VectorStore>>,
+    /// Takes vectors that are made; it may wait, and then the work waits.
+    pub(crate) hand_over: Box<dyn Fn(Vec<Made>) -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+/// What came of a tool's passages.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Made {
+    pub(crate) slot: Slot,
+    pub(crate) hash: PassagesHash,
+    /// `None` if they mean nothing, or nothing that the embedder could find out.
+    pub(crate) vector: Option<Vec<f32>>,
+}
+
+impl Background {
+    /// Begins as a task of `runtime`, or else on a thread with a runtime of its own.
+    pub(crate) fn start(lane: Lane, runtime: Option<&Handle>) -> Self {
+        let queue = Arc::new(Queue::default());
+        let worker = Worker { lane, queue: Arc::clone(&queue) };
+        match runtime {
+            Some(runtime) => drop(runtime.spawn(worker.run())),
+            None => worker.run_on_thread(),
+        }
+        Self { queue }
+    }
+
+    pub(crate) fn extend(&self, tools: impl IntoIterator<Item = Lacking>) {
+        self.queue.extend(tools);
+    }
+
+    pub(crate) fn forget(&self, slot: Slot) {
+        self.queue.forget(slot);
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+impl fmt::Debug for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { embedder, store, .. } = self;
+        f.debug_struct("Lane").field("embedder", embedder).field("store", store).finish_non_exhaustive()
+    }
+}
+
+struct Worker {
+    lane: Lane,
+    queue: Arc<Queue>,
+}
+
+/// A tool that no store knows, with its texts.
+struct Unknown {
+    waiting: Waiting,
+    passages: Passages,
+}
+
+impl Worker {
+    fn run_on_thread(self) {
+        let run = move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(self.run()),
+            Err(error) => tracing::error!(%error, "no vectors are made"),
+        };
+        if let Err(error) = std::thread::Builder::new().name("mgp-embed".into()).spawn(run) {
+            tracing::error!(%error, "no vectors are made");
+        }
+    }
+
+    async fn run(self) {
+        // Whatever it waits for, also for an embedder that never answers, it ends when nobody waits for it.
+        tokio::select! {
+            () = self.queue.closed() => {}
+            () = self.work() => {}
+        }
+    }
+
+    async fn work(&self) {
+        let mut pause = Pause::default();
+        loop {
+            self.queue.filled().await;
+            // What failed stays in the queue and has its turn again in the next round.
+            let mut slot = None;
+            loop {
+                let some = self.queue.after(slot, AT_ONCE);
+                let Some(last) = some.last() else { break };
+                slot = Some(last.lacking.slot);
+                for batch in batches(self.without_known(some).await) {
+                    self.make(batch, &mut pause).await;
+                }
+            }
+        }
+    }
+
+    /// Hands over what the store has, and returns the rest.
+    async fn without_known(&self, some: Vec<Waiting>) -> Vec<Unknown> {
+        let known = match &self.lane.store {
+            Some(store) => {
+                let (store, embedder) = (Arc::clone(store), Arc::clone(&self.lane.embedder));
+                let hashes: Vec<_> = some.iter().map(|waiting| waiting.lacking.hash).collect();
+                blocking(move || store.get_many(embedder.id(), &hashes)).await.unwrap_or_default()
+            }
+            None => Vec::new(),
+        };
+        let mut known = known.into_iter();
+        let (mut made, mut unknown) = (Vec::new(), Vec::new());
+        for waiting in some {
+            // The file of the store may be anything: its vectors are not better than those of the embedder.
+            let vector = known.next().flatten().filter(|vector| {
+                vector.len() == self.lane.embedder.dimension()
+                    && vector.iter().all(|number| number.is_finite())
+            });
+            match vector {
+                Some(vector) => {
+                    let Lacking { slot, hash, .. } = waiting.lacking;
+                    made.push(Made { slot, hash, vector: Some(vector) });
+                }
+                None => unknown.push(Unknown { passages: waiting.lacking.passages(), waiting }),
+            }
+        }
+        self.hand_over(made).await;
+        unknown
+    }
+
+    async fn make(&self, batch: Vec<Unknown>, pause: &mut Pause) {
+        let mut texts = Vec::with_capacity(2 * batch.len());
+        let mut tools = Vec::with_capacity(batch.len());
+        for Unknown { waiting, passages } in batch {
+            texts.extend(passages.into_texts());
+            tools.push(waiting);
+        }
+        match self.embed(texts).await {
+            Ok(vectors) => {
+                pause.reset();
+                let made = tools.iter().zip(vectors.chunks(2)).map(|(waiting, vectors)| {
+                    let Lacking { slot, hash, .. } = waiting.lacking;
+                    Made { slot, hash, vector: Passages::vector(vectors.iter().map(Vec::as_slice)) }
+                });
+                let made = self.keep(made.collect()).await;
+                self.hand_over(made).await;
+            }
+            Err(error) => self.put_off(&tools, error, pause).await,
+        }
+    }
+
+    async fn put_off(&self, tools: &[Waiting], error: EmbedError, pause: &mut Pause) {
+        pause.warn_once(|| {
+            tracing::warn!(%error, embedder = self.lane.embedder.id(), "tools are not embedded yet");
+        });
+        let mut blame = Blame::Shared;
+        if let [Waiting { lacking: Lacking { slot, hash, tool, .. }, failures }] = tools
+            && self.embed(vec![PROBE.into()]).await.is_ok()
+        {
+            blame = Blame::Alone;
+            pause.reset();
+            // One text that the embedder chokes on must not keep the others waiting for ever.
+            if *failures >= MOST_FAILURES {
+                tracing::warn!(server = %tool.server, tool = %tool.name, %error, "a tool has no vector");
+                self.hand_over(vec![Made { slot: *slot, hash: *hash, vector: None }]).await;
+                return;
+            }
+        }
+        for Waiting { lacking: Lacking { slot, hash, .. }, .. } in tools {
+            self.queue.failed(*slot, *hash, blame);
+        }
+        pause.wait().await;
+    }
+
+    async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let (count, embedder) = (texts.len(), &self.lane.embedder);
+        let vectors = embedder.embed(texts, Purpose::Passage).await?;
+        checked(vectors, count, embedder.dimension())
+    }
+
+    async fn keep(&self, made: Vec<Made>) -> Vec<Made> {
+        let Some(store) = self.lane.store.clone() else { return made };
+        let embedder = Arc::clone(&self.lane.embedder);
+        let kept = made.clone();
+        let keep = move || {
+            let vectors: Vec<_> =
+                kept.iter().filter_map(|made| Some((made.hash, made.vector.as_deref()?))).collect();
+            store.put_many(embedder.id(), &vectors);
+        };
+        if blocking(keep).await.is_none() {
+            tracing::debug!("a store panicked");
+        }
+        made
+    }
+
+    async fn hand_over(&self, made: Vec<Made>) {
+        if made.is_empty() {
+            return;
+        }
+        let done: Vec<_> = made.iter().map(|made| (made.slot, made.hash)).collect();
+        (self.lane.hand_over)(made).await;
+        for (slot, hash) in done {
+            self.queue.done(slot, hash);
+        }
+    }
+}
+
+/// Texts of about the same length together, since the shorter ones of a batch cost as much as its longest; and what
+/// failed already alone, so that it cannot take others with it.
+fn batches(mut tools: Vec<Unknown>) -> Vec<Vec<Unknown>> {
+    tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passages.bytes()));
+    let mut batches: Vec<Vec<Unknown>> = Vec::new();
+    let (mut room, mut bytes_left) = (0, 0);
+    for unknown in tools {
+        let bytes = unknown.passages.bytes();
+        let alone = unknown.waiting.failures > 0;
+        if let Some(batch) = batches.last_mut()
+            && !alone
+            && room > 0
+            && bytes <= bytes_left
+        {
+            room -= 1;
+            bytes_left -= bytes;
+            batch.push(unknown);
+        } else {
+            (room, bytes_left) = (MOST_TOOLS - 1, MOST_BYTES.saturating_sub(bytes));
+            batches.push(vec![unknown]);
+        }
+    }
+    batches
+}
+
+/// Runs what takes milliseconds where it holds up nobody; `None` if it panicked.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// So many tools are looked up at once.
+const AT_ONCE: usize = 256;
+
+/// So many tools are embedded at once, which is twice as many texts.
+const MOST_TOOLS: usize = 16;
+
+const MOST_BYTES: usize = 16 * 1024;
+
+/// A tool that is to blame for so many failures is not tried again after the next.
+const MOST_FAILURES: u32 = 3;
+
+/// A text that no embedder can have anything against.
+const PROBE: &str = "text";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::{EmbedError, Embedder, StaticEmbedder};
+
+/// Which embedder to use, in the words of a configuration: `static`, `fastembed:PATH` or `remote:URL#MODEL`.
+///
+/// ```
+/// use mgp_toolindex::embed::EmbedderChoice;
+///
+/// let choice: EmbedderChoice = "remote:https://api.example.com/v1#small".parse()?;
+/// assert_eq!(choice.to_string(), "remote:https://api.example.com/v1#small");
+/// assert_eq!(EmbedderChoice::default(), "static".parse()?);
+/// # Ok::<(), mgp_toolindex::embed::ChoiceError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmbedderChoice {
+    /// The table that is built in.
+    #[default]
+    Static,
+    /// A sentence encoder: the folder with its files, or the `.onnx` file in it.
+    FastEmbed(PathBuf),
+    /// A service that speaks OpenAI's protocol. Its token is in the environment, as
+    /// [`TOKEN_VARIABLE`](Self::TOKEN_VARIABLE).
+    Remote {
+        /// Where it is.
+        url: String,
+        /// Which of its models to use.
+        model: String,
+    },
+}
+
+impl EmbedderChoice {
+    /// The environment variable that has the token for a remote embedder.
+    pub const TOKEN_VARIABLE: &'static str = "MGP_EMBEDDER_TOKEN";
+
+    /// The embedder, or what is built in if it cannot be had: then a warning says why.
+    pub async fn open(&self) -> Arc<dyn Embedder> {
+        match self.try_open().await {
+            Ok(embedder) => embedder,
+            Err(error) => {
+                tracing::warn!(embedder = %self, %error, "the built-in embedder is used instead");
+                built_in()
+            }
+        }
+    }
+
+    /// The embedder, if it can be had.
+    ///
+    /// # Errors
+    /// Its files or its service are not what they should be, or the crate was built without it.
+    pub async fn try_open(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
+        match self {
+            Self::Static => Ok(built_in()),
+            Self::FastEmbed(path) => fast(path.clone()).await,
+            Self::Remote { url, model } => remote(url, model).await,
+        }
+    }
+}
+
+impl FromStr for EmbedderChoice {
+    type Err = ChoiceError;
+
+    fn from_str(words: &str) -> Result<Self, ChoiceError> {
+        match words.split_once(':') {
+            None if words == "static" => Ok(Self::Static),
+            Some(("fastembed", path)) if !path.is_empty() => Ok(Self::FastEmbed(path.into())),
+            Some(("remote", service)) => match service.split_once('#') {
+                Some((url, model)) if !url.is_empty() && !model.is_empty() => {
+                    Ok(Self::Remote { url: url.into(), model: model.into() })
+                }
+                _ => Err(ChoiceError),
+            },
+            _ => Err(ChoiceError),
+        }
+    }
+}
+
+impl fmt::Display for EmbedderChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Static => f.write_str("static"),
+            Self::FastEmbed(path) => write!(f, "fastembed:{}", path.display()),
+            Self::Remote { url, model } => write!(f, "remote:{url}#{model}"),
+        }
+    }
+}
+
+/// These words name no embedder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an embedder is `static`, `fastembed:PATH` or `remote:URL#MODEL`")]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
+pub struct ChoiceError;
+
+fn built_in() -> Arc<dyn Embedder> {
+    Arc::new(StaticEmbedder::new())
+}
+
+#[cfg(feature = "fastembed")]
+async fn fast(path: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let load = move || super::FastEmbedder::load(&path, None);
+    // A model takes a second to load; outside of a runtime there is nobody that it could hold up.
+    let loaded = match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => runtime
+            .spawn_blocking(load)
+            .await
+            .unwrap_or_else(|_| Err(EmbedError::new("the model panicked while it was loaded"))),
+        Err(_) => load(),
+    };
+    Ok(Arc::new(loaded?))
+}
+
+#[cfg(not(feature = "fastembed"))]
+#[expect(clippy::unused_async, reason = "with the feature it waits")]
+async fn fast(_: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Err(EmbedError::new("this program is built without the feature `fastembed`"))
+}
+
+#[cfg(feature = "http")]
+async fn remote(url: &str, model: &str) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let connected = super::HttpEmbedder::connect(url, model, EmbedderChoice::TOKEN_VARIABLE).await?;
+    Ok(Arc::new(connected))
+}
+
+#[cfg(not(feature = "http"))]
+#[expect(clippy::unused_async, reason = "with the feature it waits")]
+async fn remote(_: &str, _: &str) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Err(EmbedError::new("this program is built without the feature `http`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_read_and_written_in_the_same_words() {
+        for words in ["static", "fastembed:/models/minilm", "remote:http://[::1]:80/v1#m#n"] {
+            assert_eq!(words.parse::<EmbedderChoice>().unwrap().to_string(), words);
+        }
+        for words in
+            ["", "Static", "static:x", "fastembed", "fastembed:", "remote:https://x", "remote:#m", "x:y"]
+        {
+            assert_eq!(words.parse::<EmbedderChoice>(), Err(ChoiceError), "{words}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_had_is_replaced_by_what_is_built_in() {
+        let built_in = EmbedderChoice::Static.open().await;
+        for words in ["fastembed:/no/such/folder", "remote:http://example.com#m"] {
+            let choice: EmbedderChoice = words.parse().unwrap();
+            assert!(choice.try_open().await.is_err(), "{words}");
+            assert_eq!(choice.open().await.id(), built_in.id());
+        }
+    }
+}

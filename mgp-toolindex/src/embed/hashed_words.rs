@@ -1,0 +1,86 @@
+//! An embedder for tests that needs nothing: texts are alike as far as their words are the same.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mgp_types::BoxFuture;
+use parking_lot::Mutex;
+
+use super::{EmbedError, Embedder, Purpose};
+
+/// Gives each word a place of its own among so many.
+#[derive(Debug)]
+pub(crate) struct HashedWords {
+    id: String,
+    dimension: usize,
+    instant: bool,
+    /// How many calls fail before one does not.
+    pub(crate) failures: AtomicUsize,
+    dislikes: Option<&'static str>,
+    /// The texts of each call.
+    pub(crate) calls: Mutex<Vec<Vec<String>>>,
+}
+
+impl HashedWords {
+    pub(crate) fn new(dimension: usize) -> Self {
+        Self {
+            id: format!("hashed words {dimension}"),
+            dimension,
+            instant: true,
+            failures: AtomicUsize::new(0),
+            dislikes: None,
+            calls: Mutex::default(),
+        }
+    }
+
+    /// One that has to be waited for.
+    pub(crate) fn slow(dimension: usize) -> Self {
+        Self { instant: false, ..Self::new(dimension) }
+    }
+
+    /// One that fails where a text has this word.
+    pub(crate) fn disliking(self, word: &'static str) -> Self {
+        Self { dislikes: Some(word), ..self }
+    }
+
+    pub(crate) fn embedded(&self) -> usize {
+        self.calls.lock().iter().map(Vec::len).sum()
+    }
+
+    fn vector(&self, text: &str) -> Vec<f32> {
+        let mut vector = vec![0.0; self.dimension];
+        for word in text.to_lowercase().split_whitespace() {
+            let hash = word.bytes().fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
+            vector[hash % self.dimension] += 1.0;
+        }
+        vector
+    }
+}
+
+impl Embedder for HashedWords {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn embed(&self, texts: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+        let fails = self
+            .failures
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+            .is_ok();
+        let disliked = self.dislikes.is_some_and(|word| texts.iter().any(|text| text.contains(word)));
+        let answer = if fails || disliked {
+            Err(EmbedError::new("not now"))
+        } else {
+            Ok(texts.iter().map(|text| self.vector(text)).collect())
+        };
+        self.calls.lock().push(texts);
+        Box::pin(async { answer })
+    }
+
+    fn embed_now(&self, text: &str, _: Purpose) -> Option<Vec<f32>> {
+        self.instant.then(|| self.vector(text))
+    }
+}

@@ -1,0 +1,81 @@
+//! Whether a difference could be chance.
+
+use super::quality::share;
+
+/// How likely so uneven numbers of wins and losses are, or more uneven ones, if a win is as likely as a loss: the sign
+/// test, of both sides.
+pub(super) fn sign_test(wins: usize, losses: usize) -> f64 {
+    let games = wins + losses;
+    let fewer = wins.min(losses);
+    // Logarithms, since 2^games is more than a number holds.
+    let mut log_ways = 0.0;
+    let mut tail = 0.0;
+    let all = share(games, 1) * std::f64::consts::LN_2;
+    for k in 0..=fewer {
+        tail += (log_ways - all).exp();
+        log_ways += share(games - k, k + 1).ln();
+    }
+    (2.0 * tail).min(1.0)
+}
+
+/// Where the mean of such differences lies in 95 of 100 samples of questions.
+pub(super) fn interval(differences: &[f64]) -> (f64, f64) {
+    if differences.is_empty() {
+        return (0.0, 0.0);
+    }
+    let mut random = Random(SEED);
+    let mut means: Vec<f64> = (0..SAMPLES)
+        .map(|_| {
+            let sum: f64 = differences.iter().map(|_| differences[random.below(differences.len())]).sum();
+            sum * share(1, differences.len())
+        })
+        .collect();
+    means.sort_by(f64::total_cmp);
+    (means[SAMPLES / 40], means[SAMPLES - 1 - SAMPLES / 40])
+}
+
+/// The same numbers each time, so that a report is the same each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        let scaled = (u128::from(z) * limit as u128) >> 64;
+        usize::try_from(scaled).unwrap_or(0)
+    }
+}
+
+const SEED: u64 = 16;
+
+const SAMPLES: usize = 2000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_games_are_chance_and_uneven_ones_are_not() {
+        assert!((sign_test(0, 0) - 1.0).abs() < 1e-12);
+        assert!((sign_test(5, 5) - 1.0).abs() < 1e-12);
+        assert!((sign_test(1, 0) - 1.0).abs() < 1e-12);
+        assert!((sign_test(9, 1) - 22.0 / 1024.0).abs() < 1e-9);
+        assert!((sign_test(1, 9) - 22.0 / 1024.0).abs() < 1e-9);
+        assert!(sign_test(40_000, 60_000) < 1e-9);
+        assert!(sign_test(50_000, 50_100) > 0.5);
+    }
+
+    #[test]
+    fn the_interval_holds_the_mean_and_narrows() {
+        let few = [0.0, 1.0, 0.0, 1.0];
+        let many: Vec<f64> = few.iter().copied().cycle().take(400).collect();
+        let ((low, high), (lower, higher)) = (interval(&many), interval(&few));
+        assert!(lower < low && low < 0.5 && 0.5 < high && high < higher);
+        assert_eq!(interval(&many), interval(&many));
+        assert_eq!(interval(&[]), (0.0, 0.0));
+        assert_eq!(interval(&[0.25; 3]), (0.25, 0.25));
+    }
+}

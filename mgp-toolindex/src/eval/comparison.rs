@@ -1,0 +1,232 @@
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::chance::{interval, sign_test};
+use super::report::write_table;
+use super::{Answer, Measure, Quality, Report};
+
+/// What two reports on the same questions tell of each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// What the settings before are called.
+    pub before: String,
+    /// What the settings after are called.
+    pub after: String,
+    /// Each measure, before and after.
+    pub changes: Vec<Change>,
+    /// The questions whose NDCG@5 rose.
+    pub wins: Vec<String>,
+    /// The questions whose NDCG@5 fell.
+    pub losses: Vec<String>,
+    /// How many questions it stayed the same for.
+    pub ties: usize,
+    /// How many questions only one of the reports has: they are left out.
+    pub unpaired: usize,
+    /// How likely so uneven wins and losses are if neither of the settings is better.
+    pub chance: f64,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+/// A measure, before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// Which one.
+    pub measure: Measure,
+    /// What it was.
+    pub before: f64,
+    /// What it is.
+    pub after: f64,
+    /// The least that the difference may be: with other questions of this kind it is more in 39 of 40 cases.
+    pub low: f64,
+    /// The most that the difference may be.
+    pub high: f64,
+}
+
+/// What a comparison comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The settings after are better, and it is hardly chance.
+    Better,
+    /// The settings after are worse, and it is hardly chance.
+    Worse,
+    /// What differs may be chance.
+    MayBeChance,
+}
+
+impl Comparison {
+    /// Compares two reports by the questions that both have.
+    pub fn of(before: &Report, after: &Report) -> Self {
+        let earlier: HashMap<&str, &Answer> =
+            before.answers.iter().map(|answer| (answer.question.as_str(), answer)).collect();
+        let (mut wins, mut losses) = (Vec::new(), Vec::new());
+        let mut pairs: Vec<(Quality, Quality)> = Vec::new();
+        for now in &after.answers {
+            let Some(then) = earlier.get(now.question.as_str()) else { continue };
+            pairs.push((then.quality, now.quality));
+            let gain = now.quality.ndcg_5 - then.quality.ndcg_5;
+            if gain > SAME {
+                wins.push(now.question.clone());
+            } else if gain < -SAME {
+                losses.push(now.question.clone());
+            }
+        }
+        let changes: Vec<Change> = Measure::ALL.iter().map(|measure| Change::of(*measure, &pairs)).collect();
+        let chance = sign_test(wins.len(), losses.len());
+        let alone = |report: &Report| report.answers.len().saturating_sub(pairs.len());
+        Self {
+            before: before.name.clone(),
+            after: after.name.clone(),
+            ties: pairs.len() - wins.len() - losses.len(),
+            unpaired: alone(before) + alone(after),
+            verdict: Verdict::of(&changes, chance),
+            changes,
+            wins,
+            losses,
+            chance,
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let heads = ["measure", &self.before, &self.after, "difference", "95 of 100 times"].map(String::from);
+        let rows = self.changes.iter().map(|change| {
+            vec![
+                change.measure.name().to_owned(),
+                format!("{:.3}", change.before),
+                format!("{:.3}", change.after),
+                format!("{:+.3}", change.after - change.before),
+                format!("{:+.3} to {:+.3}", change.low, change.high),
+            ]
+        });
+        write_table(f, &[vec![heads.to_vec()], rows.collect()].concat())?;
+        let (wins, losses) = (self.wins.len(), self.losses.len());
+        writeln!(
+            f,
+            "{wins} better, {losses} worse, {} the same, by NDCG@5; by chance: {:.3}",
+            self.ties, self.chance
+        )?;
+        for (what, ids) in [("better", &self.wins), ("worse", &self.losses)] {
+            if !ids.is_empty() {
+                let more = if ids.len() > SHOWN {
+                    format!(" and {} more", ids.len() - SHOWN)
+                } else {
+                    String::new()
+                };
+                writeln!(f, "{what}: {}{more}", ids[..ids.len().min(SHOWN)].join(", "))?;
+            }
+        }
+        if self.unpaired > 0 {
+            writeln!(f, "{} questions are in one report only and left out", self.unpaired)?;
+        }
+        writeln!(f, "{}: {}", self.after, self.verdict)
+    }
+}
+
+impl Change {
+    fn of(measure: Measure, pairs: &[(Quality, Quality)]) -> Self {
+        let differences: Vec<f64> =
+            pairs.iter().map(|(then, now)| measure.of(now) - measure.of(then)).collect();
+        let (low, high) = interval(&differences);
+        Self {
+            measure,
+            before: measure.of(&Quality::mean(pairs.iter().map(|(then, _)| then))),
+            after: measure.of(&Quality::mean(pairs.iter().map(|(_, now)| now))),
+            low,
+            high,
+        }
+    }
+}
+
+impl Verdict {
+    /// Both tests have to agree: one counts questions, the other weighs them.
+    fn of(changes: &[Change], chance: f64) -> Self {
+        let ndcg = changes.iter().find(|change| change.measure == Measure::Ndcg5);
+        match ndcg {
+            Some(by) if chance < RARE && by.low > 0.0 => Self::Better,
+            Some(by) if chance < RARE && by.high < 0.0 => Self::Worse,
+            _ => Self::MayBeChance,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Better => "better, and hardly by chance",
+            Self::Worse => "worse, and hardly by chance",
+            Self::MayBeChance => "what differs may be chance",
+        })
+    }
+}
+
+/// Sums of the same numbers differ by less.
+const SAME: f64 = 1e-9;
+
+/// What chance does more rarely is not put down to it.
+const RARE: f64 = 0.05;
+
+/// So many questions are named in a table.
+const SHOWN: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::SearchStrategy;
+
+    use super::*;
+
+    /// A report in which the right tool stands at these ranks.
+    fn report(name: &str, ranks: impl IntoIterator<Item = usize>) -> Report {
+        let mut report = Report::new(name, SearchStrategy::Hybrid);
+        for (number, rank) in ranks.into_iter().enumerate() {
+            let mut ranking = vec!["wrong".to_owned(); rank];
+            ranking.push("right".into());
+            report.answers.push(Answer {
+                question: format!("q{number}"),
+                quality: Quality::of(&ranking, &[vec!["right".into()]]),
+                tokens: 0,
+                micros: 0,
+                first: Vec::new(),
+            });
+        }
+        report.finish()
+    }
+
+    #[test]
+    fn a_few_questions_more_may_be_chance() {
+        let before = report("a", (0..40).map(|n| n % 4));
+        let after = report("b", (0..40).map(|n| if n < 4 { 0 } else { n % 4 }));
+        let comparison = Comparison::of(&before, &after);
+        assert_eq!((comparison.wins.len(), comparison.losses.len(), comparison.ties), (3, 0, 37));
+        assert_eq!(comparison.verdict, Verdict::MayBeChance);
+        assert!(comparison.to_string().ends_with("b: what differs may be chance\n"));
+    }
+
+    #[test]
+    fn many_questions_more_are_not_chance() {
+        let (before, after) = (report("a", vec![2; 40]), report("b", (0..40).map(|n| n / 20)));
+        let comparison = Comparison::of(&before, &after);
+        assert_eq!(comparison.verdict, Verdict::Better);
+        assert_eq!(Comparison::of(&after, &before).verdict, Verdict::Worse);
+        let recall = comparison.changes[1];
+        assert_eq!(recall.measure, Measure::Recall5);
+        assert!((recall.before - 1.0).abs() < 1e-9 && (recall.after - 1.0).abs() < 1e-9);
+        assert!(comparison.to_string().contains("and 20 more"));
+    }
+
+    #[test]
+    fn only_questions_of_both_reports_are_compared() {
+        let comparison = Comparison::of(&report("a", [0, 0, 0]), &report("b", [0, 1]));
+        assert_eq!((comparison.ties, comparison.losses.len(), comparison.unpaired), (1, 1, 1));
+        assert_eq!(comparison.losses, ["q1"]);
+        let nothing = Comparison::of(&report("a", []), &report("b", []));
+        assert_eq!(nothing.verdict, Verdict::MayBeChance);
+    }
+}

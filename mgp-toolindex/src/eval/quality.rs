@@ -1,0 +1,187 @@
+use serde::{Deserialize, Serialize};
+
+/// How good a ranking is, or how good many are in the mean; each from 0 to 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Quality {
+    /// The share of needs that the first tool meets.
+    pub recall_1: f64,
+    /// The share of needs that the first five tools meet.
+    pub recall_5: f64,
+    /// The share of needs that the first ten tools meet.
+    pub recall_10: f64,
+    /// 1 if the first five tools meet all needs.
+    pub complete_5: f64,
+    /// How far in front within the first five the tools stand that meet a need, beside the best order there is.
+    pub ndcg_5: f64,
+    /// 1 divided by the rank of the first tool that meets a need.
+    pub mrr: f64,
+}
+
+impl Quality {
+    /// Judges a ranking by needs, each of which names the tools that meet it.
+    ///
+    /// A tool meets one need at the most, even if it stands in several.
+    pub fn of(ranking: &[String], needs: &[Vec<String>]) -> Self {
+        let mut met = vec![false; needs.len()];
+        let mut met_by_rank = Vec::with_capacity(ranking.len());
+        let mut first = None;
+        for (rank, tool) in ranking.iter().enumerate() {
+            let meets = |need: &Vec<String>| need.contains(tool);
+            if first.is_none() && needs.iter().any(meets) {
+                first = Some(rank);
+            }
+            let gain = (0..needs.len()).find(|&at| !met[at] && meets(&needs[at]));
+            if let Some(at) = gain {
+                met[at] = true;
+            }
+            met_by_rank.push(gain.is_some());
+        }
+        let among = |first: usize| met_by_rank.iter().take(first).filter(|met| **met).count();
+        let recall = |first: usize| share(among(first), needs.len());
+        let gained = |gains: &mut dyn Iterator<Item = bool>| -> f64 {
+            gains.take(5).enumerate().filter(|(_, gain)| *gain).map(|(rank, _)| discount(rank)).sum()
+        };
+        let ideal = gained(&mut needs.iter().map(|_| true));
+        Self {
+            recall_1: recall(1),
+            recall_5: recall(5),
+            recall_10: recall(10),
+            complete_5: if among(5) == needs.len() { 1.0 } else { 0.0 },
+            ndcg_5: if ideal > 0.0 { gained(&mut met_by_rank.into_iter()) / ideal } else { 0.0 },
+            mrr: first.map_or(0.0, |rank| share(1, rank + 1)),
+        }
+    }
+
+    /// The mean of many.
+    pub fn mean<'a>(of: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sums = [0.0; Measure::ALL.len()];
+        let mut count = 0;
+        for quality in of {
+            count += 1;
+            for (sum, measure) in sums.iter_mut().zip(Measure::ALL) {
+                *sum += measure.of(quality);
+            }
+        }
+        let [recall_1, recall_5, recall_10, complete_5, ndcg_5, mrr] = sums.map(|sum| sum * share(1, count));
+        Self { recall_1, recall_5, recall_10, complete_5, ndcg_5, mrr }
+    }
+}
+
+/// One of the figures of a [`Quality`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the members of `Quality` say what they are")]
+#[non_exhaustive]
+pub enum Measure {
+    #[serde(rename = "recall_1")]
+    Recall1,
+    #[serde(rename = "recall_5")]
+    Recall5,
+    #[serde(rename = "recall_10")]
+    Recall10,
+    #[serde(rename = "complete_5")]
+    Complete5,
+    #[serde(rename = "ndcg_5")]
+    Ndcg5,
+    Mrr,
+}
+
+impl Measure {
+    /// All of them, in the order of the members.
+    pub const ALL: [Self; 6] =
+        [Self::Recall1, Self::Recall5, Self::Recall10, Self::Complete5, Self::Ndcg5, Self::Mrr];
+
+    /// What tables call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recall1 => "R@1",
+            Self::Recall5 => "R@5",
+            Self::Recall10 => "R@10",
+            Self::Complete5 => "C@5",
+            Self::Ndcg5 => "NDCG@5",
+            Self::Mrr => "MRR",
+        }
+    }
+
+    /// The figure.
+    pub const fn of(self, quality: &Quality) -> f64 {
+        match self {
+            Self::Recall1 => quality.recall_1,
+            Self::Recall5 => quality.recall_5,
+            Self::Recall10 => quality.recall_10,
+            Self::Complete5 => quality.complete_5,
+            Self::Ndcg5 => quality.ndcg_5,
+            Self::Mrr => quality.mrr,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^52")]
+pub(super) fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// What a tool at this rank, which counts from 0, is worth.
+#[expect(clippy::cast_precision_loss, reason = "ranks are small")]
+fn discount(rank: usize) -> f64 {
+    1.0 / ((rank + 2) as f64).log2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(ranking: &str, needs: &str) -> Quality {
+        let names = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+        Quality::of(&names(ranking), &needs.split('|').map(names).collect::<Vec<_>>())
+    }
+
+    fn assert_near(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
+    }
+
+    #[test]
+    fn the_right_tool_in_front_is_perfect() {
+        let quality = judged("a b c", "a");
+        for measure in Measure::ALL {
+            assert_near(measure.of(&quality), 1.0);
+        }
+        let nothing = judged("", "a");
+        for measure in Measure::ALL {
+            assert_near(measure.of(&nothing), 0.0);
+        }
+    }
+
+    #[test]
+    fn each_need_counts_once_however_many_tools_meet_it() {
+        let quality = judged("a a2 x y z b", "a a2|b");
+        assert_near(quality.recall_1, 0.5);
+        assert_near(quality.recall_5, 0.5);
+        assert_near(quality.recall_10, 1.0);
+        assert_near(quality.complete_5, 0.0);
+        assert_near(quality.ndcg_5, 1.0 / (1.0 + 1.0 / 3.0_f64.log2()));
+    }
+
+    #[test]
+    fn a_tool_of_two_needs_meets_one() {
+        let quality = judged("a x", "a b|a c");
+        assert_near(quality.recall_5, 0.5);
+    }
+
+    #[test]
+    fn a_tool_further_back_is_worth_less() {
+        let quality = judged("x y a", "a");
+        assert_near(quality.ndcg_5, 0.5);
+        assert_near(quality.mrr, 1.0 / 3.0);
+        assert_near(quality.recall_1, 0.0);
+    }
+
+    #[test]
+    fn the_mean_is_that_of_each_figure() {
+        let mean = Quality::mean(&[judged("a", "a"), judged("x a", "a")]);
+        assert_near(mean.recall_1, 0.5);
+        assert_near(mean.mrr, 0.75);
+        assert_eq!(Quality::mean(&[]), Quality::default());
+    }
+}

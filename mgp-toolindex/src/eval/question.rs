@@ -1,0 +1,141 @@
+use std::io::{self, BufRead, Read};
+
+use serde::{Deserialize, Serialize};
+
+/// Something that is asked for, and the tools that it takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Question {
+    /// What reports call it.
+    pub id: String,
+    /// What is searched for.
+    pub text: String,
+    /// What is needed, by the ids of tools. The tools of one need do equally well.
+    pub needs: Vec<Vec<String>>,
+}
+
+impl Question {
+    /// A question that takes one tool for each of these needs.
+    pub fn new(id: impl Into<String>, text: impl Into<String>, needs: Vec<Vec<String>>) -> Self {
+        Self { id: id.into(), text: text.into(), needs }
+    }
+
+    /// Reads questions, a JSON object in each line; empty lines are passed over.
+    pub fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, QuestionError> {
+        let mut questions = Vec::new();
+        let mut bytes = Vec::new();
+        for line in 1.. {
+            bytes.clear();
+            let most = u64::try_from(LONGEST_LINE + 1).unwrap_or(u64::MAX);
+            let read = from.by_ref().take(most).read_until(b'\n', &mut bytes);
+            if read.map_err(|source| QuestionError::Unreadable { line, source })? == 0 {
+                break;
+            }
+            if bytes.len() > LONGEST_LINE {
+                return Err(QuestionError::TooLong { line, most: LONGEST_LINE });
+            }
+            if bytes.trim_ascii().is_empty() {
+                continue;
+            }
+            if questions.len() == MOST {
+                return Err(QuestionError::TooMany { most: MOST });
+            }
+            questions.push(Self::parse(&bytes, line)?);
+        }
+        Ok(questions)
+    }
+
+    fn parse(bytes: &[u8], line: usize) -> Result<Self, QuestionError> {
+        let question: Self =
+            serde_json::from_slice(bytes).map_err(|source| QuestionError::Malformed { line, source })?;
+        if question.needs.is_empty() || question.needs.iter().any(Vec::is_empty) {
+            return Err(QuestionError::NeedsNothing { line });
+        }
+        Ok(question)
+    }
+}
+
+/// Why questions cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuestionError {
+    /// The source of the lines does not go on.
+    #[error("line {line} cannot be read")]
+    Unreadable {
+        /// Where.
+        line: usize,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// It is no question.
+    #[error("line {line} is not a question: expected id, text and needs")]
+    Malformed {
+        /// Where.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// There is no tool that would answer it, so there is nothing to measure.
+    #[error("line {line} needs nothing, or has a need that no tool meets")]
+    NeedsNothing {
+        /// Where.
+        line: usize,
+    },
+    /// It is longer than any question.
+    #[error("line {line} is longer than {most} bytes")]
+    TooLong {
+        /// Where.
+        line: usize,
+        /// How long a line may be.
+        most: usize,
+    },
+    /// They would take too much memory.
+    #[error("there are more than {most} questions")]
+    TooMany {
+        /// How many there may be.
+        most: usize,
+    },
+}
+
+const LONGEST_LINE: usize = 256 * 1024;
+
+const MOST: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &str) -> Result<Vec<Question>, QuestionError> {
+        Question::read_all(lines.as_bytes())
+    }
+
+    #[test]
+    fn questions_are_read_line_by_line() {
+        let lines = "{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"]]}\n\n{\"id\":\"b\",\"text\":\"y\",\"needs\":[[\"s.t\",\"s.u\"],[\"s.v\"]]}";
+        let questions = read(lines).unwrap();
+        assert_eq!(questions.len(), 2);
+        assert_eq!(questions[0], Question::new("a", "x", vec![vec!["s.t".into()]]));
+        assert_eq!(questions[1].needs[0], ["s.t", "s.u"]);
+    }
+
+    #[test]
+    fn an_error_names_the_line() {
+        let good = "{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"]]}\n";
+        let error = read(&format!("{good}\nnonsense\n")).unwrap_err();
+        assert!(error.to_string().starts_with("line 3 "), "{error}");
+        let error = read(&format!("{good}{{\"id\":\"a\",\"text\":\"x\",\"needs\":[]}}")).unwrap_err();
+        assert!(matches!(error, QuestionError::NeedsNothing { line: 2 }));
+        let error = read("{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"],[]]}").unwrap_err();
+        assert!(matches!(error, QuestionError::NeedsNothing { line: 1 }));
+        let error = Question::read_all(&b"{\"id\":\"\xff\"}"[..]).unwrap_err();
+        assert!(matches!(error, QuestionError::Malformed { line: 1, .. }));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_read_into_memory() {
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        assert!(matches!(Question::read_all(endless).unwrap_err(), QuestionError::TooLong { line: 1, .. }));
+        let empty = io::BufReader::new(&b""[..]);
+        assert!(Question::read_all(empty).unwrap().is_empty());
+    }
+}

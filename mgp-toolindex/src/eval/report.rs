@@ -1,0 +1,185 @@
+use std::fmt;
+use std::time::Duration;
+
+use mgp_types::mgp::SearchStrategy;
+use serde::{Deserialize, Serialize};
+
+use super::quality::share;
+use super::{Measure, Quality};
+
+/// How well questions were answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// What the settings are called.
+    pub name: String,
+    /// How it was searched.
+    pub strategy: SearchStrategy,
+    /// How it was searched in fact, if a question could not be searched as asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<SearchStrategy>,
+    /// The quality in the mean.
+    pub quality: Quality,
+    /// The tokens of an answer in the mean.
+    pub tokens: f64,
+    /// How long an answer took.
+    pub latency: Latency,
+    /// Tools that a question needs and the index does not have: they hold the quality down whatever the settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+    /// What came of each question.
+    pub answers: Vec<Answer>,
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The id of the question.
+    pub question: String,
+    /// How good the ranking is.
+    pub quality: Quality,
+    /// The tokens of the definitions that were answered.
+    pub tokens: u64,
+    /// How many microseconds it took.
+    pub micros: u64,
+    /// The tools that were answered, the best in front.
+    pub first: Vec<String>,
+}
+
+/// How many microseconds the given share of answers took at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Latency {
+    /// Half of them.
+    pub p50: u64,
+    /// 95 of 100.
+    pub p95: u64,
+    /// 99 of 100.
+    pub p99: u64,
+}
+
+impl Report {
+    pub(super) fn new(name: &str, strategy: SearchStrategy) -> Self {
+        Self {
+            name: name.to_owned(),
+            strategy,
+            fallback: None,
+            quality: Quality::default(),
+            tokens: 0.0,
+            latency: Latency::default(),
+            unknown: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Sums up the answers.
+    pub(super) fn finish(mut self) -> Self {
+        self.quality = Quality::mean(self.answers.iter().map(|answer| &answer.quality));
+        self.tokens = mean(self.answers.iter().map(|answer| answer.tokens).sum(), self.answers.len());
+        self.latency = Latency::of(self.answers.iter().map(|answer| answer.micros).collect());
+        self
+    }
+
+    /// The heads of the columns of [`row`](Self::row).
+    fn heads() -> Vec<String> {
+        let measures = Measure::ALL.map(|measure| measure.name().to_owned());
+        let rest = ["tokens", "p50 µs", "p95 µs", "p99 µs"].map(String::from);
+        ["settings".to_owned()].into_iter().chain(measures).chain(rest).collect()
+    }
+
+    fn row(&self) -> Vec<String> {
+        let measures = Measure::ALL.map(|measure| format!("{:.3}", measure.of(&self.quality)));
+        let Latency { p50, p95, p99 } = self.latency;
+        let times = [p50, p95, p99].map(|micros| micros.to_string());
+        let front = [self.name.clone()].into_iter().chain(measures);
+        front.chain([format!("{:.0}", self.tokens)]).chain(times).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    /// A table of one row, and what is to be known about it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_table(f, &[Self::heads(), self.row()])?;
+        write!(f, "{} questions", self.answers.len())?;
+        if let Some(fallback) = &self.fallback {
+            write!(f, "; searched by {fallback:?} where {:?} was not possible", self.strategy)?;
+        }
+        if !self.unknown.is_empty() {
+            write!(f, "; the index does not have {}", self.unknown.join(", "))?;
+        }
+        writeln!(f)
+    }
+}
+
+impl Latency {
+    /// Of so many microseconds each.
+    pub fn of(mut micros: Vec<u64>) -> Self {
+        micros.sort_unstable();
+        let at = |hundredths: usize| {
+            let rank = (micros.len() * hundredths).div_ceil(100).saturating_sub(1);
+            micros.get(rank).copied().unwrap_or(0)
+        };
+        Self { p50: at(50), p95: at(95), p99: at(99) }
+    }
+}
+
+fn mean(sum: u64, count: usize) -> f64 {
+    share(usize::try_from(sum).unwrap_or(usize::MAX), count)
+}
+
+pub(super) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Writes rows of equal length under a head, as Markdown.
+pub(super) fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
+    let columns = rows.first().map_or(0, Vec::len);
+    let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).max(3);
+    let widths: Vec<usize> = (0..columns).map(wide).collect();
+    for (number, row) in rows.iter().enumerate() {
+        for (cell, width) in row.iter().zip(&widths) {
+            write!(f, "| {cell:width$} ")?;
+        }
+        writeln!(f, "|")?;
+        if number == 0 {
+            for width in &widths {
+                write!(f, "|{}", "-".repeat(width + 2))?;
+            }
+            writeln!(f, "|")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_are_of_shares() {
+        assert_eq!(Latency::of((1..=200).rev().collect()), Latency { p50: 100, p95: 190, p99: 198 });
+        assert_eq!(Latency::of(vec![7]), Latency { p50: 7, p95: 7, p99: 7 });
+        assert_eq!(Latency::of(vec![]), Latency::default());
+    }
+
+    #[test]
+    fn a_report_reads_as_a_table_and_survives_json() {
+        let mut report = Report::new("words", SearchStrategy::Keyword);
+        report.answers.push(Answer {
+            question: "q".into(),
+            quality: Quality::of(&["a".into()], &[vec!["a".into()]]),
+            tokens: 90,
+            micros: 12,
+            first: vec!["a".into()],
+        });
+        report.unknown.push("b".into());
+        let report = report.finish();
+        let table = report.to_string();
+        assert!(table.starts_with("| settings | R@1   | R@5 "), "{table}");
+        assert!(table.contains("| words    | 1.000 | 1.000 "), "{table}");
+        assert!(table.ends_with("1 questions; the index does not have b\n"), "{table}");
+        let json = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+    }
+}

@@ -1,0 +1,168 @@
+use std::collections::HashSet;
+
+use mgp_types::mgp::{SearchStrategy, ToolFilter};
+use tokio::time::Instant;
+
+use super::report::micros;
+use super::{Answer, Quality, Question, Report};
+use crate::budget::{CountTokens, Definition, default_counter};
+use crate::{Hit, Index, Search, Sight};
+
+/// How questions are asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings<'a> {
+    name: &'a str,
+    strategy: SearchStrategy,
+    filter: Option<&'a ToolFilter>,
+    sight: Option<&'a Sight>,
+    answer: usize,
+    tokens: Option<&'a dyn CountTokens>,
+}
+
+impl<'a> Settings<'a> {
+    /// Asks by words and meaning, and takes five tools for an answer. The name is for reports.
+    pub const fn new(name: &'a str) -> Self {
+        Self { name, strategy: SearchStrategy::Hybrid, filter: None, sight: None, answer: 5, tokens: None }
+    }
+
+    /// Searches in this way.
+    pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// Searches only among these.
+    pub const fn filter(mut self, filter: &'a ToolFilter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// Searches only what may be seen.
+    pub const fn sight(mut self, sight: &'a Sight) -> Self {
+        self.sight = Some(sight);
+        self
+    }
+
+    /// So many tools make up an answer, and are counted in tokens.
+    pub const fn answer(mut self, tools: usize) -> Self {
+        self.answer = tools;
+        self
+    }
+
+    /// Counts the tokens of definitions in this way; else as [`default_counter`] does.
+    pub const fn tokens(mut self, counter: &'a dyn CountTokens) -> Self {
+        self.tokens = Some(counter);
+        self
+    }
+}
+
+/// Asks an index questions, one after the other, and judges the answers.
+pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<'_>) -> Report {
+    let default = default_counter();
+    let counter = settings.tokens.unwrap_or(&*default);
+    let shown = index.snapshot();
+    let known: HashSet<String> = shown.tools().map(|tool| tool.id()).collect();
+    let tokens = |hit: &Hit| Definition::of(&hit.tool, &shown.shown_name(&hit.tool), counter).tokens();
+    let mut report = Report::new(settings.name, settings.strategy);
+    for question in questions {
+        let mut search =
+            Search::new(&question.text).strategy(settings.strategy).limit(settings.answer.max(DEPTH));
+        search.filter = settings.filter.cloned().unwrap_or_default();
+        search.sight = settings.sight;
+        let began = Instant::now();
+        let found = index.search(&search).await;
+        let took = began.elapsed();
+        let ranking: Vec<String> = found.hits.iter().map(|hit| hit.tool.id()).collect();
+        let answer = found.hits.iter().take(settings.answer);
+        report.fallback = report.fallback.or(found.fallback);
+        report.answers.push(Answer {
+            question: question.id.clone(),
+            quality: Quality::of(&ranking, &question.needs),
+            tokens: answer.map(|hit| u64::from(tokens(hit))).sum(),
+            micros: micros(took),
+            first: ranking.into_iter().take(settings.answer).collect(),
+        });
+        for id in question.needs.iter().flatten() {
+            if !known.contains(id) && !report.unknown.contains(id) {
+                report.unknown.push(id.clone());
+            }
+        }
+    }
+    report.finish()
+}
+
+/// So far back a tool still counts for what is not cut at five or ten.
+const DEPTH: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mgp_types::{BoxFuture, RawJson};
+    use serde_json::json;
+
+    use super::*;
+    use crate::embed::{EmbedError, Embedder, Purpose};
+    use crate::{Listing, ServerTools};
+
+    #[derive(Debug)]
+    struct Mute;
+
+    impl Embedder for Mute {
+        fn id(&self) -> &'static str {
+            "mute"
+        }
+
+        fn dimension(&self) -> usize {
+            1
+        }
+
+        fn embed(
+            &self,
+            _texts: Vec<String>,
+            _purpose: Purpose,
+        ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+            Box::pin(async { Err(EmbedError::new("it says nothing")) })
+        }
+    }
+
+    #[derive(Debug)]
+    struct Seven;
+
+    impl CountTokens for Seven {
+        fn count(&self, _text: &str) -> u32 {
+            7
+        }
+
+        fn name(&self) -> &'static str {
+            "seven"
+        }
+    }
+
+    fn tool(name: &str, description: &str) -> Listing {
+        Listing::read(&RawJson::from_value(&json!({ "name": name, "description": description })).unwrap())
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_evaluation_reports_what_was_found_and_what_cannot_be() {
+        let index = Index::new(Arc::new(Mute));
+        let tools = vec![tool("read_file", "Open a document"), tool("write_file", "Store text")];
+        index.put_server(ServerTools::new("fs", tools)).await;
+        index.settled().await;
+        let question = |id: &str, text: &str, tool: &str| Question::new(id, text, vec![vec![tool.into()]]);
+        let questions = [
+            question("1", "open a document", "fs.read_file"),
+            question("2", "giraffe", "fs.write_file"),
+            question("3", "open", "fs.gone"),
+        ];
+        let settings = Settings::new("words").strategy(SearchStrategy::Keyword).tokens(&Seven).answer(1);
+        let report = evaluate(&index, &questions, settings).await;
+        assert_eq!(report.answers.len(), 3);
+        assert_eq!(report.answers[0].first, ["fs.read_file"]);
+        assert_eq!((report.answers[0].tokens, report.answers[1].tokens), (7, 0));
+        assert_eq!(report.unknown, ["fs.gone"]);
+        assert!((report.quality.recall_5 - 1.0 / 3.0).abs() < 1e-9);
+        assert_eq!(report.fallback, None);
+    }
+}

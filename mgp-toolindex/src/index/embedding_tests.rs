@@ -1,0 +1,210 @@
+use std::sync::atomic::Ordering;
+
+use mgp_types::RawJson;
+use mgp_types::mgp::ToolHints;
+use serde_json::json;
+
+use super::*;
+use crate::embed::hashed_words::HashedWords;
+use crate::slot::Slot;
+
+fn tool(name: &str, description: &str) -> Listing {
+    let definition = json!({ "name": name, "description": description });
+    Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+}
+
+fn tools(count: usize) -> Vec<Listing> {
+    (0..count).map(|n| tool(&format!("tool_{n}"), "does something")).collect()
+}
+
+fn has_vector(snapshot: &Snapshot, name: &str) -> bool {
+    vector(snapshot, name).is_some()
+}
+
+fn vector(snapshot: &Snapshot, name: &str) -> Option<Vec<f32>> {
+    snapshot.vectors.get(slot(snapshot, name))
+}
+
+fn slot(snapshot: &Snapshot, name: &str) -> Slot {
+    snapshot.servers["s"].slots[name]
+}
+
+// covers: MGP-16.4-09
+#[tokio::test]
+async fn vectors_of_an_instant_embedder_are_there_with_the_tool() {
+    let index = Index::new(Arc::new(HashedWords::new(16)));
+    index.put_server(ServerTools::new("s", tools(3))).await;
+    index.settled().await;
+    assert_eq!(index.snapshot().vectors.len(), 3);
+    index.remove_tool("s".into(), "tool_1".into()).await;
+    index.settled().await;
+    assert_eq!(index.snapshot().vectors.len(), 2);
+}
+
+#[tokio::test]
+async fn vectors_of_a_slow_embedder_come_later_and_each_once() {
+    let embedder = Arc::new(HashedWords::slow(16));
+    let index = Index::new(Arc::clone(&embedder) as Arc<dyn Embedder>);
+    index.put_server(ServerTools::new("s", tools(50))).await;
+    index.embedded().await;
+    assert_eq!(index.snapshot().vectors.len(), 50);
+    assert_eq!(embedder.embedded(), 100);
+
+    let mut again = tools(50);
+    again[7] = tool("tool_7", "does something else");
+    index.put_server(ServerTools::new("s", again)).await;
+    index.embedded().await;
+    assert_eq!(embedder.embedded(), 102);
+}
+
+#[test]
+fn vectors_are_made_outside_of_a_runtime_as_well() {
+    let index = Index::new(Arc::new(HashedWords::slow(16)));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        index.put_server(ServerTools::new("s", tools(5))).await;
+        index.embedded().await;
+    });
+    assert_eq!(index.snapshot().vectors.len(), 5);
+}
+
+#[tokio::test]
+async fn a_tool_that_changes_keeps_its_vector_until_the_new_one_is_there() {
+    let embedder = Arc::new(HashedWords::slow(16));
+    let index = Index::new(Arc::clone(&embedder) as Arc<dyn Embedder>);
+    index.put_server(ServerTools::new("s", vec![tool("t", "reads")])).await;
+    index.embedded().await;
+    let before = vector(&index.snapshot(), "t");
+    embedder.failures.store(usize::MAX, Ordering::Relaxed);
+    index.put_tool("s".into(), tool("t", "writes")).await;
+    index.settled().await;
+    assert_eq!(vector(&index.snapshot(), "t"), before);
+}
+
+#[tokio::test]
+async fn a_slot_that_is_given_away_again_has_nothing_of_the_tool_before() {
+    let embedder = Arc::new(HashedWords::slow(16));
+    let index = Index::new(Arc::clone(&embedder) as Arc<dyn Embedder>);
+    index.put_server(ServerTools::new("s", vec![tool("t", "reads")])).await;
+    index.embedded().await;
+    embedder.failures.store(usize::MAX, Ordering::Relaxed);
+    let before = slot(&index.snapshot(), "t");
+    index.remove_tool("s".into(), "t".into()).await;
+    index.put_tool("s".into(), tool("u", "writes")).await;
+    index.settled().await;
+    assert_eq!(slot(&index.snapshot(), "u"), before);
+    assert!(!has_vector(&index.snapshot(), "u"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_embedder_answers_only_once_all_of_its_vectors_are_there() {
+    let index = Index::new(Arc::new(HashedWords::new(16)));
+    index.put_server(ServerTools::new("s", tools(40))).await;
+    let slow = Arc::new(HashedWords::slow(8));
+    slow.failures.store(10, Ordering::Relaxed);
+    index.set_embedder(Arc::clone(&slow) as Arc<dyn Embedder>).await;
+    index.put_tool("s".into(), tool("late", "comes while they are made")).await;
+    index.settled().await;
+    let snapshot = index.snapshot();
+    assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (16, 16));
+    assert!(has_vector(&snapshot, "late"));
+
+    index.embedded().await;
+    let snapshot = index.snapshot();
+    assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (8, 8));
+    assert_eq!(snapshot.vectors.len(), 41);
+}
+
+#[tokio::test]
+async fn the_last_of_several_embedders_counts() {
+    let index = Index::new(Arc::new(HashedWords::new(16)));
+    index.put_server(ServerTools::new("s", tools(4))).await;
+    let never = HashedWords::slow(8);
+    never.failures.store(usize::MAX, Ordering::Relaxed);
+    index.set_embedder(Arc::new(never)).await;
+    index.set_embedder(Arc::new(HashedWords::new(4))).await;
+    index.embedded().await;
+    assert_eq!(index.snapshot().embedder.dimension(), 4);
+    assert_eq!(index.snapshot().vectors.len(), 4);
+}
+
+#[tokio::test]
+async fn the_background_ends_with_the_index() {
+    let embedder = Arc::new(HashedWords::slow(16));
+    let index = Index::new(Arc::clone(&embedder) as Arc<dyn Embedder>);
+    index.put_server(ServerTools::new("s", tools(4))).await;
+    index.embedded().await;
+    drop(index);
+    while Arc::strong_count(&embedder) > 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn sends(name: &str, embedding: &[f32], embedder: &str) -> Listing {
+    let mut hints = ToolHints::default();
+    hints.embedding = embedding.to_vec();
+    hints.embedder = Some(embedder.into());
+    tool(name, "").hints(hints)
+}
+
+#[tokio::test]
+async fn vectors_of_servers_are_used_only_where_they_are_trusted_and_fit() {
+    for (sent_vectors, expected) in [(SentVectors::Ignored, false), (SentVectors::Trusted, true)] {
+        let embedder = HashedWords::new(2);
+        let id = embedder.id().to_owned();
+        let index = Index::builder(Arc::new(embedder)).sent_vectors(sent_vectors).build();
+        let listed = vec![sends("fits", &[3.0, -4.0], &id), sends("other", &[3.0, -4.0], "other")];
+        index.put_server(ServerTools::new("s", listed)).await;
+        index.settled().await;
+        let snapshot = index.snapshot();
+        // What is made here has no negative numbers.
+        let is_used = |name: &str| vector(&snapshot, name).unwrap()[1] < -0.79;
+        assert_eq!(is_used("fits"), expected);
+        assert!(!is_used("other"));
+    }
+}
+
+#[cfg(feature = "store")]
+#[tokio::test]
+async fn vectors_that_are_kept_are_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for expected in [10, 0] {
+        let embedder = Arc::new(HashedWords::slow(16));
+        let store = crate::embed::SqliteVectors::open(folder.path(), 100).unwrap();
+        let index = Index::builder(Arc::clone(&embedder) as Arc<dyn Embedder>).store(store).build();
+        index.put_server(ServerTools::new("s", tools(5))).await;
+        index.embedded().await;
+        assert_eq!(index.snapshot().vectors.len(), 5);
+        assert_eq!(embedder.embedded(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_does_not_wait_for_an_embedder_that_does_not_answer() {
+    #[derive(Debug)]
+    struct Silent;
+
+    impl Embedder for Silent {
+        fn id(&self) -> &'static str {
+            "silent"
+        }
+
+        fn dimension(&self) -> usize {
+            2
+        }
+
+        fn embed(
+            &self,
+            _: Vec<String>,
+            _: Purpose,
+        ) -> mgp_types::BoxFuture<'static, Result<Vec<Vec<f32>>, crate::embed::EmbedError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    let index = Index::new(Arc::new(Silent));
+    index.put_server(ServerTools::new("s", tools(3)).description("x")).await;
+    index.settled().await;
+    let found = index.search(&Search::new(&"tool ".repeat(10_000))).await;
+    assert_eq!(found.hits.len(), 3);
+}

@@ -1,0 +1,189 @@
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use tantivy::postings::TermInfo;
+
+use super::part::Text;
+use super::reader::{Inner, Lengths};
+use super::scan::Scan;
+use crate::slot::Slot;
+use crate::text::Words;
+
+/// A query whose words were looked up. Scores are BM25 over all text, and half as much again for the name.
+pub(crate) struct Asked<'a> {
+    index: &'a Inner,
+    /// What each word is worth where it is: how rare it is times how much it says.
+    worth: Vec<f32>,
+    /// For each part, where the words are: the number of the word and what it is, in all text and in names.
+    found: Vec<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    words: Vec<(usize, TermInfo)>,
+    name: Vec<(usize, TermInfo)>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(index: &'a Inner, words: &Words) -> Self {
+        let find = |text: &Text| {
+            let terms = words.terms().iter().enumerate();
+            terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()
+        };
+        let found: Vec<Found> = index
+            .parts
+            .iter()
+            .map(|part| Found { words: find(&part.words), name: find(&part.name) })
+            .collect();
+        let mut counts = vec![0; words.len()];
+        for (number, term) in found.iter().flat_map(|found| &found.words) {
+            counts[*number] += u64::from(term.doc_freq);
+        }
+        let worth =
+            counts.iter().zip(words.terms()).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
+        Self { index, worth, found }
+    }
+
+    /// What each word of the query is worth: the rarer, the more, and as much as rare words are if no tool has it.
+    pub(crate) fn worth(&self) -> &[f32] {
+        &self.worth
+    }
+
+    /// The best of those that `fits` lets pass, the best first. It is asked only of those that could be among them.
+    pub(crate) fn best(&self, limit: usize, fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> {
+        let mut best = Best { limit, hits: BinaryHeap::with_capacity(limit.min(1024)) };
+        if limit == 0 {
+            return Vec::new();
+        }
+        let mut scores = [0.0; STRETCH as usize];
+        for number in 0..self.index.parts.len() {
+            let mut scans = self.scans(number);
+            let len = self.index.parts[number].len();
+            for start in (0..len).step_by(STRETCH as usize) {
+                let scores = &mut scores[..STRETCH.min(len - start) as usize];
+                scores.fill(0.0);
+                for scan in &mut scans {
+                    scan.add(start, scores);
+                }
+                best.take(scores, |doc| self.index.slot(number, start + doc).filter(|slot| fits(*slot)));
+            }
+        }
+        best.hits.into_sorted_vec().into_iter().map(|hit| (hit.slot, hit.score)).collect()
+    }
+
+    /// The scores of exactly these tools.
+    pub(crate) fn scores(&self, slots: &[Slot]) -> Vec<f32> {
+        let mut scores = vec![0.0; slots.len()];
+        self.visit(slots, |_, at, worth| scores[at] += worth);
+        scores
+    }
+
+    /// Which share of what the words of the query are worth these tools have, wherever and however often.
+    pub(crate) fn coverage(&self, slots: &[Slot]) -> Vec<f32> {
+        let all: f32 = self.worth.iter().sum();
+        let mut seen = vec![0u64; slots.len()];
+        self.visit(slots, |word, at, _| seen[at] |= 1 << word);
+        let share = |seen: &u64| {
+            let had = self.worth.iter().enumerate().filter(|(word, _)| seen >> word & 1 == 1);
+            if all > 0.0 { had.map(|(_, worth)| worth).sum::<f32>() / all } else { 0.0 }
+        };
+        seen.iter().map(share).collect()
+    }
+
+    /// Calls `each` for each word that a tool has: the number of the word, the place of the tool among `slots`, and
+    /// the score.
+    fn visit(&self, slots: &[Slot], mut each: impl FnMut(usize, usize, f32)) {
+        let mut places: Vec<(usize, u32, usize)> = slots
+            .iter()
+            .enumerate()
+            .filter_map(|(at, slot)| self.index.place(*slot).map(|(part, doc)| (part, doc, at)))
+            .collect();
+        places.sort_unstable();
+        for places in places.chunk_by(|a, b| a.0 == b.0) {
+            let part = places[0].0;
+            for mut scan in self.scans(part) {
+                for (_, doc, at) in places {
+                    let worth = scan.of(*doc);
+                    if worth > 0.0 {
+                        each(scan.word, *at, worth);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is to be read of a part: each word in all text, then each in names.
+    fn scans(&self, number: usize) -> Vec<Scan<'a>> {
+        let (index, part, found) = (self.index, &self.index.parts[number], &self.found[number]);
+        let scan = |text: &'a Text, lengths: &'a Lengths, share: f32, word: usize, term: &TermInfo| {
+            let postings = text.postings(term).ok()?;
+            Some(Scan::new(word, postings, share * self.worth[word], &text.lengths, &lengths.0))
+        };
+        let words = found.words.iter().map(|(word, term)| scan(&part.words, &index.words, 1.0, *word, term));
+        let name =
+            found.name.iter().map(|(word, term)| scan(&part.name, &index.name, NAME_SHARE, *word, term));
+        words.chain(name).flatten().collect()
+    }
+}
+
+/// The best tools so far.
+struct Best {
+    limit: usize,
+    hits: BinaryHeap<Hit>,
+}
+
+impl Best {
+    fn take(&mut self, scores: &[f32], mut slot: impl FnMut(u32) -> Option<Slot>) {
+        let mut least = self.least();
+        for (doc, score) in (0..).zip(scores) {
+            if *score <= least {
+                continue;
+            }
+            if let Some(slot) = slot(doc) {
+                if self.hits.len() == self.limit {
+                    self.hits.pop();
+                }
+                self.hits.push(Hit { score: *score, slot });
+                least = self.least();
+            }
+        }
+    }
+
+    /// What has to be surpassed.
+    fn least(&self) -> f32 {
+        self.hits.peek().filter(|_| self.hits.len() == self.limit).map_or(0.0, |worst| worst.score)
+    }
+}
+
+/// In order of how good it is; the best is the least.
+#[derive(PartialEq)]
+struct Hit {
+    score: f32,
+    slot: Slot,
+}
+
+impl Eq for Hit {}
+
+impl PartialOrd for Hit {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Hit {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
+    }
+}
+
+/// How rare a word is that `n` of `count` tools have.
+#[expect(clippy::cast_precision_loss, reason = "a logarithm needs no more")]
+fn rarity(n: u64, count: u64) -> f32 {
+    (1.0 + (count.saturating_sub(n) as f32 + 0.5) / (n as f32 + 0.5)).ln()
+}
+
+/// How much a word in a name counts, beside what it counts in the text (of which the name is a part).
+const NAME_SHARE: f32 = 0.5;
+
+/// So many documents are scored at once: their scores stay in the fastest memory.
+const STRETCH: u32 = 4096;

@@ -1,0 +1,128 @@
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use foldhash::fast::RandomState;
+use tantivy::index::InvertedIndexReader;
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
+
+use super::reader::Inner;
+use super::similar::Similar;
+use crate::slot::Slot;
+use crate::text::{Called, called};
+
+impl Inner {
+    /// The tools that are called what a text says, the most exact first; 1 is a name as it is.
+    pub(super) fn named(
+        &self,
+        text: &str,
+        limit: usize,
+        fits: &mut dyn FnMut(Slot) -> bool,
+    ) -> Vec<(Slot, f32)> {
+        let mut matches = Vec::new();
+        for called in called(text) {
+            let before = matches.len();
+            self.exactly(&called, &mut matches);
+            if called.roughly && matches.len() == before {
+                self.roughly(&called, &mut matches);
+            }
+        }
+        matches.sort_by(|a, b| b.exact.total_cmp(&a.exact));
+        let mut found: HashMap<Slot, f32, RandomState> = HashMap::default();
+        for one in &matches {
+            if found.len() >= limit {
+                break;
+            }
+            self.bearers(one, limit, &mut found, fits);
+        }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        found
+    }
+
+    fn exactly<'a>(&'a self, called: &Called, matches: &mut Vec<Match<'a>>) {
+        for (part, opened) in self.parts.iter().enumerate() {
+            for names in [&opened.ids, &opened.names] {
+                // In memory nothing is there that cannot be read.
+                if let Ok(Some(term)) = names.terms().get(&called.name) {
+                    matches.push(Match { part, names, term, exact: called.sure });
+                }
+            }
+        }
+    }
+
+    /// Names that begin so, and names that look so.
+    #[expect(clippy::cast_precision_loss, reason = "short names")]
+    fn roughly<'a>(&'a self, called: &Called, matches: &mut Vec<Match<'a>>) {
+        let name = called.name.as_bytes();
+        let similar = Similar::to(&called.name);
+        for (part, opened) in self.parts.iter().enumerate() {
+            let names = &opened.names;
+            let mut left = MOST_ROUGH;
+            let beginning = names.terms().range().ge(name).into_stream().ok();
+            if let Some(mut terms) = beginning.filter(|_| name.len() >= SHORTEST_BEGINNING) {
+                while left > 0 && terms.advance() && terms.key().starts_with(name) {
+                    left -= 1;
+                    let share = name.len() as f32 / terms.key().len() as f32;
+                    let exact = called.sure * (BEGINNING + (ROUGH - BEGINNING) * share);
+                    matches.push(Match { part, names, term: terms.value().clone(), exact });
+                }
+            }
+            let Some(similar) = &similar else { continue };
+            let Ok(mut terms) = names.terms().search(similar).into_stream() else { continue };
+            let mut left = MOST_ROUGH;
+            while left > 0 && terms.advance() {
+                left -= 1;
+                let Some(changes) = similar.changes(terms.key()) else { continue };
+                let exact = called.sure * ROUGH * (1.0 - changes as f32 / name.len() as f32);
+                matches.push(Match { part, names, term: terms.value().clone(), exact });
+            }
+        }
+    }
+
+    fn bearers(
+        &self,
+        one: &Match<'_>,
+        limit: usize,
+        found: &mut HashMap<Slot, f32, RandomState>,
+        fits: &mut dyn FnMut(Slot) -> bool,
+    ) {
+        let Ok(mut docs) = one.names.read_block_postings_from_terminfo(&one.term, IndexRecordOption::Basic)
+        else {
+            return;
+        };
+        while !docs.docs().is_empty() {
+            for slot in docs.docs().iter().filter_map(|doc| self.slot(one.part, *doc)) {
+                if found.len() == limit {
+                    return;
+                }
+                if let Entry::Vacant(vacant) = found.entry(slot)
+                    && fits(slot)
+                {
+                    vacant.insert(one.exact);
+                }
+            }
+            docs.advance();
+        }
+    }
+}
+
+/// A name that tools of a part have.
+struct Match<'a> {
+    part: usize,
+    names: &'a InvertedIndexReader,
+    term: TermInfo,
+    exact: f32,
+}
+
+/// A name that is not exactly what was said is at most as exact as this, and so is a whole name by its beginning.
+const ROUGH: f32 = 0.95;
+
+/// So exact is a name of which almost nothing was said.
+const BEGINNING: f32 = 0.5;
+
+/// A beginning of fewer bytes says nothing.
+const SHORTEST_BEGINNING: usize = 3;
+
+/// So many names of a part are looked at in each way.
+const MOST_ROUGH: usize = 128;

@@ -1,0 +1,121 @@
+use std::fmt;
+use std::sync::Arc;
+
+use tantivy::fastfield::AliveBitSet;
+use tantivy::fieldnorm::FieldNormReader;
+
+use super::Asked;
+use super::part::{Part, Text};
+use crate::slot::Slot;
+use crate::text::Words;
+
+/// The words of all tools as they were when this was made. A copy costs nothing.
+#[derive(Clone)]
+pub(crate) struct KeywordReader {
+    inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) parts: Vec<Arc<Part>>,
+    alive: Vec<Option<AliveBitSet>>,
+    /// Where the tool of a slot is: the number of the part, the document within it.
+    places: Box<[(u32, u32)]>,
+    /// How many documents there are, with those that are gone and not yet cleared away.
+    pub(super) count: u64,
+    pub(super) words: Lengths,
+    pub(super) name: Lengths,
+}
+
+/// What the length of a field does to the score of a word in it, by length and by how often the word is there.
+pub(super) struct Lengths(pub(super) Box<[[f32; 256]; MOST_OFTEN]>);
+
+impl KeywordReader {
+    pub(super) fn new(parts: Vec<Arc<Part>>, alive: Vec<Option<AliveBitSet>>) -> Self {
+        let highest =
+            parts.iter().flat_map(|part| &part.slots).copied().filter(|slot| *slot != u32::MAX).max();
+        let mut places = vec![NOWHERE; highest.map_or(0, |slot| slot as usize + 1)];
+        for (number, (part, alive)) in (0..).zip(parts.iter().zip(&alive)) {
+            for (doc, slot) in (0..).zip(&part.slots) {
+                if alive.as_ref().is_none_or(|alive| alive.is_alive(doc))
+                    && let Some(place) = places.get_mut(*slot as usize)
+                {
+                    *place = (number, doc);
+                }
+            }
+        }
+        let count = parts.iter().map(|part| u64::from(part.len())).sum();
+        let inner = Inner {
+            words: Lengths::of(&parts, count, |part| &part.words),
+            name: Lengths::of(&parts, count, |part| &part.name),
+            places: places.into(),
+            count,
+            parts,
+            alive,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Looks up the words of a query.
+    pub(crate) fn ask(&self, words: &Words) -> Asked<'_> {
+        Asked::new(&self.inner, words)
+    }
+
+    /// The tools that are called what a text says, or almost so, the most exact first; 1 is a name as it is. Of a
+    /// sentence the name has to be a good part, unless it is spelled as names are.
+    pub(crate) fn named(
+        &self,
+        text: &str,
+        limit: usize,
+        fits: &mut dyn FnMut(Slot) -> bool,
+    ) -> Vec<(Slot, f32)> {
+        self.inner.named(text, limit, fits)
+    }
+}
+
+impl Inner {
+    /// The slot of a document, if it is still there.
+    pub(super) fn slot(&self, part: usize, doc: u32) -> Option<Slot> {
+        let alive = self.alive[part].as_ref().is_none_or(|alive| alive.is_alive(doc));
+        alive.then(|| Slot(self.parts[part].slots[doc as usize]))
+    }
+
+    /// Where the words of a slot are.
+    pub(super) fn place(&self, slot: Slot) -> Option<(usize, u32)> {
+        let place = self.places.get(slot.index()).filter(|place| **place != NOWHERE)?;
+        Some((place.0 as usize, place.1))
+    }
+}
+
+impl Lengths {
+    #[expect(clippy::cast_precision_loss, reason = "a mean needs no more")]
+    fn of(parts: &[Arc<Part>], count: u64, text: impl Fn(&Part) -> &Text) -> Self {
+        let total: u64 = parts.iter().map(|part| text(part).terms.total_num_tokens()).sum();
+        let mean = (total as f32 / count.max(1) as f32).max(1.0);
+        let mut factors = Box::new([[0.0; 256]; MOST_OFTEN]);
+        for (often, factors) in (1u8..).zip(factors.iter_mut()) {
+            for (id, factor) in (0..=u8::MAX).zip(factors) {
+                let length = FieldNormReader::id_to_fieldnorm(id) as f32;
+                let often = f32::from(often);
+                *factor = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * length / mean));
+            }
+        }
+        Self(factors)
+    }
+}
+
+impl fmt::Debug for KeywordReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeywordReader").field("parts", &self.inner.parts.len()).finish_non_exhaustive()
+    }
+}
+
+const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
+
+/// How soon it stops to matter how often a word is there.
+const K1: f32 = 1.2;
+
+/// How much it matters how long a text is.
+const B: f32 = 0.75;
+
+/// Documents have no word more often.
+pub(super) const MOST_OFTEN: usize = crate::text::MOST_OFTEN as usize;

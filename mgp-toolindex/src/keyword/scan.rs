@@ -1,0 +1,63 @@
+use tantivy::postings::BlockSegmentPostings;
+
+use super::reader::MOST_OFTEN;
+
+/// The documents of a part that have one word in one field, and what that is worth.
+pub(super) struct Scan<'a> {
+    /// The number of the word in the query.
+    pub(super) word: usize,
+    postings: BlockSegmentPostings,
+    at: usize,
+    weight: f32,
+    lengths: &'a [u8],
+    factors: &'a [[f32; 256]; MOST_OFTEN],
+}
+
+impl<'a> Scan<'a> {
+    pub(super) const fn new(
+        word: usize,
+        postings: BlockSegmentPostings,
+        weight: f32,
+        lengths: &'a [u8],
+        factors: &'a [[f32; 256]; MOST_OFTEN],
+    ) -> Self {
+        Self { word, postings, at: 0, weight, lengths, factors }
+    }
+
+    /// Adds what the word is worth to the scores of the documents from `start` on. Called with one stretch after the
+    /// other.
+    pub(super) fn add(&mut self, start: u32, scores: &mut [f32]) {
+        loop {
+            let (docs, freqs) = (self.postings.docs(), self.postings.freqs());
+            let mut at = self.at;
+            for (doc, freq) in docs[at..].iter().zip(&freqs[at..]) {
+                let Some(score) = scores.get_mut((*doc - start) as usize) else { break };
+                *score += self.worth(*doc, *freq);
+                at += 1;
+            }
+            self.at = at;
+            if at < docs.len() || docs.is_empty() {
+                return;
+            }
+            self.postings.advance();
+            self.at = 0;
+        }
+    }
+
+    /// What the word is worth in this document, 0 if it has it not. Called with one document after the other.
+    pub(super) fn of(&mut self, doc: u32) -> f32 {
+        if self.postings.doc_freq() == 0 {
+            return 0.0;
+        }
+        let at = self.postings.seek(doc);
+        if self.postings.doc(at) != doc {
+            return 0.0;
+        }
+        self.worth(doc, self.postings.freq(at))
+    }
+
+    fn worth(&self, doc: u32, freq: u32) -> f32 {
+        let often = (freq as usize).clamp(1, MOST_OFTEN) - 1;
+        self.weight * self.factors[often][self.lengths[doc as usize] as usize]
+    }
+}

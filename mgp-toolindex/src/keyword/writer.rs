@@ -1,0 +1,222 @@
+use std::collections::HashSet;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use foldhash::fast::{FixedState, RandomState};
+use tantivy::index::{IndexSettings, Segment};
+use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
+use tantivy::schema::TantivyDocument;
+use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
+use tantivy::{Index, IndexWriter, SegmentReader, TantivyError, Term};
+
+use super::KeywordReader;
+use super::fields::{Fields, SPACES};
+use super::part::Part;
+use crate::slot::Slot;
+use crate::text::Documents;
+use crate::tool::ToolText;
+
+/// Changes the words of tools. What it makes is seen by the next [`KeywordReader`] only.
+///
+/// Parts of the index are written by whoever calls, and merged by threads of tantivy that end with this. Tantivy's
+/// own way of writing, with a thread for it, takes 4 MB and three milliseconds for a single tool.
+pub(crate) struct KeywordWriter {
+    index: Index,
+    writer: IndexWriter,
+    fields: Fields,
+    documents: Documents,
+    /// What was last put into each slot.
+    kept: Vec<Option<Kept>>,
+    /// How often something was put, and one more.
+    puts: NonZeroU64,
+    fresh: Option<Fresh>,
+    parts: Vec<Arc<Part>>,
+}
+
+/// What was put into a slot.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    hash: u64,
+    /// The how-manyeth it was: documents are deleted by that, and not by their slots, because tantivy deletes from
+    /// parts that others wrote also what was put there after the deletion.
+    put: NonZeroU64,
+}
+
+/// The part that is being written.
+struct Fresh {
+    segment: Segment,
+    writer: SegmentWriter,
+    slots: HashSet<Slot, RandomState>,
+}
+
+impl KeywordWriter {
+    /// An index without tools.
+    pub(crate) fn new() -> Result<Self, KeywordError> {
+        let (schema, fields) = Fields::schema();
+        // Nothing is stored, so nothing is to be compressed, least of all by one more thread for each part.
+        let settings =
+            IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let index = Index::builder().schema(schema).settings(settings).create_in_ram()?;
+        index.tokenizers().register(SPACES, TextAnalyzer::from(WhitespaceTokenizer::default()));
+        let options = IndexWriterOptions::builder().num_worker_threads(1).num_merge_threads(1).build();
+        let writer = index.writer_with_options(options)?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(FEWEST_MERGED);
+        policy.set_min_layer_size(SMALL_PART);
+        policy.set_level_log_size(LAYER_LOG_SIZE);
+        policy.set_max_docs_before_merge(usize::MAX);
+        policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+        writer.set_merge_policy(Box::new(policy));
+        let documents = Documents::new();
+        Ok(Self {
+            index,
+            writer,
+            fields,
+            documents,
+            kept: Vec::new(),
+            puts: NonZeroU64::MIN,
+            fresh: None,
+            parts: Vec::new(),
+        })
+    }
+
+    /// The words of the tool in a slot, instead of those it had.
+    pub(crate) fn put(&mut self, slot: Slot, text: &ToolText<'_>) -> Result<(), KeywordError> {
+        let found = self.documents.of(text);
+        let hash = FixedState::with_seed(0).hash_one(&found);
+        if self.kept.get(slot.index()).is_some_and(|kept| kept.is_some_and(|kept| kept.hash == hash)) {
+            return Ok(());
+        }
+        self.remove(slot)?;
+        let mut document = TantivyDocument::new();
+        document.add_text(self.fields.words, found.words);
+        document.add_text(self.fields.name, found.name);
+        document.add_text(self.fields.called, found.called);
+        document.add_text(self.fields.id, found.id);
+        document.add_u64(self.fields.slot, slot.0.into());
+        document.add_u64(self.fields.put, self.puts.get());
+        let fresh = match &mut self.fresh {
+            Some(fresh) => fresh,
+            none => none.insert(Fresh::begin(&self.index)?),
+        };
+        fresh.writer.add_document(AddOperation { opstamp: 0, document })?;
+        fresh.slots.insert(slot);
+        let large = fresh.writer.mem_usage() > LARGEST_FRESH_BYTES;
+        if self.kept.len() <= slot.index() {
+            self.kept.resize(slot.index() + 1, None);
+        }
+        self.kept[slot.index()] = Some(Kept { hash, put: self.puts });
+        self.puts = self.puts.saturating_add(1);
+        if large {
+            self.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the words of a slot.
+    pub(crate) fn remove(&mut self, slot: Slot) -> Result<(), KeywordError> {
+        let Some(kept) = self.kept.get_mut(slot.index()).and_then(Option::take) else { return Ok(()) };
+        // Only what is in a finished part can be deleted.
+        if self.fresh.as_ref().is_some_and(|fresh| fresh.slots.contains(&slot)) {
+            self.finish()?;
+        }
+        self.writer.delete_term(Term::from_field_u64(self.fields.put, kept.put.get()));
+        Ok(())
+    }
+
+    /// Makes visible what was changed.
+    pub(crate) fn commit(&mut self) -> Result<KeywordReader, KeywordError> {
+        self.finish()?;
+        self.writer.commit()?;
+        self.reader()
+    }
+
+    /// What was visible after the last commit, in fewer parts, if merging has made it fewer since.
+    pub(crate) fn merged(&mut self) -> Result<Option<KeywordReader>, KeywordError> {
+        let now = self.index.searchable_segment_ids()?;
+        let same = now.len() == self.parts.len() && self.parts.iter().all(|part| now.contains(&part.id));
+        if same { Ok(None) } else { self.reader().map(Some) }
+    }
+
+    fn finish(&mut self) -> Result<(), KeywordError> {
+        let Some(fresh) = self.fresh.take() else { return Ok(()) };
+        let count = fresh.writer.max_doc();
+        fresh.writer.finalize()?;
+        let segment = fresh.segment.with_max_doc(count);
+        segment.meta().untrack_temp_docstore();
+        self.writer.add_segment(segment.meta().clone())?;
+        Ok(())
+    }
+
+    fn reader(&mut self) -> Result<KeywordReader, KeywordError> {
+        let mut tries = 0;
+        let opened = loop {
+            match self.open() {
+                // A merge has replaced the parts between their listing and their opening. Tantivy's own reader keeps
+                // it from doing so by a lock that it tries only every 100 milliseconds.
+                Err(_) if tries < MOST_TRIES => tries += 1,
+                opened => break opened?,
+            }
+        };
+        self.parts = opened.iter().map(|(part, _)| Arc::clone(part)).collect();
+        let (parts, alive) =
+            opened.into_iter().map(|(part, segment)| (part, segment.alive_bitset().cloned())).unzip();
+        Ok(KeywordReader::new(parts, alive))
+    }
+
+    fn open(&self) -> Result<Vec<(Arc<Part>, SegmentReader)>, TantivyError> {
+        let open = |segment: &Segment| {
+            let segment = SegmentReader::open(segment)?;
+            let known = self.parts.iter().find(|part| part.id == segment.segment_id());
+            let part = match known {
+                Some(part) => Arc::clone(part),
+                None => Arc::new(Part::open(&segment, self.fields)?),
+            };
+            Ok((part, segment))
+        };
+        self.index.searchable_segments()?.iter().map(open).collect()
+    }
+}
+
+impl Fresh {
+    fn begin(index: &Index) -> Result<Self, TantivyError> {
+        let segment = index.new_segment();
+        let writer = SegmentWriter::for_segment(FRESH_BYTES, segment.clone())?;
+        Ok(Self { segment, writer, slots: HashSet::default() })
+    }
+}
+
+impl fmt::Debug for KeywordWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeywordWriter").field("parts", &self.parts.len()).finish_non_exhaustive()
+    }
+}
+
+/// The index of words failed, which it does only if memory or threads are wanting.
+#[derive(Debug, thiserror::Error)]
+#[error("the index of words cannot be changed")]
+pub(crate) struct KeywordError(#[from] TantivyError);
+
+/// What a part that is being written takes from the start; it takes more when it gets more.
+const FRESH_BYTES: usize = 100_000;
+
+/// A part is not made larger than this before it is finished.
+const LARGEST_FRESH_BYTES: usize = 16 << 20;
+
+/// So often parts are listed anew; merges take longer than that.
+const MOST_TRIES: usize = 10;
+
+/// Parts of about one size are merged when there are so many of them.
+const FEWEST_MERGED: usize = 4;
+
+/// Parts of fewer tools than this count as of one size.
+const SMALL_PART: u32 = 2_000;
+
+/// Parts of which one is up to four times as large as another count as of one size.
+const LAYER_LOG_SIZE: f64 = 2.0;
+
+/// A part is written anew when more than this share of its tools is gone. Until then these still count in how rare
+/// a word is.
+const MOST_DELETED: f32 = 0.2;

@@ -1,0 +1,112 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::quality::RandomState;
+use mgp_types::mgp::{ServerId, ToolName};
+
+use super::{Uses, uses};
+
+/// What was learned for one tenant, as it was at one time.
+#[derive(Debug, Clone, Default)]
+pub struct TenantShift {
+    tools: HashMap<(ServerId, ToolName), Arc<Uses>, RandomState>,
+}
+
+/// How much nearer to a query, or farther from it, a tool is by what was learned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Shift<'a> {
+    /// Whose tool it is.
+    pub server: &'a ServerId,
+    /// The tool.
+    pub tool: &'a ToolName,
+    share: f32,
+    likeness: f32,
+}
+
+impl Shift<'_> {
+    /// The tool's score for the query, where by its own words it is `score`. As if the tool's vector lay between its
+    /// own and the mean of the queries that led to it; but it gains no more than a quarter, and loses next to nothing.
+    pub fn score(&self, score: f32) -> f32 {
+        score + (self.share * (self.likeness - score)).clamp(-MOST_LOST, MOST_GAINED)
+    }
+}
+
+impl TenantShift {
+    /// The tools whose scores for this query change. All others keep theirs.
+    pub fn shifts(&self, query: &[f32]) -> impl Iterator<Item = Shift<'_>> {
+        let query = uses::unit(query).unwrap_or_default();
+        self.tools.iter().filter_map(move |((server, tool), uses)| {
+            let centroid = uses.centroid();
+            (centroid.len() == query.len()).then(|| {
+                let likeness = centroid.iter().zip(&query).map(|(a, b)| a * b).sum();
+                Shift { server, tool, share: uses.share(), likeness }
+            })
+        })
+    }
+
+    /// How many tools were learned of.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether nothing was learned.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    pub(super) fn tools(&self) -> impl Iterator<Item = (&(ServerId, ToolName), &Uses)> {
+        self.tools.iter().map(|(tool, uses)| (tool, &**uses))
+    }
+
+    pub(super) fn knows(&self, tool: &(ServerId, ToolName)) -> bool {
+        self.tools.contains_key(tool)
+    }
+
+    /// Whether one more query would count.
+    pub(super) fn admits(&self, tool: &(ServerId, ToolName), query: &[f32], session: u64) -> bool {
+        self.tools.get(tool).is_none_or(|uses| uses.admits(query, session))
+    }
+
+    /// Learns that a query led to a tool. Says whether it counted.
+    pub(super) fn learn(
+        &mut self,
+        tool: (ServerId, ToolName),
+        query: &[f32],
+        session: u64,
+        now: u64,
+        most: usize,
+    ) -> bool {
+        if let Some(uses) = self.tools.get_mut(&tool) {
+            let admitted = uses.admits(query, session);
+            if admitted {
+                Arc::make_mut(uses).add(query, session, now);
+            }
+            return admitted;
+        }
+        self.put(tool, Uses::first(query, session, now), most)
+    }
+
+    pub(super) fn put(&mut self, tool: (ServerId, ToolName), uses: Uses, most: usize) -> bool {
+        if most == 0 {
+            return false;
+        }
+        if self.tools.len() >= most {
+            let oldest = self.tools.iter().min_by_key(|(_, uses)| uses.used).map(|(tool, _)| tool.clone());
+            if let Some(oldest) = oldest {
+                self.tools.remove(&oldest);
+            }
+        }
+        self.tools.insert(tool, Arc::new(uses));
+        true
+    }
+
+    pub(super) fn forget(&mut self, tool: &(ServerId, ToolName)) {
+        self.tools.remove(tool);
+    }
+}
+
+const MOST_GAINED: f32 = 0.25;
+
+/// A tool that has one known use may well have others.
+const MOST_LOST: f32 = 0.05;

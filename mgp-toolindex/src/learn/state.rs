@@ -1,0 +1,74 @@
+use mgp_types::mgp::{ServerId, ToolName};
+use serde::{Deserialize, Serialize};
+
+use super::{TenantShift, Uses};
+
+/// What was learned, in a form that can be kept. It is of use only with the embedder that it was learned with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LearnedState {
+    embedder: Box<str>,
+    /// The one that was heard of last at the end.
+    tenants: Vec<TenantState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct TenantState {
+    tenant: Box<str>,
+    /// The one that was used last at the end.
+    tools: Vec<ToolState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct ToolState {
+    server: ServerId,
+    tool: ToolName,
+    weight: u8,
+    /// What the codes are to be multiplied with.
+    scale: f32,
+    codes: Vec<i8>,
+}
+
+impl LearnedState {
+    /// The id of the embedder that it was learned with.
+    pub const fn embedder(&self) -> &str {
+        &self.embedder
+    }
+
+    pub(super) fn of<'a>(embedder: &str, tenants: impl Iterator<Item = (&'a str, &'a TenantShift)>) -> Self {
+        let tenants = tenants.map(|(tenant, shift)| {
+            let mut tools: Vec<_> = shift.tools().collect();
+            tools.sort_unstable_by_key(|(_, uses)| uses.used);
+            let tools =
+                tools.into_iter().map(|((server, tool), uses)| ToolState::of(server, tool, uses)).collect();
+            TenantState { tenant: tenant.into(), tools }
+        });
+        Self { embedder: embedder.into(), tenants: tenants.collect() }
+    }
+
+    /// What can be believed of it: nobody knows where it was kept. The clock goes on with each tool.
+    pub(super) fn into_tenants(self, most_tools: usize, clock: &mut u64) -> Vec<(Box<str>, TenantShift)> {
+        let mut tenants = Vec::new();
+        for TenantState { tenant, tools } in self.tenants {
+            let mut shift = TenantShift::default();
+            for tool in tools {
+                *clock += 1;
+                let centroid = tool.codes.iter().map(|code| f32::from(*code) * tool.scale).collect();
+                if let Some(uses) = Uses::kept(centroid, tool.weight, *clock) {
+                    shift.put((tool.server, tool.tool), uses, most_tools);
+                }
+            }
+            tenants.push((tenant, shift));
+        }
+        tenants
+    }
+}
+
+impl ToolState {
+    fn of(server: &ServerId, tool: &ToolName, uses: &Uses) -> Self {
+        let largest = uses.centroid().iter().fold(0.0, |largest: f32, number| largest.max(number.abs()));
+        let scale = if largest > 0.0 { largest / f32::from(i8::MAX) } else { 1.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "no number is larger than the largest")]
+        let codes = uses.centroid().iter().map(|number| (number / scale).round() as i8).collect();
+        Self { server: server.clone(), tool: tool.clone(), weight: uses.weight(), scale, codes }
+    }
+}

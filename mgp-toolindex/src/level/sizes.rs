@@ -1,0 +1,75 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::budget::{CountTokens, Definition};
+use crate::session::View;
+
+/// What the tools that an agent sees would take, counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Sizes {
+    /// How many tools there are.
+    pub tools: u64,
+    /// What all definitions take.
+    pub definition_tokens: u64,
+    /// What the list of categories takes.
+    pub category_tokens: u64,
+    /// Whether only some definitions were counted, evenly spread, because there are so many.
+    pub sampled: bool,
+    /// What counted.
+    pub counter: String,
+    /// What the kernel's own tools take.
+    pub meta_tokens: u32,
+    /// What the pinned tools take.
+    pub pinned_tokens: u32,
+}
+
+impl Sizes {
+    /// Counts the tools of a view. It takes as long as reading a few thousand definitions does at the most, and as a
+    /// name for each the tool's own counts.
+    pub fn of(view: &View<'_>, tokens: &dyn CountTokens) -> Self {
+        let tools = view.tools().count();
+        let step = tools.div_ceil(MOST_COUNTED).max(1);
+        let (mut sum, mut counted) = (0_u64, 0_u64);
+        for tool in view.tools().step_by(step) {
+            sum += u64::from(Definition::of(tool, tool.name.as_str(), tokens).tokens());
+            counted += 1;
+        }
+        let tools = tools as u64;
+        Self {
+            tools,
+            definition_tokens: (sum * tools).checked_div(counted).unwrap_or(0),
+            category_tokens: tokens.count(&categories(view)).into(),
+            sampled: step > 1,
+            counter: tokens.name().into(),
+            meta_tokens: 0,
+            pinned_tokens: 0,
+        }
+    }
+
+    /// Says what is in front of every list, and what is pinned.
+    pub const fn fixed(mut self, meta_tokens: u32, pinned_tokens: u32) -> Self {
+        (self.meta_tokens, self.pinned_tokens) = (meta_tokens, pinned_tokens);
+        self
+    }
+
+    /// What a definition takes on average.
+    #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than a double counts exactly")]
+    pub fn mean_definition_tokens(&self) -> f64 {
+        if self.tools == 0 { 0.0 } else { self.definition_tokens as f64 / self.tools as f64 }
+    }
+}
+
+/// The categories and how many tools each has, as a model would be told.
+fn categories(view: &View<'_>) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for tool in view.tools() {
+        for category in &tool.categories {
+            *counts.entry(category.as_str()).or_default() += 1;
+        }
+    }
+    serde_json::to_string(&counts).unwrap_or_default()
+}
+
+const MOST_COUNTED: usize = 4096;

@@ -1,0 +1,219 @@
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// What a search by words and one by meaning say of some candidates with respect to one part of a request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scored {
+    /// The score of its words, of each candidate. Nothing if it was not searched by words.
+    pub(super) words: Vec<f32>,
+    /// The likeness of its meaning, of each candidate; `None` for those that have no vector. Nothing if it was not
+    /// searched by meaning.
+    pub(super) likeness: Vec<Option<f32>>,
+    /// How like the request tools are in general.
+    pub(super) typical: Spread,
+}
+
+/// Where numbers lie.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Spread {
+    pub(super) mean: f32,
+    pub(super) deviation: f32,
+}
+
+impl Scored {
+    /// How much speaks for each candidate.
+    ///
+    /// A score of BM25 is a sum over the words that a tool has, each as much as it is rare: in theory the logarithm
+    /// of the odds that the tool is meant. So is, up to a factor, by how many standard deviations a tool is liker to
+    /// the request than tools in general. Logarithms of odds of independent evidence are added, and that is all.
+    ///
+    /// Nothing is scaled to its maximum first, and this is what makes the sum as good as the better of the two: where
+    /// the words of a request are those of a tool, their sum is great and decides; where they are not, it is small,
+    /// and meaning decides. Scaled to the maximum, the best of bad matches would count as much as a good one.
+    pub(super) fn evidence(&self) -> Vec<f32> {
+        let words = self.words.iter().copied().chain(std::iter::repeat(0.0));
+        let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
+        let both = words.zip(likeness).map(|(words, likeness)| words + MEANING * self.typical.above(likeness));
+        both.take(self.words.len().max(self.likeness.len())).collect()
+    }
+}
+
+impl Spread {
+    /// Where numbers lie of which the count, the sum, and the sum of the squares are known. Of few numbers it is known
+    /// badly, so that some are added which deviate as much as is usual.
+    #[expect(clippy::cast_possible_truncation, reason = "the precision is enough")]
+    pub(super) fn of(count: u32, sum: f64, squares: f64) -> Self {
+        let count = f64::from(count);
+        let mean = if count > 0.0 { sum / count } else { 0.0 };
+        let variance = (squares - count * mean * mean).max(0.0) + USUAL_COUNT * USUAL_DEVIATION * USUAL_DEVIATION;
+        Self { mean: mean as f32, deviation: (variance / (count + USUAL_COUNT)).sqrt() as f32 }
+    }
+
+    /// By how many deviations a number is above the mean; what is not known is taken to be there.
+    fn above(self, number: Option<f32>) -> f32 {
+        let above = number.map_or(0.0, |number| (number - self.mean) / self.deviation);
+        if above.is_finite() { above } else { 0.0 }
+    }
+}
+
+/// The order of candidates, the best first, from the evidence with respect to the whole of a request and to each of
+/// the needs in it.
+///
+/// A candidate is worth its share of the best evidence for the whole, and its share of the best evidence for the need
+/// that it meets best. Each candidate that is chosen for a need makes the next one for it worth less, so that every
+/// need has its tool among the first.
+pub(super) fn order(whole: &[f32], needs: &[Vec<f32>]) -> Vec<usize> {
+    let whole = shares(whole);
+    let needs: Vec<Vec<f32>> = needs.iter().map(|need| shares(need)).collect();
+    let mut met = vec![1.0; needs.len()];
+    let mut waiting: BinaryHeap<Waiting> =
+        (0..whole.len()).map(|candidate| Waiting::new(candidate, &whole, &needs, &met)).collect();
+    let mut order = Vec::with_capacity(whole.len());
+    while let Some(first) = waiting.pop() {
+        // Worths only fall. Who is still ahead with what it is worth now is ahead of all.
+        let now = Waiting::new(first.candidate, &whole, &needs, &met);
+        if waiting.peek().is_some_and(|next| *next > now) {
+            waiting.push(now);
+            continue;
+        }
+        order.push(now.candidate);
+        if let Some(need) = now.need {
+            met[need] *= MET;
+        }
+    }
+    order
+}
+
+/// Each number as a share of the greatest.
+fn shares(numbers: &[f32]) -> Vec<f32> {
+    let greatest = numbers.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    numbers.iter().map(|number| number / greatest).collect()
+}
+
+/// A candidate that has no place yet.
+#[derive(Debug, PartialEq)]
+struct Waiting {
+    worth: f32,
+    candidate: usize,
+    /// The need that it meets best.
+    need: Option<usize>,
+}
+
+impl Waiting {
+    fn new(candidate: usize, whole: &[f32], needs: &[Vec<f32>], met: &[f32]) -> Self {
+        // Without the lower bound, what is below zero would become worth more with each tool before it.
+        let each = needs.iter().zip(met).map(|(need, met)| need[candidate].max(0.0) * met).enumerate();
+        let best = each.max_by(|a, b| a.1.total_cmp(&b.1));
+        let worth = whole[candidate] + best.map_or(0.0, |best| best.1);
+        Self { worth, candidate, need: best.map(|best| best.0) }
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.worth.total_cmp(&other.worth).then(other.candidate.cmp(&self.candidate))
+    }
+}
+
+/// What a standard deviation of likeness is worth, in the unit of BM25. Rankings hardly change between 3 and 5.
+const MEANING: f32 = 4.0;
+
+const USUAL_COUNT: f64 = 16.0;
+
+const USUAL_DEVIATION: f64 = 0.1;
+
+/// What remains of a need with each tool that was chosen for it.
+const MET: f32 = 0.8;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn scored(words: &[f32], likeness: &[f32]) -> Vec<f32> {
+        let count = u32::try_from(likeness.len()).unwrap();
+        let numbers = || likeness.iter().map(|number| f64::from(*number));
+        Scored {
+            words: words.to_vec(),
+            likeness: likeness.iter().copied().map(Some).collect(),
+            typical: Spread::of(count, numbers().sum(), numbers().map(|number| number * number).sum()),
+        }
+        .evidence()
+    }
+
+    #[test]
+    fn words_decide_where_many_rare_ones_are_met() {
+        let evidence = scored(&[30.0, 3.0, 0.0, 0.0], &[0.4, 0.5, 0.1, 0.2]);
+        assert_eq!(order(&evidence, &[]), [0, 1, 3, 2]);
+    }
+
+    #[test]
+    fn meaning_decides_where_few_words_are_met() {
+        let evidence = scored(&[2.0, 0.0, 0.0, 1.0], &[0.1, 0.6, 0.1, 0.1]);
+        assert_eq!(order(&evidence, &[])[0], 1);
+    }
+
+    #[test]
+    fn a_tool_without_a_vector_is_taken_to_be_as_like_as_any() {
+        let typical = Spread { mean: 0.3, deviation: 0.1 };
+        let one = Scored { words: vec![5.0; 3], likeness: vec![Some(0.3), None, Some(0.2)], typical };
+        let evidence = one.evidence();
+        assert!((evidence[0] - evidence[1]).abs() < 1e-5);
+        assert!(evidence[2] < evidence[1]);
+    }
+
+    #[test]
+    fn one_side_is_enough() {
+        assert_eq!(order(&scored(&[1.0, 3.0, 2.0], &[]), &[]), [1, 2, 0]);
+        assert_eq!(order(&scored(&[], &[0.1, 0.3, 0.2]), &[]), [1, 2, 0]);
+        assert_eq!(order(&scored(&[], &[]), &[]), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn every_need_has_its_tool_among_the_first() {
+        // Six tools that read, and one that sends, which the request as a whole hardly speaks of.
+        let whole = [9.0, 8.9, 8.8, 8.7, 8.6, 8.5, 4.0];
+        let read = vec![9.0, 8.9, 8.8, 8.7, 8.6, 8.5, 0.0];
+        let send = vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0];
+        let place = |order: Vec<usize>| order.iter().position(|tool| *tool == 6).unwrap();
+        assert_eq!(place(order(&whole, &[])), 6);
+        assert!(place(order(&whole, &[read, send])) < 3);
+    }
+
+    #[test]
+    fn of_few_tools_it_is_not_believed_that_all_are_alike() {
+        let spread = Spread::of(2, 0.8, 0.32);
+        assert!((spread.mean - 0.4).abs() < 1e-6);
+        assert!(spread.deviation > 0.05);
+        assert!(spread.above(Some(0.5)) < 2.0);
+    }
+
+    proptest! {
+        #[test]
+        fn everybody_has_one_place(
+            whole in prop::collection::vec(-50.0_f32..50.0, 0..40),
+            seeds in prop::collection::vec(-50.0_f32..50.0, 0..8),
+        ) {
+            let needs: Vec<Vec<f32>> =
+                seeds.iter().map(|seed| whole.iter().map(|number| (number * seed).sin() * 9.0).collect()).collect();
+            let mut places = order(&whole, &needs);
+            places.sort_unstable();
+            prop_assert_eq!(places, (0..whole.len()).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn without_needs_the_order_is_that_of_the_evidence(whole in prop::collection::vec(-50.0_f32..50.0, 0..40)) {
+            let order = order(&whole, &[]);
+            prop_assert!(order.is_sorted_by(|a, b| whole[*a] >= whole[*b]));
+        }
+    }
+}

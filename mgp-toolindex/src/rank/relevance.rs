@@ -1,0 +1,89 @@
+//! How well a tool fits, as a number that means the same for all requests.
+//!
+//! It is not the number that tools are ordered by, which is a sum without bounds. It is the mean of two shares: which
+//! share of what the words of the request are worth the tool has, and which share of the way from any tool to one
+//! that says just the same its meaning has come. A request that nothing fits gives low numbers for all tools, because
+//! nothing is scaled to the best.
+
+/// How well a tool fits a part of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fit {
+    /// The share of its words that the tool has, if it was searched by words.
+    pub(super) covered: Option<f32>,
+    /// How like the tool is, if it was searched by meaning.
+    pub(super) likeness: Option<f32>,
+    /// How like tools are in general.
+    pub(super) typical: f32,
+}
+
+impl Fit {
+    /// From 0 to 1.
+    pub(super) fn share(self) -> f32 {
+        let near = self.likeness.map(|likeness| (likeness - self.typical) / (1.0 - self.typical));
+        let share = match (self.covered, near) {
+            (Some(covered), Some(near)) => f32::midpoint(covered.clamp(0.0, 1.0), near.clamp(0.0, 1.0)),
+            (Some(share), None) | (None, Some(share)) => share,
+            (None, None) => 0.0,
+        };
+        // A share of no way at all is not a number; `max` makes it none.
+        share.max(0.0).min(1.0)
+    }
+}
+
+/// Gives each tool the score of the best behind it if that is higher: being in front means to fit at least as well.
+pub(super) fn in_order(scores: &mut [f32]) {
+    let mut best = 0.0;
+    for score in scores.iter_mut().rev() {
+        best = score.max(best);
+        *score = best;
+    }
+}
+
+/// The score of a tool that is called just as the request says, from the score that it had without this.
+pub(super) fn of_name(score: f32) -> f32 {
+    LEAST_OF_NAME + (1.0 - LEAST_OF_NAME) * score
+}
+
+const LEAST_OF_NAME: f32 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn both_sides_have_the_same_say() {
+        let share = |covered, likeness| Fit { covered, likeness, typical: 0.2 }.share();
+        assert!((share(Some(1.0), Some(1.0)) - 1.0).abs() < 1e-6);
+        assert!((share(Some(1.0), Some(0.2)) - 0.5).abs() < 1e-6);
+        assert!((share(Some(0.0), Some(0.6)) - 0.25).abs() < 1e-6);
+        assert!((share(Some(0.4), None) - 0.4).abs() < 1e-6);
+        assert!((share(None, Some(0.6)) - 0.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_less_like_than_any_tool_does_not_fit() {
+        assert!(Fit { covered: None, likeness: Some(-0.3), typical: 0.1 }.share() < f32::EPSILON);
+    }
+
+    #[test]
+    fn who_is_in_front_has_no_lower_score() {
+        let mut scores = [0.5, 0.7, 0.2, 0.3];
+        in_order(&mut scores);
+        assert_eq!(scores, [0.7, 0.7, 0.3, 0.3]);
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_share_whatever_goes_in(
+            covered in prop::option::of(any::<f32>()),
+            likeness in prop::option::of(any::<f32>()),
+            typical in any::<f32>(),
+        ) {
+            let share = Fit { covered, likeness, typical }.share();
+            prop_assert!((0.0..=1.0).contains(&share));
+            prop_assert!((0.95..=1.0).contains(&of_name(share)));
+        }
+    }
+}

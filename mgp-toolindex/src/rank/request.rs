@@ -1,0 +1,221 @@
+use std::ops::Range;
+
+use crate::text::Words;
+
+/// What somebody looks for: the whole of it, and each of the needs in it if there are several.
+///
+/// "Find flights to Oslo and book a hotel" is near to no tool as a whole. Each of its halves is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Request {
+    parts: Vec<Part>,
+}
+
+/// A stretch of a request, and its words.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) text: Box<str>,
+    pub(crate) words: Words,
+}
+
+impl Request {
+    /// Looks for the needs in a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let needs = needs(&text[..text.floor_char_boundary(LONGEST_TOLD_APART)]);
+        Self { parts: std::iter::once(text).chain(needs).map(Part::of).collect() }
+    }
+
+    /// Leaves it whole.
+    pub(crate) fn whole(text: &str) -> Self {
+        Self { parts: vec![Part::of(text)] }
+    }
+
+    /// The whole, and behind it the needs in it if there is more than one.
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+}
+
+impl Part {
+    fn of(text: &str) -> Self {
+        Self { text: text.into(), words: Words::of(text) }
+    }
+}
+
+/// The needs in a text, if there is more than one. Sentences are told apart first, and what is in a sentence only
+/// where there is room for all of it: half of a need is worse than two in one.
+fn needs(text: &str) -> Vec<&str> {
+    let mut sentences = telling(text, split(text, 0..text.len(), after_sentence));
+    if sentences.len() > MOST_NEEDS {
+        sentences.truncate(MOST_NEEDS);
+        sentences[MOST_NEEDS - 1].end = text.len();
+    }
+    let mut needs = Vec::new();
+    for (number, sentence) in sentences.iter().enumerate() {
+        let still_to_come = sentences.len() - number - 1;
+        let within = telling(text, split(text, sentence.clone(), at_joint));
+        if needs.len() + within.len() + still_to_come <= MOST_NEEDS {
+            needs.extend(within);
+        } else {
+            needs.push(sentence.clone());
+        }
+    }
+    if needs.len() < 2 { Vec::new() } else { needs.into_iter().map(|need| text[need].trim()).collect() }
+}
+
+/// Splits a stretch of a text. `joint` is told a character and what comes behind it, and says how long the joint is
+/// that begins there.
+fn split(text: &str, within: Range<usize>, joint: fn(char, &str) -> usize) -> Vec<Range<usize>> {
+    let (mut pieces, mut start, mut before) = (Vec::new(), within.start, ' ');
+    for (at, c) in text[within.clone()].char_indices() {
+        let at = within.start + at;
+        let length = joint(before, &text[at..within.end]);
+        if length > 0 {
+            pieces.push(start..at);
+            start = at + length;
+        }
+        before = c;
+    }
+    pieces.push(start..within.end);
+    pieces
+}
+
+/// Joins each piece that says too little to be a need with the next one, and the last one with the one before.
+fn telling(text: &str, pieces: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let (mut told, mut open, mut said) = (Vec::<Range<usize>>::new(), None::<Range<usize>>, 0.0);
+    for piece in pieces {
+        said += says(&text[piece.clone()]);
+        let joined = open.map_or(piece.start, |open| open.start)..piece.end;
+        if said >= LEAST_SAID {
+            told.push(joined);
+            (open, said) = (None, 0.0);
+        } else {
+            open = Some(joined);
+        }
+    }
+    match (told.last_mut(), open) {
+        (Some(last), Some(open)) => last.end = open.end,
+        (None, Some(open)) => told.push(open),
+        (_, None) => {}
+    }
+    told
+}
+
+fn says(text: &str) -> f32 {
+    Words::of(text).terms().iter().map(|term| term.weight).sum()
+}
+
+/// After a sentence is what separates it from the next one.
+fn after_sentence(before: char, rest: &str) -> usize {
+    match rest.chars().next() {
+        Some(c @ ('\n' | '。' | '！' | '？' | '；')) => c.len_utf8(),
+        Some(c) if c.is_whitespace() && matches!(before, '.' | '!' | '?' | ';') => c.len_utf8(),
+        _ => 0,
+    }
+}
+
+/// Within a sentence one need is joined to another by a comma or by a word.
+fn at_joint(before: char, rest: &str) -> usize {
+    let mut chars = rest.chars();
+    match chars.next() {
+        Some(c @ ('、' | '，')) => c.len_utf8(),
+        Some(',') if chars.next().is_none_or(char::is_whitespace) => 1,
+        Some(_) if !before.is_alphanumeric() => JOINTS
+            .iter()
+            .find(|joint| {
+                let (word, behind) = rest.split_at_checked(joint.len()).unwrap_or_default();
+                word.eq_ignore_ascii_case(joint) && !behind.starts_with(char::is_alphanumeric)
+            })
+            .map_or(0, |joint| joint.len()),
+        _ => 0,
+    }
+}
+
+const JOINTS: [&str; 3] = ["and", "then", "also"];
+
+/// More needs than this are not told apart: each costs a search.
+const MOST_NEEDS: usize = 8;
+
+/// A need is two words at least, or what is as much in scripts that do not tell words apart.
+const LEAST_SAID: f32 = 1.5;
+
+/// Of a longer text only the beginning, which has so many bytes, is told apart.
+const LONGEST_TOLD_APART: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn needs_of(text: &str) -> Vec<String> {
+        Request::of(text).parts()[1..].iter().map(|part| part.text.to_string()).collect()
+    }
+
+    #[test]
+    fn a_request_with_one_need_stays_whole() {
+        for text in ["", "  ", "weather", "read a file from disk", "What is the weather in Oslo?", "明日の天気"] {
+            let request = Request::of(text);
+            assert_eq!(request.parts().len(), 1, "{text}");
+            assert_eq!(&*request.parts()[0].text, text);
+        }
+    }
+
+    #[test]
+    fn sentences_and_their_halves_are_needs() {
+        assert_eq!(
+            needs_of("Find flights to Oslo and book a hotel. Then send the invoice by mail!"),
+            ["Find flights to Oslo", "book a hotel", "send the invoice by mail!"]
+        );
+        assert_eq!(
+            needs_of("download the page, translate its text, then store the result"),
+            ["download the page", "translate its text", "store the result"]
+        );
+    }
+
+    #[test]
+    fn needs_are_told_apart_in_japanese_and_chinese() {
+        assert_eq!(
+            needs_of("東京の天気予報を調べて、ホテルを予約する。"),
+            ["東京の天気予報を調べて", "ホテルを予約する。"]
+        );
+        assert_eq!(needs_of("查询天气预报，然后发送电子邮件"), ["查询天气预报", "然后发送电子邮件"]);
+    }
+
+    #[test]
+    fn what_says_too_little_is_no_need_of_its_own() {
+        assert_eq!(needs_of("search and replace words in a file"), Vec::<String>::new());
+        assert_eq!(needs_of("Hello. Convert 1,000 dollars into euros"), Vec::<String>::new());
+        assert_eq!(
+            needs_of("convert dollars into euros, show the stock prices, thanks"),
+            ["convert dollars into euros", "show the stock prices, thanks"]
+        );
+    }
+
+    #[test]
+    fn a_word_that_begins_like_a_joint_is_none() {
+        assert_eq!(needs_of("control android phones, brandy thenceforth"), [
+            "control android phones",
+            "brandy thenceforth"
+        ]);
+    }
+
+    #[test]
+    fn too_many_needs_are_told_apart_by_sentences_only() {
+        let text = "Read one file and write another file. ".repeat(6);
+        assert_eq!(needs_of(&text).len(), 8);
+        let text = "Read one file and write another file. ".repeat(100);
+        let needs = needs_of(&text);
+        assert_eq!(needs.len(), 8);
+        assert_eq!(needs[0], "Read one file and write another file.");
+        assert!(needs[7].len() > 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_few_needs_which_are_in_it(text in "(\\PC|[a-z, .;。、\n]| and ){0,200}") {
+            let request = Request::of(&text);
+            prop_assert!((1..=9).contains(&request.parts().len()) && request.parts().len() != 2);
+            prop_assert!(request.parts().iter().all(|part| text.contains(&*part.text)));
+        }
+    }
+}

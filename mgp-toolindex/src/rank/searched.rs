@@ -1,0 +1,71 @@
+use super::fusion::{Scored, Spread};
+use super::relevance::Fit;
+use crate::keyword::Asked;
+use crate::slot::Slot;
+use crate::vector::Scores;
+
+/// A part of a request that was looked up, by words, by meaning, or by both.
+pub(super) struct Searched<'a> {
+    words: Option<Asked<'a>>,
+    /// The tools that are called what the part says, or almost so, and how exactly.
+    named: Vec<(Slot, f32)>,
+    /// How like all tools are, to the query of this number.
+    likeness: Option<(&'a Scores<'a>, usize)>,
+    /// How like tools are in general.
+    typical: Spread,
+}
+
+impl<'a> Searched<'a> {
+    pub(super) fn new(
+        words: Option<Asked<'a>>,
+        named: Vec<(Slot, f32)>,
+        likeness: Option<(&'a Scores<'a>, usize)>,
+    ) -> Self {
+        let typical = likeness.map_or_else(Spread::default, |(scores, query)| {
+            let (count, sum, squares) = scores.moments(query);
+            Spread::of(count, sum, squares)
+        });
+        Self { words, named, likeness, typical }
+    }
+
+    /// The best of each side, in no order.
+    pub(super) fn best(&self, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> impl Iterator<Item = Slot> {
+        let words = self.words.iter().flat_map(move |asked| asked.best(limit, &mut |slot| may_be_found(slot)));
+        let near = self.likeness.iter().flat_map(move |(scores, query)| scores.best(*query, limit, may_be_found));
+        words.chain(near).chain(self.named.iter().copied()).map(|(slot, _)| slot)
+    }
+
+    /// How much speaks for each of these tools.
+    pub(super) fn evidence(&self, slots: &[Slot]) -> Vec<f32> {
+        let words = self.words.as_ref().map_or_else(Vec::new, |asked| {
+            // Who is called almost what is asked for has as good as the words of it, however they are spelled.
+            let all: f32 = asked.worth().iter().sum();
+            let scores = asked.scores(slots).into_iter().zip(slots);
+            scores.map(|(score, slot)| score.max(self.exactness(*slot) * all)).collect()
+        });
+        let likeness = self.likeness.map_or_else(Vec::new, |(scores, query)| {
+            slots.iter().map(|slot| scores.of(query, *slot)).collect()
+        });
+        Scored { words, likeness, typical: self.typical }.evidence()
+    }
+
+    /// How well each of these tools fits, from 0 to 1.
+    pub(super) fn fit(&self, slots: &[Slot]) -> Vec<f32> {
+        let covered = self.words.as_ref().map(|asked| asked.coverage(slots));
+        let fit = |(place, slot): (usize, &Slot)| {
+            let covered = covered.as_ref().map(|covered| covered[place].max(self.exactness(*slot)));
+            let likeness = self.likeness.map(|(scores, query)| scores.of(query, *slot).unwrap_or(self.typical.mean));
+            Fit { covered, likeness, typical: self.typical.mean }.share()
+        };
+        slots.iter().enumerate().map(fit).collect()
+    }
+
+    /// Whether a tool is called just what the part says.
+    pub(super) fn is_called(&self, slot: Slot) -> bool {
+        self.exactness(slot) >= 1.0
+    }
+
+    fn exactness(&self, slot: Slot) -> f32 {
+        self.named.iter().find(|named| named.0 == slot).map_or(0.0, |named| named.1)
+    }
+}

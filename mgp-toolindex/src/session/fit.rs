@@ -1,0 +1,109 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::FoundTool;
+
+use super::SessionSettings;
+use super::tools::SessionTools;
+use crate::Tool;
+use crate::budget::{CountTokens, Forms, longest};
+
+/// What of an answer fits into the budget.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Fitted {
+    /// The tools, in the order they were given in.
+    pub tools: Vec<FoundTool>,
+    /// How many have no room, even shortened.
+    pub omitted: u64,
+    /// What the tools take, as they stand in the answer.
+    pub tokens: u32,
+    /// The tools of the session that made room.
+    pub evicted: Vec<Arc<Tool>>,
+}
+
+impl SessionTools {
+    pub(super) fn fit(
+        &mut self,
+        settings: &SessionSettings,
+        found: impl IntoIterator<Item = FoundTool>,
+    ) -> Fitted {
+        let tokens = &*settings.tokens;
+        let found: Vec<(FoundTool, u32)> = found.into_iter().map(|tool| whole(tool, tokens)).collect();
+        let mut fitted = Fitted { evicted: self.make_room(settings, &found), ..Fitted::default() };
+        let mut room = settings.budget.discovery_reserve.min(self.left(settings));
+        let share = share(room, found.iter().map(|(_, size)| *size));
+        for (tool, size) in found {
+            let liked = share.min(room);
+            let fits = if size <= liked { Some((tool, size)) } else { within(&tool, liked, room, tokens) };
+            match fits {
+                Some((tool, size)) => {
+                    room -= size;
+                    fitted.tokens += size;
+                    fitted.tools.push(tool);
+                }
+                None => fitted.omitted += 1,
+            }
+        }
+        self.discovered = fitted.tokens;
+        fitted
+    }
+
+    /// Where the total is used up, tools that were used longest ago make room for the one that fits best: a session that
+    /// finds nothing any more could not go on.
+    fn make_room(&mut self, settings: &SessionSettings, found: &[(FoundTool, u32)]) -> Vec<Arc<Tool>> {
+        let Some((_, best)) = found.first() else { return Vec::new() };
+        let needed = settings.budget.discovery_reserve.min(*best);
+        let mut evicted = Vec::new();
+        while self.left(settings) < needed {
+            let Some(tool) = self.evict_idle(u64::MAX) else { break };
+            evicted.push(tool);
+        }
+        evicted
+    }
+}
+
+/// What each tool may take so that all have room: those that need less leave more to the others. It does not become so
+/// small that every schema is cut; then tools are left out instead.
+fn share(room: u32, sizes: impl Iterator<Item = u32>) -> u32 {
+    let mut sizes: Vec<u32> = sizes.collect();
+    sizes.sort_unstable();
+    let mut left = room;
+    let mut number = u32::try_from(sizes.len()).unwrap_or(u32::MAX);
+    for size in sizes {
+        let even = left / number.max(1);
+        if size > even {
+            return even.max(room / LEAST_SHARE);
+        }
+        left -= size;
+        number -= 1;
+    }
+    room
+}
+
+fn whole(mut tool: FoundTool, tokens: &dyn CountTokens) -> (FoundTool, u32) {
+    if let Some(form) = Forms::of(&tool.description, &tool.input_schema).next() {
+        tool.input_schema = form.schema;
+    }
+    let size = size(&tool, tokens);
+    (tool, size)
+}
+
+fn within(tool: &FoundTool, liked: u32, most: u32, tokens: &dyn CountTokens) -> Option<(FoundTool, u32)> {
+    let forms = Forms::of(&tool.description, &tool.input_schema).filter(|form| form.may_fit(most));
+    let sized = forms.map(|form| {
+        let mut short = tool.clone();
+        short.description = form.description.into_owned();
+        short.input_schema = form.schema;
+        short.schema_shortened |= form.shortened;
+        let size = size(&short, tokens);
+        (short, size)
+    });
+    longest(sized, liked, most)
+}
+
+fn size(tool: &FoundTool, tokens: &dyn CountTokens) -> u32 {
+    serde_json::to_string(tool).map_or(u32::MAX, |text| tokens.count(&text))
+}
+
+/// The part of the room that a tool may take even if there are many.
+const LEAST_SHARE: u32 = 6;

@@ -1,0 +1,178 @@
+//! What holds in whatever order things happen.
+
+use mgp_types::RawJson;
+use mgp_types::mgp::{EvictTools, FoundTool, ToolContextBudget};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::tests::Mute;
+use super::*;
+use crate::budget::{CountTokens, Definition, Estimate};
+use crate::{Index, Listing, ServerTools, Snapshot};
+
+/// What happens in a session; tools are told by their places in the index.
+#[derive(Debug, Clone)]
+enum Step {
+    Use(usize),
+    Load(Vec<usize>),
+    Find(Vec<usize>),
+    Evict(usize),
+    /// From now on the tools that divide by this are not seen.
+    Hide(usize),
+    /// The tools are those of another time.
+    Change(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let tool = 0..TOOLS;
+    let step = prop_oneof![
+        6 => tool.clone().prop_map(Step::Use),
+        2 => prop::collection::vec(tool.clone(), 0..8).prop_map(Step::Load),
+        3 => prop::collection::vec(tool.clone(), 0..8).prop_map(Step::Find),
+        1 => tool.prop_map(Step::Evict),
+        1 => (2_usize..9).prop_map(Step::Hide),
+        1 => (0_usize..TIMES).prop_map(Step::Change),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+fn budget() -> impl Strategy<Value = ToolContextBudget> {
+    (300_u32..4000, 0_u32..1500, 0_u32..1500, 0_u32..1500).prop_map(|(max, pinned, discovery, cache)| {
+        let mut budget = ToolContextBudget::of(max);
+        (budget.pinned_reserve, budget.discovery_reserve, budget.cache_limit) = (pinned, discovery, cache);
+        budget
+    })
+}
+
+fn name(tool: usize) -> String {
+    format!("tool_{tool}")
+}
+
+/// The tools at some time: some are missing, and some are longer than at another.
+fn snapshots() -> Vec<Arc<Snapshot>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let index = Index::new(Arc::new(Mute));
+        let mut all = Vec::new();
+        for time in 0..TIMES {
+            let there = (0..TOOLS).filter(|tool| (tool + time) % 11 != 0);
+            let tools = there.map(|tool| {
+                let words = "words and words ".repeat(tool * 3 + if tool % 3 == 0 { time * 5 } else { 0 });
+                let definition = json!({
+                    "name": name(tool), "description": "Does it",
+                    "inputSchema": {
+                        "type": "object", "required": ["a"],
+                        "properties": { "a": { "type": "string" }, "b": { "description": words } },
+                    },
+                });
+                Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+            });
+            index.put_server(ServerTools::new("s", tools.collect())).await;
+            index.settled().await;
+            all.push(index.snapshot());
+        }
+        all
+    })
+}
+
+fn number(tool: &Tool) -> usize {
+    tool.name.as_str()[5..].parse().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    // covers: MGP-16.8-01, MGP-16.8-06, MGP-16.8-07, MGP-16.8-08
+    #[test]
+    fn no_part_of_the_budget_is_exceeded_and_the_list_only_grows(
+        budget in budget(),
+        steps in steps(),
+        pins in prop::collection::vec(0..TOOLS, 0..6),
+    ) {
+        let snapshots = snapshots();
+        let tokens = Estimate::new();
+        let own = Definition::new("mgp.tools.discover", "Finds tools", &RawJson::empty_object(), &tokens);
+        let settings = SessionSettings::new(budget, Arc::new(tokens))
+            .pins(Pins::new(pins.into_iter().map(name)))
+            .meta_tools([&own]);
+        let sessions = ToolSessions::new(settings).unwrap();
+        let key = SessionKey::new("one", None);
+        let (mut hidden, mut time) = (usize::MAX, 0);
+        let mut before: Vec<String> = Vec::new();
+        let mut pinned_before: Option<Vec<String>> = None;
+        for step in steps {
+            let sees = move |tool: &Tool| number(tool) == 0 || !number(tool).is_multiple_of(hidden);
+            let snapshot = &snapshots[time];
+            let view = View::new(snapshot, &sees);
+            let tools = |numbers: &[usize]| -> Vec<Arc<Tool>> {
+                numbers.iter().filter_map(|n| snapshot.tool("s", &name(*n)).cloned()).collect()
+            };
+            let mut answer = 0;
+            let mut grows = false;
+            match &step {
+                Step::Use(n) => {
+                    for tool in tools(&[*n]) {
+                        grows = sessions.used(&key, &view, &tool).is_empty();
+                    }
+                }
+                Step::Load(numbers) => {
+                    let loaded = sessions.load(&key, &view, &tools(numbers));
+                    prop_assert!(loaded.context_tokens_added <= u64::from(budget.discovery_reserve));
+                    prop_assert!(loaded.loaded.iter().all(|tool| sessions.held(&key, &view, tool).is_some()));
+                    grows = loaded.evicted.is_empty();
+                }
+                Step::Find(numbers) => {
+                    let all = tools(numbers);
+                    let found = all.iter().map(|tool| {
+                        let schema = tool.members().get("inputSchema").unwrap();
+                        FoundTool::new(tool.name.as_str(), tool.server.clone(), schema)
+                    });
+                    let fitted = sessions.fit(&key, &view, found);
+                    prop_assert_eq!(fitted.tools.len() as u64 + fitted.omitted, all.len() as u64);
+                    let counted: u32 =
+                        fitted.tools.iter().map(|tool| tokens.count(&serde_json::to_string(tool).unwrap())).sum();
+                    prop_assert_eq!(counted, fitted.tokens);
+                    prop_assert!(counted <= budget.discovery_reserve);
+                    answer = counted;
+                    grows = fitted.evicted.is_empty();
+                }
+                Step::Evict(n) => {
+                    sessions.evict(&key, &view, &EvictTools::new([name(*n)]));
+                }
+                Step::Hide(divisor) => hidden = *divisor,
+                Step::Change(to) => time = *to,
+            }
+            let sees = move |tool: &Tool| number(tool) == 0 || !number(tool).is_multiple_of(hidden);
+            let view = View::new(&snapshots[time], &sees);
+            let list = sessions.listed(&key, &view);
+            let sum = |pinned: bool| -> u32 {
+                let part = list.tools.iter().filter(|tool| tool.pinned == pinned);
+                part.map(|tool| tokens.count(std::str::from_utf8(tool.definition.json().as_bytes()).unwrap())).sum()
+            };
+            prop_assert!(sum(true) + own.tokens() <= budget.pinned_reserve.max(own.tokens()));
+            prop_assert!(sum(false) <= budget.cache_limit);
+            prop_assert_eq!(own.tokens() + sum(true) + sum(false), list.tokens);
+            prop_assert!(list.tokens + answer <= budget.max_tokens);
+            prop_assert!(list.tools.iter().all(|tool| sees(&tool.tool)));
+            prop_assert!(list.tools.is_sorted_by_key(|tool| !tool.pinned));
+            let now: Vec<String> = list.tools.iter().map(|tool| {
+                String::from_utf8_lossy(tool.definition.json().as_bytes()).into_owned()
+            }).collect();
+            let distinct: std::collections::HashSet<_> = list.tools.iter().map(|tool| &tool.name).collect();
+            prop_assert_eq!(distinct.len(), now.len());
+            if grows {
+                prop_assert!(now.starts_with(&before), "{:?} moved what stays", step);
+            }
+            before = now;
+            let pinned: Vec<String> =
+                list.tools.iter().filter(|tool| tool.pinned).map(|tool| tool.name.clone()).collect();
+            if !matches!(step, Step::Hide(_) | Step::Change(_)) {
+                prop_assert!(pinned_before.is_none_or(|before| before == pinned), "{:?} unpinned a tool", step);
+            }
+            pinned_before = Some(pinned);
+        }
+    }
+}
+
+const TOOLS: usize = 30;
+const TIMES: usize = 3;

@@ -1,0 +1,320 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::{EvictTools, EvictedTools, ToolSession};
+
+use super::list::fingerprint;
+use super::{ListedTool, SessionSettings, ToolList, View};
+use crate::Tool;
+use crate::budget::Definition;
+
+/// What came of loading tools into a session.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// Those that are in the session now, pinned ones among them.
+    pub loaded: Vec<Arc<Tool>>,
+    /// Those that have no room, even shortened.
+    pub left_out: Vec<Arc<Tool>>,
+    /// Those that made room.
+    pub evicted: Vec<Arc<Tool>>,
+    /// How many tools the session has now.
+    pub session_tools_count: u64,
+    /// What those that were not there before take.
+    pub context_tokens_added: u64,
+}
+
+/// The tools of one session.
+#[derive(Debug, Default)]
+pub(super) struct SessionTools {
+    /// The snapshot that all of it is of.
+    generation: Option<u64>,
+    /// The tools that are to be pinned, as far as there are any of these names.
+    pins: Vec<Arc<Tool>>,
+    /// Those of them that are seen, whether there is room for them or not.
+    wanted: Vec<Arc<Tool>>,
+    pinned: Vec<Held>,
+    pins_left_out: Vec<String>,
+    /// In the order of their first use.
+    cached: Vec<Held>,
+    /// What the last answer to a search takes.
+    pub(super) discovered: u32,
+    clock: u64,
+    /// The fingerprint of the list that was given out last.
+    listed: Option<u64>,
+}
+
+/// A tool that is in the list.
+#[derive(Debug)]
+struct Held {
+    tool: Arc<Tool>,
+    name: String,
+    definition: Definition,
+    used_at: u64,
+}
+
+impl Held {
+    fn listed(&self, pinned: bool) -> ListedTool {
+        ListedTool {
+            tool: Arc::clone(&self.tool),
+            name: self.name.clone(),
+            definition: self.definition.clone(),
+            pinned,
+        }
+    }
+}
+
+impl SessionTools {
+    /// Follows what became of the tools: what is gone or not seen any more leaves, what changed is counted anew.
+    pub(super) fn refresh<'p>(
+        &mut self,
+        view: &View<'_>,
+        settings: &SessionSettings,
+        pins: impl Iterator<Item = &'p str>,
+    ) {
+        let anew = self.generation != Some(view.generation());
+        self.generation = Some(view.generation());
+        if anew {
+            self.pins.clear();
+            for tool in pins.filter_map(|name| view.called(name)) {
+                if !self.pins.iter().any(|other| is_same(other, tool)) {
+                    self.pins.push(Arc::clone(tool));
+                }
+            }
+        }
+        self.refresh_pinned(view, settings, anew);
+        if anew {
+            self.recount(view, settings);
+        } else {
+            self.cached.retain(|held| view.sees(&held.tool));
+        }
+        self.cached.retain(|held| !self.pinned.iter().any(|pin| is_same(&pin.tool, &held.tool)));
+        let room = self.cache_room(settings);
+        while self.cached_tokens() > room && self.evict_idle(u64::MAX).is_some() {}
+        self.discovered = self.discovered.min(self.left(settings));
+    }
+
+    pub(super) fn used(
+        &mut self,
+        view: &View<'_>,
+        settings: &SessionSettings,
+        tool: &Tool,
+    ) -> Vec<Arc<Tool>> {
+        self.discovered = 0;
+        self.clock += 1;
+        let mut evicted = Vec::new();
+        if let Some(tool) = view.tool(&tool.server, &tool.name)
+            && self.hold(view, settings, tool, u32::MAX, &mut evicted).is_none()
+        {
+            tracing::warn!(tool = tool.id(), "a tool is too large to be kept in the list of a session");
+        }
+        evicted
+    }
+
+    pub(super) fn load<'t>(
+        &mut self,
+        view: &View<'_>,
+        settings: &SessionSettings,
+        tools: impl IntoIterator<Item = &'t Arc<Tool>>,
+    ) -> Loaded {
+        self.discovered = 0;
+        self.clock += 1;
+        let mut loaded = Loaded::default();
+        let mut left = settings.budget.discovery_reserve;
+        for tool in tools {
+            let current = view.tool(&tool.server, &tool.name);
+            match current.and_then(|tool| self.hold(view, settings, tool, left, &mut loaded.evicted)) {
+                Some(added) => {
+                    left -= added;
+                    loaded.context_tokens_added += u64::from(added);
+                    loaded.loaded.extend(current.cloned());
+                }
+                None => loaded.left_out.push(Arc::clone(tool)),
+            }
+        }
+        loaded.session_tools_count = (self.pinned.len() + self.cached.len()) as u64;
+        loaded
+    }
+
+    pub(super) fn evict(&mut self, settings: &SessionSettings, evict: &EvictTools) -> EvictedTools {
+        let mut done = EvictedTools::new(settings.budget.max_tokens.into());
+        for name in &evict.tools {
+            if let Some(at) = position(&self.cached, name) {
+                done.evicted.push(self.cached.remove(at).name);
+            } else if position(&self.pinned, name).is_some() {
+                done.pinned.push(name.clone());
+            } else {
+                done.not_found.push(name.clone());
+            }
+        }
+        done.total_tokens = self.total(settings).into();
+        done
+    }
+
+    pub(super) fn state(&self, settings: &SessionSettings) -> ToolSession {
+        let mut state = ToolSession::new(settings.budget.max_tokens.into());
+        state.pinned = self.pinned.iter().map(|held| held.name.clone()).collect();
+        let mut cached: Vec<&Held> = self.cached.iter().collect();
+        cached.sort_by_key(|held| std::cmp::Reverse(held.used_at));
+        state.cached = cached.into_iter().map(|held| held.name.clone()).collect();
+        state.total_tokens = self.total(settings).into();
+        state
+    }
+
+    pub(super) fn listed(&mut self, settings: &SessionSettings) -> ToolList {
+        self.listed = Some(self.fingerprint());
+        ToolList {
+            tools: self.all().collect(),
+            tokens: self.total(settings),
+            pins_left_out: self.pins_left_out.clone(),
+        }
+    }
+
+    pub(super) fn held(&self, tool: &Tool) -> Option<ListedTool> {
+        self.all().find(|listed| is_same(&listed.tool, tool))
+    }
+
+    pub(super) fn changed(&self) -> bool {
+        self.listed.is_some_and(|listed| listed != self.fingerprint())
+    }
+
+    /// What the total leaves for tools that are found.
+    pub(super) fn left(&self, settings: &SessionSettings) -> u32 {
+        settings.budget.max_tokens.saturating_sub(self.total(settings))
+    }
+
+    /// Takes the tool out that was used longest ago, if that was before `now`.
+    pub(super) fn evict_idle(&mut self, now: u64) -> Option<Arc<Tool>> {
+        let idle = self.cached.iter().enumerate().filter(|(_, held)| held.used_at < now);
+        let (at, _) = idle.min_by_key(|(_, held)| held.used_at)?;
+        Some(self.cached.remove(at).tool)
+    }
+
+    /// Puts a tool into the cache, or notes that it was used again. Returns what it adds, which is no more than `most`;
+    /// `None` if it has no room.
+    fn hold(
+        &mut self,
+        view: &View<'_>,
+        settings: &SessionSettings,
+        tool: &Arc<Tool>,
+        most: u32,
+        evicted: &mut Vec<Arc<Tool>>,
+    ) -> Option<u32> {
+        if self.pinned.iter().any(|held| is_same(&held.tool, tool)) {
+            return Some(0);
+        }
+        if let Some(held) = self.cached.iter_mut().find(|held| is_same(&held.tool, tool)) {
+            held.used_at = self.clock;
+            return Some(0);
+        }
+        let room = self.cache_room(settings);
+        let name = view.shown_name(tool);
+        let definition = cached_definition(tool, &name, room, most, settings)?;
+        let staying = self.cached.iter().filter(|held| held.used_at >= self.clock);
+        if sum(staying).saturating_add(definition.tokens()) > room {
+            return None;
+        }
+        while self.cached_tokens().saturating_add(definition.tokens()) > room {
+            evicted.push(self.evict_idle(self.clock)?);
+        }
+        let added = definition.tokens();
+        self.cached.push(Held { tool: Arc::clone(tool), name, definition, used_at: self.clock });
+        Some(added)
+    }
+
+    fn refresh_pinned(&mut self, view: &View<'_>, settings: &SessionSettings, anew: bool) {
+        let wanted: Vec<Arc<Tool>> = self.pins.iter().filter(|tool| view.sees(tool)).cloned().collect();
+        let same = wanted.len() == self.wanted.len()
+            && wanted.iter().zip(&self.wanted).all(|(new, old)| Arc::ptr_eq(new, old));
+        if same && !anew {
+            return;
+        }
+        let reserve = settings.budget.pinned_reserve.min(settings.budget.max_tokens);
+        let mut room = reserve.saturating_sub(settings.meta_tokens);
+        let (mut pinned, mut left_out) = (Vec::new(), Vec::new());
+        for tool in &wanted {
+            let name = view.shown_name(tool);
+            if let Some(definition) = Definition::within(tool, &name, room, &*settings.tokens) {
+                room -= definition.tokens();
+                pinned.push(Held { tool: Arc::clone(tool), name, definition, used_at: self.clock });
+            } else {
+                left_out.push(tool.id());
+            }
+        }
+        if left_out != self.pins_left_out && !left_out.is_empty() {
+            tracing::warn!(?left_out, reserve, "pinned_reserve has no room for all tools that are pinned");
+        }
+        (self.wanted, self.pinned, self.pins_left_out) = (wanted, pinned, left_out);
+    }
+
+    fn recount(&mut self, view: &View<'_>, settings: &SessionSettings) {
+        let room = self.cache_room(settings);
+        self.cached = std::mem::take(&mut self.cached)
+            .into_iter()
+            .filter_map(|held| {
+                let tool = Arc::clone(view.tool(&held.tool.server, &held.tool.name)?);
+                let name = view.shown_name(&tool);
+                let definition = if name == held.name && tool.definition == held.tool.definition {
+                    held.definition
+                } else {
+                    cached_definition(&tool, &name, room, room, settings)?
+                };
+                Some(Held { tool, name, definition, used_at: held.used_at })
+            })
+            .collect();
+    }
+
+    fn cache_room(&self, settings: &SessionSettings) -> u32 {
+        let fixed = settings.meta_tokens.saturating_add(sum(&self.pinned));
+        settings.budget.cache_limit.min(settings.budget.max_tokens.saturating_sub(fixed))
+    }
+
+    fn cached_tokens(&self) -> u32 {
+        sum(&self.cached)
+    }
+
+    fn total(&self, settings: &SessionSettings) -> u32 {
+        settings.meta_tokens.saturating_add(sum(&self.pinned)).saturating_add(self.cached_tokens())
+    }
+
+    fn all(&self) -> impl Iterator<Item = ListedTool> {
+        let pinned = self.pinned.iter().map(|held| held.listed(true));
+        pinned.chain(self.cached.iter().map(|held| held.listed(false)))
+    }
+
+    fn fingerprint(&self) -> u64 {
+        fingerprint(self.pinned.iter().chain(&self.cached).map(|held| &held.definition))
+    }
+}
+
+/// One tool is shortened before it pushes out half of the others.
+fn cached_definition(
+    tool: &Tool,
+    name: &str,
+    room: u32,
+    most: u32,
+    settings: &SessionSettings,
+) -> Option<Definition> {
+    let most = most.min(room);
+    Definition::near(tool, name, most.min(room / 2), most, &*settings.tokens)
+}
+
+/// Where the tool of this name is: the one that is shown by it, the one whose id it is, or the only one that calls
+/// itself so.
+fn position(held: &[Held], name: &str) -> Option<usize> {
+    let shown = held.iter().position(|held| held.name == name || held.tool.id() == name);
+    shown.or_else(|| {
+        let mut bearers = held.iter().enumerate().filter(|(_, held)| held.tool.name.as_str() == name);
+        match (bearers.next(), bearers.next()) {
+            (Some((at, _)), None) => Some(at),
+            _ => None,
+        }
+    })
+}
+
+fn sum<'h>(held: impl IntoIterator<Item = &'h Held>) -> u32 {
+    held.into_iter().map(|held| held.definition.tokens()).fold(0, u32::saturating_add)
+}
+
+fn is_same(one: &Tool, other: &Tool) -> bool {
+    one.server == other.server && one.name == other.name
+}

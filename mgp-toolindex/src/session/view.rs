@@ -1,0 +1,59 @@
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::mgp::{ServerId, ToolName};
+
+use crate::{Snapshot, Tool};
+
+/// The tools that there are, as far as an agent may see them.
+///
+/// A session shows and keeps nothing else. What decides must not ask for the tools of the same session.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    snapshot: &'a Snapshot,
+    sees: &'a dyn Fn(&Tool) -> bool,
+}
+
+impl<'a> View<'a> {
+    /// Those tools of a snapshot that the agent sees.
+    pub fn new(snapshot: &'a Snapshot, sees: &'a dyn Fn(&Tool) -> bool) -> Self {
+        Self { snapshot, sees }
+    }
+
+    /// All tools of a snapshot.
+    pub fn all(snapshot: &'a Snapshot) -> Self {
+        Self { snapshot, sees: &|_| true }
+    }
+
+    /// The tools that are seen.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &'a Arc<Tool>> {
+        let view = *self;
+        view.snapshot.tools().filter(move |tool| view.sees(tool))
+    }
+
+    pub(super) const fn generation(&self) -> u64 {
+        self.snapshot.generation()
+    }
+
+    pub(super) fn sees(&self, tool: &Tool) -> bool {
+        (self.sees)(tool)
+    }
+
+    pub(super) fn tool(&self, server: &ServerId, name: &ToolName) -> Option<&'a Arc<Tool>> {
+        self.snapshot.tool(server.as_str(), name.as_str()).filter(|tool| self.sees(tool))
+    }
+
+    pub(super) fn called(&self, name: &str) -> Option<&'a Arc<Tool>> {
+        self.snapshot.called(name)
+    }
+
+    pub(super) fn shown_name(&self, tool: &Tool) -> String {
+        self.snapshot.shown_name(tool)
+    }
+}
+
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").field("generation", &self.generation()).finish_non_exhaustive()
+    }
+}

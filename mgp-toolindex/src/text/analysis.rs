@@ -1,0 +1,169 @@
+use std::ops::ControlFlow;
+
+use super::fold::fold;
+use super::function_words::is_particle;
+use super::script::Script;
+use super::stem::Stems;
+
+/// Finds the words of texts. Texts to be found and texts to be searched for go the same way, so that equal words meet.
+#[derive(Debug)]
+pub(crate) struct Analyser {
+    stems: Stems,
+    folded: String,
+    word: String,
+}
+
+impl Analyser {
+    pub(crate) fn new() -> Self {
+        Self { stems: Stems::new(), folded: String::new(), word: String::new() }
+    }
+
+    /// Gives each word of a text to `each`, with how much it says (up to 1), until that wants no more.
+    pub(crate) fn words(&mut self, text: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) {
+        let mut folded = std::mem::take(&mut self.folded);
+        fold(cut(text, LONGEST_TEXT), &mut folded);
+        let _wanted =
+            runs(
+                &folded,
+                |run, script| {
+                    if script.is_dense() { dense(run, script, each) } else { self.spaced(run, each) }
+                },
+            );
+        folded.clear();
+        folded.shrink_to(KEPT_BYTES);
+        self.folded = folded;
+    }
+
+    /// A run of letters and digits: a word, or several as in `readFile2`. Then it counts as one word too, because
+    /// `GitHub` is one to those who write `github`.
+    fn spaced(&mut self, run: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
+        let mut parts = 0;
+        for part in Parts(run) {
+            parts += 1;
+            if part.len() < run.len() && is_single(part) {
+                continue;
+            }
+            self.word(part, each)?;
+        }
+        if (2..=MOST_JOINED).contains(&parts) { self.word(run, each) } else { ControlFlow::Continue(()) }
+    }
+
+    fn word(&mut self, part: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.word.clear();
+        for c in cut(part, LONGEST_WORD).chars().filter(|c| Script::of(*c) != Script::Apostrophe) {
+            if c.is_ascii() {
+                self.word.push(c.to_ascii_lowercase());
+            } else {
+                self.word.extend(c.to_lowercase());
+            }
+        }
+        self.stems.stem(&mut self.word);
+        if self.word.is_empty() { ControlFlow::Continue(()) } else { each(&self.word, 1.0) }
+    }
+}
+
+/// A run of a script without gaps between words: pieces of a fixed length take the place of words.
+fn dense(run: &str, script: Script, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
+    let piece = if script == Script::Unspaced { 3 } else { 2 };
+    let ends = || run.char_indices().map(|(at, _)| at).chain([run.len()]);
+    if ends().nth(piece).is_none() {
+        return each(run, 1.0);
+    }
+    for (from, to) in ends().zip(ends().skip(piece)) {
+        each(&run[from..to], says(&run[from..to]))?;
+    }
+    for (at, c) in run.char_indices().filter(|(_, c)| Script::of(*c) == Script::Han && !is_particle(*c)) {
+        each(&run[at..at + c.len_utf8()], 0.3)?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// How much a piece of dense script says: a pair of Han characters is mostly a word, kana alone mostly an ending.
+fn says(piece: &str) -> f32 {
+    if piece.chars().any(is_particle) {
+        return 0.2;
+    }
+    let count = |script| piece.chars().filter(|c| Script::of(*c) == script).count();
+    match (count(Script::Hiragana), count(Script::Katakana)) {
+        (0, 0) => 1.0,
+        (0, _) => 0.7,
+        (1, _) => 0.3,
+        _ => 0.1,
+    }
+}
+
+/// Cuts a text into runs of characters that belong together.
+fn runs(text: &str, mut each: impl FnMut(&str, Script) -> ControlFlow<()>) -> ControlFlow<()> {
+    let (mut start, mut within) = (0, Script::Gap);
+    for (at, c) in text.char_indices() {
+        let script = Script::of(c);
+        // Japanese words go on from Han characters to kana, so these are one run.
+        if script.joins(within) {
+            continue;
+        }
+        if within != Script::Gap {
+            each(&text[start..at], within)?;
+        }
+        (start, within) = (at, script);
+    }
+    if within == Script::Gap { ControlFlow::Continue(()) } else { each(&text[start..], within) }
+}
+
+/// The words that are written together in a run: they end where case or digits say so.
+struct Parts<'a>(&'a str);
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let run = self.0;
+        let mut chars = run.char_indices().peekable();
+        let (_, mut before) = chars.next()?;
+        let mut capitals = usize::from(before.is_uppercase());
+        while let Some((at, c)) = chars.next() {
+            let after = chars.peek().map(|(_, after)| *after);
+            if ends(before, c, after, capitals) {
+                self.0 = &run[at..];
+                return Some(&run[..at]);
+            }
+            capitals = if c.is_uppercase() { capitals + 1 } else { 0 };
+            before = c;
+        }
+        self.0 = "";
+        Some(run)
+    }
+}
+
+/// Whether a word ends before `c`; `capitals` is how many stand in a row there.
+fn ends(before: char, c: char, after: Option<char>, capitals: usize) -> bool {
+    if Script::of(before) == Script::Apostrophe || Script::of(c) == Script::Apostrophe {
+        return false;
+    }
+    if (Script::of(before) == Script::Digit) != (Script::of(c) == Script::Digit) {
+        return true;
+    }
+    // In `HTTPServer` the last capital belongs to what follows; `URLs` and `OAuth` are one word.
+    let new_word = capitals > 1 && after.is_some_and(|after| after.is_lowercase() && after != 's');
+    c.is_uppercase() && (before.is_lowercase() || new_word)
+}
+
+fn is_single(part: &str) -> bool {
+    part.len() == 1 && !part.as_bytes()[0].is_ascii_digit()
+}
+
+/// The beginning of a text that is not longer than so many bytes.
+pub(super) fn cut(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+/// What comes after so many bytes of one text does not count.
+const LONGEST_TEXT: usize = 32 * 1024;
+
+/// What comes after so many bytes of one word does not count.
+const LONGEST_WORD: usize = 40;
+
+/// Names of more words are not written as one by anybody.
+const MOST_JOINED: usize = 3;
+
+/// So much room is kept from one text to the next.
+const KEPT_BYTES: usize = 4096;

@@ -1,0 +1,120 @@
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
+use std::ops::ControlFlow;
+
+use foldhash::fast::RandomState;
+
+use super::analysis::{Analyser, cut};
+use super::called::joined;
+use crate::tool::ToolText;
+
+/// Makes of what a server says of a tool what the index keeps. Servers are not believed: nothing gets better by being
+/// said often or at length.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    analyser: Analyser,
+    counts: HashMap<u64, u8, RandomState>,
+    sentences: HashSet<u64, RandomState>,
+    hasher: RandomState,
+}
+
+/// The words of a tool, separated by spaces.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Document {
+    /// All that is said of it.
+    pub(crate) words: String,
+    /// Those of its name.
+    pub(crate) name: String,
+    /// Its name as one word.
+    pub(crate) called: String,
+    /// Server and name as one word.
+    pub(crate) id: String,
+}
+
+impl Documents {
+    pub(crate) fn new() -> Self {
+        Self {
+            analyser: Analyser::new(),
+            counts: HashMap::default(),
+            sentences: HashSet::default(),
+            hasher: RandomState::default(),
+        }
+    }
+
+    /// The words of a tool.
+    pub(crate) fn of(&mut self, tool: &ToolText<'_>) -> Document {
+        let called = joined(&tool.name);
+        let id = joined(&format!("{}.{}", cut(&tool.server, LONGEST_ID), cut(&tool.name, LONGEST_ID)));
+        let mut document = Document { called, id, ..Document::default() };
+        self.counts.clear();
+        self.section(&tool.name, MOST_IN_NAME, 1, &mut document.name);
+        self.counts.clear();
+        let words = &mut document.words;
+        self.section(&tool.name, MOST_IN_NAME, MOST_OFTEN, words);
+        self.section(&tool.title, MOST_IN_NAME, MOST_OFTEN, words);
+        self.sentences(&tool.description, MOST_IN_DESCRIPTION, words);
+        let mut left = MOST_IN_PARAMETERS;
+        for parameter in &tool.parameters {
+            left -= self.section(&parameter.name, left.min(MOST_IN_NAME), MOST_OFTEN, words);
+            left -= self.section(&parameter.description, left.min(MOST_IN_PARAMETER), MOST_OFTEN, words);
+        }
+        self.section(&tool.server, MOST_IN_NAME, MOST_OFTEN, words);
+        self.sentences(&tool.server_description, MOST_OF_SERVER, words);
+        let mut left = MOST_IN_LABELS;
+        for label in tool.keywords.iter().map(String::as_str).chain(tool.categories.iter().map(AsRef::as_ref))
+        {
+            left -= self.section(label, left.min(MOST_IN_LABEL), MOST_OFTEN, words);
+        }
+        document
+    }
+
+    /// A text whose sentences count once.
+    fn sentences(&mut self, text: &str, most: usize, into: &mut String) {
+        self.sentences.clear();
+        let mut left = most;
+        for sentence in text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '；']) {
+            let sentence = sentence.trim();
+            if left == 0 {
+                break;
+            }
+            if !sentence.is_empty() && self.sentences.insert(self.hasher.hash_one(sentence)) {
+                left -= self.section(sentence, left, MOST_OFTEN, into);
+            }
+        }
+    }
+
+    /// Takes at most so many words of a text, and each at most so often. Returns how many it took.
+    fn section(&mut self, text: &str, most: usize, most_often: u8, into: &mut String) -> usize {
+        let (mut taken, counts, hasher) = (0, &mut self.counts, &self.hasher);
+        self.analyser.words(text, &mut |word, _| {
+            if taken == most {
+                return ControlFlow::Break(());
+            }
+            taken += 1;
+            let count = counts.entry(hasher.hash_one(word)).or_default();
+            if *count < most_often {
+                *count += 1;
+                if !into.is_empty() {
+                    into.push(' ');
+                }
+                into.push_str(word);
+            }
+            ControlFlow::Continue(())
+        });
+        taken
+    }
+}
+
+/// Ids are compared up to less than twice so many bytes.
+const LONGEST_ID: usize = 128;
+
+/// How often a word counts that is said more often.
+pub(crate) const MOST_OFTEN: u8 = 3;
+
+const MOST_IN_NAME: usize = 8;
+const MOST_IN_DESCRIPTION: usize = 300;
+const MOST_IN_PARAMETER: usize = 24;
+const MOST_IN_PARAMETERS: usize = 200;
+const MOST_OF_SERVER: usize = 60;
+const MOST_IN_LABEL: usize = 6;
+const MOST_IN_LABELS: usize = 40;

@@ -1,0 +1,68 @@
+/// How the words of a text are told apart at a character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Script {
+    /// Between words.
+    Gap,
+    /// In a word that gaps end.
+    Letter,
+    /// In a number.
+    Digit,
+    /// Left out within a word.
+    Apostrophe,
+    /// A character that is nearly a word.
+    Han,
+    /// Mostly endings and particles of Japanese.
+    Hiragana,
+    /// Mostly words that Japanese took from elsewhere.
+    Katakana,
+    /// Korean syllables: gaps end words, but particles stick to them.
+    Hangul,
+    /// Letters of languages that put gaps between sentences only.
+    Unspaced,
+}
+
+impl Script {
+    pub(super) fn of(c: char) -> Self {
+        match c {
+            'a'..='z' | 'A'..='Z' => Self::Letter,
+            '0'..='9' => Self::Digit,
+            '\'' | '\u{2019}' | '\u{2bc}' => Self::Apostrophe,
+            '\0'..='\u{7f}' => Self::Gap,
+            '\u{e00}'..='\u{e4e}'
+            | '\u{e80}'..='\u{ecf}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{17d3}' => Self::Unspaced,
+            '\u{3041}'..='\u{309f}' => Self::Hiragana,
+            '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' => Self::Katakana,
+            '\u{3005}'
+            | '\u{3007}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}' => Self::Han,
+            '\u{ac00}'..='\u{d7a3}' | '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' => Self::Hangul,
+            _ if c.is_numeric() => Self::Digit,
+            _ if c.is_alphanumeric() || unicode_normalization::char::is_combining_mark(c) => Self::Letter,
+            _ => Self::Gap,
+        }
+    }
+
+    /// Whether words of this script are not told apart by gaps.
+    pub(super) const fn is_dense(self) -> bool {
+        matches!(self, Self::Han | Self::Hiragana | Self::Katakana | Self::Hangul | Self::Unspaced)
+    }
+
+    /// Whether words go on from one script to the other.
+    pub(super) const fn joins(self, other: Self) -> bool {
+        const fn kind(script: Script) -> u8 {
+            match script {
+                Script::Gap => 0,
+                Script::Letter | Script::Digit | Script::Apostrophe => 1,
+                Script::Han | Script::Hiragana | Script::Katakana => 2,
+                Script::Hangul => 3,
+                Script::Unspaced => 4,
+            }
+        }
+        kind(self) == kind(other)
+    }
+}

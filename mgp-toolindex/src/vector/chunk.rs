@@ -1,0 +1,132 @@
+use super::QueryVector;
+
+/// Some vectors. A number is kept in twelve bits: eight to search with, and four more for what turns out to be near.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Chunk {
+    codes: Vec<i8>,
+    /// What rounding to codes lost, in sixteenths: a byte for a number of the first half of a row, in its lower bits,
+    /// and one of the second half.
+    losses: Vec<u8>,
+    /// What the codes of a row are to be multiplied with; zero for a row that has no vector.
+    scales: Vec<f32>,
+}
+
+impl Chunk {
+    pub(super) fn has(&self, row: usize) -> bool {
+        self.scales.get(row).is_some_and(|scale| *scale > 0.0)
+    }
+
+    /// The vector, divided by `length` if that is more than 1. One whose numbers are all next to zero is none.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "codes and losses are small")]
+    pub(super) fn set(&mut self, row: usize, vector: &[f32], length: f64) {
+        let half = vector.len().div_ceil(2);
+        if self.scales.len() <= row {
+            self.scales.resize(row + 1, 0.0);
+            self.codes.resize((row + 1) * vector.len(), 0);
+            self.losses.resize((row + 1) * half, 0);
+        }
+        let largest = vector.iter().fold(0.0, |largest: f32, number| largest.max(number.abs()));
+        let steps = LARGEST_CODE / f64::from(largest);
+        let codes = &mut self.codes[row * vector.len()..][..vector.len()];
+        for (code, number) in codes.iter_mut().zip(vector) {
+            *code = nearest(f64::from(*number) * steps) as i8;
+        }
+        let lost = |number: &f32| {
+            let number = f64::from(*number) * steps;
+            let sixteenths = nearest((number - f64::from(nearest(number))) * 16.0);
+            (sixteenths.clamp(-8, 7) + 8) as u8
+        };
+        let (low, high) = vector.split_at(half);
+        let losses = &mut self.losses[row * half..][..half];
+        for (loss, low) in losses.iter_mut().zip(low) {
+            *loss = lost(low);
+        }
+        for (loss, high) in losses.iter_mut().zip(high) {
+            *loss |= lost(high) << 4;
+        }
+        self.scales[row] = (1.0 / steps / length.max(1.0)) as f32;
+    }
+
+    /// Takes a vector away, and gives the memory back with the last one.
+    pub(super) fn clear(&mut self, row: usize) {
+        if let Some(scale) = self.scales.get_mut(row) {
+            *scale = 0.0;
+        }
+        if !self.scales.iter().any(|scale| *scale > 0.0) {
+            *self = Self::default();
+        }
+    }
+
+    pub(super) fn get(&self, row: usize, dimension: usize) -> Option<Vec<f32>> {
+        let scale = *self.scales.get(row).filter(|scale| **scale > 0.0)?;
+        let codes = self.codes.get(row * dimension..(row + 1) * dimension)?;
+        let (low, high) = self.losses(row, dimension);
+        let numbers = codes.iter().zip(low.chain(high));
+        Some(numbers.map(|(code, loss)| (f32::from(*code) + f32::from(loss) / 16.0) * scale).collect())
+    }
+
+    /// What has to be added to the score of a row, because rounding lost it.
+    pub(super) fn correction(&self, row: usize, query: &QueryVector) -> f32 {
+        let Some(scale) = self.scales.get(row) else { return 0.0 };
+        let dimension = query.codes().len();
+        let (low, high) = self.losses(row, dimension);
+        let (first, second) = query.codes().split_at(dimension.div_ceil(2));
+        let product: i32 = low.zip(first).map(|(loss, code)| i32::from(loss) * i32::from(*code)).sum::<i32>()
+            + high.zip(second).map(|(loss, code)| i32::from(loss) * i32::from(*code)).sum::<i32>();
+        #[expect(clippy::cast_precision_loss, reason = "it is a small part of a score")]
+        {
+            product as f32 / 16.0 * query.scale() * scale
+        }
+    }
+
+    /// What was lost of the first half of a row, and of the second.
+    fn losses(&self, row: usize, dimension: usize) -> (impl Iterator<Item = i8>, impl Iterator<Item = i8>) {
+        let half = dimension.div_ceil(2);
+        let row = self.losses.get(row * half..(row + 1) * half).unwrap_or_default();
+        let low = row.iter().map(|loss| (loss & 15).cast_signed() - 8);
+        (low, row.iter().map(|loss| (loss >> 4).cast_signed() - 8))
+    }
+
+    pub(super) fn codes(&self) -> &[i8] {
+        &self.codes
+    }
+
+    pub(super) fn scales(&self) -> &[f32] {
+        &self.scales
+    }
+}
+
+/// Why numbers are not the vector of a tool or a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadVector {
+    /// It was made by something else.
+    #[error("a vector of {expected} numbers was expected, and this one has {got}")]
+    Length { expected: usize, got: usize },
+    /// One of the numbers is none, or has no end.
+    #[error("a vector has to consist of finite numbers")]
+    NotFinite,
+    /// All numbers are zero, which is near to nothing.
+    #[error("a vector of zeros says nothing")]
+    Zero,
+}
+
+/// The length of a vector that may be kept.
+pub(super) fn length(vector: &[f32], dimension: usize) -> Result<f64, BadVector> {
+    if vector.len() != dimension {
+        return Err(BadVector::Length { expected: dimension, got: vector.len() });
+    }
+    let square: f64 = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum();
+    if square.is_finite() { Ok(square.sqrt()) } else { Err(BadVector::NotFinite) }
+}
+
+/// Rounds without a call into the mathematical library, which processors of old would need.
+#[expect(clippy::cast_possible_truncation, reason = "the numbers are those of codes")]
+fn nearest(number: f64) -> i32 {
+    (number + 0.5_f64.copysign(number)) as i32
+}
+
+/// So many vectors are copied for a change of one.
+pub(super) const ROWS: usize = 512;
+
+/// Codes lie evenly on both sides of zero, so that a vector and its opposite have opposite scores.
+const LARGEST_CODE: f64 = 127.0;

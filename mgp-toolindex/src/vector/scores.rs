@@ -1,0 +1,151 @@
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use super::QueryVector;
+use super::chunk::{Chunk, ROWS};
+use crate::slot::Slot;
+
+/// How near every vector is to each of some queries: from -1 to 1, and 1 is the same direction.
+#[derive(Debug)]
+pub(crate) struct Scores<'a> {
+    chunks: &'a [Arc<Chunk>],
+    queries: &'a [QueryVector],
+    /// Of each chunk, for each query, a score of each row; it has the precision of a code.
+    rough: Vec<f32>,
+}
+
+impl<'a> Scores<'a> {
+    /// The score of a row that has no vector.
+    pub(super) const NONE: f32 = f32::NEG_INFINITY;
+
+    pub(super) const fn new(chunks: &'a [Arc<Chunk>], queries: &'a [QueryVector], rough: Vec<f32>) -> Self {
+        Self { chunks, queries, rough }
+    }
+
+    /// How near a tool is to the query of this number; `None` if it has no vector.
+    pub(crate) fn of(&self, query: usize, slot: Slot) -> Option<f32> {
+        let place = (slot.index() / ROWS * self.queries.len() + query) * ROWS + slot.index() % ROWS;
+        let rough = self.rough.get(place).filter(|_| query < self.queries.len());
+        let score = *rough.filter(|score| **score != Self::NONE)?;
+        Some(self.exactly(query, slot, score))
+    }
+
+    /// The tools that are nearest to the query of this number, the nearest first and of two equal ones that of the
+    /// lower slot. Only of those that would be among them it is asked whether they fit.
+    pub(crate) fn best(
+        &self,
+        query: usize,
+        limit: usize,
+        fits: impl FnMut(Slot) -> bool,
+    ) -> Vec<(Slot, f32)> {
+        if limit == 0 || query >= self.queries.len() {
+            return Vec::new();
+        }
+        let mut best = self.roughly_best(query, limit.saturating_add(limit / 4).saturating_add(SPARE), fits);
+        for near in &mut best {
+            near.score = self.exactly(query, near.slot, near.score);
+        }
+        best.sort_unstable();
+        best.truncate(limit);
+        best.into_iter().map(|near| (near.slot, near.score)).collect()
+    }
+
+    /// How many tools have a vector, the sum of how near they are to the query of this number, and the sum of the
+    /// squares.
+    pub(crate) fn moments(&self, query: usize) -> (u32, f64, f64) {
+        let (mut count, mut sum, mut squares) = (0, 0.0, 0.0);
+        if query >= self.queries.len() {
+            return (count, sum, squares);
+        }
+        for (_, scores) in self.rows(query) {
+            // Side by side, so that they are added by vector instructions.
+            let (mut counts, mut sums, mut squared) = ([0; LANES], [0.0_f32; LANES], [0.0_f32; LANES]);
+            for scores in scores.chunks_exact(LANES) {
+                for (lane, score) in scores.iter().enumerate() {
+                    let (one, score) = if *score > Self::NONE { (1, *score) } else { (0, 0.0) };
+                    counts[lane] += one;
+                    sums[lane] += score;
+                    squared[lane] += score * score;
+                }
+            }
+            count += counts.iter().sum::<u32>();
+            sum += f64::from(sums.iter().sum::<f32>());
+            squares += f64::from(squared.iter().sum::<f32>());
+        }
+        (count, sum, squares)
+    }
+
+    fn roughly_best(&self, query: usize, limit: usize, mut fits: impl FnMut(Slot) -> bool) -> Vec<Near> {
+        let mut best: BinaryHeap<Near> = BinaryHeap::new();
+        let mut least = Self::NONE;
+        for (start, scores) in self.rows(query) {
+            for (group, scores) in scores.chunks(AT_ONCE).enumerate() {
+                // Most groups end here. Counting takes a few vector instructions; to stop at the first takes more.
+                if scores.iter().filter(|score| **score > least).count() == 0 {
+                    continue;
+                }
+                for (row, score) in scores.iter().enumerate() {
+                    let Ok(slot) = u32::try_from(start + group * AT_ONCE + row).map(Slot) else { break };
+                    if *score > least && fits(slot) {
+                        best.push(Near { score: *score, slot });
+                        if best.len() > limit {
+                            best.pop();
+                        }
+                        if best.len() == limit {
+                            least = best.peek().map_or(Self::NONE, |near| near.score);
+                        }
+                    }
+                }
+            }
+        }
+        best.into_vec()
+    }
+
+    fn exactly(&self, query: usize, slot: Slot, score: f32) -> f32 {
+        let chunk = self.chunks.get(slot.index() / ROWS);
+        let query = self.queries.get(query);
+        chunk.zip(query).map_or(score, |(chunk, query)| score + chunk.correction(slot.index() % ROWS, query))
+    }
+
+    /// The scores for one query, chunk by chunk, each with the index of its first slot.
+    fn rows(&self, query: usize) -> impl Iterator<Item = (usize, &[f32])> {
+        let chunks = self.rough.chunks_exact(self.queries.len() * ROWS);
+        chunks.enumerate().map(move |(number, chunk)| (number * ROWS, &chunk[query * ROWS..][..ROWS]))
+    }
+}
+
+/// A tool and its score. The greater one is the farther one, so that the heap has it on top.
+#[derive(Debug, Clone, Copy)]
+struct Near {
+    score: f32,
+    slot: Slot,
+}
+
+impl Ord for Near {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
+    }
+}
+
+impl PartialOrd for Near {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Near {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Near {}
+
+/// How many more, besides a quarter of what is wanted, are looked at exactly: their order may change by it.
+const SPARE: usize = 8;
+
+const AT_ONCE: usize = 32;
+
+/// Divides the rows of a chunk.
+const LANES: usize = 16;

@@ -1,0 +1,22 @@
+//! `cargo xtask fastembed`: the tests with a real sentence encoder, after what they need was brought.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{process, python, workspace::Workspace};
+
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    process::require("python3", python::INSTALL)?;
+    let mut fetch = Command::new("bash");
+    fetch.arg(workspace.root.join(FETCH)).arg(workspace.target.join("embed-assets"));
+    let lines = process::output(&mut fetch)?;
+    let environment = lines
+        .lines()
+        .map(|line| line.split_once('=').with_context(|| format!("{FETCH} wrote `{line}`, not NAME=VALUE")))
+        .collect::<Result<Vec<_>>>()?;
+    let test = ["test", "-p", "mgp-toolindex", "--features", "fastembed", "--test", "fastembed"];
+    process::run(workspace.cargo().args(test).envs(environment))
+}
+
+const FETCH: &str = "xtask/assets/fetch_test_assets.sh";

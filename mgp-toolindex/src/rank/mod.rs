@@ -87,11 +87,14 @@ impl Ranking<'_> {
     ) -> Vec<Searched<'a>> {
         let mut queries = 0..;
         let look_up = |(number, part): (usize, &'a Part)| {
-            let has_meaning = self.meanings.is_some_and(|(_, all)| all.get(number).is_some_and(Option::is_some));
+            let has_meaning =
+                self.meanings.is_some_and(|(_, all)| all.get(number).is_some_and(Option::is_some));
             let query = if has_meaning { queries.next() } else { None };
             // A name is not looked for in each need: it would be the same one.
             let named = match self.words {
-                Some(words) if number == 0 => words.named(&part.text, limit.min(MOST_NAMED), &mut |slot| may_be_found(slot)),
+                Some(words) if number == 0 => {
+                    words.named(&part.text, limit.min(MOST_NAMED), &mut |slot| may_be_found(slot))
+                }
                 _ => Vec::new(),
             };
             Searched::new(self.words.map(|words| words.ask(&part.words)), named, likeness.zip(query))

@@ -29,9 +29,15 @@ impl<'a> Searched<'a> {
     }
 
     /// The best of each side, in no order.
-    pub(super) fn best(&self, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> impl Iterator<Item = Slot> {
-        let words = self.words.iter().flat_map(move |asked| asked.best(limit, &mut |slot| may_be_found(slot)));
-        let near = self.likeness.iter().flat_map(move |(scores, query)| scores.best(*query, limit, may_be_found));
+    pub(super) fn best(
+        &self,
+        limit: usize,
+        may_be_found: &dyn Fn(Slot) -> bool,
+    ) -> impl Iterator<Item = Slot> {
+        let words =
+            self.words.iter().flat_map(move |asked| asked.best(limit, &mut |slot| may_be_found(slot)));
+        let near =
+            self.likeness.iter().flat_map(move |(scores, query)| scores.best(*query, limit, may_be_found));
         words.chain(near).chain(self.named.iter().copied()).map(|(slot, _)| slot)
     }
 
@@ -54,7 +60,8 @@ impl<'a> Searched<'a> {
         let covered = self.words.as_ref().map(|asked| asked.coverage(slots));
         let fit = |(place, slot): (usize, &Slot)| {
             let covered = covered.as_ref().map(|covered| covered[place].max(self.exactness(*slot)));
-            let likeness = self.likeness.map(|(scores, query)| scores.of(query, *slot).unwrap_or(self.typical.mean));
+            let likeness =
+                self.likeness.map(|(scores, query)| scores.of(query, *slot).unwrap_or(self.typical.mean));
             Fit { covered, likeness, typical: self.typical.mean }.share()
         };
         slots.iter().enumerate().map(fit).collect()

@@ -37,8 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{name}: {}", String::from_utf8_lossy(answer.as_bytes()));
         Ok::<_, Box<dyn Error>>(())
     };
-    call("mgp.tools.request", Object::from_value(&RequestTools::new(["translate a text"]))?)
-        .await?;
+    call("mgp.tools.request", Object::from_value(&RequestTools::new(["translate a text"]))?).await?;
     call("translate", Object::new()).await?;
     call("mgp.tools.session", Object::new()).await
 }

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::found::found;
 use super::params;
-use super::shared::{Shared, find};
+use super::shared::Shared;
 use crate::Search;
 
 /// Mode A (§16.5): the tools that fit what is needed, as many as the budget has room for.
@@ -25,7 +25,7 @@ pub(super) async fn discover(
         search = search.sight(sight);
     }
     let began = Instant::now();
-    let result = find(&snapshot, &search).await;
+    let result = snapshot.search(&search).await;
     let time = began.elapsed();
     let tools: Vec<FoundTool> = result
         .hits

@@ -6,9 +6,8 @@ use super::ToolDiscoverySettings;
 use super::callers::Callers;
 use super::eyes::Sights;
 use super::tell::Tellings;
-use crate::embed::Purpose;
 use crate::session::{SessionKey, ToolSessions, View};
-use crate::{Found, Index, Search, Snapshot, Tool};
+use crate::{Index, Snapshot, Tool};
 
 /// What all services of a layer have in common.
 #[derive(Debug)]
@@ -57,10 +56,4 @@ impl Shared {
         }
         self.tellings.changed(self, &key);
     }
-}
-
-/// Searches in a snapshot: what is found has to be of the same tools as what is seen.
-pub(super) async fn find(snapshot: &Snapshot, search: &Search<'_>) -> Found {
-    let vector = snapshot.embed(search.text, Purpose::Query).await;
-    snapshot.search(search, vector.as_deref())
 }

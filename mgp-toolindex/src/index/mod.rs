@@ -2,8 +2,10 @@
 
 mod builder;
 mod change;
+mod finding;
 mod lane;
 mod lanes;
+mod meaning;
 mod search;
 mod sight;
 mod snapshot;
@@ -24,7 +26,7 @@ pub use self::search::{Found, Hit, Search};
 pub use self::sight::Sight;
 pub use self::snapshot::Snapshot;
 use self::writer::Writer;
-use crate::embed::{Embedder, Purpose};
+use crate::embed::Embedder;
 use crate::keyword::KeywordWriter;
 use crate::{Listing, ServerTools};
 
@@ -72,9 +74,7 @@ impl Index {
 
     /// Searches the tools as they are now.
     pub async fn search(&self, search: &Search<'_>) -> Found {
-        let snapshot = self.snapshot();
-        let vector = snapshot.embed(search.text, Purpose::Query).await;
-        snapshot.search(search, vector.as_deref())
+        self.snapshot().search(search).await
     }
 
     /// A server and all that it lists, instead of what it listed before.

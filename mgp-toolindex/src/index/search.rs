@@ -4,6 +4,7 @@ use mgp_types::mgp::{SearchStrategy, ToolFilter};
 
 use super::Sight;
 use crate::Tool;
+use crate::learn::TenantShift;
 
 /// What is looked for, and among what.
 #[derive(Debug, Clone)]
@@ -19,12 +20,21 @@ pub struct Search<'a> {
     pub filter: ToolFilter,
     /// Which tools the asking agent may see; all of them if it is not said.
     pub sight: Option<&'a Sight>,
+    /// What was learned from use, for whom it is searched.
+    pub learned: Option<&'a TenantShift>,
 }
 
 impl<'a> Search<'a> {
     /// Searches everything that can be called, by words and meaning, for five tools.
     pub fn new(text: &'a str) -> Self {
-        Self { text, strategy: SearchStrategy::Hybrid, limit: 5, filter: ToolFilter::default(), sight: None }
+        Self {
+            text,
+            strategy: SearchStrategy::Hybrid,
+            limit: 5,
+            filter: ToolFilter::default(),
+            sight: None,
+            learned: None,
+        }
     }
 
     /// Searches in this way.
@@ -50,6 +60,12 @@ impl<'a> Search<'a> {
         self.sight = Some(sight);
         self
     }
+
+    /// Prefers what was of use before.
+    pub const fn learned(mut self, learned: &'a TenantShift) -> Self {
+        self.learned = Some(learned);
+        self
+    }
 }
 
 /// What was found.
@@ -60,6 +76,9 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// How it was searched in fact, where it could not be searched as asked.
     pub fallback: Option<SearchStrategy>,
+    /// What the text means, if that was asked for and could be found out: to be learned from, see
+    /// [`Confirmed`](crate::learn::Confirmed).
+    pub meaning: Option<Vec<f32>>,
 }
 
 /// A tool that was found.
@@ -70,4 +89,6 @@ pub struct Hit {
     pub tool: Arc<Tool>,
     /// How well it fits, from 0 to 1.
     pub score: f32,
+    /// How like its meaning is by its own words, whatever was learned; 0 if that was not looked at.
+    pub likeness: f32,
 }

@@ -1,9 +1,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{ServerId, ToolName};
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
 use super::change::Change;
@@ -58,7 +60,7 @@ impl Writer {
     /// Takes changes until nobody can make one any more.
     pub(super) fn run(mut self, mut changes: mpsc::Receiver<Change>) {
         let mut waiting = Vec::new();
-        while let Some(first) = changes.blocking_recv() {
+        while let Some(first) = self.next_change(&mut changes) {
             let mut change = Some(first);
             let mut made = 0;
             while let Some(one) = change {
@@ -70,6 +72,7 @@ impl Writer {
             }
             self.lanes.ask();
             self.lanes.change_if_complete();
+            self.commit();
             self.show();
             if self.lanes.are_complete() {
                 waiting.append(&mut self.awaiting_vectors);
@@ -80,6 +83,22 @@ impl Writer {
                 let _gone = settled.send(());
             }
         }
+    }
+
+    /// The next change. While none comes, what tantivy merges meanwhile is shown.
+    fn next_change(&mut self, changes: &mut mpsc::Receiver<Change>) -> Option<Change> {
+        for _ in 0..LOOKS {
+            match changes.try_recv() {
+                Ok(change) => return Some(change),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => std::thread::sleep(BETWEEN_LOOKS),
+            }
+            if let Ok(Some(words)) = self.words.merged() {
+                self.next.words = words;
+                self.show();
+            }
+        }
+        changes.blocking_recv()
     }
 
     fn make(&mut self, change: Change) -> Option<oneshot::Sender<()>> {
@@ -219,12 +238,15 @@ impl Writer {
         }
     }
 
-    fn show(&mut self) {
-        self.next.generation += 1;
+    fn commit(&mut self) {
         match self.words.commit() {
             Ok(words) => self.next.words = words,
             Err(error) => tracing::error!(%error, "tools are found by the words they had before"),
         }
+    }
+
+    fn show(&mut self) {
+        self.next.generation += 1;
         let mut snapshot = self.next.clone();
         snapshot.embedder = Arc::clone(&self.lanes.current.embedder);
         snapshot.vectors = self.lanes.current.vectors.clone();
@@ -256,3 +278,9 @@ fn sent(
 
 /// After so many changes what was made is shown, whatever else is waiting.
 const AT_ONCE: usize = 256;
+
+/// Merges are waited for so many times after a change.
+const LOOKS: u32 = 50;
+
+/// No change waits for longer than this.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);

@@ -1,5 +1,6 @@
 //! Search by words: what of a query's words a tool has, how rare they are, and how tools are called.
 
+mod asked;
 mod fields;
 mod named;
 mod part;
@@ -10,7 +11,7 @@ mod writer;
 
 pub(crate) use self::asked::Asked;
 pub(crate) use self::reader::KeywordReader;
-pub(crate) use self::writer::{KeywordError, KeywordWriter};
+pub(crate) use self::writer::KeywordWriter;
 
 #[cfg(test)]
 mod tests;

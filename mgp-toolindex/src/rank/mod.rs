@@ -10,11 +10,14 @@
 //! Searches by words alone and by meaning alone go the same way with one side left out.
 
 mod fusion;
+mod meaning;
 mod relevance;
 mod request;
 mod searched;
 
 use self::fusion::order;
+use self::meaning::Likeness;
+pub(crate) use self::meaning::Meaning;
 use self::request::Part;
 pub(crate) use self::request::Request;
 use self::searched::Searched;
@@ -28,24 +31,29 @@ pub(crate) struct Ranking<'a> {
     /// The words of the tools.
     pub(crate) words: Option<&'a KeywordReader>,
     /// Their meanings, and those of the parts of the request in their order; `None` for a part that has none.
-    pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryVector>])>,
+    pub(crate) meanings: Option<(&'a Vectors, &'a [Option<Meaning<'a>>])>,
 }
 
 impl Ranking<'_> {
-    /// The tools that fit a request best, the best first, each with a score from 0 to 1; only such that may be found.
+    /// The tools that fit a request best, the best first, each with a score from 0 to 1 and how like its own words are;
+    /// only such that may be found.
     pub(crate) fn best(
         &self,
         request: &Request,
         limit: usize,
         may_be_found: &dyn Fn(Slot) -> bool,
-    ) -> Vec<(Slot, f32)> {
+    ) -> Vec<(Slot, f32, f32)> {
         if limit == 0 {
             return Vec::new();
         }
-        let queries: Vec<QueryVector> =
-            self.meanings.iter().flat_map(|(_, meanings)| meanings.iter().flatten()).cloned().collect();
-        let likeness = self.meanings.map(|(vectors, _)| vectors.scan(&queries));
-        let parts = self.search(request, limit, likeness.as_ref(), may_be_found);
+        let queries: Vec<QueryVector> = self
+            .meanings
+            .iter()
+            .flat_map(|(_, all)| all.iter().flatten())
+            .map(|one| one.query.clone())
+            .collect();
+        let scores = self.meanings.map(|(vectors, _)| vectors.scan(&queries));
+        let parts = self.search(request, limit, scores.as_ref(), may_be_found);
 
         let mut candidates: Vec<Slot> = Vec::new();
         for (number, part) in parts.iter().enumerate() {
@@ -74,7 +82,8 @@ impl Ranking<'_> {
                 *score = relevance::of_name(*score);
             }
         }
-        ranked.into_iter().zip(scores).take(limit).collect()
+        let with_likeness = |(slot, score)| (slot, score, parts[0].own_likeness(slot));
+        ranked.into_iter().zip(scores).take(limit).map(with_likeness).collect()
     }
 
     /// Looks up each part of a request.
@@ -82,14 +91,15 @@ impl Ranking<'_> {
         &'a self,
         request: &'a Request,
         limit: usize,
-        likeness: Option<&'a Scores<'a>>,
+        scores: Option<&'a Scores<'a>>,
         may_be_found: &dyn Fn(Slot) -> bool,
     ) -> Vec<Searched<'a>> {
-        let mut queries = 0..;
+        let mut queries = 0_usize..;
         let look_up = |(number, part): (usize, &'a Part)| {
-            let has_meaning =
-                self.meanings.is_some_and(|(_, all)| all.get(number).is_some_and(Option::is_some));
-            let query = if has_meaning { queries.next() } else { None };
+            let meaning = self.meanings.and_then(|(_, all)| all.get(number)?.as_ref());
+            let query = meaning.and_then(|_| queries.next());
+            let likeness = meaning.zip(query).zip(scores);
+            let likeness = likeness.map(|((meaning, query), scores)| Likeness { scores, query, meaning });
             // A name is not looked for in each need: it would be the same one.
             let named = match self.words {
                 Some(words) if number == 0 => {
@@ -97,7 +107,7 @@ impl Ranking<'_> {
                 }
                 _ => Vec::new(),
             };
-            Searched::new(self.words.map(|words| words.ask(&part.words)), named, likeness.zip(query))
+            Searched::new(self.words.map(|words| words.ask(&part.words)), named, likeness)
         };
         request.parts().iter().enumerate().map(look_up).collect()
     }

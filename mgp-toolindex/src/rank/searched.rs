@@ -1,16 +1,16 @@
 use super::fusion::{Scored, Spread};
+use super::meaning::Likeness;
 use super::relevance::Fit;
 use crate::keyword::Asked;
 use crate::slot::Slot;
-use crate::vector::Scores;
 
 /// A part of a request that was looked up, by words, by meaning, or by both.
 pub(super) struct Searched<'a> {
     words: Option<Asked<'a>>,
     /// The tools that are called what the part says, or almost so, and how exactly.
     named: Vec<(Slot, f32)>,
-    /// How like all tools are, to the query of this number.
-    likeness: Option<(&'a Scores<'a>, usize)>,
+    /// How like all tools are to what the part means.
+    likeness: Option<Likeness<'a>>,
     /// How like tools are in general.
     typical: Spread,
 }
@@ -19,9 +19,9 @@ impl<'a> Searched<'a> {
     pub(super) fn new(
         words: Option<Asked<'a>>,
         named: Vec<(Slot, f32)>,
-        likeness: Option<(&'a Scores<'a>, usize)>,
+        likeness: Option<Likeness<'a>>,
     ) -> Self {
-        let typical = likeness.map_or_else(Spread::default, |(scores, query)| {
+        let typical = likeness.map_or_else(Spread::default, |Likeness { scores, query, .. }| {
             let (count, sum, squares) = scores.moments(query);
             Spread::of(count, sum, squares)
         });
@@ -36,9 +36,8 @@ impl<'a> Searched<'a> {
     ) -> impl Iterator<Item = Slot> {
         let words =
             self.words.iter().flat_map(move |asked| asked.best(limit, &mut |slot| may_be_found(slot)));
-        let near =
-            self.likeness.iter().flat_map(move |(scores, query)| scores.best(*query, limit, may_be_found));
-        words.chain(near).chain(self.named.iter().copied()).map(|(slot, _)| slot)
+        let near = self.likeness.iter().flat_map(move |likeness| likeness.best(limit, may_be_found));
+        words.chain(self.named.iter().copied()).map(|(slot, _)| slot).chain(near)
     }
 
     /// How much speaks for each of these tools.
@@ -49,9 +48,9 @@ impl<'a> Searched<'a> {
             let scores = asked.scores(slots).into_iter().zip(slots);
             scores.map(|(score, slot)| score.max(self.exactness(*slot) * all)).collect()
         });
-        let likeness = self.likeness.map_or_else(Vec::new, |(scores, query)| {
-            slots.iter().map(|slot| scores.of(query, *slot)).collect()
-        });
+        let likeness = self
+            .likeness
+            .map_or_else(Vec::new, |likeness| slots.iter().map(|slot| likeness.of(*slot)).collect());
         Scored { words, likeness, typical: self.typical }.evidence()
     }
 
@@ -60,11 +59,15 @@ impl<'a> Searched<'a> {
         let covered = self.words.as_ref().map(|asked| asked.coverage(slots));
         let fit = |(place, slot): (usize, &Slot)| {
             let covered = covered.as_ref().map(|covered| covered[place].max(self.exactness(*slot)));
-            let likeness =
-                self.likeness.map(|(scores, query)| scores.of(query, *slot).unwrap_or(self.typical.mean));
+            let likeness = self.likeness.map(|likeness| likeness.of(*slot).unwrap_or(self.typical.mean));
             Fit { covered, likeness, typical: self.typical.mean }.share()
         };
         slots.iter().enumerate().map(fit).collect()
+    }
+
+    /// How like a tool is by its own words; 0 if that was not looked at.
+    pub(super) fn own_likeness(&self, slot: Slot) -> f32 {
+        self.likeness.and_then(|likeness| likeness.own(slot)).unwrap_or_default()
     }
 
     /// Whether a tool is called just what the part says.

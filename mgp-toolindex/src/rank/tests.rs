@@ -46,7 +46,7 @@ impl Tools {
 
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
         let request = Request::of(text);
-        let meaning = |part: &Part| QueryVector::new(&self.embedder.vector(&part.text)?).ok();
+        let meaning = |part: &Part| Meaning::of(&self.embedder.vector(&part.text)?, |_| Vec::new());
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
         let ranking = Ranking { words: Some(&self.words), meanings: Some((&self.vectors, &meanings)) };
         self.named(ranking.best(&request, limit, may_be_found))
@@ -62,13 +62,13 @@ impl Tools {
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
-        let meanings = [self.embedder.vector(text).and_then(|vector| QueryVector::new(&vector).ok())];
+        let meanings = [self.embedder.vector(text).and_then(|vector| Meaning::of(&vector, |_| Vec::new()))];
         let ranking = Ranking { words: None, meanings: Some((&self.vectors, &meanings)) };
         self.named(ranking.best(&Request::whole(text), 5, &|_| true))
     }
 
-    fn named(&self, ranked: Vec<(Slot, f32)>) -> Vec<(&str, f32)> {
-        ranked.into_iter().map(|(slot, score)| (self.names[slot.index()].as_str(), score)).collect()
+    fn named(&self, ranked: Vec<(Slot, f32, f32)>) -> Vec<(&str, f32)> {
+        ranked.into_iter().map(|(slot, score, _)| (self.names[slot.index()].as_str(), score)).collect()
     }
 }
 

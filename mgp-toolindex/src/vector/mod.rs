@@ -3,8 +3,6 @@
 //! Every search looks at every vector. At the sizes in question this takes about as long as a graph over them would,
 //! finds all there is to find, and a change costs nothing but itself.
 
-#![allow(dead_code, reason = "the ranking and the writer of the index are still to call it")]
-
 mod chunk;
 mod query;
 mod scan;

@@ -5,7 +5,6 @@ use mgp_types::mgp::{Permission, ToolRequirements};
 use super::Asking;
 use super::flow::{Fit, gives, takes};
 use super::kind::Kind;
-use crate::discovery::shared::find;
 use crate::{Found, Search, Tool};
 
 /// A tool that comes into question for a capability.
@@ -75,7 +74,7 @@ async fn search(asking: &Asking<'_>, text: &str) -> Found {
     if let Some(sight) = asking.sight {
         search = search.sight(sight);
     }
-    find(asking.snapshot, &search).await
+    asking.snapshot.search(&search).await
 }
 
 /// The capability together with what else is known of the task.

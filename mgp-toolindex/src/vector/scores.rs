@@ -60,18 +60,18 @@ impl<'a> Scores<'a> {
         }
         for (_, scores) in self.rows(query) {
             // Side by side, so that they are added by vector instructions.
-            let (mut counts, mut sums, mut squared) = ([0; LANES], [0.0_f32; LANES], [0.0_f32; LANES]);
+            let mut lanes = [(0, 0.0_f32, 0.0_f32); LANES];
             for scores in scores.chunks_exact(LANES) {
-                for (lane, score) in scores.iter().enumerate() {
+                for (lane, score) in lanes.iter_mut().zip(scores) {
                     let (one, score) = if *score > Self::NONE { (1, *score) } else { (0, 0.0) };
-                    counts[lane] += one;
-                    sums[lane] += score;
-                    squared[lane] += score * score;
+                    *lane = (lane.0 + one, lane.1 + score, lane.2 + score * score);
                 }
             }
-            count += counts.iter().sum::<u32>();
-            sum += f64::from(sums.iter().sum::<f32>());
-            squares += f64::from(squared.iter().sum::<f32>());
+            for lane in lanes {
+                count += lane.0;
+                sum += f64::from(lane.1);
+                squares += f64::from(lane.2);
+            }
         }
         (count, sum, squares)
     }

@@ -3,7 +3,7 @@ use mgp_types::mgp::{RiskLevel, SearchStrategy};
 use serde_json::json;
 
 use super::*;
-use crate::embed::EmbedError;
+use crate::embed::{EmbedError, Purpose};
 
 #[derive(Debug)]
 struct Mute;

@@ -125,8 +125,8 @@ impl Ord for Waiting {
     }
 }
 
-/// What a standard deviation of likeness is worth, in the unit of BM25. Rankings hardly change between 3 and 5.
-const MEANING: f32 = 4.0;
+/// What a standard deviation of likeness is worth, in the unit of BM25. Rankings hardly change between 3 and 6.
+const MEANING: f32 = 3.0;
 
 const USUAL_COUNT: f64 = 16.0;
 

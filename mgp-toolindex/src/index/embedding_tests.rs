@@ -5,6 +5,7 @@ use mgp_types::mgp::ToolHints;
 use serde_json::json;
 
 use super::*;
+use crate::embed::Purpose;
 use crate::embed::hashed_words::HashedWords;
 use crate::slot::Slot;
 

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use self::pause::Pause;
 use super::queue::{Blame, Queue, Waiting};
-use super::{EmbedError, Embedder, Lacking, Passages, PassagesHash, Purpose, VectorStore, checked};
+use super::{EmbedError, Embedder, Lacking, Passage, PassageHash, Purpose, VectorStore, checked, unit};
 use crate::slot::Slot;
 
 /// What makes vectors for one embedder, for as long as this value lives.
@@ -27,11 +27,11 @@ pub(crate) struct Lane {
     pub(crate) hand_over: Box<dyn Fn(Vec<Made>) -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
-/// What came of a tool's passages.
+/// What came of a tool's passage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Made {
     pub(crate) slot: Slot,
-    pub(crate) hash: PassagesHash,
+    pub(crate) hash: PassageHash,
     /// `None` if they mean nothing, or nothing that the embedder could find out.
     pub(crate) vector: Option<Vec<f32>>,
 }
@@ -75,10 +75,10 @@ struct Worker {
     queue: Arc<Queue>,
 }
 
-/// A tool that no store knows, with its texts.
+/// A tool that no store knows, with its text.
 struct Unknown {
     waiting: Waiting,
-    passages: Passages,
+    passage: Passage,
 }
 
 impl Worker {
@@ -140,7 +140,7 @@ impl Worker {
                     let Lacking { slot, hash, .. } = waiting.lacking;
                     made.push(Made { slot, hash, vector: Some(vector) });
                 }
-                None => unknown.push(Unknown { passages: waiting.lacking.passages(), waiting }),
+                None => unknown.push(Unknown { passage: waiting.lacking.passage(), waiting }),
             }
         }
         self.hand_over(made).await;
@@ -148,18 +148,18 @@ impl Worker {
     }
 
     async fn make(&self, batch: Vec<Unknown>, pause: &mut Pause) {
-        let mut texts = Vec::with_capacity(2 * batch.len());
+        let mut texts = Vec::with_capacity(batch.len());
         let mut tools = Vec::with_capacity(batch.len());
-        for Unknown { waiting, passages } in batch {
-            texts.extend(passages.into_texts());
+        for Unknown { waiting, passage } in batch {
+            texts.push(passage.into_text());
             tools.push(waiting);
         }
         match self.embed(texts).await {
             Ok(vectors) => {
                 pause.reset();
-                let made = tools.iter().zip(vectors.chunks(2)).map(|(waiting, vectors)| {
+                let made = tools.iter().zip(vectors).map(|(waiting, vector)| {
                     let Lacking { slot, hash, .. } = waiting.lacking;
-                    Made { slot, hash, vector: Passages::vector(vectors.iter().map(Vec::as_slice)) }
+                    Made { slot, hash, vector: unit(&vector) }
                 });
                 let made = self.keep(made.collect()).await;
                 self.hand_over(made).await;
@@ -227,11 +227,11 @@ impl Worker {
 /// Texts of about the same length together, since the shorter ones of a batch cost as much as its longest; and what
 /// failed already alone, so that it cannot take others with it.
 fn batches(mut tools: Vec<Unknown>) -> Vec<Vec<Unknown>> {
-    tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passages.bytes()));
+    tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passage.text().len()));
     let mut batches: Vec<Vec<Unknown>> = Vec::new();
     let (mut room, mut bytes_left) = (0, 0);
     for unknown in tools {
-        let bytes = unknown.passages.bytes();
+        let bytes = unknown.passage.text().len();
         let alone = unknown.waiting.failures > 0;
         if let Some(batch) = batches.last_mut()
             && !alone
@@ -257,7 +257,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 /// So many tools are looked up at once.
 const AT_ONCE: usize = 256;
 
-/// So many tools are embedded at once, which is twice as many texts.
+/// So many tools are embedded at once.
 const MOST_TOOLS: usize = 16;
 
 const MOST_BYTES: usize = 16 * 1024;

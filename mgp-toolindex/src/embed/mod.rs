@@ -16,7 +16,7 @@ mod choice;
 mod fastembed;
 #[cfg(test)]
 pub(crate) mod hashed_words;
-mod passages;
+mod passage;
 mod queue;
 mod remote;
 #[cfg(feature = "store")]
@@ -31,8 +31,8 @@ pub(crate) use self::background::{Background, Lane, Made};
 pub use self::choice::{ChoiceError, EmbedderChoice};
 #[cfg(feature = "fastembed")]
 pub use self::fastembed::FastEmbedder;
-pub use self::passages::PassagesHash;
-pub(crate) use self::passages::{Passages, sent_along};
+pub use self::passage::PassageHash;
+pub(crate) use self::passage::{Passage, sent_along, unit};
 pub(crate) use self::queue::Lacking;
 #[cfg(feature = "http")]
 pub use self::remote::HttpEmbedder;
@@ -89,10 +89,10 @@ impl Purpose {
 /// the log what is wrong with it. Its methods may take milliseconds; they are called where that holds up nobody.
 pub trait VectorStore: fmt::Debug + Send + Sync + 'static {
     /// The vectors that `embedder` made of these, in their order, where they are kept.
-    fn get_many(&self, embedder: &str, of: &[PassagesHash]) -> Vec<Option<Vec<f32>>>;
+    fn get_many(&self, embedder: &str, of: &[PassageHash]) -> Vec<Option<Vec<f32>>>;
 
     /// Keeps vectors that `embedder` made.
-    fn put_many(&self, embedder: &str, vectors: &[(PassagesHash, &[f32])]);
+    fn put_many(&self, embedder: &str, vectors: &[(PassageHash, &[f32])]);
 }
 
 /// Why there are no vectors.

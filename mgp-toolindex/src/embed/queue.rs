@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{Passages, PassagesHash};
+use super::{Passage, PassageHash};
 use crate::Tool;
 use crate::slot::Slot;
 
@@ -13,15 +13,14 @@ use crate::slot::Slot;
 #[derive(Debug, Clone)]
 pub(crate) struct Lacking {
     pub(crate) slot: Slot,
-    pub(crate) hash: PassagesHash,
+    pub(crate) hash: PassageHash,
     pub(crate) tool: Arc<Tool>,
-    pub(crate) server_description: Arc<str>,
 }
 
 impl Lacking {
-    pub(super) fn passages(&self) -> Passages {
+    pub(super) fn passage(&self) -> Passage {
         let Tool { server, name, .. } = &*self.tool;
-        Passages::of(name.as_str(), &self.tool.description(), server.as_str(), &self.server_description)
+        Passage::of(server.as_str(), name.as_str(), &self.tool.description())
     }
 }
 
@@ -81,16 +80,16 @@ impl Queue {
         waiting.range((start, Bound::Unbounded)).take(most).map(|(_, waiting)| waiting.clone()).collect()
     }
 
-    /// The vector of these passages was handed over.
-    pub(super) fn done(&self, slot: Slot, hash: PassagesHash) {
+    /// The vector of this passage was handed over.
+    pub(super) fn done(&self, slot: Slot, hash: PassageHash) {
         let mut waiting = self.waiting.lock();
         if waiting.get(&slot).is_some_and(|waiting| waiting.lacking.hash == hash) {
             waiting.remove(&slot);
         }
     }
 
-    /// An attempt to embed these passages failed.
-    pub(super) fn failed(&self, slot: Slot, hash: PassagesHash, blame: Blame) {
+    /// An attempt to embed this passage failed.
+    pub(super) fn failed(&self, slot: Slot, hash: PassageHash, blame: Blame) {
         if let Some(Waiting { lacking, failures }) = self.waiting.lock().get_mut(&slot)
             && lacking.hash == hash
         {
@@ -102,10 +101,10 @@ impl Queue {
     }
 }
 
-/// How sure it is that the passages are the cause of a failure.
+/// How sure it is that the passage is the cause of a failure.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Blame {
-    /// Other passages may be, or the embedder.
+    /// Another passage may be, or the embedder.
     Shared,
     /// Nothing else failed.
     Alone,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 
-use super::{PassagesHash, VectorStore};
+use super::{PassageHash, VectorStore};
 
 /// Vectors in an SQLite file, which several processes may share.
 ///
@@ -51,14 +51,14 @@ impl SqliteVectors {
         Self { connection: Mutex::new(connection), most, complained: AtomicBool::new(false) }
     }
 
-    fn get(&self, embedder: &str, of: &[PassagesHash]) -> rusqlite::Result<Vec<Option<Vec<f32>>>> {
+    fn get(&self, embedder: &str, of: &[PassageHash]) -> rusqlite::Result<Vec<Option<Vec<f32>>>> {
         let mut connection = self.connection.lock();
         let transaction = connection.transaction()?;
         let used = next_use(&transaction)?;
         let mut found = HashMap::with_capacity(of.len());
         {
             let mut select = transaction.prepare(
-                "UPDATE vectors SET used = ?3 WHERE embedder = ?1 AND passages = ?2
+                "UPDATE vectors SET used = ?3 WHERE embedder = ?1 AND passage = ?2
                  RETURNING scale, numbers",
             )?;
             for hash in of {
@@ -74,13 +74,13 @@ impl SqliteVectors {
         Ok(of.iter().map(|hash| found.get(hash).cloned().flatten()).collect())
     }
 
-    fn put(&self, embedder: &str, vectors: &[(PassagesHash, &[f32])]) -> rusqlite::Result<()> {
+    fn put(&self, embedder: &str, vectors: &[(PassageHash, &[f32])]) -> rusqlite::Result<()> {
         let mut connection = self.connection.lock();
         let transaction = connection.transaction()?;
         let used = next_use(&transaction)?;
         {
             let mut insert = transaction.prepare(
-                "INSERT INTO vectors (embedder, passages, used, scale, numbers) VALUES (?1, ?2, ?3, ?4, ?5)
+                "INSERT INTO vectors (embedder, passage, used, scale, numbers) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT DO UPDATE
                  SET used = excluded.used, scale = excluded.scale, numbers = excluded.numbers",
             )?;
@@ -108,14 +108,14 @@ impl SqliteVectors {
 }
 
 impl VectorStore for SqliteVectors {
-    fn get_many(&self, embedder: &str, of: &[PassagesHash]) -> Vec<Option<Vec<f32>>> {
+    fn get_many(&self, embedder: &str, of: &[PassageHash]) -> Vec<Option<Vec<f32>>> {
         self.get(embedder, of).unwrap_or_else(|error| {
             self.complain(&error);
             vec![None; of.len()]
         })
     }
 
-    fn put_many(&self, embedder: &str, vectors: &[(PassagesHash, &[f32])]) {
+    fn put_many(&self, embedder: &str, vectors: &[(PassageHash, &[f32])]) {
         if let Err(error) = self.put(embedder, vectors) {
             self.complain(&error);
         }
@@ -154,7 +154,7 @@ fn prepared(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connec
         }
         VERSION => {
             // Tells a table of another form from ours before anybody relies on it.
-            transaction.prepare("SELECT embedder, passages, used, scale, numbers FROM vectors")?;
+            transaction.prepare("SELECT embedder, passage, used, scale, numbers FROM vectors")?;
         }
         _ => return Err(rusqlite::Error::InvalidQuery),
     }
@@ -225,11 +225,11 @@ const VERSION: i64 = 1;
 const SCHEMA: &str = "
     CREATE TABLE vectors (
         embedder TEXT NOT NULL,
-        passages BLOB NOT NULL,
+        passage BLOB NOT NULL,
         used INTEGER NOT NULL,
         scale REAL NOT NULL,
         numbers BLOB NOT NULL,
-        UNIQUE (embedder, passages)
+        UNIQUE (embedder, passage)
     ) STRICT;
     CREATE INDEX vectors_used ON vectors (used);
     CREATE TABLE clock (uses INTEGER NOT NULL) STRICT;
@@ -241,10 +241,10 @@ const BUSY: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::Passages;
+    use crate::embed::Passage;
 
-    fn hash(name: &str) -> PassagesHash {
-        Passages::of(name, "", "", "").hash()
+    fn hash(name: &str) -> PassageHash {
+        Passage::of("", name, "").hash()
     }
 
     fn kept(store: &SqliteVectors, embedder: &str, names: &[&str]) -> Vec<bool> {

@@ -2,15 +2,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::change::Change;
 use crate::Tool;
-use crate::embed::{self, Background, Embedder, Lacking, Made, Passages, PassagesHash, Purpose, VectorStore};
+use crate::embed::{self, Background, Embedder, Lacking, Made, Passage, PassageHash, Purpose, VectorStore};
 use crate::slot::Slot;
-use crate::tool::Server;
 use crate::vector::Vectors;
 
 /// The vectors that one embedder makes of the tools.
@@ -42,7 +40,7 @@ pub(super) struct Surroundings {
 
 #[derive(Debug)]
 struct Asked {
-    hash: PassagesHash,
+    hash: PassageHash,
     answered: bool,
 }
 
@@ -62,15 +60,12 @@ impl Lane {
     }
 
     /// A tool is new or has changed.
-    pub(super) fn put(&mut self, slot: Slot, tool: &Arc<Tool>, server: &Server, passages: &Passages) {
-        let now = passages.texts().iter().map(|text| self.embedder.embed_now(text, Purpose::Passage));
-        if let Some(parts) = now.collect::<Option<SmallVec<[_; 2]>>>() {
-            let dimension = self.embedder.dimension();
-            let parts = parts.iter().filter(|part| part.len() == dimension).map(Vec::as_slice);
-            self.set(slot, Passages::vector(parts).as_deref());
+    pub(super) fn put(&mut self, slot: Slot, tool: &Arc<Tool>, passage: &Passage) {
+        if let Some(vector) = self.embedder.embed_now(passage.text(), Purpose::Passage) {
+            self.set(slot, embed::unit(&vector).as_deref());
             return;
         }
-        let hash = passages.hash();
+        let hash = passage.hash();
         let asked = self.asked.get(&slot);
         if asked.is_some_and(|asked| asked.hash == hash) {
             return;
@@ -79,8 +74,7 @@ impl Lane {
             self.unanswered += 1;
         }
         self.asked.insert(slot, Asked { hash, answered: false });
-        let (tool, server_description) = (Arc::clone(tool), Arc::clone(&server.description));
-        self.fresh.push(Lacking { slot, hash, tool, server_description });
+        self.fresh.push(Lacking { slot, hash, tool: Arc::clone(tool) });
     }
 
     /// A tool has this vector, whoever made it.

@@ -14,7 +14,7 @@ use super::lanes::Lanes;
 use super::snapshot::Listed;
 use super::{SentVectors, Snapshot};
 use crate::category;
-use crate::embed::{Embedder, Passages, sent_along};
+use crate::embed::{Embedder, Passage, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
 use crate::tool::{Server, Tool, ToolText};
@@ -182,11 +182,11 @@ impl Writer {
         if let Err(error) = self.words.put(slot, &text) {
             tracing::error!(%error, tool = %tool.name, "a tool cannot be found by its words");
         }
-        let passages = Passages::of(&text.name, &text.description, &text.server, &text.server_description);
+        let passage = Passage::of(&text.server, &text.name, &text.description);
         for lane in self.lanes.all() {
             match sent(listing, &*lane.embedder, server, self.sent_vectors, &mut self.complained) {
                 Some(vector) => lane.put_vector(slot, &vector),
-                None => lane.put(slot, &tool, server, &passages),
+                None => lane.put(slot, &tool, &passage),
             }
         }
         match self.next.tools.get(slot) {
@@ -231,9 +231,8 @@ impl Writer {
                     lane.put_vector(slot, &vector);
                     continue;
                 }
-                let (name, description) = (tool.name.as_str(), tool.description());
-                let passages = Passages::of(name, &description, server.id.as_str(), &server.description);
-                lane.put(slot, tool, server, &passages);
+                let passage = Passage::of(server.id.as_str(), tool.name.as_str(), &tool.description());
+                lane.put(slot, tool, &passage);
             }
         }
     }

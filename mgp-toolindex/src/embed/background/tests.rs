@@ -27,14 +27,14 @@ impl Taken {
 }
 
 #[derive(Debug, Default)]
-struct InMemory(Mutex<BTreeMap<PassagesHash, Vec<f32>>>);
+struct InMemory(Mutex<BTreeMap<PassageHash, Vec<f32>>>);
 
 impl VectorStore for InMemory {
-    fn get_many(&self, _: &str, of: &[PassagesHash]) -> Vec<Option<Vec<f32>>> {
+    fn get_many(&self, _: &str, of: &[PassageHash]) -> Vec<Option<Vec<f32>>> {
         of.iter().map(|hash| self.0.lock().get(hash).cloned()).collect()
     }
 
-    fn put_many(&self, _: &str, vectors: &[(PassagesHash, &[f32])]) {
+    fn put_many(&self, _: &str, vectors: &[(PassageHash, &[f32])]) {
         self.0.lock().extend(vectors.iter().map(|(hash, vector)| (*hash, vector.to_vec())));
     }
 }
@@ -51,9 +51,8 @@ fn lacking(slot: u32, description: &str) -> Lacking {
         risk: listing.risk,
         permissions: [].into(),
     };
-    let passages = Passages::of(tool.name.as_str(), description, "s", "");
-    let (tool, server_description) = (Arc::new(tool), "".into());
-    Lacking { slot: Slot(slot), hash: passages.hash(), tool, server_description }
+    let hash = Passage::of("s", tool.name.as_str(), description).hash();
+    Lacking { slot: Slot(slot), hash, tool: Arc::new(tool) }
 }
 
 struct Running {

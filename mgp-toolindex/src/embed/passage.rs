@@ -3,80 +3,43 @@ use sha2::{Digest as _, Sha256};
 
 use super::Embedder;
 
-/// The texts of a tool that are embedded, the fuller one behind the plainer one.
+/// The text of a tool that is embedded: the words of its server's name, of its own name, and what it does.
 ///
-/// Of both together one vector is made: [`Passages::vector`]. What a server wrote is as long as the server likes, so
-/// each text ends after a few hundred words.
+/// The server's name says what many tools leave out. What the server says of itself is not in it: it would make all
+/// its tools alike. What a server wrote is as long as the server likes, so the text ends after a few hundred words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Passages {
-    texts: [String; 2],
+pub(crate) struct Passage {
+    text: String,
 }
 
-/// What tells one [`Passages`] from all others. Vectors are kept under it.
+/// What tells one [`Passage`] from all others. Vectors are kept under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PassagesHash([u8; 32]);
+pub struct PassageHash([u8; 32]);
 
-impl Passages {
-    /// The texts of the tool `name` of `server`.
-    ///
-    /// The words of the server are in only one of them: they help where many servers have tools that are alike, and
-    /// drown a tool that says little of itself.
-    pub(crate) fn of(name: &str, description: &str, server: &str, server_description: &str) -> Self {
-        let mut plain = String::new();
-        push_words(&mut plain, name);
-        push_text(&mut plain, description, MOST_WORDS, MOST_BYTES);
-        let mut full = String::new();
-        push_words(&mut full, server);
-        push_text(&mut full, server_description, MOST_SERVER_WORDS, MOST_SERVER_BYTES);
-        if !full.is_empty() && !plain.is_empty() {
-            full.push(' ');
-        }
-        full.push_str(&plain);
-        Self { texts: [plain, full] }
+impl Passage {
+    /// The text of the tool `name` of `server`.
+    pub(crate) fn of(server: &str, name: &str, description: &str) -> Self {
+        let mut text = String::new();
+        push_words(&mut text, server);
+        push_words(&mut text, name);
+        push_text(&mut text, description);
+        Self { text }
     }
 
-    pub(crate) const fn texts(&self) -> &[String; 2] {
-        &self.texts
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
-    pub(crate) fn into_texts(self) -> [String; 2] {
-        self.texts
+    pub(crate) fn into_text(self) -> String {
+        self.text
     }
 
-    /// How long the longer one is.
-    pub(crate) fn bytes(&self) -> usize {
-        self.texts[1].len()
-    }
-
-    pub(crate) fn hash(&self) -> PassagesHash {
-        let mut hash = Sha256::new_with_prefix(RECIPE);
-        for text in &self.texts {
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text);
-        }
-        PassagesHash(hash.finalize().into())
-    }
-
-    /// The vector of a tool by the vectors of its texts: the mean of their directions, so that the likeness to it is
-    /// the mean of the likenesses to the texts.
-    ///
-    /// A text that says nothing has no direction; `None` if none of them has one.
-    pub(crate) fn vector<'a>(parts: impl IntoIterator<Item = &'a [f32]>) -> Option<Vec<f32>> {
-        let mut parts = parts.into_iter().filter_map(unit);
-        let mut sum = parts.next()?;
-        let mut count = 1.0;
-        for part in parts {
-            sum.iter_mut().zip(part).for_each(|(sum, of_part)| *sum += of_part);
-            count += 1.0;
-        }
-        for number in &mut sum {
-            *number /= count;
-        }
-        Some(sum)
+    pub(crate) fn hash(&self) -> PassageHash {
+        PassageHash(Sha256::new_with_prefix(RECIPE).chain_update(&self.text).finalize().into())
     }
 }
 
-impl PassagesHash {
+impl PassageHash {
     /// A SHA-256 digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -145,9 +108,9 @@ fn push_words(out: &mut String, name: &str) {
     }
 }
 
-fn push_text(out: &mut String, text: &str, most_words: usize, most_bytes: usize) {
-    let mut left = most_bytes;
-    for word in text.split_whitespace().take(most_words) {
+fn push_text(out: &mut String, text: &str) {
+    let mut left = MOST_BYTES;
+    for word in text.split_whitespace().take(MOST_WORDS) {
         // Some languages write without spaces: there a word is as long as a text.
         let mut fits = word.len().min(left);
         while !word.is_char_boundary(fits) {
@@ -165,16 +128,12 @@ fn push_text(out: &mut String, text: &str, most_words: usize, most_bytes: usize)
 }
 
 /// Belongs to every hash; it is another one whenever texts or vectors come about in another way.
-const RECIPE: &[u8] = b"mgp passages 1\0";
+const RECIPE: &[u8] = b"mgp passage 1\0";
 
 /// Sentence encoders read no further than this.
 const MOST_WORDS: usize = 256;
 
 const MOST_BYTES: usize = 2048;
-
-const MOST_SERVER_WORDS: usize = 32;
-
-const MOST_SERVER_BYTES: usize = 256;
 
 const MOST_NAME_CHARS: usize = 128;
 
@@ -186,37 +145,24 @@ mod tests {
     use crate::embed::hashed_words::HashedWords;
 
     #[test]
-    fn names_are_split_into_words_and_the_server_is_in_one_text_only() {
-        let passages = Passages::of("readFile_v2", "Reads  a\nfile", "tool.HTTPServer", "Files of the web");
-        assert_eq!(
-            passages.texts(),
-            &["read File v2 Reads a file", "tool HTTP Server Files of the web read File v2 Reads a file"]
-        );
+    fn names_are_split_into_words() {
+        let passage = Passage::of("tool.HTTPServer", "readFile_v2", "Reads  a\nfile");
+        assert_eq!(passage.text(), "tool HTTP Server read File v2 Reads a file");
     }
 
     #[test]
     fn texts_of_any_length_are_cut() {
-        let words = Passages::of("x", &"word ".repeat(100_000), "y", &"long ".repeat(100_000));
-        assert!(words.texts()[0].split(' ').count() <= MOST_WORDS + 1);
-        assert!(words.bytes() < 4096);
-        let no_spaces = Passages::of("x", &"読".repeat(100_000), "y", "");
-        assert!(no_spaces.bytes() < 4096 && no_spaces.texts()[0].ends_with('読'));
+        let words = Passage::of("y", "x", &"word ".repeat(100_000));
+        assert!(words.text().split(' ').count() <= MOST_WORDS + 2);
+        let no_spaces = Passage::of("y", "x", &"読".repeat(100_000));
+        assert!(no_spaces.text().len() < 4096 && no_spaces.text().ends_with('読'));
     }
 
     #[test]
     fn other_texts_have_another_hash() {
-        let hash = |name, server| Passages::of(name, "", server, "").hash();
+        let hash = |server, name| Passage::of(server, name, "").hash();
         assert_eq!(hash("a", "b"), hash("a", "b"));
         assert_ne!(hash("a", "b"), hash("b", "a"));
-        assert_ne!(hash("ab", ""), hash("a", "b"));
-    }
-
-    #[test]
-    fn a_text_that_says_nothing_is_left_out_of_the_mean() {
-        let (one, none, other) = ([3.0, 0.0], [0.0, 0.0], [0.0, 0.5]);
-        assert_eq!(Passages::vector([&one[..], &none[..]]), Some(vec![1.0, 0.0]));
-        assert_eq!(Passages::vector([&one[..], &other[..]]), Some(vec![0.5, 0.5]));
-        assert_eq!(Passages::vector([&none[..], &none[..]]), None);
     }
 
     // covers: MGP-16.4-09
@@ -240,11 +186,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_server_writes_becomes_short_texts(
-            name in ".*", description in "(?s).{0,4000}", server in ".*", about in "(?s).{0,600}",
+        fn whatever_a_server_writes_becomes_a_short_text(
+            server in ".*", name in ".*", description in "(?s).{0,4000}",
         ) {
-            let passages = Passages::of(&name, &description, &server, &about);
-            prop_assert!(passages.texts().iter().all(|text| text.len() < 8192));
+            prop_assert!(Passage::of(&server, &name, &description).text().len() < 8192);
         }
 
         #[test]

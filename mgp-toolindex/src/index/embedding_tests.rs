@@ -49,13 +49,13 @@ async fn vectors_of_a_slow_embedder_come_later_and_each_once() {
     index.put_server(ServerTools::new("s", tools(50))).await;
     index.embedded().await;
     assert_eq!(index.snapshot().vectors.len(), 50);
-    assert_eq!(embedder.embedded(), 100);
+    assert_eq!(embedder.embedded(), 50);
 
     let mut again = tools(50);
     again[7] = tool("tool_7", "does something else");
     index.put_server(ServerTools::new("s", again)).await;
     index.embedded().await;
-    assert_eq!(embedder.embedded(), 102);
+    assert_eq!(embedder.embedded(), 51);
 }
 
 #[test]
@@ -169,7 +169,7 @@ async fn vectors_of_servers_are_used_only_where_they_are_trusted_and_fit() {
 #[tokio::test]
 async fn vectors_that_are_kept_are_not_made_again() {
     let folder = tempfile::tempdir().unwrap();
-    for expected in [10, 0] {
+    for expected in [5, 0] {
         let embedder = Arc::new(HashedWords::slow(16));
         let store = crate::embed::SqliteVectors::open(folder.path(), 100).unwrap();
         let index = Index::builder(Arc::clone(&embedder) as Arc<dyn Embedder>).store(store).build();

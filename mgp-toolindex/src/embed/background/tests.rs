@@ -85,7 +85,7 @@ async fn tools_are_embedded_in_small_batches_of_like_length() {
     let made = running.taken.wait_for(100).await;
     assert!(made.values().all(|made| made.vector.is_some()));
     let calls = embedder.calls.lock();
-    assert!(calls.iter().all(|texts| texts.len() <= 2 * MOST_TOOLS));
+    assert!(calls.iter().all(|texts| texts.len() <= MOST_TOOLS));
     let longest: Vec<usize> =
         calls.iter().map(|texts| texts.iter().map(String::len).max().unwrap()).collect();
     assert!(longest.is_sorted(), "{longest:?}");
@@ -101,7 +101,7 @@ async fn what_the_store_has_is_not_embedded_again() {
     let again = start(&embedder, Some(Arc::clone(&store)));
     again.background.extend([lacking(1, "one"), lacking(2, "two")]);
     assert_eq!(again.taken.wait_for(2).await, before);
-    assert_eq!(embedder.embedded(), 4);
+    assert_eq!(embedder.embedded(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,7 +112,7 @@ async fn a_vector_of_the_store_that_cannot_be_right_is_made_anew() {
     let running = start(&embedder, Some(store));
     running.background.extend([short, odd]);
     assert!(running.taken.wait_for(2).await.values().all(|made| made.vector.is_some()));
-    assert_eq!(embedder.embedded(), 4);
+    assert_eq!(embedder.embedded(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,8 +4,9 @@
 //! cargo test -p mgp-toolindex --test stuffing -- --nocapture
 //! ```
 //! prints, for each attack, how often it succeeds: of all questions whose right tool stands among the first five
-//! without it, the share where it takes the first rank from the right tool, or the right tool is no longer among the
-//! first five.
+//! without it, the share where a tool of the attacker takes the first rank from the right tool, or a place among the first
+//! five while the right tool is no longer among them. (Any further tool, an honest one too, makes words a little rarer, and
+//! so turns round what stood close together; that is no success of the attacker.)
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attacks;
@@ -86,10 +87,10 @@ fn count(set: &Set, without: &[Vec<String>], with: &[Vec<String>], attacker: &st
     for ((question, before), after) in set.questions.iter().zip(without).zip(with) {
         let Some(rank) = right(before, &question.needs) else { continue };
         count.questions += 1;
-        let first_is_attacker = after.first().is_some_and(|tool| tool.starts_with(attacker));
+        let by_attacker = |tool: &String| tool.starts_with(attacker);
         if right(after, &question.needs).is_none() {
-            count.pushed_out[rank] += 1;
-        } else if rank == 0 && first_is_attacker {
+            count.pushed_out[rank] += u32::from(after.iter().any(by_attacker));
+        } else if rank == 0 && after.first().is_some_and(by_attacker) {
             count.overtaken += 1;
         }
     }

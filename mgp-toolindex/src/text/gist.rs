@@ -25,6 +25,11 @@ pub(crate) struct Gists {
 }
 
 impl Gist {
+    /// Whether the text has no word that says anything.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     /// Whether the texts have nearly the same words. Texts without words have nothing in common.
     pub(crate) fn is_nearly(&self, other: &Self) -> bool {
         let (mut one, mut two) = (self.words.iter().peekable(), other.words.iter().peekable());

@@ -38,8 +38,18 @@ impl World {
     }
 
     pub(super) async fn with_budget(settings: ToolDiscoverySettings, budget: ToolContextBudget) -> Self {
-        let index = Index::new(Arc::new(Mute));
-        for server in servers() {
+        Self::of(settings, budget, Arc::new(Mute), servers()).await
+    }
+
+    /// With an embedder and servers of one's own.
+    pub(super) async fn of(
+        settings: ToolDiscoverySettings,
+        budget: ToolContextBudget,
+        embedder: Arc<dyn Embedder>,
+        servers: Vec<ServerTools>,
+    ) -> Self {
+        let index = Index::new(embedder);
+        for server in servers {
             index.put_server(server).await;
         }
         index.settled().await;

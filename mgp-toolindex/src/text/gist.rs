@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn long_texts_are_compared_by_a_part_of_their_words() {
-        let text = |from: u32, to: u32| (from..to).map(|n| format!("w{n} ")).collect::<String>();
+        let text = |from: u32, to: u32| (from..to).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
         assert!(are_near(("t", &text(0, 250)), ("t", &text(5, 255))));
         assert!(!are_near(("t", &text(0, 250)), ("t", &text(200, 450))));
     }

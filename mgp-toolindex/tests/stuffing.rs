@@ -4,8 +4,9 @@
 //! cargo test -p mgp-toolindex --test stuffing -- --nocapture
 //! ```
 //! prints, for each attack, how often it succeeds: of all questions whose right tool stands among the first five
-//! without it, the share where it takes the first rank from the right tool, or the right tool is no longer among the
-//! first five.
+//! without it, the share where a tool of the attacker takes the first rank from the right tool, or a place among the first
+//! five while the right tool is no longer among them. (Any further tool, an honest one too, makes words a little rarer, and
+//! so turns round what stood close together; that is no success of the attacker.)
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attacks;
@@ -13,6 +14,7 @@ mod set;
 
 use std::collections::BTreeMap;
 
+use mgp_toolindex::eval::Question;
 use mgp_toolindex::{Index, Search};
 
 use self::attacks::{Attack, Kind};
@@ -49,6 +51,18 @@ struct Count {
 }
 
 impl Count {
+    /// Counts a question that was answered so without the attack and so with it.
+    fn question(&mut self, question: &Question, before: &[String], after: &[String], attacker: &str) {
+        let Some(rank) = right(before, &question.needs) else { return };
+        let by_attacker = |tool: &String| tool.starts_with(attacker);
+        self.questions += 1;
+        if right(after, &question.needs).is_none() {
+            self.pushed_out[rank] += u32::from(after.iter().any(by_attacker));
+        } else if rank == 0 && after.first().is_some_and(by_attacker) {
+            self.overtaken += 1;
+        }
+    }
+
     fn add(&mut self, other: Self) {
         self.questions += other.questions;
         self.overtaken += other.overtaken;
@@ -66,14 +80,10 @@ impl Count {
     }
 }
 
-/// The ids of the first five tools for each question.
-async fn first_five(index: &Index, set: &Set) -> Vec<Vec<String>> {
-    let mut answers = Vec::new();
-    for question in &set.questions {
-        let found = index.search(&Search::new(&question.text)).await;
-        answers.push(found.hits.iter().map(|hit| hit.tool.id()).collect());
-    }
-    answers
+/// The ids of the first five tools for a question.
+async fn first_five(index: &Index, question: &Question) -> Vec<String> {
+    let found = index.search(&Search::new(&question.text)).await;
+    found.hits.iter().map(|hit| hit.tool.id()).collect()
 }
 
 /// The right tool that stands foremost, and its rank.
@@ -81,34 +91,31 @@ fn right(answer: &[String], needs: &[Vec<String>]) -> Option<usize> {
     answer.iter().position(|tool| needs.iter().any(|need| need.contains(tool)))
 }
 
-fn count(set: &Set, without: &[Vec<String>], with: &[Vec<String>], attacker: &str) -> Count {
-    let mut count = Count::default();
-    for ((question, before), after) in set.questions.iter().zip(without).zip(with) {
-        let Some(rank) = right(before, &question.needs) else { continue };
-        count.questions += 1;
-        let first_is_attacker = after.first().is_some_and(|tool| tool.starts_with(attacker));
-        if right(after, &question.needs).is_none() {
-            count.pushed_out[rank] += 1;
-        } else if rank == 0 && first_is_attacker {
-            count.overtaken += 1;
-        }
-    }
-    count
-}
-
 #[tokio::test]
 async fn tools_that_are_written_to_be_found_do_not_rise_above_honest_ones() {
     let set = Set::english();
-    let without = first_five(&set.index().await, &set).await;
+    let (index, mut without) = (set.index().await, Vec::new());
+    for question in &set.questions {
+        without.push((question, first_five(&index, question).await));
+    }
     let mut kinds: BTreeMap<Kind, Count> = BTreeMap::new();
     let mut too_often: Vec<String> = Vec::new();
     println!("{:40} {:>9} {:>9} {:>10}  by rank", "attack", "questions", "overtaken", "pushed out");
-    for Attack { name, kind, server } in attacks::on(&set, &*set::embedder().await) {
+    let attacks = attacks::on(&set, &*set::embedder().await);
+    for (number, Attack { name, kind, server }) in attacks.into_iter().enumerate() {
         let attacker = server.server.id.to_string();
         let index = set.index().await;
         index.put_server(server).await;
         index.embedded().await;
-        let count = count(&set, &without, &first_five(&index, &set).await, &attacker);
+        // There are many attacks with one tool, which do little: each is tried with a part of the questions.
+        let asked: Vec<_> = match kind {
+            Kind::Stuffed => without.iter().skip(number % 3).step_by(3).collect(),
+            Kind::Copied | Kind::Crowding => without.iter().collect(),
+        };
+        let mut count = Count::default();
+        for (question, before) in asked {
+            count.question(question, before, &first_five(&index, question).await, &attacker);
+        }
         let (overtaken, out) = (count.overtaken, count.pushed_out(5));
         println!("{name:40} {:9} {overtaken:9} {out:10}  {:?}", count.questions, count.pushed_out);
         if kind == Kind::Stuffed && count.rate(&BOUNDS[0]) > MOST_OF_ONE {

@@ -61,6 +61,12 @@ pub trait Embedder: fmt::Debug + Send + Sync + 'static {
     fn embed_now(&self, _text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
         None
     }
+
+    /// How much of a text its vectors can speak of, from 0 to 1. A search by words and meaning lets the words decide
+    /// what the vectors cannot.
+    fn grasps(&self, _text: &str) -> f32 {
+        1.0
+    }
 }
 
 /// What a text is, which some models want to know.

@@ -22,7 +22,8 @@ impl Snapshot {
     }
 
     fn by_words(&self, search: &Search<'_>) -> Vec<Hit> {
-        let ranking = Ranking { words: Some(&self.words), meanings: None };
+        let ranking =
+            Ranking { words: Some(&self.words), meanings: None, are_twins: &|a, b| self.are_twins(a, b) };
         self.ranked(search, &ranking, &Request::whole(search.text))
     }
 
@@ -38,10 +39,15 @@ impl Snapshot {
         };
         let meanings: Vec<_> = meanings
             .iter()
-            .map(|vector| Meaning::of(vector.as_deref()?, |query| self.learned(search, query)))
+            .zip(request.parts())
+            .map(|(vector, part)| {
+                let grasped = self.embedder.grasps(&part.text);
+                Meaning::of(vector.as_deref()?, grasped, |query| self.learned(search, query))
+            })
             .collect();
         let words = (sides == Sides::Both).then_some(&self.words);
-        let ranking = Ranking { words, meanings: Some((&self.vectors, &meanings)) };
+        let meanings = Some((&self.vectors, &*meanings));
+        let ranking = Ranking { words, meanings, are_twins: &|a, b| self.are_twins(a, b) };
         Found { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
     }
 
@@ -66,6 +72,11 @@ impl Snapshot {
 
     fn ranked(&self, search: &Search<'_>, ranking: &Ranking<'_>, request: &Request) -> Vec<Hit> {
         self.hits(ranking.best(request, search.limit, &self.fits(search)))
+    }
+
+    fn are_twins(&self, one: Slot, other: Slot) -> bool {
+        let tools = self.tools.get(one).zip(self.tools.get(other));
+        tools.is_some_and(|(one, other)| one.gist.is_nearly(&other.gist))
     }
 
     fn hits(&self, ranked: impl IntoIterator<Item = (Slot, f32, f32)>) -> Vec<Hit> {

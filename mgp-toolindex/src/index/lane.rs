@@ -61,6 +61,11 @@ impl Lane {
 
     /// A tool is new or has changed.
     pub(super) fn put(&mut self, slot: Slot, tool: &Arc<Tool>, passage: &Passage) {
+        if tool.gist.is_empty() {
+            // It would be near to whatever is asked in as empty words.
+            self.clear(slot);
+            return;
+        }
         if let Some(vector) = self.embedder.embed_now(passage.text(), Purpose::Passage) {
             self.set(slot, embed::unit(&vector).as_deref());
             return;

@@ -17,6 +17,7 @@ use crate::category;
 use crate::embed::{Embedder, Passage, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
+use crate::text::Gists;
 use crate::tool::{Server, Tool, ToolText};
 use crate::{Listing, ServerTools};
 
@@ -28,6 +29,7 @@ pub(super) struct Writer {
     free: Vec<Slot>,
     slots: u32,
     words: KeywordWriter,
+    gists: Gists,
     lanes: Lanes,
     sent_vectors: SentVectors,
     /// The servers that sent vectors which are of no use.
@@ -50,6 +52,7 @@ impl Writer {
             free: Vec::new(),
             slots: 0,
             words,
+            gists: Gists::new(),
             lanes: Lanes::new(embedder, surroundings),
             sent_vectors,
             complained: HashSet::default(),
@@ -178,6 +181,7 @@ impl Writer {
             categories: category::of(&text, &annotations.unwrap_or_default()),
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
+            gist: self.gists.of(&text.name, &text.description),
         });
         if let Err(error) = self.words.put(slot, &text) {
             tracing::error!(%error, tool = %tool.name, "a tool cannot be found by its words");

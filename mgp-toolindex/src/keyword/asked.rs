@@ -81,13 +81,18 @@ impl<'a> Asked<'a> {
     /// Which share of what the words of the query are worth these tools have, wherever and however often.
     pub(crate) fn coverage(&self, slots: &[Slot]) -> Vec<f32> {
         let all: f32 = self.worth.iter().sum();
-        let mut seen = vec![0u64; slots.len()];
-        self.visit(slots, |word, at, _| seen[at] |= 1 << word);
         let share = |seen: &u64| {
             let had = self.worth.iter().enumerate().filter(|(word, _)| seen >> word & 1 == 1);
             if all > 0.0 { had.map(|(_, worth)| worth).sum::<f32>() / all } else { 0.0 }
         };
-        seen.iter().map(share).collect()
+        self.had(slots).iter().map(share).collect()
+    }
+
+    /// Which words of the query these tools have, a bit for each in their order.
+    pub(crate) fn had(&self, slots: &[Slot]) -> Vec<u64> {
+        let mut seen = vec![0; slots.len()];
+        self.visit(slots, |word, at, _| seen[at] |= 1 << word);
+        seen
     }
 
     /// Calls `each` for each word that a tool has: the number of the word, the place of the tool among `slots`, and

@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// What a search by words and one by meaning say of some candidates with respect to one part of a request.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Scored {
     /// The score of its words, of each candidate. Nothing if it was not searched by words.
     pub(super) words: Vec<f32>,
@@ -11,6 +11,8 @@ pub(super) struct Scored {
     pub(super) likeness: Vec<Option<f32>>,
     /// How like the request tools are in general.
     pub(super) typical: Spread,
+    /// How much of the request likeness speaks of, from 0 to 1.
+    pub(super) grasped: f32,
 }
 
 /// Where numbers lie.
@@ -33,8 +35,10 @@ impl Scored {
     pub(super) fn evidence(&self) -> Vec<f32> {
         let words = self.words.iter().copied().chain(std::iter::repeat(0.0));
         let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
+        // Where there are no words, meaning alone decides.
+        let weight = if self.words.is_empty() { MEANING } else { MEANING * self.grasped };
         let both =
-            words.zip(likeness).map(|(words, likeness)| words + MEANING * self.typical.above(likeness));
+            words.zip(likeness).map(|(words, likeness)| words + weight * self.typical.above(likeness));
         both.take(self.words.len().max(self.likeness.len())).collect()
     }
 }
@@ -148,6 +152,7 @@ mod tests {
             words: words.to_vec(),
             likeness: likeness.iter().copied().map(Some).collect(),
             typical: Spread::of(count, numbers().sum(), numbers().map(|number| number * number).sum()),
+            grasped: 1.0,
         }
         .evidence()
     }
@@ -167,7 +172,7 @@ mod tests {
     #[test]
     fn a_tool_without_a_vector_is_taken_to_be_as_like_as_any() {
         let typical = Spread { mean: 0.3, deviation: 0.1 };
-        let one = Scored { words: vec![5.0; 3], likeness: vec![Some(0.3), None, Some(0.2)], typical };
+        let one = Scored { words: vec![5.0; 3], likeness: vec![Some(0.3), None, Some(0.2)], typical, grasped: 1.0 };
         let evidence = one.evidence();
         assert!((evidence[0] - evidence[1]).abs() < 1e-5);
         assert!(evidence[2] < evidence[1]);

@@ -6,13 +6,20 @@ use crate::vector::{QueryVector, Scores};
 #[derive(Debug, Clone)]
 pub(crate) struct Meaning<'a> {
     pub(super) query: QueryVector,
+    /// How much of the part it speaks of, from 0 to 1.
+    pub(super) grasped: f32,
     learned: Vec<(Slot, Shift<'a>)>,
 }
 
 impl<'a> Meaning<'a> {
     /// The meaning that a vector stands for; `None` if that is none.
-    pub(crate) fn of(vector: &[f32], learned: impl FnOnce(&[f32]) -> Vec<(Slot, Shift<'a>)>) -> Option<Self> {
-        Some(Self { query: QueryVector::new(vector).ok()?, learned: learned(vector) })
+    pub(crate) fn of(
+        vector: &[f32],
+        grasped: f32,
+        learned: impl FnOnce(&[f32]) -> Vec<(Slot, Shift<'a>)>,
+    ) -> Option<Self> {
+        let grasped = if grasped.is_finite() { grasped.clamp(0.0, 1.0) } else { 1.0 };
+        Some(Self { query: QueryVector::new(vector).ok()?, grasped, learned: learned(vector) })
     }
 }
 

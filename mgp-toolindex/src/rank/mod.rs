@@ -5,10 +5,12 @@
 //!    score all of them.
 //! 3. The scores of the two sides are added, as logarithms of odds are. Candidates are ordered by the sums so that
 //!    each need has its tool among the first. Tools that are called just what the request says go in front.
-//! 4. Each gets a score from 0 to 1 that says how well it fits.
+//! 4. Tools that say the same as one of the first give way to others.
+//! 5. Each gets a score from 0 to 1 that says how well it fits.
 //!
 //! Searches by words alone and by meaning alone go the same way with one side left out.
 
+mod crowding;
 mod fusion;
 mod meaning;
 mod relevance;
@@ -26,12 +28,14 @@ use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores, Vectors};
 
 /// What tools are ranked by. One of the two may be left out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Ranking<'a> {
     /// The words of the tools.
     pub(crate) words: Option<&'a KeywordReader>,
     /// Their meanings, and those of the parts of the request in their order; `None` for a part that has none.
     pub(crate) meanings: Option<(&'a Vectors, &'a [Option<Meaning<'a>>])>,
+    /// Whether two tools say nearly the same.
+    pub(crate) are_twins: &'a dyn Fn(Slot, Slot) -> bool,
 }
 
 impl Ranking<'_> {
@@ -69,6 +73,7 @@ impl Ranking<'_> {
         let mut ranked: Vec<Slot> = order.into_iter().map(|place| candidates[place]).collect();
         ranked.sort_by_key(|slot| !parts[0].is_called(*slot));
         ranked.truncate(limit.max(COMPARED));
+        let behind = crowding::clear(&mut ranked, &parts[0], self.are_twins);
 
         let mut scores = vec![0.0; ranked.len()];
         for part in &parts {
@@ -76,7 +81,7 @@ impl Ranking<'_> {
                 *score = fit.max(*score);
             }
         }
-        relevance::in_order(&mut scores);
+        relevance::in_order(&mut scores, behind);
         for (slot, score) in ranked.iter().zip(&mut scores) {
             if parts[0].is_called(*slot) {
                 *score = relevance::of_name(*score);

@@ -1,9 +1,11 @@
 //! How well a tool fits, as a number that means the same for all requests.
 //!
-//! It is not the number that tools are ordered by, which is a sum without bounds. It is the mean of two shares: which
+//! It is not the number that tools are ordered by, which is a sum without bounds. It is a mean of two shares: which
 //! share of what the words of the request are worth the tool has, and which share of the way from any tool to one
 //! that says just the same its meaning has come. A request that nothing fits gives low numbers for all tools, because
 //! nothing is scaled to the best.
+
+use std::ops::Range;
 
 /// How well a tool fits a part of a request.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +16,8 @@ pub(super) struct Fit {
     pub(super) likeness: Option<f32>,
     /// How like tools are in general.
     pub(super) typical: f32,
+    /// How much of the part likeness speaks of, from 0 to 1.
+    pub(super) grasped: f32,
 }
 
 impl Fit {
@@ -21,7 +25,10 @@ impl Fit {
     pub(super) fn share(self) -> f32 {
         let near = self.likeness.map(|likeness| (likeness - self.typical) / (1.0 - self.typical));
         let share = match (self.covered, near) {
-            (Some(covered), Some(near)) => f32::midpoint(covered.clamp(0.0, 1.0), near.clamp(0.0, 1.0)),
+            (Some(covered), Some(near)) => {
+                let (covered, near) = (covered.clamp(0.0, 1.0), near.clamp(0.0, 1.0));
+                (WORDS * covered + self.grasped * near) / (WORDS + self.grasped)
+            }
             (Some(share), None) | (None, Some(share)) => share,
             (None, None) => 0.0,
         };
@@ -30,8 +37,22 @@ impl Fit {
     }
 }
 
-/// Gives each tool the score of the best behind it if that is higher: being in front means to fit at least as well.
-pub(super) fn in_order(scores: &mut [f32]) {
+/// Gives each tool the score of the best behind it if that is higher: being in front means to fit at least as well. Those
+/// at `gave_way` stand where they stand though they fit better; their scores are lowered instead.
+pub(super) fn in_order(scores: &mut [f32], gave_way: Range<usize>) {
+    let Range { start, end } = gave_way;
+    rising_to_the_front(&mut scores[start..end]);
+    rising_to_the_front(&mut scores[end..]);
+    let least = scores.get(end).copied().unwrap_or_default();
+    if let Some(last) = scores[..start].last_mut() {
+        *last = last.max(least);
+    }
+    rising_to_the_front(&mut scores[..start]);
+    let most = scores[..start].last().copied().unwrap_or(1.0);
+    scores[start..end].iter_mut().for_each(|score| *score = score.max(least).min(most));
+}
+
+fn rising_to_the_front(scores: &mut [f32]) {
     let mut best = 0.0;
     for score in scores.iter_mut().rev() {
         best = score.max(best);
@@ -46,6 +67,10 @@ pub(super) fn of_name(score: f32) -> f32 {
 
 const LEAST_OF_NAME: f32 = 0.95;
 
+/// What the words say, beside the meaning. A word or two are met by chance in many tools, and words that no tool has count
+/// against all of them: meaning tells better whether there is a tool at all.
+const WORDS: f32 = 0.5;
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -53,36 +78,63 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_have_the_same_say() {
-        let share = |covered, likeness| Fit { covered, likeness, typical: 0.2 }.share();
+    fn meaning_has_twice_the_say_of_words() {
+        let share = |covered, likeness| Fit { covered, likeness, typical: 0.2, grasped: 1.0 }.share();
         assert!((share(Some(1.0), Some(1.0)) - 1.0).abs() < 1e-6);
-        assert!((share(Some(1.0), Some(0.2)) - 0.5).abs() < 1e-6);
-        assert!((share(Some(0.0), Some(0.6)) - 0.25).abs() < 1e-6);
+        assert!((share(Some(1.0), Some(0.2)) - 1.0 / 3.0).abs() < 1e-6);
+        assert!((share(Some(0.0), Some(0.6)) - 1.0 / 3.0).abs() < 1e-6);
         assert!((share(Some(0.4), None) - 0.4).abs() < 1e-6);
         assert!((share(None, Some(0.6)) - 0.5).abs() < 1e-6);
     }
 
     #[test]
     fn what_is_less_like_than_any_tool_does_not_fit() {
-        assert!(Fit { covered: None, likeness: Some(-0.3), typical: 0.1 }.share() < f32::EPSILON);
+        assert!(Fit { covered: None, likeness: Some(-0.3), typical: 0.1, grasped: 1.0 }.share() < f32::EPSILON);
     }
 
     #[test]
     fn who_is_in_front_has_no_lower_score() {
         let mut scores = [0.5, 0.7, 0.2, 0.3];
-        in_order(&mut scores);
-        let expected = [0.7_f32, 0.7, 0.3, 0.3];
-        assert!(scores.iter().zip(expected).all(|(score, expected)| (score - expected).abs() < 1e-6));
+        in_order(&mut scores, 4..4);
+        assert_near(&scores, &[0.7, 0.7, 0.3, 0.3]);
+    }
+
+    #[test]
+    fn who_gave_way_raises_nobody() {
+        let mut scores = [0.5, 0.4, 0.9, 0.1, 0.2];
+        in_order(&mut scores, 2..4);
+        assert_near(&scores, &[0.5, 0.4, 0.4, 0.2, 0.2]);
+        let mut scores = [0.9, 0.3];
+        in_order(&mut scores, 0..1);
+        assert_near(&scores, &[0.9, 0.3]);
+    }
+
+    fn assert_near(scores: &[f32], expected: &[f32]) {
+        let near = |(score, expected): (&f32, &f32)| (score - expected).abs() < 1e-6;
+        assert!(scores.iter().zip(expected).all(near), "{scores:?}");
     }
 
     proptest! {
+        #[test]
+        fn scores_fall_from_the_front_whoever_gave_way(
+            mut scores in prop::collection::vec(0.0_f32..1.0, 0..20),
+            start in 0..20_usize,
+            count in 0..20_usize,
+        ) {
+            let start = start.min(scores.len());
+            let end = (start + count).min(scores.len());
+            in_order(&mut scores, start..end);
+            prop_assert!(scores.is_sorted_by(|a, b| a >= b));
+        }
+
         #[test]
         fn it_is_a_share_whatever_goes_in(
             covered in prop::option::of(any::<f32>()),
             likeness in prop::option::of(any::<f32>()),
             typical in any::<f32>(),
+            grasped in 0.0_f32..=1.0,
         ) {
-            let share = Fit { covered, likeness, typical }.share();
+            let share = Fit { covered, likeness, typical, grasped }.share();
             prop_assert!((0.0..=1.0).contains(&share));
             prop_assert!((0.95..=1.0).contains(&of_name(share)));
         }

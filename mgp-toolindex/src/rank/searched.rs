@@ -51,7 +51,8 @@ impl<'a> Searched<'a> {
         let likeness = self
             .likeness
             .map_or_else(Vec::new, |likeness| slots.iter().map(|slot| likeness.of(*slot)).collect());
-        Scored { words, likeness, typical: self.typical }.evidence()
+        let grasped = self.grasped();
+        Scored { words, likeness, typical: self.typical, grasped }.evidence()
     }
 
     /// How well each of these tools fits, from 0 to 1.
@@ -60,9 +61,14 @@ impl<'a> Searched<'a> {
         let fit = |(place, slot): (usize, &Slot)| {
             let covered = covered.as_ref().map(|covered| covered[place].max(self.exactness(*slot)));
             let likeness = self.likeness.map(|likeness| likeness.of(*slot).unwrap_or(self.typical.mean));
-            Fit { covered, likeness, typical: self.typical.mean }.share()
+            Fit { covered, likeness, typical: self.typical.mean, grasped: self.grasped() }.share()
         };
         slots.iter().enumerate().map(fit).collect()
+    }
+
+    /// Which of its words each of these tools has, a bit for each.
+    pub(super) fn words_of(&self, slots: &[Slot]) -> Vec<u64> {
+        self.words.as_ref().map_or_else(|| vec![0; slots.len()], |asked| asked.had(slots))
     }
 
     /// How like a tool is by its own words; 0 if that was not looked at.
@@ -73,6 +79,10 @@ impl<'a> Searched<'a> {
     /// Whether a tool is called just what the part says.
     pub(super) fn is_called(&self, slot: Slot) -> bool {
         self.exactness(slot) >= 1.0
+    }
+
+    fn grasped(&self) -> f32 {
+        self.likeness.map_or(1.0, |likeness| likeness.meaning.grasped)
     }
 
     fn exactness(&self, slot: Slot) -> f32 {

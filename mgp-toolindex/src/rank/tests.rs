@@ -46,9 +46,9 @@ impl Tools {
 
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
         let request = Request::of(text);
-        let meaning = |part: &Part| Meaning::of(&self.embedder.vector(&part.text)?, |_| Vec::new());
+        let meaning = |part: &Part| Meaning::of(&self.embedder.vector(&part.text)?, 1.0, |_| Vec::new());
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
-        let ranking = Ranking { words: Some(&self.words), meanings: Some((&self.vectors, &meanings)) };
+        let ranking = Ranking { words: Some(&self.words), meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
         self.named(ranking.best(&request, limit, may_be_found))
     }
 
@@ -57,13 +57,13 @@ impl Tools {
     }
 
     fn by_words(&self, text: &str) -> Vec<(&str, f32)> {
-        let ranking = Ranking { words: Some(&self.words), meanings: None };
+        let ranking = Ranking { words: Some(&self.words), meanings: None, are_twins: &|_, _| false };
         self.named(ranking.best(&Request::whole(text), 5, &|_| true))
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
-        let meanings = [self.embedder.vector(text).and_then(|vector| Meaning::of(&vector, |_| Vec::new()))];
-        let ranking = Ranking { words: None, meanings: Some((&self.vectors, &meanings)) };
+        let meanings = [self.embedder.vector(text).and_then(|vector| Meaning::of(&vector, 1.0, |_| Vec::new()))];
+        let ranking = Ranking { words: None, meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
         self.named(ranking.best(&Request::whole(text), 5, &|_| true))
     }
 
@@ -217,7 +217,7 @@ fn without_tools_nothing_is_found() {
 fn of_equal_tools_the_older_one_is_in_front() {
     let tools = Tools::of(&[("ping", "Check a host"), ("ping", "Check a host"), ("other", "Something else")]);
     let request = Request::of("check a host");
-    let ranking = Ranking { words: Some(&tools.words), meanings: None };
+    let ranking = Ranking { words: Some(&tools.words), meanings: None, are_twins: &|_, _| false };
     let slots: Vec<Slot> = ranking.best(&request, 2, &|_| true).into_iter().map(|found| found.0).collect();
     assert_eq!(slots, [Slot(0), Slot(1)]);
 }

@@ -5,12 +5,14 @@ mod called;
 mod document;
 mod fold;
 mod function_words;
+mod gist;
 mod query;
 mod script;
 mod stem;
 
 pub(crate) use self::called::{Called, called};
 pub(crate) use self::document::{Documents, MOST_OFTEN};
+pub(crate) use self::gist::{Gist, Gists};
 pub(crate) use self::query::Words;
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub use self::listing::{Listing, ListingError};
 pub use self::parameters::Parameter;
 pub use self::text::ToolText;
 use crate::category::CategoryPath;
+use crate::text::Gist;
 
 /// A server, and what it lists.
 #[derive(Debug, Clone)]
@@ -72,6 +73,8 @@ pub struct Tool {
     pub risk: RiskLevel,
     /// What has to be granted for a call.
     pub permissions: Box<[Permission]>,
+    /// What it says, to be compared with what others say.
+    pub(crate) gist: Gist,
 }
 
 impl Tool {

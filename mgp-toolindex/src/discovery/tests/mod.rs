@@ -26,5 +26,6 @@ pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
         categories: Box::default(),
         risk: RiskLevel::Safe,
         permissions: Box::<[Permission]>::default(),
+        gist: crate::text::Gist::default(),
     })
 }

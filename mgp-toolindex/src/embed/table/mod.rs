@@ -156,6 +156,21 @@ impl Embedder for StaticEmbedder {
     fn embed_now(&self, text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
         Some(self.vector(text).unwrap_or_else(|| vec![0.0; self.table.dimension]))
     }
+
+    /// Words that are not in the table are likened by their letters, which is what a search by words does better.
+    fn grasps(&self, text: &str) -> f32 {
+        let (mut known, mut all) = (0_u16, 0_u16);
+        for run in words::runs(&words::fold(text)) {
+            let (Run::Latin(letters) | Run::Alphabet(letters) | Run::Dense(letters)) = run;
+            let letters = u16::try_from(letters.chars().count()).unwrap_or(u16::MAX);
+            all = all.saturating_add(letters);
+            if let Run::Latin(_) = run {
+                known = known.saturating_add(letters);
+            }
+        }
+        let known = if all == 0 { 1.0 } else { f32::from(known) / f32::from(all) };
+        known + (1.0 - known) * OF_STRANGERS
+    }
 }
 
 impl fmt::Debug for StaticEmbedder {
@@ -165,6 +180,9 @@ impl fmt::Debug for StaticEmbedder {
 }
 
 const BUILT_IN: &[u8] = include_bytes!("../../../table/tools.mgptable");
+
+/// So much of what a word means is in its letters.
+const OF_STRANGERS: f32 = 0.25;
 
 /// A sum shorter than this is what is left of words that cancel each other, and points nowhere.
 const SHORTEST: f32 = 1e-6;

@@ -76,6 +76,7 @@ mod eyes;
 mod found;
 mod future;
 mod layer;
+mod learning;
 mod list;
 mod listen;
 mod meta_tool;

@@ -55,7 +55,7 @@ impl TenantShift {
         self.tools.is_empty()
     }
 
-    pub(super) fn tools(&self) -> impl Iterator<Item = (&(ServerId, ToolName), &Uses)> {
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (&(ServerId, ToolName), &Uses)> {
         self.tools.iter().map(|(tool, uses)| (tool, &**uses))
     }
 

@@ -13,7 +13,7 @@ use tower_layer::{Identity, Layer, Stack};
 /// A server with many tools, of which it lists those that a client used.
 pub(crate) async fn server() -> Server<Stack<ToolDiscoveryLayer, Identity>> {
     let server = many();
-    let index = Index::new(Arc::new(StaticEmbedder::built_in()));
+    let index = Index::new(Arc::new(StaticEmbedder::new()));
     let tools = server.tools().iter().map(|tool| Listing::read(tool).unwrap()).collect();
     index.put_server(ServerTools::new("many", tools)).await;
     index.settled().await;
@@ -63,7 +63,10 @@ fn many() -> Server {
     let server = names.fold(Server::new("many", "1.0.0").page_size(7), |server, (verb, noun)| {
         let did = format!("{verb} {noun}");
         let tool = Tool::new(format!("{verb}_{noun}"), format!("Can {verb} one {noun}, and says that it did."));
-        server.tool(tool, async move |which: Which| format!("{did} {}", which.id))
+        server.tool(tool, move |which: Which| {
+            let did = format!("{did} {}", which.id);
+            async move { did }
+        })
     });
     let risky = ToolSecurity::new(RiskLevel::Dangerous);
     let opaque = r#"{"type":"object","properties":{"parcel":{"type":"string"}},"required":["parcel"]}"#;

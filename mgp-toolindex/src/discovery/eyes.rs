@@ -16,7 +16,7 @@ use crate::{Sight, Snapshot, Tool};
 /// found and listed.
 pub trait Eyes: Send + Sync + 'static {
     /// Whether the caller may know of the tool. It is asked for each tool in turn, and the answers are kept until the
-    /// tools or the [`revision`](Self::revision) change.
+    /// tool or the [`revision`](Self::revision) changes.
     fn sees(&self, context: &Context, tool: &Tool) -> bool;
 
     /// A number that changes whenever answers of [`sees`](Self::sees) may.
@@ -52,13 +52,13 @@ impl Sights {
         let eyes = self.eyes.as_ref()?;
         // Asked for before the tools are looked at: what changes in between is looked at again the next time.
         let revision = eyes.revision();
-        if let Some(known) = self.known.lock().get(key)
-            && known.revision == revision
-            && known.sight.is_of(snapshot)
-        {
-            return Some(Arc::clone(&known.sight));
-        }
-        let sight = Arc::new(Sight::of(snapshot, |tool| eyes.sees(context, tool)));
+        let known = self.known.lock().get(key).filter(|known| known.revision == revision).cloned();
+        let sees = |tool: &Tool| eyes.sees(context, tool);
+        let sight = match known {
+            Some(known) if known.sight.is_of(snapshot) => return Some(known.sight),
+            Some(known) => Arc::new(known.sight.follow(snapshot, sees)),
+            None => Arc::new(Sight::of(snapshot, sees)),
+        };
         self.keep(key, Known { sight: Arc::clone(&sight), revision }, snapshot);
         Some(sight)
     }

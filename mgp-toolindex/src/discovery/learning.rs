@@ -169,7 +169,7 @@ impl Definitions {
         }
         self.checked.insert(Arc::clone(tenant), snapshot.generation());
         let mut changed = Vec::new();
-        for tool in shift.tools().map(|(tool, _)| tool) {
+        for tool in shift.known() {
             let Some(now) = snapshot.tool(tool.0.as_str(), tool.1.as_str()) else { continue };
             match self.tools.get(tool) {
                 Some(then) if is_defined_alike(then, now) => {}

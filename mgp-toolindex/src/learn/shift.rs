@@ -55,8 +55,13 @@ impl TenantShift {
         self.tools.is_empty()
     }
 
-    pub(crate) fn tools(&self) -> impl Iterator<Item = (&(ServerId, ToolName), &Uses)> {
+    pub(super) fn tools(&self) -> impl Iterator<Item = (&(ServerId, ToolName), &Uses)> {
         self.tools.iter().map(|(tool, uses)| (tool, &**uses))
+    }
+
+    /// The tools that something was learned of.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &(ServerId, ToolName)> {
+        self.tools.keys()
     }
 
     pub(super) fn knows(&self, tool: &(ServerId, ToolName)) -> bool {

@@ -26,6 +26,7 @@ tests![
     the_budget_holds_however_many_tools_are_used,
     clients_of_one_server_have_tools_of_their_own if Leg::is_shared,
     what_is_found_can_be_called_whatever_it_takes_and_gives,
+    a_plain_client_repeats_in_headers_what_a_found_tool_wants_there,
     answers_are_as_the_era_has_them if Leg::is_memory,
 ];
 
@@ -212,6 +213,14 @@ async fn what_is_found_can_be_called_whatever_it_takes_and_gives(leg: Leg) {
     let rain = client.call_tool(&forecast, json!({ "region": "Kyoto" })).await.unwrap();
     assert_eq!(text(&rain), "rain in Kyoto");
     assert_eq!(listed(&client).await[2..], ["post/parcel.weigh", "forecast"]);
+}
+
+async fn a_plain_client_repeats_in_headers_what_a_found_tool_wants_there(leg: Leg) {
+    let (_host, client) = open_plain(leg).await;
+    let found = client.call_tool("mgp_tools_discover", json!({ "query": "weather of tomorrow" })).await.unwrap();
+    assert_eq!(said(&found)["tools"][0]["name"], "forecast");
+    let rain = client.call_tool("forecast", json!({ "region": "Kyoto" })).await.unwrap();
+    assert_eq!(text(&rain), "rain in Kyoto");
 }
 
 async fn answers_are_as_the_era_has_them(leg: Leg) {

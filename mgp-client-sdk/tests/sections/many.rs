@@ -2,19 +2,19 @@ use std::sync::Arc;
 
 use mgp_server_sdk::{Json, Server, Tool};
 use mgp_toolindex::budget::default_counter;
-use mgp_toolindex::discovery::{ToolDiscovery, ToolDiscoveryLayer, ToolDiscoverySettings};
+use mgp_toolindex::discovery::{ToolDiscoveryLayer, ToolDiscoverySettings};
 use mgp_toolindex::embed::StaticEmbedder;
 use mgp_toolindex::session::{SessionSettings, ToolSessions};
 use mgp_toolindex::{Index, Listing, ServerTools};
 use mgp_types::RawJson;
 use mgp_types::mgp::{ExtensionSet, Offer, RiskLevel, ToolContextBudget, ToolSecurity};
-use tower_layer::{Identity, Layer, Stack};
+use tower_layer::{Identity, Stack};
 
 /// A server with many tools, of which it lists those that a client used.
 pub(crate) async fn server() -> Server<Stack<ToolDiscoveryLayer, Identity>> {
     let server = many();
     let index = Index::new(Arc::new(StaticEmbedder::new()));
-    let tools = server.tools().iter().map(|tool| Listing::read(tool).unwrap()).collect();
+    let tools = server.tools().iter().map(Listing::read).collect::<Result<_, _>>().unwrap();
     index.put_server(ServerTools::new("many", tools)).await;
     index.settled().await;
     let (settings, counter) = (ToolDiscoverySettings::new().tell_uses(true), default_counter());
@@ -24,10 +24,6 @@ pub(crate) async fn server() -> Server<Stack<ToolDiscoveryLayer, Identity>> {
     let layer = ToolDiscoveryLayer::new(index, Arc::new(sessions), settings);
     server.mgp(Offer::new(ExtensionSet::from_names(["tool_discovery"]))).layer(layer)
 }
-
-/// What its layer is.
-const _: fn(&ToolDiscoveryLayer, mgp_server_sdk::Core) -> ToolDiscovery<mgp_server_sdk::Core> =
-    <ToolDiscoveryLayer as Layer<_>>::layer;
 
 /// So little that the tools of a few calls fill it.
 pub(crate) const BUDGET: u32 = 1200;

@@ -3,8 +3,8 @@
 use mgp_client_sdk::{Change, Client};
 use mgp_types::mcp::{CallToolResult, SubscriptionFilter};
 use mgp_types::mgp::{
-    DiscoverTools, DiscoveredTools, EvictTools, ExtensionSet, Offer, RequestTools, SearchStrategy, ToolFilter,
-    ToolRequestStatus,
+    DiscoverTools, DiscoveredTools, EvictTools, ExtensionSet, Offer, RequestTools, SearchStrategy,
+    ToolFilter, ToolRequestStatus,
 };
 use mgp_types::{Revision, code};
 use serde_json::{Value, json};
@@ -81,7 +81,10 @@ async fn a_found_tool_is_called_at_once_and_listed_from_then_on(leg: Leg) {
 
     let evict = EvictTools::new(["rename_playlist", "nothing"]);
     let evicted = client.evict_tools(&evict).await.unwrap();
-    assert_eq!((evicted.evicted, evicted.not_found), (vec!["rename_playlist".into()], vec!["nothing".into()]));
+    assert_eq!(
+        (evicted.evicted, evicted.not_found),
+        (vec!["rename_playlist".into()], vec!["nothing".into()])
+    );
     assert!(evicted.total_tokens < session.total_tokens);
     assert_eq!(listed(&client).await, meta_tools);
 }
@@ -217,7 +220,8 @@ async fn what_is_found_can_be_called_whatever_it_takes_and_gives(leg: Leg) {
 
 async fn a_plain_client_repeats_in_headers_what_a_found_tool_wants_there(leg: Leg) {
     let (_host, client) = open_plain(leg).await;
-    let found = client.call_tool("mgp_tools_discover", json!({ "query": "weather of tomorrow" })).await.unwrap();
+    let found =
+        client.call_tool("mgp_tools_discover", json!({ "query": "weather of tomorrow" })).await.unwrap();
     assert_eq!(said(&found)["tools"][0]["name"], "forecast");
     let rain = client.call_tool("forecast", json!({ "region": "Kyoto" })).await.unwrap();
     assert_eq!(text(&rain), "rain in Kyoto");

@@ -32,7 +32,15 @@ pub(crate) const COUNT: usize = VERBS.len() * NOUNS.len() + 3;
 
 const VERBS: [&str; 6] = ["create", "delete", "archive", "rename", "share", "export"];
 const NOUNS: [&str; 10] = [
-    "invoice", "calendar", "contract", "playlist", "recipe", "spreadsheet", "ticket", "photo", "vehicle",
+    "invoice",
+    "calendar",
+    "contract",
+    "playlist",
+    "recipe",
+    "spreadsheet",
+    "ticket",
+    "photo",
+    "vehicle",
     "warehouse",
 ];
 
@@ -58,7 +66,8 @@ fn many() -> Server {
     let names = VERBS.iter().flat_map(|verb| NOUNS.iter().map(move |noun| (verb, noun)));
     let server = names.fold(Server::new("many", "1.0.0").page_size(7), |server, (verb, noun)| {
         let did = format!("{verb} {noun}");
-        let tool = Tool::new(format!("{verb}_{noun}"), format!("Can {verb} one {noun}, and says that it did."));
+        let tool =
+            Tool::new(format!("{verb}_{noun}"), format!("Can {verb} one {noun}, and says that it did."));
         server.tool(tool, move |which: Which| {
             let did = format!("{did} {}", which.id);
             async move { did }
@@ -68,12 +77,19 @@ fn many() -> Server {
     let opaque = r#"{"type":"object","properties":{"parcel":{"type":"string"}},"required":["parcel"]}"#;
     server
         .tool(
-            Tool::with_schema("post/parcel.weigh", "Weighs a parcel on a scale.", RawJson::parse(opaque).unwrap())
-                .read_only(),
+            Tool::with_schema(
+                "post/parcel.weigh",
+                "Weighs a parcel on a scale.",
+                RawJson::parse(opaque).unwrap(),
+            )
+            .read_only(),
             async || Json(Weight { kilograms: 2.5 }),
         )
         .tool(Tool::new("forecast", "Tells the weather of tomorrow."), async |at: Where| {
             format!("rain in {}", at.region)
         })
-        .tool(Tool::new("demolish", "Demolishes a building with explosives.").security(&risky), async || "boom")
+        .tool(
+            Tool::new("demolish", "Demolishes a building with explosives.").security(&risky),
+            async || "boom",
+        )
 }

@@ -102,8 +102,15 @@ impl Learning {
             return;
         }
         let mut definitions = self.definitions.lock();
-        if !definitions.may_learn(&found) {
-            return;
+        match definitions.tools.get(&(found.server.clone(), found.name.clone())) {
+            // What was learned of the other definition is forgotten with the next search.
+            Some(then) if !is_defined_alike(then, &found) => return,
+            None if definitions.tools.len() >= MOST_TOOLS => {
+                if let Some((server, name)) = definitions.drop_any() {
+                    self.learned.forget_tool(&server, &name);
+                }
+            }
+            _ => {}
         }
         // Agents without a connection have one voice each, wherever they come from.
         let session = format!("{} {}", key.session(), key.agent().map_or("", |agent| agent.as_str()));
@@ -154,7 +161,7 @@ impl Sessions {
 }
 
 impl Definitions {
-    /// Of the tools that something was learned of, those that are defined otherwise now.
+    /// Of the tools that something was learned of, those that are defined otherwise now, or of which nobody could tell.
     fn changed(
         &mut self,
         tenant: &Arc<str>,
@@ -173,12 +180,11 @@ impl Definitions {
             let Some(now) = snapshot.tool(tool.0.as_str(), tool.1.as_str()) else { continue };
             match self.tools.get(tool) {
                 Some(then) if is_defined_alike(then, now) => {}
-                Some(_) => changed.push(tool.clone()),
                 // What was learned before the program started: nobody knows how the tool was defined then.
                 None if self.tools.len() < MOST_TOOLS => {
                     self.tools.insert(tool.clone(), Arc::clone(now));
                 }
-                None => {}
+                _ => changed.push(tool.clone()),
             }
         }
         for tool in &changed {
@@ -187,12 +193,11 @@ impl Definitions {
         changed
     }
 
-    /// Whether its definition is kept, or can be. One that changed has to be forgotten first.
-    fn may_learn(&self, tool: &Arc<Tool>) -> bool {
-        match self.tools.get(&(tool.server.clone(), tool.name.clone())) {
-            Some(then) => is_defined_alike(then, tool),
-            None => self.tools.len() < MOST_TOOLS,
-        }
+    /// Makes room for another tool. Of the one that went nothing may be known any more.
+    fn drop_any(&mut self) -> Option<(ServerId, ToolName)> {
+        let any = self.tools.keys().next()?.clone();
+        self.tools.remove(&any);
+        Some(any)
     }
 }
 

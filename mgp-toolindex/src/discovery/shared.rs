@@ -9,7 +9,7 @@ use super::eyes::Sights;
 use super::learning::Learning;
 use super::settings::LevelSetting;
 use super::tell::Tellings;
-use crate::level::{Economy, HostProfile, Level, Sizes};
+use crate::level::{Economy, Level, Sizes};
 use crate::session::{SessionKey, ToolSessions, View};
 use crate::{Index, Snapshot, Tool};
 
@@ -23,8 +23,8 @@ pub(super) struct Shared {
     pub(super) tellings: Tellings,
     pub(super) learning: Option<Learning>,
     callers: Callers,
-    /// What all tools take, of the snapshot of this generation, where everybody sees all of them.
-    sizes: Mutex<Option<(u64, Sizes)>>,
+    /// What all tools took when they were counted last.
+    sizes: Mutex<Option<Sizes>>,
 }
 
 impl Shared {
@@ -71,37 +71,27 @@ impl Shared {
             LevelSetting::Fixed(level) => level,
             LevelSetting::Automatic(host) => {
                 let snapshot = self.index.snapshot();
-                self.with_view_of(&snapshot, context, |view| {
-                    let best = |pinned_tokens| self.best_level(&snapshot, view, pinned_tokens, host);
-                    self.sessions.level(key, view, best)
-                })
+                let best = |pinned_tokens| {
+                    let settings = self.sessions.settings();
+                    let sight = self.sights.of(key, context, &snapshot);
+                    let seen = sight.map_or(snapshot.len(), |sight| sight.count()) as u64;
+                    let sizes = self.sizes(&snapshot).of_so_many(seen);
+                    Economy::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
+                };
+                self.with_view_of(&snapshot, context, |view| self.sessions.level(key, view, best))
             }
         }
     }
 
-    fn best_level(
-        &self,
-        snapshot: &Snapshot,
-        view: &View<'_>,
-        pinned_tokens: u32,
-        host: HostProfile,
-    ) -> Level {
-        let settings = self.sessions.settings();
-        let count = || Sizes::of(view, settings.counter());
-        let sizes = if self.settings.eyes.is_some() {
-            count()
-        } else {
-            let known = self.sizes.lock().clone();
-            match known {
-                Some((generation, sizes)) if generation == snapshot.generation() => sizes,
-                _ => {
-                    let sizes = count();
-                    *self.sizes.lock() = Some((snapshot.generation(), sizes.clone()));
-                    sizes
-                }
-            }
-        };
-        Level::choose(&Economy::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host), None)
+    /// What all tools take. It is counted again when there are a tenth more or fewer.
+    fn sizes(&self, snapshot: &Snapshot) -> Sizes {
+        let tools = snapshot.len() as u64;
+        let known = self.sizes.lock().clone();
+        known.filter(|sizes| sizes.tools.abs_diff(tools) * 10 <= sizes.tools).unwrap_or_else(|| {
+            let sizes = Sizes::of(&View::all(snapshot), self.sessions.settings().counter());
+            *self.sizes.lock() = Some(sizes.clone());
+            sizes
+        })
     }
 
     /// The caller called a tool, with success.

@@ -11,12 +11,12 @@ pub struct Sight {
     /// The tools that it was made of, which share what they have in common with those of later snapshots.
     tools: Table<Arc<Tool>>,
     /// A bit for each slot, chunk by chunk of the table.
-    chunks: Vec<Seen>,
+    chunks: Vec<Bits>,
     count: usize,
     generation: u64,
 }
 
-type Seen = [u64; CHUNK / 64];
+type Bits = [u64; CHUNK / 64];
 
 impl Sight {
     /// Asks for each tool of a snapshot.
@@ -32,17 +32,17 @@ impl Sight {
 
     fn made(snapshot: &Snapshot, before: Option<&Self>, mut sees: impl FnMut(&Tool) -> bool) -> Self {
         let tools = snapshot.tools.clone();
-        let chunks: Vec<Seen> = (0..tools.chunks())
+        let chunks: Vec<Bits> = (0..tools.chunks())
             .map(|chunk| {
                 let same = before.filter(|before| before.tools.shares(chunk, &tools));
-                if let Some(seen) = same.and_then(|before| before.chunks.get(chunk)) {
-                    return *seen;
+                if let Some(bits) = same.and_then(|before| before.chunks.get(chunk)) {
+                    return *bits;
                 }
-                let mut seen = Seen::default();
+                let mut bits = Bits::default();
                 for (place, _) in tools.chunk(chunk).filter(|(_, tool)| sees(tool)) {
-                    seen[place / 64] |= 1 << (place % 64);
+                    bits[place / 64] |= 1 << (place % 64);
                 }
-                seen
+                bits
             })
             .collect();
         let count = chunks.iter().flatten().map(|word| word.count_ones() as usize).sum();
@@ -61,7 +61,7 @@ impl Sight {
 
     pub(crate) fn sees(&self, slot: Slot) -> bool {
         let (chunk, place) = (slot.index() / CHUNK, slot.index() % CHUNK);
-        self.chunks.get(chunk).is_some_and(|seen| seen[place / 64] >> (place % 64) & 1 == 1)
+        self.chunks.get(chunk).is_some_and(|bits| bits[place / 64] >> (place % 64) & 1 == 1)
     }
 }
 

@@ -143,8 +143,7 @@ impl ToolSessions {
     /// The level of a session: the one that was chosen when it was first asked for. `choose` is told what the pinned
     /// tools take; the session is not locked while it thinks.
     pub fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
-        let (known, pinned_tokens) =
-            self.with(key, view, |session| (session.level, session.pinned_tokens()));
+        let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
         known.unwrap_or_else(|| {
             let chosen = choose(pinned_tokens);
             self.with(key, view, |session| *session.level.get_or_insert(chosen))

@@ -36,7 +36,8 @@ fn learned() -> Arc<Learned> {
 async fn find(world: &World, peer: &Peer, query: &str) -> Vec<(String, f64)> {
     let wanted = json!({ "query": query, "strategy": "semantic", "max_results": 5 });
     let found = world.method(peer, "mgp/tools/discover", wanted).await.unwrap();
-    let scores = found["tools"].as_array().unwrap().iter().map(|tool| tool["relevance_score"].as_f64().unwrap());
+    let scores =
+        found["tools"].as_array().unwrap().iter().map(|tool| tool["relevance_score"].as_f64().unwrap());
     names(&found["tools"]).into_iter().zip(scores).collect()
 }
 

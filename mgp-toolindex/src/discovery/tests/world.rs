@@ -38,7 +38,15 @@ impl World {
     }
 
     pub(super) async fn with_budget(settings: ToolDiscoverySettings, budget: ToolContextBudget) -> Self {
-        let index = Index::new(Arc::new(Mute));
+        Self::embedded(Arc::new(Mute), settings, budget).await
+    }
+
+    pub(super) async fn embedded(
+        embedder: Arc<dyn Embedder>,
+        settings: ToolDiscoverySettings,
+        budget: ToolContextBudget,
+    ) -> Self {
+        let index = Index::new(embedder);
         for server in servers() {
             index.put_server(server).await;
         }
@@ -215,6 +223,13 @@ impl Peer {
             session.outbox = Outbox::new(Arc::<Told>::clone(&told), StreamId::STANDALONE);
         }
         Self { session: Arc::new(session), principal: None, told }
+    }
+
+    /// Says of itself what it is called, which proves nothing.
+    pub(super) fn described(mut self, name: &str) -> Self {
+        let session = Arc::get_mut(&mut self.session).unwrap();
+        session.peer = Some(RawJson::from_value(&name).unwrap());
+        self
     }
 
     pub(super) fn named(mut self, name: &str) -> Self {

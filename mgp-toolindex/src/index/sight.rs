@@ -2,11 +2,12 @@ use crate::Tool;
 use crate::slot::Slot;
 
 use super::Snapshot;
+use super::slots::Slots;
 
 /// Which tools of a [`Snapshot`] an agent may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sight {
-    bits: Vec<u64>,
+    slots: Slots,
     count: usize,
     generation: u64,
 }
@@ -14,17 +15,12 @@ pub struct Sight {
 impl Sight {
     /// Asks for each tool of a snapshot.
     pub fn of(snapshot: &Snapshot, mut sees: impl FnMut(&Tool) -> bool) -> Self {
-        let (mut bits, mut count) = (Vec::new(), 0);
-        for (slot, tool) in snapshot.tools.iter().filter(|(_, tool)| sees(tool)) {
-            let (word, bit) = (slot.index() / 64, slot.index() % 64);
-            if bits.len() <= word {
-                bits.resize(word + 1, 0);
-            }
-            bits[word] |= 1 << bit;
+        let (mut slots, mut count) = (Slots::default(), 0);
+        for (slot, _) in snapshot.tools.iter().filter(|(_, tool)| sees(tool)) {
+            slots.insert(slot);
             count += 1;
-            let _: &Tool = tool;
         }
-        Self { bits, count, generation: snapshot.generation }
+        Self { slots, count, generation: snapshot.generation }
     }
 
     /// How many tools it sees.
@@ -38,6 +34,6 @@ impl Sight {
     }
 
     pub(crate) fn sees(&self, slot: Slot) -> bool {
-        self.bits.get(slot.index() / 64).is_some_and(|word| word >> (slot.index() % 64) & 1 == 1)
+        self.slots.contains(slot)
     }
 }

@@ -1,5 +1,7 @@
 use std::sync::{Arc, OnceLock};
 
+use mgp_types::RawJson;
+
 use crate::change::Change;
 use crate::error::Error;
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
@@ -48,6 +50,12 @@ impl ServerHandle {
         self.remove(&Change::Tools, |shared| {
             shared.change(|catalog| Arc::make_mut(&mut catalog.tools).remove(name))
         })
+    }
+
+    /// The definitions of the tools as they are now, see [`Server::tools`](crate::Server::tools); none before the server
+    /// runs.
+    pub fn tools(&self) -> Vec<RawJson> {
+        self.0.get().map_or_else(Vec::new, |shared| shared.catalog().definitions())
     }
 
     /// Adds a prompt, or puts it in the place of the one with its name.

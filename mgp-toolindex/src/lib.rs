@@ -1,4 +1,50 @@
 //! The right tool out of many, with few definitions in the model's context (MGP §16).
+//!
+//! An [`Index`] has the tools of all servers and finds those that fit a request: by its words, by its meaning, or by
+//! both, which is better than either. Everything is on this machine and nothing is downloaded.
+//!
+//! ```
+//! use mgp_toolindex::embed::StaticEmbedder;
+//! use mgp_toolindex::{Index, Listing, Search, ServerTools};
+//! use mgp_types::RawJson;
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let tool = |definition: &'static str| -> Result<Listing, Box<dyn std::error::Error>> {
+//!     Ok(Listing::read(&RawJson::parse(definition)?)?)
+//! };
+//! let read = tool(r#"{"name":"read_text","description":"Returns the contents of a text file"}"#)?;
+//! let trash = tool(r#"{"name":"trash_path","description":"Removes a file or folder"}"#)?;
+//!
+//! let index = Index::new(Arc::new(StaticEmbedder::new()));
+//! index.put_server(ServerTools::new("files", vec![read, trash])).await;
+//! index.settled().await;
+//! let found = index.search(&Search::new("what does this document say?")).await;
+//! assert_eq!(found.hits[0].tool.name.as_str(), "read_text");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | section | what is in it |
+//! |---|---|---|
+//! | [`index`] | §16.4 | the tools, changed by one writer, read without waiting; searches |
+//! | [`tool`] | §16.4 | what the index is told of tools, and what it keeps |
+//! | [`embed`] | §16.4 | what turns text into vectors: a table that is built in, sentence encoders, services |
+//! | [`category`] | §16.4 | the hierarchy of categories |
+//! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
+//! | [`session`] | §16.7 | the tools of a session: pinned, used, found |
+//! | [`budget`] | §16.8 | what definitions take, and how they become shorter |
+//! | [`level`] | §16.3 | how many definitions a host should be given, and what that costs or saves |
+//! | [`learn`] | | tools that were of use are found sooner; off until asked for |
+//! | [`eval`] | | how good a search is on one's own tools and questions |
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `store` (default) | vectors that take long to make survive a restart, in SQLite |
+//! | `tiktoken` | tokens are counted as OpenAI's models count them, instead of estimated |
+//! | `fastembed` | sentence encoders by onnxruntime, which is loaded when it is asked for |
+//! | `http` | embedding services that speak OpenAI's protocol |
 
 pub mod budget;
 pub mod category;

@@ -22,6 +22,8 @@ pin_project! {
 pub(super) enum Watch<S> {
     /// It tells about tools.
     Learn(Plans),
+    /// It tells what was found.
+    LearnFound(Plans),
     /// It may refuse the headers.
     Retry(Box<Retry<S>>),
 }
@@ -48,6 +50,10 @@ impl<S: RpcService> Future for HeaderMirrorFuture<S> {
             let outcome = ready!(this.inner.poll(cx));
             match (this.watch.take(), outcome) {
                 (Some(Watch::Learn(plans)), Ok(response)) => return Poll::Ready(Ok(plans.learn(response))),
+                (Some(Watch::LearnFound(plans)), Ok(response)) => {
+                    plans.learn_found(&response);
+                    return Poll::Ready(Ok(response));
+                }
                 (Some(Watch::Retry(retry)), Err(error)) if error.code() == code::HEADER_MISMATCH => {
                     *this.again = Some(Box::pin(list_and_retry(*retry, error)));
                 }

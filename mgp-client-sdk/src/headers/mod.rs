@@ -6,6 +6,7 @@ mod plans;
 
 use std::task::{Context, Poll};
 
+use mgp_types::mgp::method;
 use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
 use tower_service::Service;
 
@@ -15,8 +16,8 @@ pub(crate) use self::plans::Plans;
 
 /// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
 ///
-/// It learns from the lists of tools which arguments, and takes out of them the tools whose annotations are
-/// wrong. A call that the server refuses for its headers is sent again once, after the tools were listed
+/// It learns from the lists of tools, and from what is found where tools are searched (MGP §16), which arguments, and
+/// takes out of lists the tools whose annotations are wrong. A call that the server refuses for its headers is sent again once, after the tools were listed
 /// again. Sits right above the era. Writes `extensions`; off other transports than HTTP it does nothing.
 #[derive(Debug, Clone)]
 pub struct HeaderMirror<S> {
@@ -50,6 +51,8 @@ impl<S: RpcService> Service<Request> for HeaderMirror<S> {
         };
         let watch = if request.method == Method::TOOLS_LIST {
             Some(Watch::Learn(plans.clone()))
+        } else if finds_tools(&request) {
+            Some(Watch::LearnFound(plans.clone()))
         } else if request.method == Method::TOOLS_CALL {
             let original = request.clone();
             plans.apply(&mut request);
@@ -60,4 +63,13 @@ impl<S: RpcService> Service<Request> for HeaderMirror<S> {
         };
         HeaderMirrorFuture::new(self.inner.call(request), watch)
     }
+}
+
+/// Whether a request searches or asks for tools, by a method or by the tool that models call.
+fn finds_tools(request: &Request) -> bool {
+    if request.method != Method::TOOLS_CALL {
+        return [method::TOOLS_DISCOVER, method::TOOLS_REQUEST].contains(&request.method.as_str());
+    }
+    let name = request.params.text("name").map(|name| name.replace(['.', '_'], "/"));
+    name.is_some_and(|name| [method::TOOLS_DISCOVER, method::TOOLS_REQUEST].contains(&&*name))
 }

@@ -12,7 +12,7 @@ use super::annotation::{self, Mirrored};
 pub(crate) struct Plans(Arc<Inner>);
 
 struct Inner {
-    /// By tool, those that have any. Bounded by what the server lists, page by page.
+    /// By tool, those that have any. Bounded by what the server lists, page by page, and beyond that a limit.
     tools: RwLock<HashMap<Box<str>, Vec<Mirrored>>>,
     attach: Attach,
 }
@@ -39,6 +39,26 @@ impl Plans {
         drop(tools);
         if !headers.is_empty() {
             (self.0.attach)(&mut request.extensions, headers);
+        }
+    }
+
+    /// Learns from tools that a search found (MGP §16), which need not be in any list.
+    pub(super) fn learn_found(&self, response: &Response) {
+        let Ok(mut result) = Object::from_raw(&response.result) else { return };
+        let structured = result.get("structuredContent").and_then(|raw| Object::from_raw(&raw).ok());
+        result = structured.unwrap_or(result);
+        let found = result.get("tools").or_else(|| result.get("tools_loaded"));
+        let Some(Ok(tools)) = found.map(|tools| tools.to::<Vec<RawJson>>()) else { return };
+        let mut known = self.0.tools.write();
+        for tool in tools.iter().filter_map(|tool| Object::from_raw(tool).ok()) {
+            let (Some(name), Some(schema)) = (tool.text("name"), tool.get("inputSchema")) else { continue };
+            match annotation::read(&schema) {
+                Ok(plan) if !plan.is_empty() && known.len() < MOST_KNOWN => {
+                    known.insert((*name).into(), plan);
+                }
+                Ok(_) => {}
+                Err(wrong) => tracing::warn!(tool = %name, %wrong, "a found tool may not be callable"),
+            }
         }
     }
 
@@ -78,6 +98,9 @@ impl Plans {
         response
     }
 }
+
+/// So many tools that are in no list are remembered.
+const MOST_KNOWN: usize = 4096;
 
 fn value_at(arguments: &Object, path: &[String]) -> Option<RawJson> {
     let (first, rest) = path.split_first()?;

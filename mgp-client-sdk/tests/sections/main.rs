@@ -5,6 +5,7 @@
 //! | `leg` | the eras and transports |
 //! | `host` | a server on a leg, and how its clients connect |
 //! | `server`, `tools` | the server of all tests; a child process of the test binary runs it, too |
+//! | `many` | a server with more tools than it lists |
 //! | `raw` | a client that is written line by line, for what is on the wire |
 //! | `gateway` | a server that passes on what it is asked |
 //! | `processes` | what the operating system knows of servers that are processes |
@@ -15,6 +16,7 @@
 
 mod callbacks;
 mod cancelling;
+mod discovery;
 #[path = "../support/erased.rs"]
 mod erased;
 mod events;
@@ -23,6 +25,7 @@ mod host;
 #[path = "../support/leg.rs"]
 mod leg;
 mod lifecycle;
+mod many;
 mod processes;
 mod progress;
 mod raw;
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
     let tests = [
         callbacks::TESTS,
         cancelling::TESTS,
+        discovery::TESTS,
         events::TESTS,
         gateway::TESTS,
         lifecycle::TESTS,

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower_layer::Layer;
 
-use crate::tools;
+use crate::{many, tools};
 
 /// What a server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Mgp,
     /// One with the same tools and none of the sections.
     Mcp,
+    /// One with more tools than it lists.
+    Many,
     /// One as the first that ends in error by itself, a moment after it began.
     Doomed,
 }
@@ -96,6 +98,7 @@ pub(crate) async fn serve(kind: Kind, state: Arc<State>, place: Place) -> Result
     let server = tools::add(Server::new("sections", "2.0.0").state(state));
     match kind {
         Kind::Mcp => at(server, place).await,
+        Kind::Many => at(many::server().await, place).await,
         Kind::Mgp | Kind::Doomed => {
             life.check("database_connected", async || true);
             life.check("model_reachable", async || false);
@@ -123,13 +126,14 @@ where
 
 impl Kind {
     fn named(name: &str) -> Self {
-        [Self::Mgp, Self::Mcp, Self::Doomed].into_iter().find(|kind| kind.name() == name).unwrap()
+        [Self::Mgp, Self::Mcp, Self::Many, Self::Doomed].into_iter().find(|kind| kind.name() == name).unwrap()
     }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Mgp => "mgp",
             Self::Mcp => "mcp",
+            Self::Many => "many",
             Self::Doomed => "doomed",
         }
     }

@@ -3,8 +3,9 @@ use mgp_types::{Object, Request};
 
 /// The chain of requests that a request says it stands in (§6.5): what was noted for it, or else what it carries.
 ///
-/// It is read from `params.trace_id`, where MGP has it, from `params._mgp.trace_id`, and from `trace_id` or the W3C
-/// `traceparent` of `_meta`; the first that is a trace id counts. A server puts it into its own audit events.
+/// It is read from `params.trace_id`, where MGP has it, from `params._mgp.trace_id`, from `trace_id` or the W3C
+/// `traceparent` of `_meta`, and from the `task_trace_id` of a request for tools (§16.6), made by its method or as a call
+/// of its tool; the first that is a trace id counts. A server puts it into its own audit events.
 pub fn trace_of(request: &Request) -> Option<TraceId> {
     let params = &request.params;
     let inside = |name: &str, read: fn(&Object) -> Option<TraceId>| {
@@ -16,10 +17,15 @@ pub fn trace_of(request: &Request) -> Option<TraceId> {
         .or_else(|| named(params))
         .or_else(|| inside("_mgp", named))
         .or_else(|| inside("_meta", |meta| named(meta).or_else(|| from_traceparent(meta))))
+        .or_else(|| of_task(params).or_else(|| inside("arguments", of_task)))
 }
 
 fn named(object: &Object) -> Option<TraceId> {
     object.text("trace_id")?.parse().ok()
+}
+
+fn of_task(object: &Object) -> Option<TraceId> {
+    object.text("task_trace_id")?.parse().ok()
 }
 
 pub(crate) fn from_traceparent(meta: &Object) -> Option<TraceId> {
@@ -49,6 +55,18 @@ mod tests {
             format!(r#"{{"_meta":{{"trace_id":"{ID}"}}}}"#),
             format!(r#"{{"_meta":{{"traceparent":"{PARENT}"}}}}"#),
             format!(r#"{{"trace_id":7,"_mgp":[],"_meta":{{"trace_id":"x","traceparent":"{PARENT}"}}}}"#),
+        ] {
+            assert_eq!(read(&params).as_deref(), Some(ID), "{params}");
+        }
+    }
+
+    // covers: MGP-16.6-08
+    #[test]
+    fn a_request_for_tools_stands_in_the_chain_of_its_task() {
+        for params in [
+            format!(r#"{{"task_trace_id":"{ID}","context":"x"}}"#),
+            format!(r#"{{"name":"mgp.tools.request","arguments":{{"task_trace_id":"{ID}"}}}}"#),
+            format!(r#"{{"task_trace_id":"{OTHER}","_meta":{{"trace_id":"{ID}"}}}}"#),
         ] {
             assert_eq!(read(&params).as_deref(), Some(ID), "{params}");
         }

@@ -6,6 +6,8 @@ mod section;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use mgp_types::{RawJson, Revision};
+
 pub(crate) use self::section::{Dialect, Listed, Section};
 use crate::completion::Completers;
 use crate::method::DynMethod;
@@ -44,6 +46,12 @@ impl Catalog {
         Arc::make_mut(&mut self.prompts).set_page_size(size);
         Arc::make_mut(&mut self.resources).set_page_size(size);
         Arc::make_mut(&mut self.templates).set_page_size(size);
+    }
+
+    /// The tools as the latest revision lists them, with what MGP adds.
+    pub(crate) fn definitions(&self) -> Vec<RawJson> {
+        let dialect = Dialect { revision: Revision::LATEST, tool_security: true };
+        self.tools.iter().filter_map(|tool| RawJson::from_value(&tool.wire(dialect)).ok()).collect()
     }
 }
 

@@ -305,6 +305,12 @@ impl<L> Server<L> {
         Server { parts: self.parts, layers: Stack::new(layer, self.layers) }
     }
 
+    /// The definitions of the tools so far, as the latest revision lists them, with what MGP adds: for a layer that
+    /// searches them.
+    pub fn tools(&self) -> Vec<RawJson> {
+        self.parts.catalog.definitions()
+    }
+
     /// What changes the server once it runs.
     pub fn handle(&self) -> ServerHandle {
         self.parts.handle.clone()

@@ -30,6 +30,8 @@ pub(crate) struct Figures {
     search_beside_changes_us: Latency,
     /// Resident, less what the program and the embedder take.
     index_mb: f64,
+    /// The most that it was while the index was filled.
+    peak_mb: f64,
     /// What the embedder takes.
     embedder_mb: f64,
 }
@@ -46,10 +48,10 @@ pub(crate) async fn figures(
     queries: usize,
     embedder: &EmbedderChoice,
 ) -> Result<Figures, EmbedError> {
-    let empty = resident_mb();
+    let empty = resident_mb(NOW);
     let embedder = embedder.try_open().await?;
     warm_up(&*embedder).await;
-    let with_embedder = resident_mb();
+    let with_embedder = resident_mb(NOW);
 
     let index = Index::new(embedder);
     let mut spent = Duration::ZERO;
@@ -61,7 +63,7 @@ pub(crate) async fn figures(
     let began = Instant::now();
     index.embedded().await;
     spent += began.elapsed();
-    let filled = resident_mb();
+    let (filled, peak) = (resident_mb(NOW), resident_mb(AT_MOST));
 
     let definitions: usize = index.snapshot().tools().map(|tool| tool.definition.as_bytes().len()).sum();
     let hybrid_us = latency(&index, queries, SearchStrategy::Hybrid).await;
@@ -78,6 +80,7 @@ pub(crate) async fn figures(
         change_ms,
         search_beside_changes_us,
         index_mb: filled - with_embedder,
+        peak_mb: peak - with_embedder,
         embedder_mb: with_embedder - empty,
     })
 }
@@ -86,15 +89,15 @@ pub(crate) async fn figures(
 pub(crate) fn table(curve: &[Figures]) -> String {
     let mut table = String::from(
         "| tools | tools/s | hybrid p50 µs | p95 | p99 | keyword p50 | p99 | semantic p50 | p99 | change ms | at most \
-         | search beside changes p99 µs | index MB | embedder MB |\n",
+         | search beside changes p99 µs | index MB | at most | embedder MB |\n",
     );
-    table.push_str(&"|---".repeat(14));
+    table.push_str(&"|---".repeat(15));
     table.push_str("|\n");
     for f in curve {
         let (hybrid, keyword, semantic) = (f.hybrid_us, f.keyword_us, f.semantic_us);
         let _written = writeln!(
             table,
-            "| {} | {:.0} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {} | {:.1} | {:.1} |",
+            "| {} | {:.0} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} | {} | {:.1} | {:.1} | {:.1} |",
             f.tools,
             f.tools_per_second,
             hybrid.p50,
@@ -108,6 +111,7 @@ pub(crate) fn table(curve: &[Figures]) -> String {
             f.change_ms.most,
             f.search_beside_changes_us.p99,
             f.index_mb,
+            f.peak_mb,
             f.embedder_mb,
         );
     }
@@ -170,10 +174,10 @@ async fn changes(index: &Index) -> (Worst, Latency) {
     (worst, Latency::of(searches))
 }
 
-/// What the system keeps in memory for this process; nothing where it does not say.
-fn resident_mb() -> f64 {
+/// What the system keeps in memory for this process, or has kept at most; nothing where it does not say.
+fn resident_mb(which: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(which));
     let kilobytes: f64 =
         line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default();
     kilobytes * 1024.0 / 1e6
@@ -183,6 +187,10 @@ fn resident_mb() -> f64 {
 fn ratio(tools: usize, spent: Duration) -> f64 {
     tools as f64 / spent.as_secs_f64()
 }
+
+const NOW: &str = "VmRSS:";
+
+const AT_MOST: &str = "VmHWM:";
 
 const WARM_UP: usize = 200;
 

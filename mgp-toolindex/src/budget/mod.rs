@@ -21,5 +21,4 @@ pub use self::tokens::{CountTokens, default_counter};
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-#[cfg(test)]
 mod tests;

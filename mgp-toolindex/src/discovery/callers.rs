@@ -3,7 +3,7 @@ use std::sync::{Arc, Weak};
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::AgentId;
-use mgp_types::{Context, Session};
+use mgp_types::{Context, RawJson, Revision, Session};
 use parking_lot::Mutex;
 
 use crate::session::{SessionKey, ToolSessions};
@@ -11,7 +11,8 @@ use crate::session::{SessionKey, ToolSessions};
 /// Gives each session a name that no other one has had, and forgets those that are over.
 ///
 /// Sessions are told apart by where they lie in memory. A weak pointer is kept to each, so that nothing else can come to
-/// lie there before the session's tools are forgotten.
+/// lie there before the session's tools are forgotten. Where each request describes its session, the next session of the
+/// same description goes on with the tools of one that is over.
 #[derive(Debug, Default)]
 pub(super) struct Callers(Mutex<Known>);
 
@@ -27,6 +28,8 @@ struct Known {
 #[derive(Debug)]
 struct Caller {
     session: Weak<Session>,
+    /// How it describes itself, if it does so with each request.
+    description: Option<Description>,
     name: Arc<str>,
     agents: Vec<Option<AgentId>>,
 }
@@ -54,19 +57,40 @@ impl Callers {
             caller.has(agent);
             return Arc::clone(&caller.name);
         }
+        let like = known.described_like(session);
         if known.sessions.len() >= known.look_at.max(LOOK_AT) {
             known.forget(tools);
         }
-        known.named += 1;
-        let name: Arc<str> = known.named.to_string().into();
-        let agents = vec![agent.cloned()];
-        let caller = Caller { session: Arc::downgrade(session), name: Arc::clone(&name), agents };
+        let mut caller = like.unwrap_or_else(|| {
+            known.named += 1;
+            Caller {
+                session: Weak::new(),
+                description: None,
+                name: known.named.to_string().into(),
+                agents: Vec::new(),
+            }
+        });
+        caller.session = Arc::downgrade(session);
+        caller.description = description(session);
+        caller.has(agent);
+        let name = Arc::clone(&caller.name);
         known.sessions.insert(address, caller);
         name
     }
 }
 
 impl Known {
+    /// Takes the caller that described itself like this one, if nobody does any more. A server that is asked by several
+    /// callers by turns reads each description again and again.
+    fn described_like(&mut self, session: &Session) -> Option<Caller> {
+        let description = description(session)?;
+        let same = |caller: &Caller| {
+            caller.session.strong_count() == 0 && caller.description.as_ref() == Some(&description)
+        };
+        let address = *self.sessions.iter().find(|(_, caller)| same(caller))?.0;
+        self.sessions.remove(&address)
+    }
+
     fn forget(&mut self, tools: &ToolSessions) {
         let over = self.sessions.extract_if(|_, caller| caller.session.strong_count() == 0);
         for (_, caller) in over {
@@ -86,6 +110,13 @@ impl Caller {
             self.agents.push(agent.cloned());
         }
     }
+}
+
+type Description = (Revision, Option<RawJson>, RawJson);
+
+fn description(session: &Session) -> Option<Description> {
+    let is_stateless = session.revision.is_stateless();
+    is_stateless.then(|| (session.revision, session.peer.clone(), session.capabilities.to_raw()))
 }
 
 /// No session has this number.

@@ -21,6 +21,10 @@ pub(super) async fn discover(
     let strategy = strategy.unwrap_or(shared.settings.strategy);
     let limit = max_results.unwrap_or(USUAL_RESULTS).min(MOST_RESULTS);
     let mut search = Search::new(&query).strategy(strategy).limit(limit as usize).filter(filter);
+    let learned = shared.learning.as_ref().and_then(|learning| learning.shift(context, &snapshot));
+    if let Some(learned) = &learned {
+        search = search.learned(learned);
+    }
     if let Some(sight) = &sight {
         search = search.sight(sight);
     }
@@ -37,6 +41,9 @@ pub(super) async fn discover(
         })
         .collect();
     let fitted = shared.with_view_of(&snapshot, context, |view| shared.sessions.fit(&key, view, tools));
+    if let Some(learning) = &shared.learning {
+        learning.found(&key, context, &snapshot, &result, &fitted.tools);
+    }
     let available = sight.as_ref().map_or(snapshot.len(), |sight| sight.count());
     let mut answer = DiscoveredTools::new(strategy, available as u64);
     answer.tools = fitted.tools;

@@ -16,7 +16,7 @@ use crate::{Sight, Snapshot, Tool};
 /// found and listed.
 pub trait Eyes: Send + Sync + 'static {
     /// Whether the caller may know of the tool. It is asked for each tool in turn, and the answers are kept until the
-    /// tools or the [`revision`](Self::revision) change.
+    /// tool or the [`revision`](Self::revision) changes.
     fn sees(&self, context: &Context, tool: &Tool) -> bool;
 
     /// A number that changes whenever answers of [`sees`](Self::sees) may.
@@ -33,13 +33,21 @@ pub trait Eyes: Send + Sync + 'static {
 /// What callers see, found out once for each state of things.
 pub(super) struct Sights {
     eyes: Option<Arc<dyn Eyes>>,
-    known: Mutex<HashMap<SessionKey, Known, RandomState>>,
+    known: Mutex<AllKnown>,
+}
+
+#[derive(Default)]
+struct AllKnown {
+    sights: HashMap<SessionKey, Known, RandomState>,
+    /// Counts what is asked, to tell what was long ago.
+    clock: u64,
 }
 
 #[derive(Clone)]
 struct Known {
     sight: Arc<Sight>,
     revision: u64,
+    asked_at: u64,
 }
 
 impl Sights {
@@ -52,14 +60,14 @@ impl Sights {
         let eyes = self.eyes.as_ref()?;
         // Asked for before the tools are looked at: what changes in between is looked at again the next time.
         let revision = eyes.revision();
-        if let Some(known) = self.known.lock().get(key)
-            && known.revision == revision
-            && known.sight.is_of(snapshot)
-        {
-            return Some(Arc::clone(&known.sight));
-        }
-        let sight = Arc::new(Sight::of(snapshot, |tool| eyes.sees(context, tool)));
-        self.keep(key, Known { sight: Arc::clone(&sight), revision }, snapshot);
+        let known = self.known.lock().get(key).filter(|known| known.revision == revision);
+        let sees = |tool: &Tool| eyes.sees(context, tool);
+        let sight = match known {
+            Some(known) if known.sight.is_of(snapshot) => return Some(known.sight),
+            Some(known) => Arc::new(known.sight.follow(snapshot, sees)),
+            None => Arc::new(Sight::of(snapshot, sees)),
+        };
+        self.known.lock().put(key, Arc::clone(&sight), revision);
         Some(sight)
     }
 
@@ -70,18 +78,23 @@ impl Sights {
     pub(super) fn sees(&self, context: &Context, tool: &Tool) -> bool {
         self.eyes.as_ref().is_none_or(|eyes| eyes.sees(context, tool))
     }
+}
 
-    fn keep(&self, key: &SessionKey, known: Known, snapshot: &Snapshot) {
-        let mut all = self.known.lock();
-        if all.len() >= MOST_KNOWN && !all.contains_key(key) {
-            all.retain(|_, known| known.sight.is_of(snapshot));
-            if all.len() >= MOST_KNOWN {
-                // All are in use. Whichever goes is found out again, so it does not matter which.
-                let victim = all.keys().next().cloned();
-                victim.map(|victim| all.remove(&victim));
-            }
+impl AllKnown {
+    fn get(&mut self, key: &SessionKey) -> Option<Known> {
+        self.clock += 1;
+        let known = self.sights.get_mut(key)?;
+        known.asked_at = self.clock;
+        Some(known.clone())
+    }
+
+    fn put(&mut self, key: &SessionKey, sight: Arc<Sight>, revision: u64) {
+        if self.sights.len() >= MOST_KNOWN && !self.sights.contains_key(key) {
+            let oldest =
+                self.sights.iter().min_by_key(|(_, known)| known.asked_at).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.sights.remove(&oldest));
         }
-        all.insert(key.clone(), known);
+        self.sights.insert(key.clone(), Known { sight, revision, asked_at: self.clock });
     }
 }
 
@@ -91,5 +104,5 @@ impl fmt::Debug for Sights {
     }
 }
 
-/// One takes a bit for each tool.
-const MOST_KNOWN: usize = 256;
+/// One takes a bit for each tool, and is found out again at a question for each.
+const MOST_KNOWN: usize = 1024;

@@ -15,7 +15,6 @@ use super::list;
 use super::listen::Listening;
 use super::shared::Shared;
 use crate::Index;
-use crate::level::Level;
 use crate::session::ToolSessions;
 
 /// Has tools searched instead of listed (§16). Makes [`ToolDiscovery`] services, which share what they know of sessions.
@@ -31,7 +30,7 @@ impl ToolDiscoveryLayer {
     /// The tools, or who may see them, changed: peers whose list is another one now are told, within moments.
     ///
     /// What sessions do themselves is noticed without this. It tells nobody outside of a Tokio runtime, and nobody of
-    /// changed categories at [`Level::L1`].
+    /// changed categories at [`Level::L1`](crate::level::Level::L1).
     pub fn tools_changed(&self) {
         self.0.tellings.all_changed(&self.0);
     }
@@ -53,9 +52,10 @@ impl<S> Layer<S> for ToolDiscoveryLayer {
 /// * `mgp/tools/discover`, `mgp/tools/request`, `mgp/tools/session` and `mgp/tools/session/evict` are answered where
 ///   `tool_discovery` was negotiated, and unknown methods (-32601) elsewhere. As tools, by three spellings of their
 ///   names, they are answered for everybody; no server's tool is ever called by those names.
-/// * `tools/list` is answered with what belongs into the model's context at the layer's [`Level`], on one page; at
-///   [`Level::L0`] it passes. Whoever asked is told when the list becomes another one, if it is in a session; who
-///   describes itself with each request is told where it listens. The server has to declare `tools.listChanged`.
+/// * `tools/list` is answered with what belongs into the model's context at the layer's [`Level`](crate::level::Level), on one page; at
+///   L0 it passes. Whoever asked is told when the list becomes another one, if it is in a session; who
+///   describes itself with each request is told where it listens; of tools that it merely used only if
+///   [`tell_uses`](ToolDiscoverySettings::tell_uses) says so. The server has to declare `tools.listChanged`.
 /// * A call of a tool that the index knows goes on under the name that its server gave it, with the [`Tool`](crate::Tool)
 ///   among its extensions, so that a catalog behind the layer need not guess whose it is. When it succeeds, the tool is in
 ///   the list of the session. Where `context.tool` is filled already, nothing is changed.
@@ -83,16 +83,17 @@ impl<S: RpcService> Service<Request> for ToolDiscovery<S> {
         if let Some(asked) = Asked::of(&request) {
             return ToolDiscoveryFuture::answering(answer(Arc::clone(&self.shared), asked, request));
         }
-        let lists = self.shared.settings.level != Level::L0;
         if request.method == Method::TOOLS_CALL {
             let tool = Use::of(&self.shared, &mut request);
             return ToolDiscoveryFuture::called(self.inner.call(request), tool);
         }
-        if lists && request.kind == Kind::Call && request.method == Method::TOOLS_LIST {
-            return ToolDiscoveryFuture::answered(list::answer(&self.shared, &request));
+        if request.kind == Kind::Call
+            && request.method == Method::TOOLS_LIST
+            && let Some(list) = list::answer(&self.shared, &request)
+        {
+            return ToolDiscoveryFuture::answered(list);
         }
-        if lists
-            && request.method == Method::LISTEN
+        if request.method == Method::LISTEN
             && let Some(listening) = Listening::of(&self.shared, &mut request)
         {
             return ToolDiscoveryFuture::listening(self.inner.call(request), listening);

@@ -1,7 +1,6 @@
 //! What is listed without a search.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mgp_types::mcp::ForRevision;
@@ -14,21 +13,26 @@ use crate::category::{CategoryPath, SERVER};
 use crate::level::Level;
 use crate::session::SessionKey;
 
-/// The answer to `tools/list`.
+/// The answer to `tools/list`; `None` if all tools are listed, by whoever has them.
 ///
 /// The meta-tools stand in front, then the pinned tools, then those that were used in the order of their first use: what a
 /// model has read once stays as it is for as long as possible, and its prompt cache with it.
-pub(super) fn answer(shared: &Arc<Shared>, request: &Request) -> Result<Response, Error> {
+pub(super) fn answer(shared: &Shared, request: &Request) -> Option<Result<Response, Error>> {
+    let key = shared.key(&request.context);
+    let level = shared.level(&key, &request.context);
+    (level != Level::L0).then(|| of_level(level, shared, &key, request))
+}
+
+fn of_level(level: Level, shared: &Shared, key: &SessionKey, request: &Request) -> Result<Response, Error> {
     if request.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Err(Error::invalid_params("`cursor` is none of ours: all tools are on the first page"));
     }
     let context = &request.context;
-    let key = shared.key(context);
-    let mut tools = meta_tools(shared, &key, context);
-    if shared.settings.level == Level::L3 {
-        let list = shared.with_view(context, |view| shared.sessions.listed(&key, view));
+    let mut tools = meta_tools(level, shared, key, context);
+    if level == Level::L3 {
+        let list = shared.with_view(context, |view| shared.sessions.listed(key, view));
         tools.extend(list.tools.into_iter().map(|tool| tool.definition.json().clone()));
-        shared.tellings.listed(&key, context);
+        shared.tellings.listed(key, context);
     }
     let mut response = Response::plain(written(&tools));
     // It is a session's own, and may be another one after the next call.
@@ -36,12 +40,12 @@ pub(super) fn answer(shared: &Arc<Shared>, request: &Request) -> Result<Response
     Ok(response)
 }
 
-fn meta_tools(shared: &Shared, key: &SessionKey, context: &Context) -> Vec<RawJson> {
+fn meta_tools(level: Level, shared: &Shared, key: &SessionKey, context: &Context) -> Vec<RawJson> {
     let session = context.session.as_deref();
     let revision = session.map_or(Revision::LATEST, |session| session.revision);
     let speaks_mgp = session.is_some_and(|session| session.mgp.is_some());
     let peer = if speaks_mgp { SpeaksMgp::Yes } else { SpeaksMgp::No };
-    let categories = if shared.settings.level == Level::L1 {
+    let categories = if level == Level::L1 {
         categories(shared, key, context, &shared.index.snapshot())
     } else {
         Vec::new()

@@ -59,6 +59,18 @@
 //! # }
 //! ```
 //!
+//! A server made with `mgp_server_sdk` tells its own tools, and takes the layer as any other. It has to offer the
+//! extension, so that clients that speak MGP may use the methods; `Server::handle` tells the tools that it has later on,
+//! which are for whoever adds them to put into the index.
+//!
+//! ```ignore
+//! let server = Server::new("many", "1.0.0").tool(first, run_first).tool(second, run_second);
+//! let tools = server.tools().iter().map(Listing::read).collect::<Result<_, _>>()?;
+//! index.put_server(ServerTools::new("many", tools)).await;
+//! let offer = Offer::new(ExtensionSet::from_names(["tool_discovery"]));
+//! server.mgp(offer).layer(ToolDiscoveryLayer::new(index, sessions, settings)).serve_stdio().await?;
+//! ```
+//!
 //! | | |
 //! |---|---|
 //! | [`ToolDiscoveryLayer`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
@@ -76,6 +88,7 @@ mod eyes;
 mod found;
 mod future;
 mod layer;
+mod learning;
 mod list;
 mod listen;
 mod meta_tool;

@@ -6,37 +6,85 @@ use mgp_types::mgp::SearchStrategy;
 use super::meta_tool::{self, SpeaksMgp};
 use super::{CreateTools, Eyes, MetaTools, Spelling};
 use crate::budget::{CountTokens, Definition};
-use crate::level::Level;
+use crate::learn::Learned;
+use crate::level::{HostProfile, Level};
 
 /// How tools are searched, and what is listed without a search.
 #[derive(Clone)]
 pub struct ToolDiscoverySettings {
-    pub(super) level: Level,
+    pub(super) level: LevelSetting,
     pub(super) strategy: SearchStrategy,
     pub(super) meta_tools: MetaTools,
     pub(super) spelling: Spelling,
     pub(super) eyes: Option<Arc<dyn Eyes>>,
     pub(super) creation: Option<Arc<dyn CreateTools>>,
+    pub(super) learned: Option<Arc<Learned>>,
+    pub(super) tenant: Option<Arc<str>>,
+    pub(super) tell_uses: bool,
+}
+
+/// What decides how much is listed.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LevelSetting {
+    Fixed(Level),
+    Automatic(HostProfile),
 }
 
 impl ToolDiscoverySettings {
     /// Lists pinned and used tools beside `discover` and `request`, searches by keyword where a search does not say
-    /// how, shows everybody everything, and makes no tools.
+    /// how, shows everybody everything, makes no tools and learns nothing.
     pub fn new() -> Self {
         Self {
-            level: Level::L3,
+            level: LevelSetting::Fixed(Level::L3),
             strategy: SearchStrategy::Keyword,
             meta_tools: MetaTools::default(),
             spelling: Spelling::default(),
             eyes: None,
             creation: None,
+            learned: None,
+            tenant: None,
+            tell_uses: false,
         }
     }
 
     /// How much is listed.
     #[must_use]
     pub const fn level(mut self, level: Level) -> Self {
-        self.level = level;
+        self.level = LevelSetting::Fixed(level);
+        self
+    }
+
+    /// Lists what is cheapest for this host with the tools that a session sees when it first asks for its list: all of
+    /// them where searching would cost more than it saves. The session keeps to it, for a list that jumps costs more than
+    /// any level saves.
+    #[must_use]
+    pub const fn automatic_level(mut self, host: HostProfile) -> Self {
+        self.level = LevelSetting::Automatic(host);
+        self
+    }
+
+    /// Whether a peer is told that its list changed when it used a tool, or took one out. By default it is not: it can
+    /// call what it found without that, and a host that follows lists reads its whole prompt afresh after a change. It is
+    /// told in any case when it asked for tools, and when something of its list is gone or became something else.
+    #[must_use]
+    pub const fn tell_uses(mut self, tell: bool) -> Self {
+        self.tell_uses = tell;
+        self
+    }
+
+    /// Learns from calls that follow searches by meaning, for each agent on its own: what it found and called comes
+    /// nearer to what it asked for. For callers that are not known, nothing is learned. What was learned with another
+    /// embedder than that of the index is left alone.
+    #[must_use]
+    pub fn learning(mut self, learned: Arc<Learned>) -> Self {
+        self.learned = Some(learned);
+        self
+    }
+
+    /// Learns for this tenant, whoever calls.
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<Arc<str>>) -> Self {
+        self.tenant = Some(tenant.into());
         self
     }
 
@@ -103,6 +151,9 @@ impl fmt::Debug for ToolDiscoverySettings {
             .field("spelling", &self.spelling)
             .field("eyes", &self.eyes.is_some())
             .field("creation", &self.creation.is_some())
+            .field("learning", &self.learned.is_some())
+            .field("tenant", &self.tenant)
+            .field("tell_uses", &self.tell_uses)
             .finish()
     }
 }

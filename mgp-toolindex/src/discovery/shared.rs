@@ -1,11 +1,15 @@
 use std::sync::Arc;
 
 use mgp_types::Context;
+use parking_lot::Mutex;
 
 use super::ToolDiscoverySettings;
 use super::callers::Callers;
 use super::eyes::Sights;
+use super::learning::Learning;
+use super::settings::LevelSetting;
 use super::tell::Tellings;
+use crate::level::{Economy, Level, Sizes};
 use crate::session::{SessionKey, ToolSessions, View};
 use crate::{Index, Snapshot, Tool};
 
@@ -17,13 +21,27 @@ pub(super) struct Shared {
     pub(super) settings: ToolDiscoverySettings,
     pub(super) sights: Sights,
     pub(super) tellings: Tellings,
+    pub(super) learning: Option<Learning>,
     callers: Callers,
+    /// What all tools took when they were counted last.
+    sizes: Mutex<Option<Sizes>>,
 }
 
 impl Shared {
     pub(super) fn new(index: Index, sessions: Arc<ToolSessions>, settings: ToolDiscoverySettings) -> Self {
         let sights = Sights::new(settings.eyes.clone());
-        Self { index, sessions, settings, sights, tellings: Tellings::default(), callers: Callers::default() }
+        let learning =
+            settings.learned.clone().map(|learned| Learning::new(learned, settings.tenant.clone()));
+        Self {
+            index,
+            sessions,
+            settings,
+            sights,
+            tellings: Tellings::default(),
+            learning,
+            callers: Callers::default(),
+            sizes: Mutex::default(),
+        }
     }
 
     /// Whose tools a request is about.
@@ -47,10 +65,43 @@ impl Shared {
         act(&View::new(snapshot, &sees))
     }
 
+    /// How much the caller's session lists.
+    pub(super) fn level(&self, key: &SessionKey, context: &Context) -> Level {
+        match self.settings.level {
+            LevelSetting::Fixed(level) => level,
+            LevelSetting::Automatic(host) => {
+                let snapshot = self.index.snapshot();
+                let best = |pinned_tokens| {
+                    let settings = self.sessions.settings();
+                    let sight = self.sights.of(key, context, &snapshot);
+                    let seen = sight.map_or(snapshot.len(), |sight| sight.count()) as u64;
+                    let sizes = self.sizes(&snapshot).of_so_many(seen);
+                    Economy::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
+                };
+                self.with_view_of(&snapshot, context, |view| self.sessions.level(key, view, best))
+            }
+        }
+    }
+
+    /// What all tools take. It is counted again when there are a tenth more or fewer.
+    fn sizes(&self, snapshot: &Snapshot) -> Sizes {
+        let tools = snapshot.len() as u64;
+        let known = self.sizes.lock().clone();
+        known.filter(|sizes| sizes.tools.abs_diff(tools) * 10 <= sizes.tools).unwrap_or_else(|| {
+            let sizes = Sizes::of(&View::all(snapshot), self.sessions.settings().counter());
+            *self.sizes.lock() = Some(sizes.clone());
+            sizes
+        })
+    }
+
     /// The caller called a tool, with success.
     pub(super) fn used(self: &Arc<Self>, context: &Context, tool: &Tool) {
         let key = self.key(context);
-        let evicted = self.with_view(context, |view| self.sessions.used(&key, view, tool));
+        let snapshot = self.index.snapshot();
+        let evicted = self.with_view_of(&snapshot, context, |view| self.sessions.used(&key, view, tool));
+        if let Some(learning) = &self.learning {
+            learning.used(&key, context, &snapshot, tool);
+        }
         for tool in evicted {
             tracing::debug!(tool = tool.id(), "a tool made room for one that was used");
         }

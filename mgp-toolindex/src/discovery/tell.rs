@@ -15,7 +15,7 @@ use crate::session::SessionKey;
 /// Tells peers that their list of tools is another one than they know.
 ///
 /// A change waits a moment for others, so that a burst of them is told once, and is told only if the list then is
-/// different in fact.
+/// different in fact, in a way that is worth what a new list costs the peer.
 #[derive(Debug, Default)]
 pub(super) struct Tellings {
     peers: Mutex<HashMap<SessionKey, Peer, RandomState>>,
@@ -29,6 +29,8 @@ struct Peer {
     listening: Vec<Listener>,
     /// Whether it is about to be told.
     is_waiting: bool,
+    /// Whether tools were loaded for it since it asked for its list.
+    was_loaded: bool,
     /// Whether it was told, and has not asked for its list since. It knows that its list is old then.
     was_told: bool,
 }
@@ -47,7 +49,7 @@ impl Tellings {
     pub(super) fn listed(&self, key: &SessionKey, context: &Context) {
         let Some(session) = &context.session else { return };
         if let Some(peer) = self.peers.lock().get_mut(key) {
-            peer.was_told = false;
+            (peer.was_told, peer.was_loaded) = (false, false);
         }
         // A peer that describes itself with each request is told on requests that listen, and nowhere else.
         if session.revision.is_stateless() || !session.outbox.is_open() {
@@ -95,6 +97,14 @@ impl Tellings {
         tasks.spawn_on(tell(Arc::downgrade(shared), key.clone()), &runtime);
     }
 
+    /// Tools that a session asked for are in its list now. It asked for them, so it is told of these in any case.
+    pub(super) fn loaded(&self, shared: &Arc<Shared>, key: &SessionKey) {
+        if let Some(peer) = self.peers.lock().get_mut(key) {
+            peer.was_loaded = true;
+        }
+        self.changed(shared, key);
+    }
+
     /// The lists of all sessions may have changed.
     pub(super) fn all_changed(&self, shared: &Arc<Shared>) {
         let keys: Vec<_> = self.peers.lock().keys().cloned().collect();
@@ -122,22 +132,30 @@ impl Tellings {
     }
 
     /// Where a peer is told, and what is known of it.
-    fn ways(&self, key: &SessionKey) -> Option<(Vec<Outbox>, Context)> {
+    fn ways(&self, key: &SessionKey) -> Option<Ways> {
         let mut peers = self.peers.lock();
         let peer = peers.get_mut(key)?;
         peer.is_waiting = false;
         let session = peer.session.upgrade();
         peer.listening.retain(Listener::is_there);
-        let mut ways: Vec<_> = peer.listening.iter().map(|listener| listener.outbox.clone()).collect();
-        ways.extend(session.iter().map(|session| session.outbox.clone()));
+        let mut outboxes: Vec<_> = peer.listening.iter().map(|listener| listener.outbox.clone()).collect();
+        outboxes.extend(session.iter().map(|session| session.outbox.clone()));
         let mut context = Context::default();
         context.session = session.or_else(|| Some(Arc::clone(&peer.listening.first()?.session)));
         context.principal.clone_from(&peer.principal);
+        let was_loaded = peer.was_loaded;
         if !peer.is_there() {
             peers.remove(key);
         }
-        Some((ways, context))
+        Some(Ways { outboxes, context, was_loaded })
     }
+}
+
+/// Where a peer is told, and what is known of it.
+struct Ways {
+    outboxes: Vec<Outbox>,
+    context: Context,
+    was_loaded: bool,
 }
 
 impl Peer {
@@ -171,12 +189,15 @@ async fn tell(shared: Weak<Shared>, key: SessionKey) {
 impl Shared {
     /// Where the peer is to be told that its list changed; `None` if it did not.
     fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
-        let (ways, context) = self.tellings.ways(key)?;
-        let changed = self.with_view(&context, |view| self.sessions.changed(key, view));
+        let Ways { outboxes, context, was_loaded } = self.tellings.ways(key)?;
+        let any = self.settings.tell_uses || was_loaded;
+        let changed = self.with_view(&context, |view| {
+            if any { self.sessions.changed(key, view) } else { self.sessions.is_outdated(key, view) }
+        });
         changed.then(|| {
             // Noted first: a list that is asked for in between is a new one.
             self.tellings.told(key, true);
-            ways
+            outboxes
         })
     }
 }

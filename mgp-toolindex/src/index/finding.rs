@@ -96,10 +96,9 @@ impl Snapshot {
         let state = filter.status.unwrap_or(ServerState::Connected);
         let categories: Vec<_> =
             filter.categories.iter().map(|category| CategoryPath::read(category)).collect();
-        move |slot| {
+        let fits = move |slot| {
             self.tools.get(slot).is_some_and(|tool| {
-                search.sight.is_none_or(|sight| sight.sees(slot))
-                    && filter.risk_level_max.is_none_or(|most| tool.risk <= most)
+                filter.risk_level_max.is_none_or(|most| tool.risk <= most)
                     && self.server(tool.server.as_str()).is_some_and(|server| server.state == state)
                     && (categories.is_empty()
                         || categories
@@ -107,6 +106,15 @@ impl Snapshot {
                             .flatten()
                             .any(|wider| tool.categories.iter().any(|path| path.is_in(wider))))
             })
+        };
+        // Most searches ask for nothing but this, and to look at the tool itself costs more than to score it.
+        let only_connected = state == ServerState::Connected
+            && filter.risk_level_max.is_none()
+            && filter.categories.is_empty();
+        move |slot| {
+            search.sight.is_none_or(|sight| sight.sees(slot))
+                && (state != ServerState::Connected || self.connected.contains(slot))
+                && (only_connected || fits(slot))
         }
     }
 

@@ -8,6 +8,7 @@ mod lanes;
 mod meaning;
 mod search;
 mod sight;
+mod slots;
 mod snapshot;
 mod table;
 mod writer;

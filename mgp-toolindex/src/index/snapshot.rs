@@ -4,6 +4,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{ServerId, ServerState, ToolName};
 
+use super::slots::Slots;
 use super::table::Table;
 use crate::category::Hierarchy;
 use crate::embed::Embedder;
@@ -19,6 +20,8 @@ pub struct Snapshot {
     pub(crate) tools: Table<Arc<Tool>>,
     pub(crate) servers: HashMap<ServerId, Listed, RandomState>,
     pub(crate) count: usize,
+    /// The tools of the servers that are connected.
+    pub(super) connected: Slots,
     pub(crate) categories: Hierarchy,
     /// The words of the tools.
     pub(crate) words: KeywordReader,
@@ -42,6 +45,7 @@ impl Snapshot {
             tools: Table::new(),
             servers: HashMap::default(),
             count: 0,
+            connected: Slots::default(),
             categories: Hierarchy::default(),
             words,
             embedder,

@@ -29,6 +29,23 @@ impl<T: Clone> Table<T> {
         chunk[place] = value;
     }
 
+    /// How many chunks there are.
+    pub(crate) const fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// What is in a chunk, and at which of its places.
+    pub(crate) fn chunk(&self, chunk: usize) -> impl Iterator<Item = (usize, &T)> {
+        let values = self.chunks.get(chunk).into_iter().flat_map(|values| values.iter().enumerate());
+        values.filter_map(|(place, value)| Some((place, value.as_ref()?)))
+    }
+
+    /// Whether another table has the very same chunk there.
+    pub(crate) fn shares(&self, chunk: usize, other: &Self) -> bool {
+        let both = self.chunks.get(chunk).zip(other.chunks.get(chunk));
+        both.is_some_and(|(one, two)| Arc::ptr_eq(one, two))
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &T)> {
         let values = self.chunks.iter().enumerate().flat_map(|(number, chunk)| {
             chunk.iter().enumerate().map(move |(place, value)| (number * CHUNK + place, value))
@@ -38,7 +55,7 @@ impl<T: Clone> Table<T> {
 }
 
 /// Small enough to be copied for one change, large enough that a copy of the whole is short.
-const CHUNK: usize = 512;
+pub(crate) const CHUNK: usize = 512;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
@@ -110,11 +110,7 @@ impl Writer {
             Change::Tool(server, tool) => self.put_tool(server, &tool),
             Change::NoTool(server, name) => self.remove_tool(&server, &name),
             Change::NoServer(server) => self.remove_server(&server),
-            Change::State(server, state) => {
-                if let Some(listed) = self.next.servers.get_mut(&server) {
-                    listed.server.state = state;
-                }
-            }
+            Change::State(server, state) => self.set_state(&server, state),
             Change::Embedder(embedder) => self.set_embedder(embedder),
             Change::Made(lane, made) => self.lanes.all().for_each(|other| other.take(lane, &made)),
             Change::Embedded(embedded) => self.awaiting_vectors.push(embedded),
@@ -171,6 +167,18 @@ impl Writer {
         }
     }
 
+    fn set_state(&mut self, server: &ServerId, state: ServerState) {
+        let Some(listed) = self.next.servers.get_mut(server) else { return };
+        listed.server.state = state;
+        for slot in listed.slots.values() {
+            if state == ServerState::Connected {
+                self.next.connected.insert(*slot);
+            } else {
+                self.next.connected.remove(*slot);
+            }
+        }
+    }
+
     fn put(&mut self, slot: Slot, listing: &Listing, server: &Server) {
         let text = ToolText::of(listing, server);
         let annotations = listing.members.get("annotations").and_then(|annotations| annotations.to().ok());
@@ -198,6 +206,11 @@ impl Writer {
             None => self.next.count += 1,
         }
         self.next.categories.add(slot, &tool.categories);
+        if server.state == ServerState::Connected {
+            self.next.connected.insert(slot);
+        } else {
+            self.next.connected.remove(slot);
+        }
         self.next.tools.set(slot, Some(tool));
     }
 
@@ -207,6 +220,7 @@ impl Writer {
             self.next.count -= 1;
         }
         self.next.tools.set(slot, None);
+        self.next.connected.remove(slot);
         if let Err(error) = self.words.remove(slot) {
             tracing::error!(%error, "a tool that is gone still counts as one");
         }

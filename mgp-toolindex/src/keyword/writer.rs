@@ -33,6 +33,8 @@ pub(crate) struct KeywordWriter {
     puts: NonZeroU64,
     fresh: Option<Fresh>,
     parts: Vec<Arc<Part>>,
+    /// What the last commit made visible; nothing if words have changed since.
+    latest: Option<KeywordReader>,
 }
 
 /// What was put into a slot.
@@ -79,6 +81,7 @@ impl KeywordWriter {
             puts: NonZeroU64::MIN,
             fresh: None,
             parts: Vec::new(),
+            latest: None,
         })
     }
 
@@ -90,6 +93,7 @@ impl KeywordWriter {
             return Ok(());
         }
         self.remove(slot)?;
+        self.latest = None;
         let mut document = TantivyDocument::new();
         document.add_text(self.fields.words, found.words);
         document.add_text(self.fields.name, found.name);
@@ -118,6 +122,7 @@ impl KeywordWriter {
     /// Forgets the words of a slot.
     pub(crate) fn remove(&mut self, slot: Slot) -> Result<(), KeywordError> {
         let Some(kept) = self.kept.get_mut(slot.index()).and_then(Option::take) else { return Ok(()) };
+        self.latest = None;
         // Only what is in a finished part can be deleted.
         if self.fresh.as_ref().is_some_and(|fresh| fresh.slots.contains(&slot)) {
             self.finish()?;
@@ -128,16 +133,26 @@ impl KeywordWriter {
 
     /// Makes visible what was changed.
     pub(crate) fn commit(&mut self) -> Result<KeywordReader, KeywordError> {
+        if let Some(latest) = &self.latest {
+            return Ok(latest.clone());
+        }
         self.finish()?;
         self.writer.commit()?;
-        self.reader()
+        let reader = self.reader()?;
+        self.latest = Some(reader.clone());
+        Ok(reader)
     }
 
     /// What was visible after the last commit, in fewer parts, if merging has made it fewer since.
     pub(crate) fn merged(&mut self) -> Result<Option<KeywordReader>, KeywordError> {
         let now = self.index.searchable_segment_ids()?;
         let same = now.len() == self.parts.len() && self.parts.iter().all(|part| now.contains(&part.id));
-        if same { Ok(None) } else { self.reader().map(Some) }
+        if same {
+            return Ok(None);
+        }
+        let reader = self.reader()?;
+        self.latest = self.latest.is_some().then(|| reader.clone());
+        Ok(Some(reader))
     }
 
     fn finish(&mut self) -> Result<(), KeywordError> {

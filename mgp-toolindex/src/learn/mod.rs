@@ -99,6 +99,11 @@ impl Learned {
         Self { settings, embedder: embedder.into(), sessions, tenants }
     }
 
+    /// The id of the embedder whose vectors it takes.
+    pub const fn embedder(&self) -> &str {
+        &self.embedder
+    }
+
     /// What was learned before, if the embedder is the same; else nothing.
     pub fn restore(settings: LearnSettings, embedder: &str, state: LearnedState) -> Self {
         let learned = Self::new(settings, embedder);

@@ -59,6 +59,11 @@ impl TenantShift {
         self.tools.iter().map(|(tool, uses)| (tool, &**uses))
     }
 
+    /// The tools that something was learned of.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &(ServerId, ToolName)> {
+        self.tools.keys()
+    }
+
     pub(super) fn knows(&self, tool: &(ServerId, ToolName)) -> bool {
         self.tools.contains_key(tool)
     }

@@ -48,6 +48,21 @@ impl Sizes {
         }
     }
 
+    /// About what so many of these tools would take.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "far fewer tokens than a double counts exactly"
+    )]
+    pub(crate) fn of_so_many(mut self, tools: u64) -> Self {
+        if tools != self.tools {
+            self.definition_tokens = (self.mean_definition_tokens() * tools as f64).round() as u64;
+            (self.tools, self.sampled) = (tools, true);
+        }
+        self
+    }
+
     /// Says what is in front of every list, and what is pinned.
     pub const fn fixed(mut self, meta_tokens: u32, pinned_tokens: u32) -> Self {
         (self.meta_tokens, self.pinned_tokens) = (meta_tokens, pinned_tokens);

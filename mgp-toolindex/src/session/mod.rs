@@ -29,6 +29,7 @@ pub use self::tools::Loaded;
 use self::tools::SessionTools;
 pub use self::view::View;
 use crate::Tool;
+use crate::level::Level;
 
 /// The tools of all sessions.
 ///
@@ -129,6 +130,24 @@ impl ToolSessions {
     pub fn changed(&self, key: &SessionKey, view: &View<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.changed())
+    }
+
+    /// Whether something of the list that [`listed`](Self::listed) returned last is not as it was: a tool is gone, not
+    /// seen any more or defined otherwise, or others are pinned. What was used since and what made room for it are not
+    /// looked at: they can be called whether they are listed or not.
+    pub fn is_outdated(&self, key: &SessionKey, view: &View<'_>) -> bool {
+        let known = self.sessions.read().contains_key(key);
+        known && self.with(key, view, |session| session.is_outdated(view))
+    }
+
+    /// The level of a session: the one that was chosen when it was first asked for. `choose` is told what the pinned
+    /// tools take; the session is not locked while it thinks.
+    pub fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
+        let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
+        known.unwrap_or_else(|| {
+            let chosen = choose(pinned_tokens);
+            self.with(key, view, |session| *session.level.get_or_insert(chosen))
+        })
     }
 
     /// A session is over, and what it used is forgotten.

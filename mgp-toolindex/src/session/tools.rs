@@ -6,6 +6,7 @@ use super::list::fingerprint;
 use super::{ListedTool, SessionSettings, ToolList, View};
 use crate::Tool;
 use crate::budget::Definition;
+use crate::level::Level;
 
 /// What came of loading tools into a session.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,8 +40,18 @@ pub(super) struct SessionTools {
     /// What the last answer to a search takes.
     pub(super) discovered: u32,
     clock: u64,
-    /// The fingerprint of the list that was given out last.
-    listed: Option<u64>,
+    /// The list that was given out last.
+    given: Option<Given>,
+    /// What of the tools is in the list, once that was decided.
+    pub(super) level: Option<Level>,
+}
+
+/// A list as it was when it was given out.
+#[derive(Debug)]
+struct Given {
+    fingerprint: u64,
+    pinned: u64,
+    cached: Vec<(Arc<Tool>, String)>,
 }
 
 /// A tool that is in the list.
@@ -161,7 +172,11 @@ impl SessionTools {
     }
 
     pub(super) fn listed(&mut self, settings: &SessionSettings) -> ToolList {
-        self.listed = Some(self.fingerprint());
+        self.given = Some(Given {
+            fingerprint: self.fingerprint(),
+            pinned: fingerprint(definitions(&self.pinned)),
+            cached: self.cached.iter().map(|held| (Arc::clone(&held.tool), held.name.clone())).collect(),
+        });
         ToolList {
             tools: self.all().collect(),
             tokens: self.total(settings),
@@ -174,7 +189,22 @@ impl SessionTools {
     }
 
     pub(super) fn changed(&self) -> bool {
-        self.listed.is_some_and(|listed| listed != self.fingerprint())
+        self.given.as_ref().is_some_and(|given| given.fingerprint != self.fingerprint())
+    }
+
+    pub(super) fn is_outdated(&self, view: &View<'_>) -> bool {
+        let is_as_it_was = |tool: &Tool, name: &str| {
+            view.tool(&tool.server, &tool.name)
+                .is_some_and(|now| now.definition == tool.definition && view.shown_name(now) == name)
+        };
+        self.given.as_ref().is_some_and(|given| {
+            given.pinned != fingerprint(definitions(&self.pinned))
+                || !given.cached.iter().all(|(tool, name)| is_as_it_was(tool, name))
+        })
+    }
+
+    pub(super) fn pinned_tokens(&self) -> u32 {
+        sum(&self.pinned)
     }
 
     /// What the total leaves for tools that are found.
@@ -282,7 +312,7 @@ impl SessionTools {
     }
 
     fn fingerprint(&self) -> u64 {
-        fingerprint(self.pinned.iter().chain(&self.cached).map(|held| &held.definition))
+        fingerprint(definitions(&self.pinned).chain(definitions(&self.cached)))
     }
 }
 
@@ -309,6 +339,10 @@ fn position(held: &[Held], name: &str) -> Option<usize> {
             _ => None,
         }
     })
+}
+
+fn definitions(held: &[Held]) -> impl Iterator<Item = &Definition> {
+    held.iter().map(|held| &held.definition)
 }
 
 fn sum<'h>(held: impl IntoIterator<Item = &'h Held>) -> u32 {

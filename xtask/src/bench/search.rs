@@ -226,6 +226,7 @@ struct Size {
     change_ms: Worst,
     search_beside_changes_us: Latency,
     index_mb: f64,
+    peak_mb: f64,
     embedder_mb: f64,
 }
 
@@ -279,6 +280,7 @@ fn table<'a>(sizes: impl Iterator<Item = &'a Size>) -> Table {
         "change ms, half",
         "at most",
         "index MB",
+        "while filling",
         "vectors' maker MB",
     ]);
     for size in sizes {
@@ -297,6 +299,7 @@ fn table<'a>(sizes: impl Iterator<Item = &'a Size>) -> Table {
             number(size.change_ms.half),
             number(size.change_ms.most),
             number(size.index_mb),
+            number(size.peak_mb),
             number(size.embedder_mb),
         ]);
     }

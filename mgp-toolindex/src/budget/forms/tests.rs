@@ -48,6 +48,24 @@ fn comments_go_first_but_not_parameters_that_are_called_like_them() {
 }
 
 #[test]
+fn which_header_repeats_a_parameter_stays_as_long_as_the_parameter() {
+    let long = "Says at great length what is to be said about it. ".repeat(10);
+    let parameter = json!({ "type": "string", "description": long, "x-mcp-header": "Region", "x-order": 1 });
+    let schema = json!({
+        "type": "object", "required": ["needed"],
+        "properties": { "needed": parameter, "optional": parameter },
+    });
+    let all = forms(&schema);
+    assert!(all.len() > 3);
+    for form in &all {
+        assert_eq!(form["properties"]["needed"]["x-mcp-header"], "Region");
+        let optional = form["properties"].get("optional");
+        assert!(optional.is_none_or(|optional| optional["x-mcp-header"] == "Region"), "{form}");
+    }
+    assert!(all[1]["properties"]["needed"].get("x-order").is_none());
+}
+
+#[test]
 fn words_then_structure_then_optional_parameters_go() {
     let long = "Says at great length what is to be said about it. ".repeat(10);
     let filter =

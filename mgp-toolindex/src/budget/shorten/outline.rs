@@ -1,6 +1,7 @@
 use mgp_types::{Object, RawJson};
 
 use super::definitions::Definitions;
+use super::words::HEADER;
 use super::{clip, compact, list, next_member, write_text};
 
 /// What stays of a parameter without its inner structure. It allows whatever the parameter's own schema allows.
@@ -127,7 +128,7 @@ fn plain(value: &RawJson) -> String {
     clip(&text, LONGEST_EXAMPLE).into_owned()
 }
 
-const KEPT: [&str; 6] = ["type", "format", "const", "minimum", "maximum", "nullable"];
+const KEPT: [&str; 7] = ["type", "format", "const", "minimum", "maximum", "nullable", HEADER];
 
 /// Lists of values that are short in one of these ways stay.
 const FEW_VALUES: usize = 16;

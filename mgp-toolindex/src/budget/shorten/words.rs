@@ -21,9 +21,13 @@ pub(super) fn is_comment(name: &str, value: &RawJson) -> bool {
         "title" | "default" | "examples" | "example" | "$comment" | "markdownDescription" => true,
         // The dialect that MCP assumes; another one has to be said.
         "$schema" => value.as_bytes() == LATEST_DIALECT,
-        other => other.starts_with("x-"),
+        // Over HTTP a call is refused without the header that this asks for.
+        other => other.starts_with("x-") && other != HEADER,
     }
 }
+
+/// Says by which header a parameter is repeated.
+pub(super) const HEADER: &str = "x-mcp-header";
 
 const LATEST_DIALECT: &[u8] = br#""https://json-schema.org/draft/2020-12/schema""#;
 

@@ -15,7 +15,6 @@ use self::choice::{Choice, Chosen};
 use super::found::loaded;
 use super::params;
 use super::shared::Shared;
-use crate::budget::Definition;
 use crate::session::{Loaded, SessionKey};
 use crate::{Sight, Snapshot, Tool};
 
@@ -42,14 +41,16 @@ pub(super) async fn request(
         tokio::task::yield_now().await;
     }
     let loaded = asking.load(&key, &choice);
-    let mut answer = asking.answer(&choice, &loaded);
+    let mut answer = asking.answer(&key, &choice, &loaded);
     if answer.status == ToolRequestStatus::Unavailable
         && let Some(creation) = &shared.settings.creation
         && creation.begin(&context, &wanted, &answer.tools_unavailable).await
     {
         answer.status = ToolRequestStatus::Creating;
     }
-    shared.tellings.changed(shared, &key);
+    if !loaded.loaded.is_empty() {
+        shared.tellings.loaded(shared, &key);
+    }
     tracing::debug!(
         task = wanted.task_trace_id.map(tracing::field::display),
         status = %answer.status,
@@ -98,7 +99,7 @@ impl Asking<'_> {
         })
     }
 
-    fn answer(&self, choice: &Choice, loaded: &Loaded) -> RequestedTools {
+    fn answer(&self, key: &SessionKey, choice: &Choice, loaded: &Loaded) -> RequestedTools {
         let is_loaded = |tool: &Arc<Tool>| loaded.loaded.iter().any(|loaded| is_same(loaded, tool));
         let mut answer = RequestedTools::new(ToolRequestStatus::Unavailable);
         let (mut met, mut pending) = (0, 0);
@@ -135,20 +136,18 @@ impl Asking<'_> {
             (0, ..) => ToolRequestStatus::PendingApproval,
             _ => ToolRequestStatus::Partial,
         };
-        answer.tools_loaded = loaded.loaded.iter().map(|tool| self.loaded(tool)).collect();
+        answer.tools_loaded = loaded.loaded.iter().map(|tool| self.loaded(key, tool)).collect();
         answer.session_tools_count = loaded.session_tools_count;
         answer.context_tokens_added = loaded.context_tokens_added;
         answer
     }
 
     /// The tool as long as the list of the session has it.
-    fn loaded(&self, tool: &Arc<Tool>) -> mgp_types::mgp::FoundTool {
-        let settings = self.shared.sessions.settings();
-        let limit = settings.budget().cache_limit;
-        let name = self.snapshot.shown_name(tool);
-        let within = |most| Definition::within(tool, &name, most, settings.counter());
-        let definition = within(limit / 2).or_else(|| within(limit));
-        loaded(self.snapshot, tool, definition.as_ref())
+    fn loaded(&self, key: &SessionKey, tool: &Arc<Tool>) -> mgp_types::mgp::FoundTool {
+        let sessions = &self.shared.sessions;
+        let held =
+            self.shared.with_view_of(self.snapshot, self.context, |view| sessions.held(key, view, tool));
+        loaded(self.snapshot, tool, held.as_ref().map(|held| &held.definition))
     }
 
     fn near_miss(&self, capability: &str, tool: &Tool, reason: String) -> NearMiss {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::world::{Peer, Policy, World};
 use crate::ServerTools;
 use crate::discovery::{MetaTools, Spelling, ToolDiscoverySettings};
-use crate::level::Level;
+use crate::level::{HostProfile, Level};
 
 const META: [&str; 2] = ["mgp/tools/discover", "mgp/tools/request"];
 
@@ -45,6 +45,25 @@ async fn the_list_is_one_page_that_nobody_else_may_keep() {
     let error = world.method(&peer, "tools/list", json!({ "cursor": "2" })).await.unwrap_err();
     assert_eq!(error.code(), code::INVALID_PARAMS);
     assert!(world.method(&peer, "tools/list", json!({ "cursor": null })).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_layer_chooses_the_level_of_a_session_once() {
+    let mut host = HostProfile::default();
+    let few = World::with(ToolDiscoverySettings::new().automatic_level(host)).await;
+    few.server.says(json!({ "tools": [{ "name": "all" }] }));
+    let (early, late) = (Peer::mgp(), Peer::mgp());
+    assert_eq!(few.listed(&early).await, ["all"]);
+    let words = "Says at length what it does, and to what, and why, and when not to. ".repeat(20);
+    let many = (0..200).map(|n| super::world::tool(&format!("tool_{n}"), &words, &json!({}))).collect();
+    few.index.put_server(ServerTools::new("many", many)).await;
+    few.index.settled().await;
+    assert_eq!(few.listed(&early).await, ["all"]);
+    assert_eq!(few.listed(&late).await, [META[0], META[1], "think"]);
+
+    host.most_tools = Some(3);
+    let limited = World::with(ToolDiscoverySettings::new().automatic_level(host)).await;
+    assert_eq!(limited.listed(&early).await.len(), 3);
 }
 
 // covers: MGP-16.3-03

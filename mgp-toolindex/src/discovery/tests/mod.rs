@@ -1,3 +1,4 @@
+mod learning;
 mod listing;
 mod methods;
 mod needs;

@@ -7,6 +7,7 @@ use serde_json::json;
 use tower_service::Service;
 
 use super::world::{Peer, World};
+use crate::discovery::ToolDiscoverySettings;
 
 const CHANGED: &str = "notifications/tools/list_changed";
 
@@ -16,7 +17,7 @@ async fn a_moment() {
 
 #[tokio::test(start_paused = true)]
 async fn who_asked_for_its_list_is_told_once_of_many_changes() {
-    let world = World::new().await;
+    let world = World::with(ToolDiscoverySettings::new().tell_uses(true)).await;
     let peer = Peer::mgp();
     world.listed(&peer).await;
     for name in ["read_file", "shrink_image", "write_file"] {
@@ -37,7 +38,7 @@ async fn who_asked_for_its_list_is_told_once_of_many_changes() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_told_of_what_changes_nothing() {
-    let world = World::new().await;
+    let world = World::with(ToolDiscoverySettings::new().tell_uses(true)).await;
     let (peer, never_asked) = (Peer::mgp(), Peer::mgp());
     world.tool(&peer, "read_file", json!({})).await.unwrap();
     world.listed(&peer).await;
@@ -52,7 +53,7 @@ async fn nobody_is_told_of_what_changes_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_of_the_tools_themselves_is_told_where_it_matters() {
-    let world = World::new().await;
+    let world = World::with(ToolDiscoverySettings::new().tell_uses(true)).await;
     let (with, without) = (Peer::mgp(), Peer::plain());
     world.tool(&with, "read_file", json!({})).await.unwrap();
     world.listed(&with).await;
@@ -67,7 +68,7 @@ async fn a_change_of_the_tools_themselves_is_told_where_it_matters() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stateless_peer_is_told_where_it_listens_and_while_it_does() {
-    let world = World::new().await;
+    let world = World::with(ToolDiscoverySettings::new().tell_uses(true)).await;
     let peer = Peer::of(Revision::V2026_07_28, None);
     world.listed(&peer).await;
     world.tool(&peer, "read_file", json!({})).await.unwrap();
@@ -92,7 +93,7 @@ async fn a_stateless_peer_is_told_where_it_listens_and_while_it_does() {
 
 #[tokio::test(start_paused = true)]
 async fn who_listens_for_something_else_is_not_told() {
-    let world = World::new().await;
+    let world = World::with(ToolDiscoverySettings::new().tell_uses(true)).await;
     let peer = Peer::of(Revision::V2026_07_28, None);
     world.listed(&peer).await;
     let listen =
@@ -106,7 +107,7 @@ async fn who_listens_for_something_else_is_not_told() {
 
 #[tokio::test(start_paused = true)]
 async fn each_request_of_an_agent_that_listens_is_told() {
-    let world = World::new().await;
+    let world = World::with(ToolDiscoverySettings::new().tell_uses(true)).await;
     let peer = || Peer::of(Revision::V2026_07_28, None).named("one");
     let (first, second) = (peer(), peer());
     let params = json!({ "notifications": { "toolsListChanged": true } });
@@ -122,4 +123,29 @@ async fn each_request_of_an_agent_that_listens_is_told() {
     world.tool(&second, "read_file", json!({})).await.unwrap();
     a_moment().await;
     assert_eq!(second.told.all().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_use_alone_is_not_worth_a_new_list_but_what_is_gone_or_was_asked_for_is() {
+    let world = World::new().await;
+    let peer = Peer::mgp();
+    world.listed(&peer).await;
+    world.tool(&peer, "read_file", json!({})).await.unwrap();
+    world.listed(&peer).await;
+    world.tool(&peer, "shrink_image", json!({})).await.unwrap();
+    world.tool(&peer, "mgp.tools.session.evict", json!({ "tools": ["read_file"] })).await.unwrap();
+    a_moment().await;
+    assert!(peer.told.all().is_empty());
+
+    world.index.remove_server("files".into()).await;
+    world.index.settled().await;
+    world.layer.tools_changed();
+    a_moment().await;
+    assert_eq!(peer.told.all(), [CHANGED], "what it read of is gone");
+
+    world.listed(&peer).await;
+    let wanted = json!({ "requirements": { "capabilities": ["analyze csv"] } });
+    world.method(&peer, "mgp/tools/request", wanted).await.unwrap();
+    a_moment().await;
+    assert_eq!(peer.told.all(), [CHANGED, CHANGED]);
 }

@@ -110,6 +110,24 @@ async fn an_agent_that_describes_itself_with_each_request_keeps_its_tools() {
     assert_eq!(cached(&world, &stranger).await, json!([]));
 }
 
+#[tokio::test]
+async fn a_caller_that_nobody_knows_keeps_its_tools_though_others_ask_in_between() {
+    let world = World::new().await;
+    let one = || Peer::of(Revision::V2026_07_28, None);
+    let other = || Peer::of(Revision::V2026_07_28, Some(&["tool_discovery"])).described("other");
+    for _ in 0..100 {
+        world.tool(&one(), "read_file", json!({})).await.unwrap();
+        world.tool(&other(), "shrink_image", json!({})).await.unwrap();
+        world.server.seen.lock().clear();
+    }
+    assert_eq!(cached(&world, &one()).await, json!(["read_file"]));
+    assert_eq!(cached(&world, &other()).await, json!(["shrink_image"]));
+    assert_eq!(world.sessions.len(), 2);
+    let here = one();
+    assert_eq!(cached(&world, &here).await, json!(["read_file"]));
+    assert_eq!(cached(&world, &one()).await, json!([]), "the one of these words is still here");
+}
+
 // covers: MGP-16.7-03
 #[tokio::test]
 async fn what_a_session_used_is_forgotten_with_it() {

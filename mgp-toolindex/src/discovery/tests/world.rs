@@ -38,7 +38,16 @@ impl World {
     }
 
     pub(super) async fn with_budget(settings: ToolDiscoverySettings, budget: ToolContextBudget) -> Self {
-        Self::of(settings, budget, Arc::new(Mute), servers()).await
+        Self::embedded(Arc::new(Mute), settings, budget).await
+    }
+
+    /// With an embedder of one's own.
+    pub(super) async fn embedded(
+        embedder: Arc<dyn Embedder>,
+        settings: ToolDiscoverySettings,
+        budget: ToolContextBudget,
+    ) -> Self {
+        Self::of(settings, budget, embedder, servers()).await
     }
 
     /// With an embedder and servers of one's own.
@@ -225,6 +234,13 @@ impl Peer {
             session.outbox = Outbox::new(Arc::<Told>::clone(&told), StreamId::STANDALONE);
         }
         Self { session: Arc::new(session), principal: None, told }
+    }
+
+    /// Says of itself what it is called, which proves nothing.
+    pub(super) fn described(mut self, name: &str) -> Self {
+        let session = Arc::get_mut(&mut self.session).unwrap();
+        session.peer = Some(RawJson::from_value(&name).unwrap());
+        self
     }
 
     pub(super) fn named(mut self, name: &str) -> Self {

@@ -1,0 +1,67 @@
+//! What a host saves with discovery in place of a list of all tools, what it pays for it, and from how many tools on
+//! that is worth it.
+//!
+//! ```sh
+//! cargo run -p mgp-toolindex --features tiktoken --example economy -- --tools mgp-toolindex/data/tools.jsonl
+//! ```
+#![expect(clippy::print_stdout, reason = "it is a command")]
+
+#[path = "../catalog/mod.rs"]
+#[expect(dead_code, reason = "nothing is looked up by its id here")]
+mod catalog;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Parser;
+use mgp_toolindex::discovery::ToolDiscoverySettings;
+use mgp_toolindex::embed::StaticEmbedder;
+use mgp_toolindex::level::{Economy, HostProfile, Sizes};
+use mgp_toolindex::session::{SessionKey, SessionSettings, ToolSessions, View};
+use mgp_toolindex::{Index, budget};
+use mgp_types::mgp::ToolContextBudget;
+
+#[derive(Parser)]
+struct Args {
+    /// The tools, a JSON object in each line
+    #[arg(long, value_name = "FILE")]
+    tools: PathBuf,
+    /// How many tokens definitions may take
+    #[arg(long, value_name = "TOKENS", default_value_t = 8000)]
+    budget: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let args = Args::parse();
+    let rows: Vec<catalog::Row> = catalog::lines(&args.tools)?;
+    let (servers, ids) = catalog::servers(&rows)?;
+    let index = Index::new(Arc::new(StaticEmbedder::new()));
+    for server in servers {
+        index.put_server(server).await;
+    }
+    index.settled().await;
+
+    let counter = budget::default_counter();
+    let meta_tools = ToolDiscoverySettings::new().definitions(&*counter);
+    let settings = SessionSettings::new(ToolContextBudget::of(args.budget), Arc::clone(&counter));
+    let sessions = ToolSessions::new(settings.meta_tools(&meta_tools))?;
+    let meta_tokens = sessions.settings().meta_tokens();
+    let snapshot = index.snapshot();
+    let view = View::all(&snapshot);
+    let first = sessions.listed(&SessionKey::new("new", None), &view);
+    let economy = Economy::of(Sizes::of(&view, &*counter).fixed(meta_tokens, 0), HostProfile::default());
+
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&economy)?);
+        return Ok(());
+    }
+    println!("{} tools, counted by {}", ids.len(), counter.name());
+    println!("in a new session at L3: {} tokens", first.tokens);
+    println!("{economy}");
+    Ok(())
+}

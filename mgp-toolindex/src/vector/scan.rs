@@ -1,62 +1,44 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::thread;
 
-use pulp::{Arch, Simd, WithSimd};
+use parking_lot::Mutex;
 
 use super::chunk::{Chunk, ROWS};
+use super::products::Products;
 use super::{QueryVector, Scores};
 
 /// The scores of all rows of all chunks for each query, in one pass over them.
+///
+/// Of a large collection a second thread takes chunks as well: a processor does not read memory as fast as two. It
+/// is one chunk after the other that they take, so nobody waits for a thread that starts late, or not at all.
 pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a [QueryVector]) -> Scores<'a> {
-    let arch = Arch::new();
     let size = queries.len() * ROWS;
-    let mut scores = Vec::with_capacity(chunks.len() * size);
-    for chunk in chunks {
-        // Filled here and not all at once: what is written now is still in the cache when the scores come.
-        let start = scores.len();
-        scores.resize(start + size, Scores::NONE);
-        arch.dispatch(Rows { chunk, dimension, queries, scores: &mut scores[start..] });
+    let mut scores = vec![Scores::NONE; chunks.len() * size];
+    let comparable = dimension > 0 && queries.iter().all(|query| query.codes().len() == dimension);
+    if comparable && size > 0 {
+        let products = Products::new();
+        let left = Mutex::new(chunks.iter().zip(scores.chunks_exact_mut(size)));
+        let take = || {
+            loop {
+                let Some((chunk, scores)) = left.lock().next() else { return };
+                products.scores(chunk, dimension, queries, scores);
+            }
+        };
+        if chunks.len() < SHARED || !*SEVERAL_PROCESSORS {
+            take();
+        } else {
+            thread::scope(|scope| {
+                let _not_started = thread::Builder::new().spawn_scoped(scope, take).is_err();
+                take();
+            });
+        }
     }
     Scores::new(chunks, queries, scores)
 }
 
-/// The scores of one chunk. The loops are plain; what makes them fast is that they are compiled once for each set of
-/// vector instructions, and that the one which this machine has is chosen when they run.
-struct Rows<'a> {
-    chunk: &'a Chunk,
-    dimension: usize,
-    queries: &'a [QueryVector],
-    scores: &'a mut [f32],
-}
+/// Finding it out takes longer than a search.
+static SEVERAL_PROCESSORS: LazyLock<bool> =
+    LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
-impl WithSimd for Rows<'_> {
-    type Output = ();
-
-    #[expect(clippy::inline_always, reason = "the vector instructions reach only what is inlined")]
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { chunk, dimension, queries, scores } = self;
-        if dimension == 0 {
-            return;
-        }
-        let rows = chunk.codes().chunks_exact(dimension).zip(chunk.scales());
-        for (row, (codes, scale)) in rows.enumerate() {
-            if *scale == 0.0 {
-                continue;
-            }
-            for (query, scores) in queries.iter().zip(scores.chunks_exact_mut(ROWS)) {
-                if query.codes().len() == dimension {
-                    #[expect(clippy::cast_precision_loss, reason = "a score needs no more than 24 bits")]
-                    let product = dot(codes, query.codes()) as f32;
-                    scores[row] = product * query.scale() * scale;
-                }
-            }
-        }
-    }
-}
-
-/// Cannot overflow: see [`QueryVector`].
-#[expect(clippy::inline_always, reason = "the vector instructions reach only what is inlined")]
-#[inline(always)]
-fn dot(row: &[i8], query: &[i16]) -> i32 {
-    row.iter().zip(query).map(|(row, query)| i32::from(*row) * i32::from(*query)).sum()
-}
+/// From so many chunks on, a thread costs less than it saves.
+pub(super) const SHARED: usize = 64;

@@ -209,24 +209,6 @@ fn the_ten_nearest_are_those_of_exact_products() {
     assert!(right >= 1995, "{right} of 2000");
 }
 
-#[test]
-fn what_two_threads_scan_has_the_scores_that_one_gives() {
-    let (mut large, mut small) = (Vectors::new(DIMENSION), Vectors::new(DIMENSION));
-    for number in 0..u32::try_from(scan::SHARED * ROWS).unwrap() {
-        let vector: Vec<f32> =
-            (1..=40_u8).map(|at| f32::from(number.to_le_bytes()[0].wrapping_mul(at)) - 127.0).collect();
-        large.set(Slot(number), &vector).unwrap();
-        small.set(Slot(number % 256), &vector).unwrap();
-    }
-    let queries: Vec<_> = (0..3).map(|axis| QueryVector::new(&along(axis)).unwrap()).collect();
-    let (of_large, of_small) = (large.scan(&queries), small.scan(&queries));
-    for slot in (0..u32::try_from(scan::SHARED * ROWS).unwrap()).step_by(97) {
-        for query in 0..3 {
-            assert_eq!(of_large.of(query, Slot(slot)), of_small.of(query, Slot(slot % 256)));
-        }
-    }
-}
-
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_vector_instructions_of_the_machine_are_used() {

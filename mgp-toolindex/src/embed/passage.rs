@@ -12,7 +12,7 @@ pub(crate) struct Passage {
     text: String,
 }
 
-/// What tells one [`Passage`] from all others. Vectors are kept under it.
+/// What tells the text of one tool that is embedded from all others. Vectors are kept under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PassageHash([u8; 32]);
 

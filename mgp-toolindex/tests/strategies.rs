@@ -35,7 +35,10 @@ fn office() -> Vec<ServerTools> {
         ServerTools::new(
             "files",
             vec![
-                in_categories(tool("read_file", "Read the contents of a file at the given path"), &["storage/files"]),
+                in_categories(
+                    tool("read_file", "Read the contents of a file at the given path"),
+                    &["storage/files"],
+                ),
                 in_categories(
                     tool("write_file", "Write text to a file, replacing what it held"),
                     &["storage/files"],
@@ -52,14 +55,23 @@ fn office() -> Vec<ServerTools> {
                     &["communication/mail"],
                 )
                 .risk(RiskLevel::Dangerous),
-                in_categories(tool("search_email", "Search the mailbox for messages"), &["communication/mail"]),
+                in_categories(
+                    tool("search_email", "Search the mailbox for messages"),
+                    &["communication/mail"],
+                ),
             ],
         ),
         ServerTools::new(
             "travel",
             vec![
-                in_categories(tool("get_forecast", "Weather forecast for a city over the next days"), &["weather"]),
-                in_categories(tool("book_hotel", "Reserve a hotel room for given dates"), &["travel/booking"]),
+                in_categories(
+                    tool("get_forecast", "Weather forecast for a city over the next days"),
+                    &["weather"],
+                ),
+                in_categories(
+                    tool("book_hotel", "Reserve a hotel room for given dates"),
+                    &["travel/booking"],
+                ),
                 in_categories(
                     tool("convert_currency", "Convert an amount of money from one currency to another"),
                     &["finance"],
@@ -211,9 +223,11 @@ fn passes(tool: &Tool, filter: &ToolFilter, failed: &str, hidden: &str) -> bool 
         && state == filter.status.unwrap_or(ServerState::Connected)
         && filter.risk_level_max.is_none_or(|most| tool.risk <= most)
         && (filter.categories.is_empty()
-            || filter.categories.iter().filter_map(|wider| CategoryPath::read(wider)).any(|wider| {
-                tool.categories.iter().any(|path| path.is_in(&wider))
-            }))
+            || filter
+                .categories
+                .iter()
+                .filter_map(|wider| CategoryPath::read(wider))
+                .any(|wider| tool.categories.iter().any(|path| path.is_in(&wider))))
 }
 
 fn ids(found: &Found) -> BTreeSet<String> {

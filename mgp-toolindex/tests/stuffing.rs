@@ -30,17 +30,18 @@ struct Bound {
     most: f64,
 }
 
-/// What says the same as an honest tool fits as well, and search cannot tell which of them is honest. So a copy may take
-/// the first rank. Where each tool has a copy, the second one may come to stand fourth, and is not pushed out; where one
-/// has many copies, what stood behind it is, but not the tool itself.
+/// What says the same as an honest tool may be honest, too: a second account of one service, say. So it gives way to the
+/// tool that was there before it, but where it has a word of the request more, it stands beside that one. If all tools have
+/// such a copy, what stood fourth may come to stand behind the fifth, which is not counted. Nor is it where many tools are
+/// listed and one of them takes the first rank, as any tool may that fits: what they must not do is to push others out.
 const BOUNDS: [Bound; 3] = [
     Bound { kind: Kind::Stuffed, within: 5, counts_overtaking: true, most: 0.002 },
-    Bound { kind: Kind::Copied, within: 2, counts_overtaking: false, most: 0.005 },
-    Bound { kind: Kind::Crowding, within: 1, counts_overtaking: false, most: 0.01 },
+    Bound { kind: Kind::Copied, within: 3, counts_overtaking: true, most: 0.005 },
+    Bound { kind: Kind::Crowding, within: 5, counts_overtaking: false, most: 0.01 },
 ];
 
-/// Any single attack with one tool may succeed as often.
-const MOST_OF_ONE: f64 = 0.02;
+/// Any single attack with one tool may succeed as often: with once among the questions that it is tried with.
+const MOST_OF_ONE: f64 = 0.025;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {

@@ -72,7 +72,7 @@ async fn a_found_tool_is_called_at_once_and_listed_from_then_on(leg: Leg) {
     assert_eq!(found.tools[0].server_id.as_str(), "many");
     assert!(String::from_utf8_lossy(found.tools[0].input_schema.as_bytes()).contains("Which one it is."));
 
-    let renamed = client.call_tool(&*found.tools[0].name, json!({ "id": "7" })).await.unwrap();
+    let renamed = client.call_tool(&found.tools[0].name, json!({ "id": "7" })).await.unwrap();
     assert_eq!(text(&renamed), "rename playlist 7");
     assert_eq!(listed(&client).await, [meta_tools[0], meta_tools[1], "rename_playlist"]);
     let session = client.tool_session().await.unwrap();

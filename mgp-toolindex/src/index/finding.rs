@@ -23,7 +23,7 @@ impl Snapshot {
 
     fn by_words(&self, search: &Search<'_>) -> Vec<Hit> {
         let ranking =
-            Ranking { words: Some(&self.words), meanings: None, are_twins: &|a, b| self.are_twins(a, b) };
+            Ranking { words: Some(&self.words), meanings: None, are_twins: &|a, b| self.crowd(search, a, b) };
         self.ranked(search, &ranking, &Request::whole(search.text))
     }
 
@@ -47,7 +47,7 @@ impl Snapshot {
             .collect();
         let words = (sides == Sides::Both).then_some(&self.words);
         let meanings = Some((&self.vectors, &*meanings));
-        let ranking = Ranking { words, meanings, are_twins: &|a, b| self.are_twins(a, b) };
+        let ranking = Ranking { words, meanings, are_twins: &|a, b| self.crowd(search, a, b) };
         Found { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
     }
 
@@ -74,9 +74,14 @@ impl Snapshot {
         self.hits(ranking.best(request, search.limit, &self.fits(search)))
     }
 
-    fn are_twins(&self, one: Slot, other: Slot) -> bool {
-        let tools = self.tools.get(one).zip(self.tools.get(other));
-        tools.is_some_and(|(one, other)| one.gist.is_nearly(&other.gist))
+    /// Whether one of two tools has to give way to the other because they say nearly the same.
+    fn crowd(&self, search: &Search<'_>, one: Slot, other: Slot) -> bool {
+        let Some((one, other)) = self.tools.get(one).zip(self.tools.get(other)) else { return false };
+        let is_copied = || {
+            letters(one.name.as_str()).eq(letters(other.name.as_str()))
+                && (one.gist.has_all_of(&other.gist) || other.gist.has_all_of(&one.gist))
+        };
+        !search.with_twins && (one.gist.is_nearly(&other.gist) || is_copied())
     }
 
     fn hits(&self, ranked: impl IntoIterator<Item = (Slot, f32, f32)>) -> Vec<Hit> {
@@ -127,4 +132,9 @@ impl Snapshot {
 enum Sides {
     Meaning,
     Both,
+}
+
+/// What is left of a name without what is put behind it to have it once more.
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|c| c.is_alphabetic())
 }

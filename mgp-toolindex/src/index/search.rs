@@ -22,6 +22,9 @@ pub struct Search<'a> {
     pub sight: Option<&'a Sight>,
     /// What was learned from use, for whom it is searched.
     pub learned: Option<&'a TenantShift>,
+    /// Whether tools that say nearly the same may stand beside one another: to whom one of them is as good as another,
+    /// but not all may be called.
+    pub(crate) with_twins: bool,
 }
 
 impl<'a> Search<'a> {
@@ -34,6 +37,7 @@ impl<'a> Search<'a> {
             filter: ToolFilter::default(),
             sight: None,
             learned: None,
+            with_twins: false,
         }
     }
 
@@ -58,6 +62,12 @@ impl<'a> Search<'a> {
     /// Searches only what may be seen.
     pub const fn sight(mut self, sight: &'a Sight) -> Self {
         self.sight = Some(sight);
+        self
+    }
+
+    /// Lets tools that say nearly the same stand beside one another.
+    pub(crate) const fn with_twins(mut self) -> Self {
+        self.with_twins = true;
         self
     }
 

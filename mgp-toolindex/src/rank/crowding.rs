@@ -1,37 +1,41 @@
 //! Tools that say nearly the same stand behind one another, not beside one another.
 //!
 //! A server that lists a tool many times over, or that of another one with a few words changed, would take the places of
-//! tools that do something else. Among the first places, therefore, of tools that say nearly the same and have the same
-//! words of the request, only the one that was there first has a place, and the others stand behind. A tool that has a
-//! word of the request which the other has not keeps its place: it does say something else.
-
-use std::ops::Range;
+//! tools that do something else. Among the first places, therefore, a tool gives way to one that was there before it, says
+//! nearly the same, and has all the words of the request that it has. A tool that has a word of the request which the
+//! older one has not keeps its place: it does say something else. The older one keeps it in any case, or to copy a tool
+//! would be a way to hide it.
 
 use super::searched::Searched;
 use crate::slot::Slot;
 
-/// Puts tools behind the first places that say nearly the same as one there. Returns where those stand then.
-pub(super) fn clear(
-    ranked: &mut [Slot],
-    request: &Searched<'_>,
-    are_twins: &dyn Fn(Slot, Slot) -> bool,
-) -> Range<usize> {
+/// Puts the tools behind the first places that give way to another one, which takes their place.
+pub(super) fn clear(ranked: &mut [Slot], request: &Searched<'_>, are_twins: &dyn Fn(Slot, Slot) -> bool) {
     let words = request.words_of(ranked);
-    let (mut first, mut behind): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
-    for (slot, words) in ranked.iter().copied().zip(words) {
+    let tool =
+        |(slot, words): (&Slot, u64)| Placed { slot: *slot, words, is_called: request.is_called(*slot) };
+    let tools: Vec<Placed> = ranked.iter().zip(words).map(tool).collect();
+    let (mut first, mut behind): (Vec<Slot>, Vec<Slot>) = (Vec::new(), Vec::new());
+    for tool in &tools {
         if first.len() == FIRST_PLACES {
             break;
         }
-        let tool = Placed { slot, words, is_called: request.is_called(slot) };
-        match first.iter_mut().find(|twin| twin.is_in_the_way_of(&tool) && are_twins(twin.slot, slot)) {
-            None => first.push(tool),
-            Some(twin) if tool.comes_before(twin) => behind.push(std::mem::replace(twin, tool)),
-            Some(_) => behind.push(tool),
+        let older = tools.iter().filter(|other| tool.gives_way_to(other));
+        let older = older.filter(|other| are_twins(tool.slot, other.slot)).min_by_key(|other| other.slot);
+        if older.is_some() {
+            behind.push(tool.slot);
+        }
+        let stands = older.map_or(tool.slot, |older| older.slot);
+        if !first.contains(&stands) {
+            first.push(stands);
         }
     }
-    let gave_way = first.len()..first.len() + behind.len();
-    ranked.iter_mut().zip(first.iter().chain(&behind)).for_each(|(slot, placed)| *slot = placed.slot);
-    gave_way
+    let place = |slot: &Slot| match first.iter().position(|first| first == slot) {
+        Some(place) => place,
+        None if behind.contains(slot) => FIRST_PLACES,
+        None => FIRST_PLACES + 1,
+    };
+    ranked.sort_by_cached_key(place);
 }
 
 /// A tool in the ranking.
@@ -45,16 +49,9 @@ struct Placed {
 }
 
 impl Placed {
-    /// Whether all words of the request that one of the two has are words of the other.
-    const fn is_in_the_way_of(&self, other: &Self) -> bool {
-        let both = self.words & other.words;
-        !self.is_called && !other.is_called && (both == self.words || both == other.words)
-    }
-
-    /// Whether it stands for both: it has more words of the request, or as many and was there first.
-    fn comes_before(&self, other: &Self) -> bool {
-        let has_more = self.words & !other.words != 0;
-        has_more || (self.words == other.words && self.slot < other.slot)
+    /// Whether it does, if it says nearly the same.
+    fn gives_way_to(&self, other: &Self) -> bool {
+        !self.is_called && other.slot < self.slot && self.words & !other.words == 0
     }
 }
 

@@ -37,8 +37,7 @@ impl Scored {
         let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
         // Where there are no words, meaning alone decides.
         let weight = if self.words.is_empty() { MEANING } else { MEANING * self.grasped };
-        let both =
-            words.zip(likeness).map(|(words, likeness)| words + weight * self.typical.above(likeness));
+        let both = words.zip(likeness).map(|(words, likeness)| words + weight * self.typical.above(likeness));
         both.take(self.words.len().max(self.likeness.len())).collect()
     }
 }
@@ -172,7 +171,8 @@ mod tests {
     #[test]
     fn a_tool_without_a_vector_is_taken_to_be_as_like_as_any() {
         let typical = Spread { mean: 0.3, deviation: 0.1 };
-        let one = Scored { words: vec![5.0; 3], likeness: vec![Some(0.3), None, Some(0.2)], typical, grasped: 1.0 };
+        let one =
+            Scored { words: vec![5.0; 3], likeness: vec![Some(0.3), None, Some(0.2)], typical, grasped: 1.0 };
         let evidence = one.evidence();
         assert!((evidence[0] - evidence[1]).abs() < 1e-5);
         assert!(evidence[2] < evidence[1]);

@@ -72,8 +72,9 @@ impl Ranking<'_> {
         let order = order(&evidence[0], &needs);
         let mut ranked: Vec<Slot> = order.into_iter().map(|place| candidates[place]).collect();
         ranked.sort_by_key(|slot| !parts[0].is_called(*slot));
-        ranked.truncate(limit.max(COMPARED));
-        let behind = crowding::clear(&mut ranked, &parts[0], self.are_twins);
+        ranked.truncate(limit.max(CANDIDATES));
+        crowding::clear(&mut ranked, &parts[0], self.are_twins);
+        ranked.truncate(limit);
 
         let mut scores = vec![0.0; ranked.len()];
         for part in &parts {
@@ -81,14 +82,14 @@ impl Ranking<'_> {
                 *score = fit.max(*score);
             }
         }
-        relevance::in_order(&mut scores, behind);
+        relevance::in_order(&mut scores);
         for (slot, score) in ranked.iter().zip(&mut scores) {
             if parts[0].is_called(*slot) {
                 *score = relevance::of_name(*score);
             }
         }
         let with_likeness = |(slot, score)| (slot, score, parts[0].own_likeness(slot));
-        ranked.into_iter().zip(scores).take(limit).map(with_likeness).collect()
+        ranked.into_iter().zip(scores).map(with_likeness).collect()
     }
 
     /// Looks up each part of a request.
@@ -123,9 +124,6 @@ const CANDIDATES: usize = 48;
 
 /// So many are, of each side, for each need.
 const CANDIDATES_OF_NEED: usize = 16;
-
-/// The scores of so many tools are compared at least, so that they do not depend on how many are wanted.
-const COMPARED: usize = 20;
 
 /// So many tools are found by their names at the most.
 const MOST_NAMED: usize = 32;

@@ -5,8 +5,6 @@
 //! that says just the same its meaning has come. A request that nothing fits gives low numbers for all tools, because
 //! nothing is scaled to the best.
 
-use std::ops::Range;
-
 /// How well a tool fits a part of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
@@ -37,26 +35,15 @@ impl Fit {
     }
 }
 
-/// Gives each tool the score of the best behind it if that is higher: being in front means to fit at least as well. Those
-/// at `gave_way` stand where they stand though they fit better; their scores are lowered instead.
-pub(super) fn in_order(scores: &mut [f32], gave_way: Range<usize>) {
-    let Range { start, end } = gave_way;
-    rising_to_the_front(&mut scores[start..end]);
-    rising_to_the_front(&mut scores[end..]);
-    let least = scores.get(end).copied().unwrap_or_default();
-    if let Some(last) = scores[..start].last_mut() {
-        *last = last.max(least);
-    }
-    rising_to_the_front(&mut scores[..start]);
-    let most = scores[..start].last().copied().unwrap_or(1.0);
-    scores[start..end].iter_mut().for_each(|score| *score = score.max(least).min(most));
-}
-
-fn rising_to_the_front(scores: &mut [f32]) {
-    let mut best = 0.0;
-    for score in scores.iter_mut().rev() {
-        best = score.max(best);
-        *score = best;
+/// Lowers each score to that of the tool in front: being behind means to fit no better.
+///
+/// To raise those in front instead would make a tool that fits badly look like the one behind it that fits well, and where
+/// nothing fits there is always one that fits by chance.
+pub(super) fn in_order(scores: &mut [f32]) {
+    let mut least = 1.0_f32;
+    for score in scores {
+        least = least.min(*score);
+        *score = least;
     }
 }
 
@@ -89,24 +76,16 @@ mod tests {
 
     #[test]
     fn what_is_less_like_than_any_tool_does_not_fit() {
-        assert!(Fit { covered: None, likeness: Some(-0.3), typical: 0.1, grasped: 1.0 }.share() < f32::EPSILON);
+        assert!(
+            Fit { covered: None, likeness: Some(-0.3), typical: 0.1, grasped: 1.0 }.share() < f32::EPSILON
+        );
     }
 
     #[test]
-    fn who_is_in_front_has_no_lower_score() {
+    fn who_is_behind_has_no_higher_score() {
         let mut scores = [0.5, 0.7, 0.2, 0.3];
-        in_order(&mut scores, 4..4);
-        assert_near(&scores, &[0.7, 0.7, 0.3, 0.3]);
-    }
-
-    #[test]
-    fn who_gave_way_raises_nobody() {
-        let mut scores = [0.5, 0.4, 0.9, 0.1, 0.2];
-        in_order(&mut scores, 2..4);
-        assert_near(&scores, &[0.5, 0.4, 0.4, 0.2, 0.2]);
-        let mut scores = [0.9, 0.3];
-        in_order(&mut scores, 0..1);
-        assert_near(&scores, &[0.9, 0.3]);
+        in_order(&mut scores);
+        assert_near(&scores, &[0.5, 0.5, 0.2, 0.2]);
     }
 
     fn assert_near(scores: &[f32], expected: &[f32]) {
@@ -115,18 +94,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn scores_fall_from_the_front_whoever_gave_way(
-            mut scores in prop::collection::vec(0.0_f32..1.0, 0..20),
-            start in 0..20_usize,
-            count in 0..20_usize,
-        ) {
-            let start = start.min(scores.len());
-            let end = (start + count).min(scores.len());
-            in_order(&mut scores, start..end);
-            prop_assert!(scores.is_sorted_by(|a, b| a >= b));
-        }
-
         #[test]
         fn it_is_a_share_whatever_goes_in(
             covered in prop::option::of(any::<f32>()),

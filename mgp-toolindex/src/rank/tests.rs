@@ -48,7 +48,11 @@ impl Tools {
         let request = Request::of(text);
         let meaning = |part: &Part| Meaning::of(&self.embedder.vector(&part.text)?, 1.0, |_| Vec::new());
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
-        let ranking = Ranking { words: Some(&self.words), meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
+        let ranking = Ranking {
+            words: Some(&self.words),
+            meanings: Some((&self.vectors, &meanings)),
+            are_twins: &|_, _| false,
+        };
         self.named(ranking.best(&request, limit, may_be_found))
     }
 
@@ -62,8 +66,10 @@ impl Tools {
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
-        let meanings = [self.embedder.vector(text).and_then(|vector| Meaning::of(&vector, 1.0, |_| Vec::new()))];
-        let ranking = Ranking { words: None, meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
+        let meanings =
+            [self.embedder.vector(text).and_then(|vector| Meaning::of(&vector, 1.0, |_| Vec::new()))];
+        let ranking =
+            Ranking { words: None, meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
         self.named(ranking.best(&Request::whole(text), 5, &|_| true))
     }
 

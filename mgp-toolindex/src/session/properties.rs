@@ -50,7 +50,7 @@ fn name(tool: usize) -> String {
 
 /// The tools at some time: some are missing, and some are longer than at another.
 fn snapshots() -> Vec<Arc<Snapshot>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let index = Index::new(Arc::new(Mute));
         let mut all = Vec::new();

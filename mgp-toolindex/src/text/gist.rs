@@ -52,6 +52,14 @@ impl Gist {
         }
         all > 0 && both * NEARLY.1 >= all * NEARLY.0
     }
+
+    /// Whether it has the words of another one, and perhaps more. Of long texts this cannot be told.
+    pub(crate) fn has_all_of(&self, other: &Self) -> bool {
+        let is_whole = |gist: &Self| (1..MOST_KEPT).contains(&gist.words.len());
+        is_whole(self)
+            && is_whole(other)
+            && other.words.iter().all(|word| self.words.binary_search(word).is_ok())
+    }
 }
 
 impl Gists {
@@ -78,7 +86,7 @@ impl Gists {
 }
 
 /// Texts say nearly the same if they have so great a part of their words in common.
-const NEARLY: (usize, usize) = (2, 3);
+const NEARLY: (usize, usize) = (4, 5);
 
 const MOST_KEPT: usize = 32;
 
@@ -109,7 +117,10 @@ mod tests {
     #[test]
     fn siblings_and_texts_that_hold_one_another_are_not_the_same() {
         for (one, other) in [
-            (("list_issues", "List the issues of a repository"), ("list_branches", "List the branches of a repository")),
+            (
+                ("list_issues", "List the issues of a repository"),
+                ("list_branches", "List the branches of a repository"),
+            ),
             (("read_file", "Read a file"), ("write_file", "Write a file")),
             (("read", "Read a file"), ("convert", "Read a file of images and write it in another format")),
             (("", ""), ("", "")),
@@ -120,8 +131,18 @@ mod tests {
     }
 
     #[test]
+    fn words_that_are_added_hide_no_copy() {
+        let mut gists = Gists::new();
+        let honest = gists.of("read_file", "Read the contents of a file");
+        let copy = gists.of("read_file", "The best, fastest and official way: read the contents of a file");
+        assert!(!copy.is_nearly(&honest));
+        assert!(copy.has_all_of(&honest) && !honest.has_all_of(&copy));
+        assert!(!copy.has_all_of(&gists.of("", "")));
+    }
+
+    #[test]
     fn long_texts_are_compared_by_a_part_of_their_words() {
-        let text = |from: u32, to: u32| (from..to).map(|n| format!("w{n} ")).collect::<String>();
+        let text = |from: u32, to: u32| (from..to).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
         assert!(are_near(("t", &text(0, 250)), ("t", &text(5, 255))));
         assert!(!are_near(("t", &text(0, 250)), ("t", &text(200, 450))));
     }

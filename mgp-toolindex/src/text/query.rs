@@ -28,10 +28,6 @@ impl Words {
         Self { terms }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
-
     pub(crate) const fn len(&self) -> usize {
         self.terms.len()
     }

@@ -57,14 +57,6 @@ impl Chunk {
         }
     }
 
-    pub(super) fn get(&self, row: usize, dimension: usize) -> Option<Vec<f32>> {
-        let scale = *self.scales.get(row).filter(|scale| **scale > 0.0)?;
-        let codes = self.codes.get(row * dimension..(row + 1) * dimension)?;
-        let (low, high) = self.losses(row, dimension);
-        let numbers = codes.iter().zip(low.chain(high));
-        Some(numbers.map(|(code, loss)| (f32::from(*code) + f32::from(loss) / 16.0) * scale).collect())
-    }
-
     /// What has to be added to the score of a row, because rounding lost it.
     pub(super) fn correction(&self, row: usize, query: &QueryVector) -> f32 {
         let Some(scale) = self.scales.get(row) else { return 0.0 };

@@ -4,6 +4,7 @@
 //! finds all there is to find, and a change costs nothing but itself.
 
 mod chunk;
+mod products;
 mod query;
 mod scan;
 mod scores;
@@ -21,23 +22,12 @@ use crate::slot::Slot;
 pub(crate) struct Vectors {
     dimension: usize,
     chunks: Vec<Arc<Chunk>>,
-    count: usize,
 }
 
 impl Vectors {
     /// No vectors yet; they will be so long.
     pub(crate) const fn new(dimension: usize) -> Self {
-        Self { dimension, chunks: Vec::new(), count: 0 }
-    }
-
-    /// How long a vector is.
-    pub(crate) const fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    /// How many tools have a vector.
-    pub(crate) const fn len(&self) -> usize {
-        self.count
+        Self { dimension, chunks: Vec::new() }
     }
 
     /// Gives a tool this vector. One of zeros says nothing: the tool has none then. One that is longer than 1 is
@@ -52,10 +42,7 @@ impl Vectors {
         while self.chunks.len() <= chunk {
             self.chunks.push(Arc::default());
         }
-        let chunk = Arc::make_mut(&mut self.chunks[chunk]);
-        let had = chunk.has(row);
-        chunk.set(row, vector, length);
-        self.count = self.count + usize::from(chunk.has(row)) - usize::from(had);
+        Arc::make_mut(&mut self.chunks[chunk]).set(row, vector, length);
         Ok(())
     }
 
@@ -64,7 +51,6 @@ impl Vectors {
         if self.has(slot) {
             let (chunk, row) = place(slot);
             Arc::make_mut(&mut self.chunks[chunk]).clear(row);
-            self.count -= 1;
         }
     }
 
@@ -74,13 +60,7 @@ impl Vectors {
         self.chunks.get(chunk).is_some_and(|chunk| chunk.has(row))
     }
 
-    /// About the vector that a tool was given.
-    pub(crate) fn get(&self, slot: Slot) -> Option<Vec<f32>> {
-        let (chunk, row) = place(slot);
-        self.chunks.get(chunk)?.get(row, self.dimension)
-    }
-
-    /// How near every vector is to each of these queries. A query of another length is near to none.
+    /// How near every vector is to each of these queries; to none of them if one is of another length.
     pub(crate) fn scan<'a>(&'a self, queries: &'a [QueryVector]) -> Scores<'a> {
         scan::scan(&self.chunks, self.dimension, queries)
     }

@@ -70,7 +70,7 @@ fn candidate(asking: &Asking<'_>, tool: Arc<Tool>, alone: f32, together: f32) ->
 }
 
 async fn search(asking: &Asking<'_>, text: &str) -> Found {
-    let mut search = Search::new(text).limit(CONSIDERED);
+    let mut search = Search::new(text).limit(CONSIDERED).with_twins();
     if let Some(sight) = asking.sight {
         search = search.sight(sight);
     }

@@ -1,10 +1,19 @@
 //! Whether a need is met: tools of many trades, needs that one of them meets, and needs that none does though some tool
 //! shares a word with them.
 
-use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mgp_types::Context;
+use mgp_types::mgp::ToolContextBudget;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
 
 use super::world::{Peer, World, tool};
-use crate::ServerTools;
+use crate::discovery::{Eyes, ToolDiscoverySettings};
+use crate::embed::StaticEmbedder;
+use crate::eval::Question;
+use crate::{ServerTools, Tool};
 
 const TOOLS: &[(&str, &str)] = &[
     ("resize_photo", "Change the width and height of a photo"),
@@ -49,7 +58,7 @@ const NEEDS: &[(&str, Option<&str>)] = &[
     ("tune a guitar", None),
     ("face recognition", None),
     ("rotate encryption keys of storage", None),
-    ("control smart home lights", None),
+    ("water the plants on the balcony", None),
     ("play chess moves", None),
     ("render 3d meshes", None),
     ("detect plagiarism", None),
@@ -58,24 +67,119 @@ const NEEDS: &[(&str, Option<&str>)] = &[
     ("stock portfolio optimization", None),
 ];
 
+/// Sees all tools but some.
+#[derive(Debug, Default)]
+struct Blind {
+    hidden: Mutex<Vec<String>>,
+    revision: AtomicU64,
+}
+
+impl Blind {
+    fn to(&self, tools: &[String]) {
+        *self.hidden.lock() = tools.to_vec();
+        self.revision.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Eyes for Blind {
+    fn sees(&self, _: &Context, tool: &Tool) -> bool {
+        !self.hidden.lock().contains(&tool.id())
+    }
+
+    fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Relaxed)
+    }
+}
+
+/// A gateway whose tools have vectors.
+async fn world(eyes: &Arc<Blind>, servers: Vec<ServerTools>) -> World {
+    let settings = ToolDiscoverySettings::new().eyes(Arc::clone(eyes) as Arc<dyn Eyes>);
+    World::of(settings, ToolContextBudget::default(), Arc::new(StaticEmbedder::new()), servers).await
+}
+
+/// The tool that meets a capability, if one does.
+async fn meets(world: &World, capability: &str) -> Option<String> {
+    let params = json!({ "requirements": { "capabilities": [capability] } });
+    let answer = world.method(&Peer::mgp(), "mgp/tools/request", params).await.unwrap();
+    let loaded = &answer["tools_loaded"][0];
+    let (server, name) = (loaded["server_id"].as_str()?, loaded["name"].as_str()?);
+    // Where another server has a tool of that name, the name is the id already.
+    let id = format!("{server}.");
+    Some(if name.starts_with(&id) { name.to_owned() } else { id + name })
+}
+
+/// The tools of the folder `data`.
+fn data() -> Vec<ServerTools> {
+    let mut servers: Vec<ServerTools> = Vec::new();
+    for line in include_str!("../../../data/tools.jsonl").lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let id = row["server"].as_str().unwrap();
+        if servers.last().is_none_or(|server| server.server.id.as_str() != id) {
+            let description = row["serverDescription"].as_str().unwrap();
+            servers.push(ServerTools::new(id, Vec::new()).description(description));
+        }
+        let (name, description) = (row["name"].as_str().unwrap(), row["description"].as_str().unwrap());
+        let tool = tool(name, description, &row["inputSchema"]["properties"]);
+        servers.last_mut().unwrap().tools.push(tool);
+    }
+    servers
+}
+
+fn trades() -> ServerTools {
+    ServerTools::new("trades", TOOLS.iter().map(|(name, says)| tool(name, says, &json!({}))).collect())
+}
+
+/// By words alone, among few tools, and by words and meaning among many.
 #[tokio::test]
 async fn needs_are_met_by_the_tools_that_meet_them_and_by_no_others() {
-    let world = World::new().await;
-    let tools = TOOLS.iter().map(|(name, description)| tool(name, description, &json!({}))).collect();
-    world.index.put_server(ServerTools::new("trades", tools)).await;
-    world.index.settled().await;
-    let (mut missed, mut wrong) = (Vec::new(), Vec::new());
-    for (need, meets) in NEEDS {
-        let params = json!({ "requirements": { "capabilities": [need] } });
-        let answer = world.method(&Peer::mgp(), "mgp/tools/request", params).await.unwrap();
-        let loaded = answer["tools_loaded"][0]["name"].as_str();
-        match loaded {
-            loaded if loaded == *meets => {}
-            None => missed.push(need),
-            Some(loaded) => wrong.push(format!("{need}: {loaded}")),
-        }
+    let few = World::new().await;
+    for server in ["files", "data", "pictures", "mail", "chat"] {
+        few.index.remove_server(server.into()).await;
     }
-    println!("missed {missed:?}, wrong {wrong:?}");
-    assert!(missed.len() <= 2, "{missed:?}");
-    assert!(wrong.len() <= 2, "{wrong:?}");
+    few.index.put_server(trades()).await;
+    few.index.settled().await;
+    let many = world(&Arc::default(), [vec![trades()], data()].concat()).await;
+    for world in [few, many] {
+        let (mut missed, mut wrong) = (Vec::new(), Vec::new());
+        for (need, expected) in NEEDS {
+            let met = meets(&world, need).await;
+            match (met, expected) {
+                (Some(met), Some(expected)) if met == format!("trades.{expected}") => {}
+                (None, None) => {}
+                (None, Some(_)) => missed.push(need),
+                (Some(met), _) => wrong.push(format!("{need}: {met}")),
+            }
+        }
+        println!("missed {missed:?}, wrong {wrong:?}");
+        assert!(missed.len() <= 1, "{missed:?}");
+        assert!(wrong.len() <= 2, "{wrong:?}");
+    }
+}
+
+/// Whole sentences are harder than names of capabilities. Each question is asked twice: with the tools that answer it, and
+/// without them.
+#[tokio::test]
+async fn of_sentences_more_are_met_by_the_right_tool_than_by_others_where_it_is_missing() {
+    let eyes = Arc::new(Blind::default());
+    let world = world(&eyes, data()).await;
+    let questions = Question::read_all(include_bytes!("../../../data/questions.jsonl").as_slice()).unwrap();
+    let (mut asked, mut right, mut wrong, mut instead) = (0.0, 0.0, 0.0, 0.0);
+    for question in questions.iter().filter(|question| question.needs.len() == 1) {
+        asked += 1.0;
+        eyes.to(&[]);
+        match meets(&world, &question.text).await {
+            Some(tool) if question.needs[0].contains(&tool) => right += 1.0,
+            Some(_) => wrong += 1.0,
+            None => {}
+        }
+        eyes.to(&question.needs[0]);
+        instead += f64::from(u8::from(meets(&world, &question.text).await.is_some()));
+    }
+    let (recall, precision) = (right / asked, right / (right + wrong));
+    println!("{asked} sentences: recall {recall:.3}, precision {precision:.3}");
+    println!("where the tools are missing, met by others: {:.3}", instead / asked);
+    assert!(asked > 150.0);
+    assert!(recall > 0.25, "{recall}");
+    assert!(precision > 0.8, "{precision}");
+    assert!(instead / asked < 0.12, "{instead}");
 }

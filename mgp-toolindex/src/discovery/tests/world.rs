@@ -41,13 +41,24 @@ impl World {
         Self::embedded(Arc::new(Mute), settings, budget).await
     }
 
+    /// With an embedder of one's own.
     pub(super) async fn embedded(
         embedder: Arc<dyn Embedder>,
         settings: ToolDiscoverySettings,
         budget: ToolContextBudget,
     ) -> Self {
+        Self::of(settings, budget, embedder, servers()).await
+    }
+
+    /// With an embedder and servers of one's own.
+    pub(super) async fn of(
+        settings: ToolDiscoverySettings,
+        budget: ToolContextBudget,
+        embedder: Arc<dyn Embedder>,
+        servers: Vec<ServerTools>,
+    ) -> Self {
         let index = Index::new(embedder);
-        for server in servers() {
+        for server in servers {
             index.put_server(server).await;
         }
         index.settled().await;

@@ -13,7 +13,6 @@ MOST_PIECES = 96
 # Texts of like length go through together, as many as make this many pieces.
 PIECES_AT_ONCE = 2048
 TEXTS_AT_ONCE = 256
-THREADS = 2
 
 
 class Teacher:
@@ -26,7 +25,8 @@ class Teacher:
         self.vocabulary = tokenizer["model"]["vocab"]
         self.pieces = TeacherPieces(self.vocabulary)
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = THREADS
+        # How sums are shared out must not depend on the machine.
+        options.intra_op_num_threads = 1
         self.session = onnxruntime.InferenceSession(str(model), options)
 
     def of_texts(self, texts):

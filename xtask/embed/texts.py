@@ -1,9 +1,8 @@
-"""What the table learns from: texts of tools and of a dictionary, and pairs of texts that belong together."""
+"""What the table learns from: texts of tools, and pairs of texts that belong together."""
 
 import json
 import random
 import re
-from collections import defaultdict
 
 from words import HUMP
 
@@ -18,9 +17,8 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
 CLAUSE_END = re.compile(r"[;,:]|\band\b|\bor\b|\bto\b|\bfor\b")
 # What a page around a description left in it.
 NOT_WRITTEN = re.compile(r"Deploy Server|Try in Playground|Description not available")
-# Words of animals and plants are many, and tools are seldom about them.
-SELDOM = {"animal", "plant", "person", "Tops", "body"}
-DICTIONARY = {"gloss", "word", "example"}
+# In the names of Toucan's files: a number, and whose the server is.
+OWNER = re.compile(r"^(\w+_)?\d+\.(@?[^_]*_)?")
 
 
 class Texts:
@@ -50,85 +48,54 @@ class Texts:
             self.pairs.append((one, other, kind))
 
     def add_tools(self, files):
-        """Tools as lines of JSON: names, descriptions and their sentences, parameters, and questions made of them."""
-        tools, seen = [], set()
+        """Servers as Toucan has them: names of tools, what they do, their parameters, and questions made of them."""
+        seen, needs = set(), []
         for file in files:
-            for line in open(file, encoding="utf-8"):
-                tool = json.loads(line)
-                description = tool.get("description") or ""
+            server = json.loads(file.read_text(encoding="utf-8"))["metadata"]["server_info_crawled"]
+            named = spoken(OWNER.sub("", file.stem.removesuffix("_labeled")))
+            for tool in server["tools"]:
+                description = tool["description"] or ""
                 if NOT_WRITTEN.search(description):
                     description = ""
                 name = spoken(tool["name"])
                 if (name, clean(description)) not in seen:
                     seen.add((name, clean(description)))
-                    tools.append((tool, name, description))
-        described, needs = set(), []
-        for tool, name, description in tools:
-            self._add_tool(tool, name, description, described, needs)
+                    self._add_tool(named, name, description, tool.get("input_schema"), needs)
+            self._add_server(named, server["overview"] or "")
         for _ in range(TWO_NEEDS if len(needs) > 1 else 0):
-            (one, _), (other, _) = self.random.sample(needs, 2)
+            one, other = self.random.sample(needs, 2)
             self.add(self.random.choice(ASK_TWO).format(one, other), "multi")
 
-    def _add_tool(self, tool, name, description, described, needs):
+    def _add_tool(self, server, name, description, schema, needs):
         found = sentences(description)
-        server = spoken(re.sub(r"^@?[^_/]*[_/]", "", tool["server"]))
         named = self.add(name, "name")
+        # Questions that belong to the text with the server's words would be drawn to all tools of the server.
         short = self.add(f"{name}. {clean(description)}", "doc") if found else None
         long = self.add(f"{server}. {name}. {clean(description)}", "doc")
-        self.pair(named, short or long, "name")
+        tool = short or long
+        self.pair(named, tool, "name")
         if found:
             first = self.add(found[0], "sent")
             self.pair(named, first, "name")
             for sentence in found[1:4]:
                 self.pair(self.add(sentence, "sent"), first, "rest")
             need = wish(found[0])
-            self.pair(self.add(self.random.choice(ASK).format(need), "ask"), short, "ask")
-            needs.append((need, short))
+            self.pair(self.add(self.random.choice(ASK).format(need), "ask"), tool, "ask")
+            needs.append(need)
             for clause in CLAUSE_END.split(found[0]):
                 if len(clause.split()) >= 3:
                     self.add(clause, "clause")
-        self.pair(self.add(self.random.choice(ASK).format(name), "ask"), short or long, "ask")
-        parameters = (tool.get("inputSchema") or {}).get("properties") or {}
-        for parameter, schema in list(parameters.items())[:8]:
-            means = schema.get("description") if isinstance(schema, dict) else None
-            if means:
-                self.pair(self.add(f"{spoken(parameter)}: {means}", "par"), short or long, "par")
-        about = tool.get("serverDescription") or ""
-        if about not in described:
-            described.add(about)
-            lines = [self.add(sentence, "srv") for sentence in sentences(about)]
-            for one, other in zip(lines, lines[1:]):
-                self.pair(one, other, "srv")
-            if lines:
-                self.pair(self.add(server, "name"), lines[0], "srv")
+        self.pair(self.add(self.random.choice(ASK).format(name), "ask"), tool, "ask")
+        for parameter, means in list(((schema or {}).get("properties") or {}).items())[:8]:
+            if isinstance(means, dict) and means.get("description"):
+                self.pair(self.add(f"{spoken(parameter)}: {means['description']}", "par"), tool, "par")
 
-    def add_dictionary(self, files, common):
-        """WordNet as YAML: words, what they mean, and an example. Words with parts that are not `common` are left out."""
-        for file in sorted(files):
-            kind, _, field = file.name.removesuffix(".yaml").partition(".")
-            if (kind, field) != ("adj", "all") and (kind not in ("noun", "verb") or field in SELDOM):
-                continue
-            for block in re.split(r"\n(?=\d{8}-)", file.read_text(encoding="utf-8")):
-                self._add_meaning(block, common)
-
-    def _add_meaning(self, block, common):
-        lists, current = defaultdict(list), None
-        for line in block.split("\n")[1:]:
-            if re.match(r"  \w+:", line):
-                current = line.strip().split(":")[0]
-            elif line.startswith("  - "):
-                lists[current].append(line[4:])
-            elif line.startswith("    ") and lists[current]:
-                lists[current][-1] += " " + line.strip()
-        words = [word.strip("'\"") for word in lists["members"]]
-        words = [word for word in words if re.fullmatch(r"[a-zA-Z][a-zA-Z \-']*", word) and is_common(word, common)]
-        meanings = [meaning.strip("'\"") for meaning in lists["definition"]]
-        if not words or not meanings:
-            return
-        meaning = self.add(meanings[0], "gloss")
-        self.pair(self.add(", ".join(words[:4]), "word"), meaning, "gloss")
-        for example in lists["example"][:1]:
-            self.add(example.strip("'\""), "example")
+    def _add_server(self, server, overview):
+        lines = [self.add(sentence, "srv") for sentence in sentences(overview)[:4]]
+        for one, other in zip(lines, lines[1:]):
+            self.pair(one, other, "srv")
+        if lines:
+            self.pair(self.add(server, "name"), lines[0], "srv")
 
 
 def clean(text):
@@ -161,7 +128,3 @@ def without_ending(verb):
     if verb.endswith("s") and not verb.endswith("ss") and len(verb) > 3:
         return verb[:-1]
     return verb
-
-
-def is_common(word, common):
-    return all(part.lower() in common for part in re.split(r"[ \-']+", word) if part)

@@ -1,6 +1,9 @@
 //! The table of word vectors of `mgp-toolindex`, built anew from texts and a sentence encoder.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
 
@@ -8,7 +11,7 @@ use crate::{process, python, workspace::Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Tools as lines of JSON (.jsonl) and WordNet (.yaml); mgp-toolindex/table/SOURCES.md names those of the table
+    /// Servers as Toucan has them (.json); mgp-toolindex/table/SOURCES.md names those of the table
     #[arg(long, required = true, num_args = 1..)]
     texts: Vec<PathBuf>,
     /// The folder of all-MiniLM-L6-v2: model.onnx and tokenizer.json
@@ -26,7 +29,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let program = workspace.root.join("xtask/embed");
     let packages = format!("--requirement={}", program.join("requirements.txt").display());
     let interpreter = python::environment(&folder.join("python"), &packages)?;
-    let out = args.out.clone().unwrap_or_else(|| workspace.root.join("mgp-toolindex/table/tools.mgptable"));
+    let of_the_crate = workspace.root.join("mgp-toolindex/table/tools.mgptable");
+    let before = read(&of_the_crate)?;
+    let out = args.out.as_ref().unwrap_or(&of_the_crate);
     let mut command = Command::new(interpreter);
     command.arg(program.join("build.py")).arg("--teacher").arg(&args.teacher);
     command.arg("--cache").arg(folder.join("teacher")).arg("--out").arg(out).args(&args.texts);
@@ -34,5 +39,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     for threads in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] {
         command.env(threads, "1");
     }
-    process::run(command.env("PYTHONDONTWRITEBYTECODE", "1"))
+    process::run(command.env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    if read(out)? == before {
+        println!("the same table as the crate had");
+    } else {
+        println!("another table than the crate had: mgp-toolindex/table/SOURCES.md says what it depends on");
+    }
+    Ok(())
+}
+
+fn read(table: &Path) -> Result<Vec<u8>> {
+    std::fs::read(table).with_context(|| format!("cannot read {}", table.display()))
 }

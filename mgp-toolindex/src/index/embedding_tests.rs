@@ -102,7 +102,7 @@ async fn another_embedder_answers_only_once_all_of_its_vectors_are_there() {
     let index = Index::new(Arc::new(HashedWords::new(16)));
     index.put_server(ServerTools::new("s", tools(40))).await;
     let slow = Arc::new(HashedWords::slow(8));
-    slow.failures.store(10, Ordering::Relaxed);
+    slow.failures.store(usize::MAX, Ordering::Relaxed);
     index.set_embedder(Arc::clone(&slow) as Arc<dyn Embedder>).await;
     index.put_tool("s".into(), tool("late", "comes while they are made")).await;
     index.settled().await;
@@ -110,6 +110,7 @@ async fn another_embedder_answers_only_once_all_of_its_vectors_are_there() {
     assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (16, 16));
     assert!(has_vector(&snapshot, "late"));
 
+    slow.failures.store(0, Ordering::Relaxed);
     index.embedded().await;
     let snapshot = index.snapshot();
     assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (8, 8));

@@ -95,7 +95,7 @@ fn names(kinds: &[Kind]) -> String {
 /// From here on a tool has a capability. Capabilities that are named in a few words are told apart by anything from a
 /// third to two thirds; of whole sentences more would be missed the higher this is, and more met by what does something
 /// else the lower. The tests of needs print how many.
-const MET: f32 = 0.35;
+const MET: f32 = 0.33;
 
 /// From here on a tool comes near to a capability, and has it if it also fits the whole of the task. The task alone proves
 /// nothing: a tool that does the rest of it fits it too.

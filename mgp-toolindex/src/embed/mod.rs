@@ -16,6 +16,8 @@ mod choice;
 mod fastembed;
 #[cfg(test)]
 pub(crate) mod hashed_words;
+#[cfg(test)]
+mod mute;
 mod passage;
 mod queue;
 mod remote;
@@ -31,6 +33,8 @@ pub(crate) use self::background::{Background, Lane, Made};
 pub use self::choice::{ChoiceError, EmbedderChoice};
 #[cfg(feature = "fastembed")]
 pub use self::fastembed::FastEmbedder;
+#[cfg(test)]
+pub(crate) use self::mute::Mute;
 pub use self::passage::PassageHash;
 pub(crate) use self::passage::{Passage, sent_along, unit};
 pub(crate) use self::queue::Lacking;

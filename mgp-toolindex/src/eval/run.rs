@@ -98,33 +98,12 @@ const DEPTH: usize = 20;
 mod tests {
     use std::sync::Arc;
 
-    use mgp_types::{BoxFuture, RawJson};
+    use mgp_types::RawJson;
     use serde_json::json;
 
     use super::*;
-    use crate::embed::{EmbedError, Embedder, Purpose};
+    use crate::embed::Mute;
     use crate::{Listing, ServerTools};
-
-    #[derive(Debug)]
-    struct Mute;
-
-    impl Embedder for Mute {
-        fn id(&self) -> &'static str {
-            "mute"
-        }
-
-        fn dimension(&self) -> usize {
-            1
-        }
-
-        fn embed(
-            &self,
-            _texts: Vec<String>,
-            _purpose: Purpose,
-        ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-            Box::pin(async { Err(EmbedError::new("it says nothing")) })
-        }
-    }
 
     #[derive(Debug)]
     struct Seven;

@@ -3,28 +3,7 @@ use mgp_types::mgp::{RiskLevel, SearchStrategy};
 use serde_json::json;
 
 use super::*;
-use crate::embed::{EmbedError, Purpose};
-
-#[derive(Debug)]
-struct Mute;
-
-impl Embedder for Mute {
-    fn id(&self) -> &'static str {
-        "mute"
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn embed(
-        &self,
-        _texts: Vec<String>,
-        _purpose: Purpose,
-    ) -> mgp_types::BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        Box::pin(async { Err(EmbedError::new("it says nothing")) })
-    }
-}
+use crate::embed::Mute;
 
 fn tool(name: &str, description: &str) -> Listing {
     let definition = json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::*;
 use crate::budget::{Definition, Estimate};
+use crate::embed::Mute;
 use crate::session::View;
-use crate::session::tests::Mute;
 use crate::{Index, Listing, ServerTools, Tool};
 
 /// Tools whose definitions take as much as real ones do on average, and the kernel's own.

@@ -193,4 +193,4 @@ const DROPPED_PART: usize = 16;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

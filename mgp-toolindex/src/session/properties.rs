@@ -5,9 +5,9 @@ use mgp_types::mgp::{EvictTools, FoundTool, ToolContextBudget};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::tests::Mute;
 use super::*;
 use crate::budget::{CountTokens, Definition, Estimate};
+use crate::embed::Mute;
 use crate::{Index, Listing, ServerTools, Snapshot};
 
 /// What happens in a session; tools are told by their places in the index.

@@ -6,30 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::budget::{CountTokens, Definition, Estimate};
-use crate::embed::{EmbedError, Embedder, Purpose};
+use crate::embed::Mute;
 use crate::{Index, Listing, ServerTools, Snapshot};
-
-/// No test here searches by meaning.
-#[derive(Debug)]
-pub(crate) struct Mute;
-
-impl Embedder for Mute {
-    fn id(&self) -> &'static str {
-        "mute"
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn embed(
-        &self,
-        _texts: Vec<String>,
-        _purpose: Purpose,
-    ) -> mgp_types::BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        Box::pin(async { Err(EmbedError::new("it says nothing")) })
-    }
-}
 
 /// Every word is a token, so that tests can do sums.
 #[derive(Debug)]

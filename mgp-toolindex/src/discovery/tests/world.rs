@@ -17,7 +17,7 @@ use tower_service::Service;
 
 use crate::budget::default_counter;
 use crate::discovery::{Eyes, ToolDiscovery, ToolDiscoveryLayer, ToolDiscoverySettings};
-use crate::embed::{EmbedError, Embedder, Purpose};
+use crate::embed::{Embedder, Mute};
 use crate::session::{Pins, SessionSettings, ToolSessions};
 use crate::{Index, Listing, ServerTools, Tool};
 
@@ -299,23 +299,5 @@ impl Eyes for Policy {
 
     fn missing_permissions(&self, _: &mgp_types::Context, tool: &Tool) -> Vec<Permission> {
         tool.permissions.iter().filter(|needed| self.ungranted.contains(needed)).cloned().collect()
-    }
-}
-
-/// An embedder that knows nothing.
-#[derive(Debug)]
-struct Mute;
-
-impl Embedder for Mute {
-    fn id(&self) -> &'static str {
-        "mute"
-    }
-
-    fn dimension(&self) -> usize {
-        1
-    }
-
-    fn embed(&self, _: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        Box::pin(ready(Err(EmbedError::new("it says nothing"))))
     }
 }

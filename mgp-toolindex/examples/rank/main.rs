@@ -20,7 +20,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Parser;
-use mgp_toolindex::embed::EmbedderChoice;
+use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::SearchStrategy;
 use serde::Deserialize;
@@ -42,6 +42,9 @@ struct Args {
     /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
+    /// A folder to keep vectors in that take long to make
+    #[arg(long, value_name = "FOLDER")]
+    store: Option<PathBuf>,
     /// How to search
     #[arg(long, value_name = "STRATEGY", default_value = "hybrid", value_parser = strategy)]
     strategy: SearchStrategy,
@@ -72,7 +75,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Ok(out.flush()?);
     }
     let (servers, ids) = catalog::servers(&rows)?;
-    let index = Index::new(args.embedder.try_open().await?);
+    let mut index = Index::builder(args.embedder.try_open().await?);
+    if let Some(folder) = &args.store {
+        index = index.store(SqliteVectors::open(folder, MOST_KEPT)?);
+    }
+    let index = index.build();
     for server in servers {
         index.put_server(server).await;
     }
@@ -86,6 +93,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     Ok(out.flush()?)
 }
+
+/// More vectors than any of the usual sets has tools.
+const MOST_KEPT: u32 = 100_000;
 
 fn strategy(word: &str) -> Result<SearchStrategy, &'static str> {
     SearchStrategy::read(word).ok_or("expected hybrid, keyword or semantic")

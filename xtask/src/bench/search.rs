@@ -32,7 +32,8 @@ pub(super) fn run(workspace: &Workspace, folder: &Path, quick: bool) -> Result<V
     let rank = workspace.build_example("mgp-toolindex", "rank", features)?;
     let scale = workspace.build_example("mgp-toolindex", "scale", features)?;
 
-    let bench = Bench { scorer, rank, scale, encoder, quick };
+    let vectors = workspace.target.join("vectors");
+    let bench = Bench { scorer, rank, scale, vectors, encoder, quick };
     let mut missed = bench.quality()?;
     missed.extend(bench.growth()?);
     Ok(missed)
@@ -42,6 +43,8 @@ struct Bench {
     scorer: PathBuf,
     rank: PathBuf,
     scale: PathBuf,
+    /// Where vectors are kept from one search to the next.
+    vectors: PathBuf,
     /// The folder of a sentence encoder, if there is one on this machine.
     encoder: Option<String>,
     quick: bool,
@@ -84,9 +87,10 @@ impl Bench {
             ("BM25 of four fields, as Anthropic documents it", self.score("--as anthropic-bm25")?),
             ("BM25 with Ratel's settings", self.score("--as ratel")?),
         ];
-        let mut fusions = vec![self.fusion("static", "static", [0.655, 0.585])?];
+        let keyword = self.score("--strategy keyword")?;
+        let mut fusions = vec![self.fusion("static", "static", &keyword, [0.655, 0.585])?];
         if let Some(folder) = &self.encoder {
-            fusions.push(self.fusion("MiniLM", &format!("fastembed:{folder}"), [0.675, 0.615])?);
+            fusions.push(self.fusion("MiniLM", &format!("fastembed:{folder}"), &keyword, [0.675, 0.615])?);
         }
 
         println!("\n{}", head(COMMAND, self.quick)?);
@@ -96,10 +100,9 @@ impl Bench {
         for (name, scores) in &rivals {
             table.row(row(name, mean(scores)?, None).0);
         }
-        for Fusion { embedder, hybrid, keyword, semantic, targets } in &fusions {
-            for (name, scores) in [("keyword only", keyword), ("semantic only", semantic)] {
-                table.row(row(&format!("{name}, {embedder}"), mean(scores)?, None).0);
-            }
+        table.row(row("keyword only", mean(&keyword)?, None).0);
+        for Fusion { embedder, hybrid, semantic, targets, .. } in &fusions {
+            table.row(row(&format!("semantic only, {embedder}"), mean(semantic)?, None).0);
             let name = format!("hybrid, {embedder}");
             let (cells, met) = row(&name, mean(hybrid)?, Some(*targets));
             table.row(cells);
@@ -114,12 +117,20 @@ impl Bench {
         Ok(missed)
     }
 
-    fn fusion(&self, name: &'static str, embedder: &str, targets: [f64; 2]) -> Result<Fusion> {
-        let by = |strategy| self.score(&format!("--embedder {embedder} --strategy {strategy}"));
+    fn fusion(
+        &self,
+        name: &'static str,
+        embedder: &str,
+        keyword: &Scores,
+        targets: [f64; 2],
+    ) -> Result<Fusion> {
+        let store = self.vectors.display();
+        let by =
+            |strategy| self.score(&format!("--embedder {embedder} --strategy {strategy} --store {store}"));
         Ok(Fusion {
             embedder: name,
             hybrid: by("hybrid")?,
-            keyword: by("keyword")?,
+            keyword: keyword.clone(),
             semantic: by("semantic")?,
             targets,
         })

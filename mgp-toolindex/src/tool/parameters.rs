@@ -58,13 +58,14 @@ mod tests {
 
     #[test]
     fn arguments_are_found_within_objects_and_lists() {
-        let schema = json!({ "type": "object", "properties": {
+        let schema = r#"{ "type": "object", "properties": {
             "to": { "type": "array", "items": { "properties": { "address": { "type": "string" } } } },
-            "subject": { "type": "string", "description": "One line" },
-        } });
-        assert_eq!(names(&schema), ["subject", "to", "address"]);
-        let raw = RawJson::from_value(&schema).unwrap();
-        assert_eq!(of(&raw)[0].description, "One line");
+            "subject": { "type": "string", "description": "One line" }
+        } }"#;
+        let found = of(&RawJson::parse(schema).unwrap());
+        let names: Vec<&str> = found.iter().map(|parameter| parameter.name.as_str()).collect();
+        assert_eq!(names, ["to", "subject", "address"]);
+        assert_eq!(found[1].description, "One line");
     }
 
     #[test]

@@ -22,11 +22,12 @@ pub struct SqliteVectors {
 }
 
 impl SqliteVectors {
-    /// The store in `folder`, which keeps so many vectors at the most.
+    /// The store in `folder`, which is made if it is not there, and keeps so many vectors at the most.
     ///
     /// # Errors
     /// The file can be neither opened nor put aside, as in a folder that cannot be written.
     pub fn open(folder: &Path, most: u32) -> Result<Self, StoreError> {
+        fs::create_dir_all(folder)?;
         let path = folder.join(FILE);
         let connection = match prepared(Connection::open(&path)) {
             Err(error) if is_spoilt(&error) => {
@@ -250,6 +251,12 @@ mod tests {
     fn kept(store: &SqliteVectors, embedder: &str, names: &[&str]) -> Vec<bool> {
         let hashes: Vec<_> = names.iter().map(|name| hash(name)).collect();
         store.get_many(embedder, &hashes).iter().map(Option::is_some).collect()
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(SqliteVectors::open(&folder.path().join("deeper/still"), 10).is_ok());
     }
 
     #[test]

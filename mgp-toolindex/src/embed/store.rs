@@ -334,8 +334,10 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_an_error() {
+    fn a_folder_that_cannot_be_made_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(SqliteVectors::open(&folder.path().join("missing"), 10).is_err());
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(SqliteVectors::open(&file, 10).is_err());
     }
 }

@@ -18,7 +18,7 @@ use mgp_types::mgp::SearchStrategy;
 use self::set::Set;
 
 /// The R@5 of hybrid search that was reached; it may fall by less than a point.
-const RECORDED: f64 = 0.734;
+const RECORDED: f64 = 0.737;
 
 const POINT: f64 = 0.01;
 

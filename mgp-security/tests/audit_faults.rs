@@ -193,9 +193,10 @@ async fn a_torn_end_is_recovered_from_and_an_end_kept_elsewhere_tells_what_is_mi
             let copy = directory.path().join(format!("copy-{case}-{is_garbage}"));
             fs::create_dir(&copy).unwrap();
             fs::copy(&path, copy.join("audit.db")).unwrap();
-            let mut torn = wal[..wal.len() - lost].to_vec();
+            let (kept, torn_off) = wal.split_at(wal.len() - lost);
+            let mut torn = kept.to_vec();
             if is_garbage {
-                torn.resize(wal.len(), 0xa5);
+                torn.extend(torn_off.iter().map(|byte| !byte));
             }
             fs::write(copy.join("audit.db-wal"), torn).unwrap();
             let log = open(&copy.join("audit.db"));

@@ -128,7 +128,7 @@ async fn tools_are_loaded_for_what_a_task_needs(leg: Leg) {
     assert_eq!(text(&renamed), "rename photo x");
 }
 
-// covers: MGP-16.5-20
+// covers: MGP-16.5-19
 async fn a_plain_client_finds_by_a_tool(leg: Leg) {
     let (_host, client) = open_plain(leg).await;
     let meta_tools = ["mgp.tools.discover", "mgp.tools.request"];

@@ -1,0 +1,1 @@
+//! What all servers offer, as one list.

@@ -1,0 +1,54 @@
+//! What `mgp.toml` may say. The reference page and the JSON Schema are made from these types.
+
+mod kernel;
+mod listen;
+mod policy;
+mod server;
+mod tools;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::kernel::{KernelSettings, RegistrationSettings, TelemetrySettings};
+pub use self::listen::ListenSettings;
+pub use self::policy::{
+    AccessRule, AccessSettings, AgentSettings, AuditArguments, AuditDurability, AuditSettings,
+    ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, ValidatorSettings,
+};
+pub use self::server::{
+    ServerAgent, ServerConfig, ServerLimits, ServerMgp, ServerSecurity, Sharing, ToolRule, TransportKind,
+};
+pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
+
+/// A whole `mgp.toml`. Everything may be left out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Config {
+    /// The servers, each under `[[servers]]` (MGP §15.2).
+    pub servers: Vec<ServerConfig>,
+    /// Where clients connect, beside standard input and output.
+    pub listen: ListenSettings,
+    /// Who the client on standard input and output is, and who may speak for others.
+    pub agents: Vec<AgentSettings>,
+    /// Which agent may use which tool (§5).
+    pub access: AccessSettings,
+    /// What servers may do (§3).
+    pub permissions: PermissionSettings,
+    /// Which calls a human confirms (§4.4).
+    pub confirmation: ConfirmationSettings,
+    /// How the arguments of calls are judged (§4.5, §7).
+    pub validators: ValidatorSettings,
+    /// What is recorded (§6).
+    pub audit: AuditSettings,
+    /// How often tools may be called.
+    pub limits: LimitSettings,
+    /// What a model is given of the tools, and how they are searched (§16).
+    pub tools: ToolSettings,
+    /// Which servers may register themselves while the kernel runs (§15.4).
+    pub registration: RegistrationSettings,
+    /// What is told to those who watch over the kernel.
+    pub telemetry: TelemetrySettings,
+    /// The kernel itself.
+    pub kernel: KernelSettings,
+}

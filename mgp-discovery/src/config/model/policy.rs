@@ -1,0 +1,184 @@
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Permission, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who a client is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AgentSettings {
+    /// The agent, as access control and the record know it.
+    pub id: String,
+    /// Whether the client on standard input and output is this agent.
+    pub stdio: bool,
+    /// Agents in whose name it may call, by `_meta` or `agent_id`; a `*` at the end stands for anything.
+    pub speaks_for: Vec<String>,
+}
+
+/// Which agent may use which tool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AccessSettings {
+    /// What holds where no rule does: `opt-out` allows, `opt-in` denies. `opt-out` if left out, and
+    /// `opt-in` where keys are required.
+    #[schemars(with = "Option<String>")]
+    pub default: Option<DefaultPolicy>,
+    /// The rules that hold from the start; others are given while the kernel runs.
+    pub rules: Vec<AccessRule>,
+}
+
+/// A rule of access.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct AccessRule {
+    /// The agent.
+    pub agent: String,
+    /// The server.
+    pub server: String,
+    /// The tool, by the server's name for it; all of the server's if left out.
+    pub tool: Option<String>,
+    /// `allow` or `deny`.
+    #[schemars(with = "String")]
+    pub permission: AccessPermission,
+}
+
+/// What servers may do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct PermissionSettings {
+    /// How permissions are decided: `interactive` asks a human, `auto_approve` grants what is not dangerous,
+    /// `deny_all` denies, `config_only` grants what stands under `grants`. `interactive` if left out.
+    #[schemars(with = "Option<String>")]
+    pub policy: Option<ApprovalPolicy>,
+    /// What is granted from the start.
+    pub grants: Vec<PermissionRule>,
+    /// Permissions that `auto_approve` asks for nevertheless.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub never_automatic: Option<Vec<Permission>>,
+    /// How long to wait for a human, in seconds; ten minutes if left out.
+    pub patience_secs: Option<u64>,
+}
+
+/// A permission that a server has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct PermissionRule {
+    /// The server; all of them if left out.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// The permission.
+    #[schemars(with = "String")]
+    pub permission: Permission,
+    /// What it is limited to: paths, commands, hosts.
+    #[serde(default)]
+    #[schemars(with = "Option<std::collections::BTreeMap<String, serde_json::Value>>")]
+    pub scope: Option<Scope>,
+}
+
+/// Which calls a human confirms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ConfirmationSettings {
+    /// Whether calls of dangerous tools, and of those that ask for it, wait for a human.
+    pub dangerous: bool,
+    /// Whether calls of moderate tools do, too.
+    pub moderate: bool,
+    /// How long to wait for a human, in seconds.
+    pub patience_secs: u64,
+}
+
+impl Default for ConfirmationSettings {
+    fn default() -> Self {
+        Self { dangerous: true, moderate: false, patience_secs: 600 }
+    }
+}
+
+/// How the arguments of calls are judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ValidatorSettings {
+    /// Directories in which files may be; arguments that name files are held to them. Anywhere if left out.
+    pub roots: Vec<String>,
+    /// Directories that commands may empty.
+    pub scratch: Vec<String>,
+    /// Hosts that may be reached although they are private, such as `localhost:8080` or `*.internal`.
+    pub allowed_hosts: Vec<String>,
+    /// Hosts that may not be reached.
+    pub denied_hosts: Vec<String>,
+    /// Whether no other hosts than `allowed_hosts` may be reached.
+    pub only_allowed_hosts: bool,
+    /// What becomes of tools whose definition is seen for the first time, or has changed.
+    pub first_use: FirstUse,
+}
+
+/// What becomes of a tool that is seen for the first time. One that has changed since is held back in any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FirstUse {
+    /// It is used.
+    #[default]
+    Trust,
+    /// It is held back until `mgp pin approve`.
+    Approve,
+}
+
+/// What is recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AuditSettings {
+    /// The file; `audit.db` where the kernel keeps its state, if left out.
+    pub path: Option<String>,
+    /// Whether calls wait until they are recorded.
+    pub durability: AuditDurability,
+    /// How much of the arguments of calls is recorded.
+    pub arguments: AuditArguments,
+    /// How many days of the record are kept; all if left out.
+    pub keep_days: Option<u32>,
+    /// How many bytes of the record are kept; all if left out.
+    pub keep_bytes: Option<u64>,
+}
+
+/// Whether calls wait until they are recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AuditDurability {
+    /// They go on at once, and a crash loses what is not yet written.
+    #[default]
+    Async,
+    /// They go on when the record has been written.
+    Sync,
+}
+
+/// How much of the arguments of calls is recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AuditArguments {
+    /// Their digest.
+    #[default]
+    Digest,
+    /// All of them, without what looks like a secret.
+    Redacted,
+}
+
+/// How often tools may be called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct LimitSettings {
+    /// Calls a minute of one agent.
+    pub agent_calls_per_minute: Option<u32>,
+    /// Calls a day of one agent.
+    pub agent_calls_per_day: Option<u32>,
+    /// How many calls the kernel works on at once; more are refused. 1024 if left out.
+    pub concurrency: Option<u32>,
+    /// How many questions of calls may wait for clients that cannot be asked directly. 256 if left out.
+    pub waiting_questions: Option<u32>,
+}

@@ -1,0 +1,1 @@
+//! How packages are started.

@@ -1,0 +1,1 @@
+//! Servers that register themselves (§15.4).

@@ -9,3 +9,5 @@ pub mod clients;
 pub mod config;
 pub mod launch;
 pub mod registry;
+
+pub use self::config::Config;

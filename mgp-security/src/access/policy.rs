@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
@@ -32,6 +33,10 @@ struct Inner {
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
     latest: Latest,
+    /// How often the table was changed.
+    changes: AtomicU64,
+    /// Whether an entry ever was there that ends by itself.
+    has_ends: AtomicBool,
     /// One change at a time: the table must change in the order in which the store does.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -96,6 +101,16 @@ impl AccessPolicy {
         whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
     }
 
+    /// A number that is another one whenever decisions may be: after each change, and every second while there are entries
+    /// that end by themselves.
+    pub fn revision(&self) -> u64 {
+        let changes = self.0.changes.load(Ordering::Acquire) << 40;
+        if !self.0.has_ends.load(Ordering::Relaxed) {
+            return changes;
+        }
+        changes | (self.0.clock.now().as_millis().unsigned_abs() / 1000)
+    }
+
     /// Answers `mgp/access/query` for `by`: an operator may ask about everybody, an agent about itself.
     ///
     /// # Errors
@@ -132,7 +147,9 @@ impl AccessPolicy {
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         self.make(change, turn, move |inner| {
             let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
+            inner.has_ends.fetch_or(stored.entry.expires_at.is_some(), Ordering::Relaxed);
             inner.table.rcu(|table| table.with(&stored));
+            inner.changes.fetch_add(1, Ordering::Release);
             Ok(stored)
         })
         .await
@@ -162,6 +179,7 @@ impl AccessPolicy {
         self.make(change, turn, move |inner| {
             inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
             inner.table.rcu(|table| table.without(&key));
+            inner.changes.fetch_add(1, Ordering::Release);
             Ok(Revoked { entries })
         })
         .await
@@ -238,7 +256,9 @@ impl AccessPolicyBuilder {
     /// The store cannot be read.
     pub fn build(self) -> Result<AccessPolicy, StoreError> {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryAccessStore::new()));
-        let table = ArcSwap::from_pointee(Table::new(store.load()?));
+        let entries = store.load()?;
+        let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
+        let table = ArcSwap::from_pointee(Table::new(entries));
         Ok(AccessPolicy(Arc::new(Inner {
             table,
             defaults: self.defaults,
@@ -246,6 +266,8 @@ impl AccessPolicyBuilder {
             audit: self.audit,
             clock: self.clock,
             latest: Latest::default(),
+            changes: AtomicU64::new(0),
+            has_ends: AtomicBool::new(has_ends),
             turn: Arc::default(),
         })))
     }

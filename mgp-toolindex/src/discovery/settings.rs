@@ -28,6 +28,8 @@ pub struct ToolDiscoverySettings {
 pub(super) enum LevelSetting {
     Fixed(Level),
     Automatic(HostProfile),
+    /// All tools below so many, those that were used from there on.
+    ByNumber(usize),
 }
 
 impl ToolDiscoverySettings {
@@ -60,6 +62,14 @@ impl ToolDiscoverySettings {
     #[must_use]
     pub const fn automatic_level(mut self, host: HostProfile) -> Self {
         self.level = LevelSetting::Automatic(host);
+        self
+    }
+
+    /// Lists all tools where a session sees fewer than so many when it first asks for its list, and else pinned and used
+    /// ones. The session keeps to it.
+    #[must_use]
+    pub const fn level_by_number(mut self, searched_from: usize) -> Self {
+        self.level = LevelSetting::ByNumber(searched_from);
         self
     }
 

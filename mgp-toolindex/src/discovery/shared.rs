@@ -69,18 +69,37 @@ impl Shared {
     pub(super) fn level(&self, key: &SessionKey, context: &Context) -> Level {
         match self.settings.level {
             LevelSetting::Fixed(level) => level,
-            LevelSetting::Automatic(host) => {
-                let snapshot = self.index.snapshot();
-                let best = |pinned_tokens| {
-                    let settings = self.sessions.settings();
-                    let sight = self.sights.of(key, context, &snapshot);
-                    let seen = sight.map_or(snapshot.len(), |sight| sight.count()) as u64;
-                    let sizes = self.sizes(&snapshot).of_so_many(seen);
-                    Economy::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
-                };
-                self.with_view_of(&snapshot, context, |view| self.sessions.level(key, view, best))
+            LevelSetting::Automatic(host) => self.settled_level(key, context, |seen, pinned_tokens| {
+                let settings = self.sessions.settings();
+                let sizes = self.sizes(&self.index.snapshot()).of_so_many(seen as u64);
+                Economy::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
+            }),
+            LevelSetting::ByNumber(searched_from) => {
+                self.settled_level(
+                    key,
+                    context,
+                    |seen, _| {
+                        if seen < searched_from { Level::L0 } else { Level::L3 }
+                    },
+                )
             }
         }
+    }
+
+    /// The level that a session keeps to: `best` chooses it by the number of tools that the session sees and the tokens of
+    /// its pinned ones.
+    fn settled_level(
+        &self,
+        key: &SessionKey,
+        context: &Context,
+        best: impl FnOnce(usize, u32) -> Level,
+    ) -> Level {
+        let snapshot = self.index.snapshot();
+        let best = |pinned_tokens| {
+            let sight = self.sights.of(key, context, &snapshot);
+            best(sight.map_or(snapshot.len(), |sight| sight.count()), pinned_tokens)
+        };
+        self.with_view_of(&snapshot, context, |view| self.sessions.level(key, view, best))
     }
 
     /// What all tools take. It is counted again when there are a tenth more or fewer.

@@ -93,20 +93,26 @@ impl Snapshot {
         self.server(tool.server.as_str()).is_some_and(|server| server.state == ServerState::Connected)
     }
 
-    /// The name that a model calls a tool by: its own, and its id where another server has a tool of that name.
+    /// The name that a model calls a tool by: the one that its listing gave, else its own, and its id where another
+    /// server has a tool of that name.
     pub fn shown_name(&self, tool: &Tool) -> String {
+        if let Some(shown) = &tool.shown {
+            return shown.to_string();
+        }
         let alone = self.bearers(tool.name.as_str()).all(|other| other.server == tool.server);
         if alone { tool.name.to_string() } else { tool.id() }
     }
 
-    /// The tool that a model calls by this name: its id, or its own name if no other has it.
+    /// The tool that a model calls by this name: its id, its own name if no other has it, or the name that its listing
+    /// gave.
     pub fn called(&self, name: &str) -> Option<&Arc<Tool>> {
         let mut bearers = self.bearers(name);
         if let (Some(tool), None) = (bearers.next(), bearers.next()) {
             return Some(tool);
         }
         let mut dots = name.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| at);
-        dots.find_map(|at| self.tool(&name[..at], &name[at + 1..]))
+        let by_id = dots.find_map(|at| self.tool(&name[..at], &name[at + 1..]));
+        by_id.or_else(|| self.tools().find(|tool| tool.shown.as_deref() == Some(name)))
     }
 
     pub(super) fn slot(&self, server: &str, name: &str) -> Option<Slot> {

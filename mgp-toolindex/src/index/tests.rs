@@ -61,3 +61,17 @@ async fn tools_of_one_name_are_told_apart_by_their_servers() {
     assert_eq!(snapshot.shown_name(snapshot.tool("a.b", "only").unwrap()), "only");
     assert_eq!(snapshot.len(), 3);
 }
+
+#[tokio::test]
+async fn a_gateway_may_say_what_a_tool_is_called() {
+    let index = Index::new(Arc::new(Mute));
+    let shown = tool("write file", "").shown_as("fs.write_file_1x");
+    index.put_server(ServerTools::new("fs", vec![shown, tool("read", "").shown_as("fs.read")])).await;
+    index.settled().await;
+    let snapshot = index.snapshot();
+    let write = snapshot.tool("fs", "write file").unwrap();
+    assert_eq!(snapshot.shown_name(write), "fs.write_file_1x");
+    assert_eq!(snapshot.called("fs.write_file_1x"), Some(write));
+    assert_eq!(snapshot.called("fs.read"), snapshot.tool("fs", "read"));
+    assert_eq!(snapshot.called("fs.read_1x"), None);
+}

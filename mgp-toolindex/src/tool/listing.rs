@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use mgp_types::mgp::method::INDEX_META;
 use mgp_types::mgp::{Permission, RiskLevel, ToolHints, ToolName, ToolSecurity};
 use mgp_types::{Object, RawJson};
@@ -10,6 +12,7 @@ pub struct Listing {
     pub(crate) hints: ToolHints,
     pub(crate) risk: RiskLevel,
     pub(crate) permissions: Vec<Permission>,
+    pub(crate) shown: Option<Arc<str>>,
 }
 
 impl Listing {
@@ -30,6 +33,7 @@ impl Listing {
             hints: hints.unwrap_or_default(),
             risk: declared.as_ref().map_or(RiskLevel::Dangerous, |security| security.risk_level),
             permissions: declared.map(|security| security.permissions_required).unwrap_or_default(),
+            shown: None,
         })
     }
 
@@ -42,6 +46,13 @@ impl Listing {
     /// Says what has to be granted for a call, whatever the definition says.
     pub fn permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
         self.permissions = permissions.into_iter().collect();
+        self
+    }
+
+    /// Says by which name models call the tool; else it is its own, or its id where another server has a tool of that
+    /// name. No two tools may have the same.
+    pub fn shown_as(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.shown = Some(name.into());
         self
     }
 

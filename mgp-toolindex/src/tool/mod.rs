@@ -73,6 +73,8 @@ pub struct Tool {
     pub risk: RiskLevel,
     /// What has to be granted for a call.
     pub permissions: Box<[Permission]>,
+    /// What models call it, where its [`Listing`] says so.
+    pub(crate) shown: Option<Arc<str>>,
     /// What it says, to be compared with what others say.
     pub(crate) gist: Gist,
 }

@@ -54,7 +54,7 @@ pub struct BudgetSettings {
     /// Pinned tools.
     pub pinned_reserve: Option<u32>,
     /// Tools that were used.
-    pub cache_reserve: Option<u32>,
+    pub cache_limit: Option<u32>,
     /// Tools that were just found.
     pub discovery_reserve: Option<u32>,
 }

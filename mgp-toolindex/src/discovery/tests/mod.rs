@@ -27,6 +27,7 @@ pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
         categories: Box::default(),
         risk: RiskLevel::Safe,
         permissions: Box::<[Permission]>::default(),
+        shown: None,
         gist: crate::text::Gist::default(),
     })
 }

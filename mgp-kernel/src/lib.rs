@@ -1,0 +1,18 @@
+//! MGP's kernel: one server between any MCP client and any number of MCP and MGP servers.
+//!
+//! It finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the whole of
+//! it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
+
+mod erased;
+mod error;
+mod fleet;
+mod kernel;
+mod parts;
+mod resolve;
+mod router;
+mod settings;
+mod stack;
+mod upstream;
+
+pub use self::error::StartError;
+pub use self::kernel::Kernel;

@@ -1,0 +1,3 @@
+//! The program `mgp`.
+
+fn main() {}

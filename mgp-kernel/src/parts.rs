@@ -1,0 +1,121 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use mgp_discovery::Config;
+use mgp_discovery::catalog::Catalog;
+use mgp_security::Clock;
+use mgp_security::access::{AccessPolicy, SqliteAccessStore};
+use mgp_security::audit::{AuditLog, SqliteStore};
+use mgp_security::auth::{KeyRing, SqliteKeyStore};
+use mgp_security::confirmation::Tickets;
+use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
+use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants};
+use mgp_security::sqlite::Database;
+use mgp_stream::event::Publisher;
+use mgp_toolindex::Index;
+use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
+use mgp_types::mgp::AuditPort;
+
+use crate::StartError;
+use crate::fleet::Fleet;
+use crate::settings;
+
+/// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
+pub(crate) struct Parts {
+    pub(crate) config: ArcSwap<Config>,
+    pub(crate) state: PathBuf,
+    pub(crate) clock: Clock,
+    pub(crate) audit: AuditLog,
+    pub(crate) access: AccessPolicy,
+    pub(crate) grants: GrantBook,
+    /// What waits for a human.
+    pub(crate) pending: PendingApprovals,
+    pub(crate) tickets: Tickets,
+    pub(crate) definitions: Arc<DefinitionGuard>,
+    pub(crate) keys: KeyRing,
+    pub(crate) catalog: Catalog,
+    pub(crate) index: Index,
+    pub(crate) events: Publisher,
+    pub(crate) fleet: Fleet,
+}
+
+impl Parts {
+    pub(crate) async fn open(config: Config, state: PathBuf) -> Result<Arc<Self>, StartError> {
+        create_private(&state)?;
+        let clock = Clock::system();
+        let audit = audit_log(&config, &state)?;
+        let port: Arc<dyn AuditPort> = Arc::new(audit.clone());
+        let database = || Database::open(&state.join("mgp.db"));
+        let access = AccessPolicy::builder()
+            .store(SqliteAccessStore::new(database()?)?)
+            .audit(Arc::clone(&port))
+            .clock(clock.clone())
+            .default_policy(settings::default_policy(&config))
+            .build()?;
+        let grants =
+            GrantBook::open(SqliteGrants::new(database()?)?, Arc::clone(&port), clock.clone()).await?;
+        let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database()?)?)?;
+        let keys = KeyRing::open(SqliteKeyStore::new(database()?)?)?;
+        let index = index(&config, &state).await?;
+        let events = Publisher::new(CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
+        Ok(Arc::new(Self {
+            pending: PendingApprovals::new(clock.clone()),
+            tickets: Tickets::new(port, clock.clone()),
+            definitions: Arc::new(DefinitionGuard::new(pins)),
+            config: ArcSwap::from_pointee(config),
+            catalog: Catalog::new(),
+            fleet: Fleet::default(),
+            state,
+            clock,
+            audit,
+            access,
+            grants,
+            keys,
+            index,
+            events,
+        }))
+    }
+
+    pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
+        Arc::new(self.audit.clone())
+    }
+}
+
+/// Keys and what was permitted are for nobody else to read.
+fn create_private(state: &Path) -> Result<(), StartError> {
+    let fail = |error| StartError::State { path: state.to_owned(), error };
+    std::fs::create_dir_all(state).map_err(fail)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(state, std::fs::Permissions::from_mode(0o700)).map_err(fail)?;
+    }
+    Ok(())
+}
+
+fn audit_log(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
+    let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
+    let log = AuditLog::open(SqliteStore::open(&path)?)?;
+    Ok(log.with_durability(settings::durability(config)))
+}
+
+async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
+    let choice = settings::embedder(config)?;
+    let embedder = choice.open().await;
+    let builder = Index::builder(embedder);
+    Ok(match choice {
+        // Its vectors are made faster than they are read.
+        EmbedderChoice::Static => builder.build(),
+        _ => {
+            let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
+            let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
+            builder.store(vectors).build()
+        }
+    })
+}
+
+/// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
+const CHANNELS: [&str; 4] = ["lifecycle", "tools", "security", "permissions"];
+
+const MOST_VECTORS: u32 = 1_000_000;

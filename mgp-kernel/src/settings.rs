@@ -1,0 +1,210 @@
+//! What `mgp.toml` says, in the words of the sections.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_discovery::Config;
+use mgp_discovery::config::model::{
+    AuditArguments, AuditDurability, FirstUse as ConfiguredFirstUse, ListLevel, ServerConfig,
+};
+use mgp_security::audit::{Arguments, Durability, Redaction};
+use mgp_security::confirmation::ConfirmationSettings;
+use mgp_security::definition::FirstUse;
+use mgp_security::limit::{Limits, Rates};
+use mgp_security::permission::{GrantBook, PermissionSettings, Terms};
+use mgp_security::tool::ToolRules;
+use mgp_security::validator::network::{HostPattern, NetworkPolicy};
+use mgp_security::validator::path::Roots;
+use mgp_security::validator::sandbox::CommandPolicy;
+use mgp_security::validator::{Network, Paths, Sandbox, Validators};
+use mgp_toolindex::discovery::ToolDiscoverySettings;
+use mgp_toolindex::embed::EmbedderChoice;
+use mgp_toolindex::level::Level;
+use mgp_types::mgp::{ApprovalPolicy, DefaultPolicy, SearchStrategy, ToolContextBudget, TrustLevel};
+
+use crate::StartError;
+
+fn wrong(what: impl std::fmt::Display) -> StartError {
+    StartError::Config(what.to_string())
+}
+
+/// Off the loopback address nobody is let in without a key.
+pub(crate) fn keys_required(config: &Config) -> bool {
+    config.listen.require_keys || config.listen.http.as_deref().is_some_and(|address| !is_loopback(address))
+}
+
+fn is_loopback(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+pub(crate) fn default_policy(config: &Config) -> DefaultPolicy {
+    let safe = if keys_required(config) { DefaultPolicy::OptIn } else { DefaultPolicy::OptOut };
+    config.access.default.unwrap_or(safe)
+}
+
+pub(crate) fn first_use(config: &Config) -> FirstUse {
+    match config.validators.first_use {
+        ConfiguredFirstUse::Approve => FirstUse::Ask,
+        _ => FirstUse::Trust,
+    }
+}
+
+pub(crate) fn durability(config: &Config) -> Durability {
+    match config.audit.durability {
+        AuditDurability::Sync => Durability::BeforeReply,
+        _ => Durability::Async,
+    }
+}
+
+pub(crate) fn arguments(config: &Config) -> Arguments {
+    match config.audit.arguments {
+        AuditArguments::Redacted => Arguments::Redacted(Arc::new(Redaction::new())),
+        _ => Arguments::Omitted,
+    }
+}
+
+pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
+    let Some(words) = &config.tools.embedder else { return Ok(EmbedderChoice::Static) };
+    words.parse().map_err(|error| wrong(format!("`tools.embedder`: {error}")))
+}
+
+/// What is asked of a server's tools, whatever it says itself.
+pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
+    let security = &server.security;
+    let declared = server.mgp.as_ref().and_then(|mgp| mgp.trust_level).unwrap_or(TrustLevel::Trusted);
+    let trust = security.trust_level.unwrap_or(TrustLevel::Standard).min(declared);
+    let mut rules = ToolRules::new(trust);
+    for validator in &security.validators {
+        rules = rules.with_validator(validator.clone());
+    }
+    for validator in &security.spared_validators {
+        rules = rules.without_derived(validator.clone());
+    }
+    for permission in &security.permissions {
+        rules = rules.with_permission(permission.clone());
+    }
+    if let Some(risk) = security.risk_at_least {
+        rules = rules.with_risk_at_least(risk);
+    }
+    if security.confirmation { rules.with_confirmation() } else { rules }
+}
+
+/// How the permissions of one server are decided.
+pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSettings, StartError> {
+    let configured = &config.permissions;
+    let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive));
+    if let Some(never) = &configured.never_automatic {
+        settings = settings.with_exceptions(never.iter().cloned());
+    }
+    if let Some(patience) = configured.patience_secs {
+        settings = settings.with_patience(Duration::from_secs(patience));
+    }
+    for rule in &configured.grants {
+        if rule.server.as_deref().is_none_or(|of| of == server) {
+            let terms =
+                rule.scope.clone().map_or_else(Terms::default, |scope| Terms::default().within(scope));
+            let granted = settings.with_grant(rule.permission.clone(), terms);
+            settings = granted.map_err(|error| wrong(format!("`permissions.grants`: {error}")))?;
+        }
+    }
+    Ok(settings)
+}
+
+pub(crate) fn confirmation(config: &Config, book: GrantBook) -> ConfirmationSettings {
+    let configured = &config.confirmation;
+    let settings = if configured.dangerous {
+        ConfirmationSettings::new().with_permission_instead(book)
+    } else {
+        ConfirmationSettings::silent()
+    };
+    let settings = settings.with_patience(Duration::from_secs(configured.patience_secs));
+    if configured.moderate { settings.with_moderate() } else { settings }
+}
+
+pub(crate) fn validators(config: &Config) -> Result<Validators, StartError> {
+    let configured = &config.validators;
+    let mut validators = Validators::standard();
+    let mut commands = CommandPolicy::default();
+    for directory in &configured.scratch {
+        commands = commands.with_scratch(directory);
+    }
+    validators = validators.with(Sandbox::new(commands));
+    let host = |text: &String| {
+        text.parse::<HostPattern>().map_err(|error| wrong(format!("`validators`: {text:?}: {error}")))
+    };
+    let mut network = NetworkPolicy::default();
+    for pattern in &configured.allowed_hosts {
+        network = network.allow_host(host(pattern)?);
+    }
+    for pattern in &configured.denied_hosts {
+        network = network.deny_host(host(pattern)?);
+    }
+    if configured.only_allowed_hosts {
+        network = network.only_allowed_hosts();
+    }
+    validators = validators.with(Network::new(network));
+    let Some((first, others)) = configured.roots.split_first() else { return Ok(validators) };
+    let unusable = |error| wrong(format!("`validators.roots`: {error}"));
+    let roots = others
+        .iter()
+        .try_fold(Roots::new(first).map_err(unusable)?, |roots, other| roots.and(other).map_err(unusable))?;
+    Ok(validators.with(Paths::new(roots)))
+}
+
+pub(crate) fn limits(config: &Config) -> Limits {
+    let configured = &config.limits;
+    let rate = |calls: Option<u32>| calls.and_then(NonZeroU32::new);
+    let mut agent = Rates::new();
+    if let Some(calls) = rate(configured.agent_calls_per_minute) {
+        agent = agent.per_minute(calls);
+    }
+    if let Some(calls) = rate(configured.agent_calls_per_day) {
+        agent = agent.per_day(calls);
+    }
+    let mut limits = Limits::new().per_principal(agent);
+    for server in &config.servers {
+        if let Some(calls) = rate(server.limits.calls_per_minute) {
+            limits = limits.for_server(server.id.as_str().into(), Rates::new().per_minute(calls));
+        }
+        for (tool, rule) in &server.tools {
+            if let Some(calls) = rate(rule.calls_per_minute) {
+                let rates = Rates::new().per_minute(calls);
+                limits = limits.for_tool(server.id.as_str().into(), tool.as_str().into(), rates);
+            }
+        }
+    }
+    limits
+}
+
+/// What a model is given of the tools.
+pub(crate) fn tool_discovery(config: &Config) -> Result<ToolDiscoverySettings, StartError> {
+    let configured = &config.tools;
+    let strategy = match configured.strategy.as_deref() {
+        None => SearchStrategy::Hybrid,
+        Some(name) => serde_json::from_value(name.into())
+            .map_err(|_| wrong(format!("`tools.strategy`: there is no strategy {name:?}")))?,
+    };
+    let settings = ToolDiscoverySettings::new().strategy(strategy).tell_uses(configured.tell_uses);
+    Ok(match configured.level {
+        ListLevel::L0 => settings.level(Level::L0),
+        ListLevel::L1 => settings.level(Level::L1),
+        ListLevel::L2 => settings.level(Level::L2),
+        ListLevel::L3 => settings.level(Level::L3),
+        _ => settings.level_by_number(SEARCHED_FROM),
+    })
+}
+
+pub(crate) fn budget(config: &Config) -> ToolContextBudget {
+    let configured = &config.tools.budget;
+    let mut budget = ToolContextBudget::default();
+    budget.max_tokens = configured.max_tokens.unwrap_or(budget.max_tokens);
+    budget.pinned_reserve = configured.pinned_reserve.unwrap_or(budget.pinned_reserve);
+    budget.discovery_reserve = configured.discovery_reserve.unwrap_or(budget.discovery_reserve);
+    budget.cache_limit = configured.cache_limit.unwrap_or(budget.cache_limit);
+    budget
+}
+
+/// From so many tools on they are searched instead of listed.
+const SEARCHED_FROM: usize = 30;

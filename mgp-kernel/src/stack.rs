@@ -1,0 +1,136 @@
+//! The order of the layers. It is a security decision, so all of it stands here, with its reasons.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_lifecycle::call::{
+    AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, RetryLayer,
+    RetryPolicy,
+};
+use mgp_security::RejectLayer;
+use mgp_security::access::{AccessLayer, AccessMethodsLayer, TaskOwnersLayer};
+use mgp_security::audit::{AuditLayer, TraceIdLayer};
+use mgp_security::auth::AuthLayer;
+use mgp_security::confirmation::ConfirmationLayer;
+use mgp_security::definition::GuardLayer;
+use mgp_security::limit::LimitLayer;
+use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
+use mgp_security::validator::ValidateLayer;
+use mgp_toolindex::discovery::ToolDiscoveryLayer;
+use mgp_types::RpcService;
+use mgp_types::mgp::ServerId;
+use tower_layer::Layer;
+
+use mgp_discovery::config::model::ServerConfig;
+
+use crate::StartError;
+use crate::erased::Erased;
+use crate::parts::Parts;
+use crate::resolve::ResolveLayer;
+use crate::router::Router;
+use crate::settings;
+
+/// The layers between a client and the router, made once; their services share what they know.
+pub(crate) struct Front {
+    parts: Arc<Parts>,
+    audit: AuditLayer,
+    limit: LimitLayer,
+    tools: ToolDiscoveryLayer,
+}
+
+impl Front {
+    pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryLayer) -> Self {
+        let config = parts.config.load();
+        Self {
+            audit: AuditLayer::new(parts.audit.clone())
+                .arguments(settings::arguments(&config))
+                .clock(parts.clock.clone()),
+            limit: LimitLayer::new(settings::limits(&config)),
+            tools,
+            parts: Arc::clone(parts),
+        }
+    }
+
+    /// What answers one connection whose client is let in by `auth`. From the inside out:
+    pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
+        let service = Router::new(Arc::clone(&self.parts));
+        // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
+        let service = self.tools.layer(service);
+        let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        // From here on it is known which tool a call is for.
+        let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
+        // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
+        let service = RejectLayer::new().layer(self.audit.layer(service));
+        // Nothing is done for somebody unknown, and nothing recorded without a name.
+        Erased::new(auth.layer(service))
+    }
+}
+
+/// What lies in front of one server, made once for all its incarnations.
+pub(crate) struct Back {
+    pub(crate) service: Erased,
+    /// Who decides what the server may do: it negotiates with each incarnation.
+    pub(crate) permissions: PermissionGate,
+    /// Who looks at the definitions of its tools, and is told when they change.
+    pub(crate) definitions: GuardLayer,
+}
+
+impl Back {
+    /// Puts the layers around `way`, which leads to whatever incarnation is connected. `session` knows what was agreed
+    /// with it.
+    pub(crate) fn new<S: RpcService<Future: 'static> + Sync>(
+        parts: &Arc<Parts>,
+        server: &ServerConfig,
+        approver: Arc<dyn Approver>,
+        session: impl Fn() -> Option<Arc<mgp_types::Session>> + Clone + Send + Sync + 'static,
+        way: S,
+    ) -> Result<Self, StartError> {
+        let config = parts.config.load();
+        let id = ServerId::from(server.id.as_str());
+        let limits = &server.limits;
+        let timeout = Duration::from_millis(limits.timeout_ms.unwrap_or(TIMEOUT_MS));
+        let places = limits.concurrency.and_then(|calls| NonZeroUsize::new(calls as usize));
+        let permissions = PermissionGate::new(
+            id.clone(),
+            settings::permissions(&config, &server.id)?,
+            parts.grants.clone(),
+        )
+        .with_approver(Arc::clone(&approver));
+        let definitions =
+            GuardLayer::new(id.clone(), Arc::clone(&parts.definitions), parts.port(), parts.clock.clone());
+
+        // The pause between two tries takes no place, and the time in line is not held against the server.
+        let service = AttemptTimeoutLayer::new(timeout, timeout)
+            .carry_when({
+                let session = session.clone();
+                move || session().is_some_and(|session| session.mgp.is_some())
+            })
+            .layer(way);
+        let service = ConcurrencyLayer::new(places.unwrap_or(PLACES)).layer(service);
+        // It sees each try, and its refusals wait for the next one like any other error.
+        let service = BreakerLayer::new(BreakerSettings::default()).layer(service);
+        let service = RetryLayer::new(RetryPolicy::default()).with_audit(parts.port()).layer(service);
+        // Within whatever waits for people, around all tries and the pauses between them.
+        let service = DeadlineLayer::new(timeout * TRIES).layer(service);
+        let service = TraceIdLayer::to_peer(session).layer(service);
+        // A human sees the arguments that were checked, and what the human saw is what is forwarded.
+        let service = ConfirmationLayer::new(
+            settings::confirmation(&config, parts.grants.clone()),
+            approver,
+            parts.tickets.clone(),
+        )
+        .layer(service);
+        let service = PermissionLayer::new(permissions.clone()).layer(service);
+        let service = ValidateLayer::new(settings::validators(&config)?).layer(service);
+        let service = definitions.layer(service);
+        let service = TaskOwnersLayer::new().layer(service);
+        // Whoever may not call a tool learns nothing from how its arguments are judged.
+        let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
+        Ok(Self { service: Erased::new(service), permissions, definitions })
+    }
+}
+
+const TIMEOUT_MS: u64 = 300_000;
+const TRIES: u32 = 2;
+const PLACES: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");

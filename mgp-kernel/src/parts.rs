@@ -1,5 +1,5 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
@@ -20,6 +20,7 @@ use mgp_types::mgp::AuditPort;
 use crate::StartError;
 use crate::fleet::Fleet;
 use crate::settings;
+use crate::upstream::told::{Nobody, Told};
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
 pub(crate) struct Parts {
@@ -38,6 +39,8 @@ pub(crate) struct Parts {
     pub(crate) index: Index,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
+    /// Who tells clients what servers say beside their calls; set once, when clients can be told.
+    pub(crate) told: OnceLock<Arc<dyn Told>>,
 }
 
 impl Parts {
@@ -66,6 +69,7 @@ impl Parts {
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),
+            told: OnceLock::new(),
             state,
             clock,
             audit,
@@ -75,6 +79,10 @@ impl Parts {
             index,
             events,
         }))
+    }
+
+    pub(crate) fn told(&self) -> &dyn Told {
+        self.told.get().map_or(&Nobody, |told| &**told)
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
@@ -116,6 +124,6 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
 }
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
-const CHANNELS: [&str; 4] = ["lifecycle", "tools", "security", "permissions"];
+const CHANNELS: [&str; 5] = ["audit", "lifecycle", "permissions", "security", "tools"];
 
 const MOST_VECTORS: u32 = 1_000_000;

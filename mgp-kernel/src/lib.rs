@@ -6,7 +6,9 @@
 mod erased;
 mod error;
 mod fleet;
+mod http;
 mod kernel;
+mod meter;
 mod parts;
 mod resolve;
 mod router;

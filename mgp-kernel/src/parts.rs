@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
@@ -38,6 +39,7 @@ pub(crate) struct Parts {
     pub(crate) index: Index,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
+    stopping: AtomicBool,
 }
 
 impl Parts {
@@ -66,6 +68,7 @@ impl Parts {
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),
+            stopping: AtomicBool::new(false),
             state,
             clock,
             audit,
@@ -75,6 +78,15 @@ impl Parts {
             index,
             events,
         }))
+    }
+
+    /// Whether the kernel takes no more calls.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {

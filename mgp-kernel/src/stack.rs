@@ -26,6 +26,7 @@ use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
 use crate::erased::Erased;
+use crate::meter::{Meter, MeterLayer};
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
@@ -74,6 +75,7 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
+    pub(crate) meter: Meter,
 }
 
 impl Back {
@@ -127,7 +129,10 @@ impl Back {
         let service = TaskOwnersLayer::new().layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions })
+        let meter = Meter::default();
+        // All that a caller waits for counts.
+        let service = MeterLayer(meter.clone()).layer(service);
+        Ok(Self { service: Erased::new(service), permissions, definitions, meter })
     }
 }
 

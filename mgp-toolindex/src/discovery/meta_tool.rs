@@ -21,12 +21,13 @@ pub enum Spelling {
 
 impl Spelling {
     fn spell(self, name: &str, peer: SpeaksMgp) -> String {
-        match self {
-            Self::Slashes => name.to_owned(),
-            Self::ByPeer if peer == SpeaksMgp::Yes => name.to_owned(),
-            Self::ByPeer | Self::Dots => name.replace('/', "."),
-            Self::Underscores => name.replace('/', "_"),
-        }
+        let spelling = match self {
+            Self::Slashes => method::Spelling::Slashes,
+            Self::ByPeer if peer == SpeaksMgp::Yes => method::Spelling::Slashes,
+            Self::ByPeer | Self::Dots => method::Spelling::Dots,
+            Self::Underscores => method::Spelling::Underscores,
+        };
+        spelling.spell(name)
     }
 }
 

@@ -4,6 +4,8 @@ use mgp_types::RawJson;
 use mgp_types::mcp::{Tool, ToolAnnotations};
 use mgp_types::mgp::method;
 
+use crate::budget::{CountTokens, Definition};
+
 /// How the names of the meta-tools are spelled in a list; calls may use any spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -72,6 +74,18 @@ pub(super) fn tools(
     tools
 }
 
+/// How many tokens more the meta-tools take with the names of these categories.
+pub(crate) fn category_tokens(categories: &[String], counter: &dyn CountTokens) -> u32 {
+    let tokens = |categories| definition(&discover(categories), counter).tokens();
+    tokens(categories).saturating_sub(tokens(&[]))
+}
+
+/// What a model sees of a meta-tool.
+pub(super) fn definition(tool: &Tool, counter: &dyn CountTokens) -> Definition {
+    let description = tool.description.as_deref().unwrap_or_default();
+    Definition::new(&tool.name, description, &tool.input_schema, counter)
+}
+
 fn discover(categories: &[String]) -> Tool {
     if categories.is_empty() {
         return tool(method::TOOLS_DISCOVER, DISCOVER.into(), DISCOVER_SCHEMA);
@@ -104,7 +118,7 @@ const EVICT_SCHEMA: &str = r#"{"type":"object","properties":{"tools":{"type":"ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Definition, default_counter};
+    use crate::budget::default_counter;
     use crate::discovery::ToolDiscoverySettings;
 
     fn names(listed: MetaTools, spelling: Spelling, peer: SpeaksMgp) -> Vec<String> {

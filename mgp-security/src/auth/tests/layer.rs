@@ -114,6 +114,9 @@ async fn each_permission_permits_its_own_and_nothing_else() {
         ("logging/setLevel", "{}", &[0, 1, 2]),
         ("notifications/progress", "{}", &[3]), // By its name a notification, and yet a call.
         ("mgp/tools/discover", "{}", &[2]),
+        ("mgp/tools/request", "{}", &[2]),
+        ("mgp/tools/session", "{}", &[2]),
+        ("mgp/tools/session/evict", "{}", &[2]),
         ("mgp/discovery/register", "{}", &[3]),
         ("mgp/access/grant", "{}", &[3]),
         ("mgp/lifecycle/shutdown", "{}", &[3]),

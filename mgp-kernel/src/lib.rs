@@ -9,6 +9,7 @@ mod fleet;
 mod http;
 mod kernel;
 mod meter;
+mod methods;
 mod parts;
 mod resolve;
 mod router;

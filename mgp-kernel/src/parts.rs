@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
+use mgp_lifecycle::server::Life;
 use mgp_security::Clock;
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
 use mgp_security::audit::{AuditLog, SqliteStore};
@@ -16,7 +17,7 @@ use mgp_security::sqlite::Database;
 use mgp_stream::event::Publisher;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
-use mgp_types::mgp::AuditPort;
+use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
 use crate::fleet::Fleet;
@@ -39,6 +40,8 @@ pub(crate) struct Parts {
     pub(crate) index: Index,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
+    /// The kernel's own life, as its clients see it.
+    pub(crate) life: Life,
     stopping: AtomicBool,
 }
 
@@ -68,6 +71,7 @@ impl Parts {
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),
+            life: Life::new(ServerId::from(KERNEL)),
             stopping: AtomicBool::new(false),
             state,
             clock,
@@ -129,5 +133,8 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
 const CHANNELS: [&str; 4] = ["lifecycle", "tools", "security", "permissions"];
+
+/// The kernel's own server id; no server of its may have it.
+pub(crate) const KERNEL: &str = "mgp";
 
 const MOST_VECTORS: u32 = 1_000_000;

@@ -8,6 +8,7 @@ use mgp_lifecycle::call::{
     AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, RetryLayer,
     RetryPolicy,
 };
+use mgp_lifecycle::server::LifeLayer;
 use mgp_security::RejectLayer;
 use mgp_security::access::{AccessLayer, AccessMethodsLayer, TaskOwnersLayer};
 use mgp_security::audit::{AuditLayer, TraceIdLayer};
@@ -17,6 +18,7 @@ use mgp_security::definition::GuardLayer;
 use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
 use mgp_security::validator::ValidateLayer;
+use mgp_stream::event::EventsLayer;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
 use mgp_types::RpcService;
 use mgp_types::mgp::ServerId;
@@ -27,6 +29,7 @@ use mgp_discovery::config::model::ServerConfig;
 use crate::StartError;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
+use crate::methods::MethodsAsToolsLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
@@ -59,6 +62,10 @@ impl Front {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(service);
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        let service = EventsLayer::new(self.parts.events.clone()).layer(service);
+        // Health is answered whatever the load, and nothing new begins while the kernel drains.
+        let service = LifeLayer::new(self.parts.life.clone()).layer(service);
+        let service = MethodsAsToolsLayer.layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.

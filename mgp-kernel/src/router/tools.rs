@@ -1,3 +1,4 @@
+use mgp_discovery::catalog::CatalogTool;
 use mgp_types::{Error, RawJson, Request, Response};
 
 use crate::parts::Parts;
@@ -23,8 +24,7 @@ pub(super) fn unknown(parts: &Parts, request: &Request) -> Error {
         return Error::invalid_params("`name` is missing: it says which tool to call");
     };
     let snapshot = parts.catalog.snapshot();
-    let sees = |tool: &mgp_discovery::catalog::CatalogTool| sees(parts, request, tool);
-    let near = snapshot.near(&name, sees);
+    let near = snapshot.near(&name, |tool| sees(parts, request, tool));
     if near.is_empty() {
         return Error::invalid_params(format!(
             "there is no tool `{name}`; `tools/list` names those there are"
@@ -33,7 +33,7 @@ pub(super) fn unknown(parts: &Parts, request: &Request) -> Error {
     Error::invalid_params(format!("there is no tool `{name}`; did you mean `{}`?", near.join("`, `")))
 }
 
-fn sees(parts: &Parts, request: &Request, tool: &mgp_discovery::catalog::CatalogTool) -> bool {
+fn sees(parts: &Parts, request: &Request, tool: &CatalogTool) -> bool {
     let Some(principal) = &request.context.principal else { return false };
     let (server, name) = (&tool.resolved.server, &tool.resolved.name);
     parts.access.decide(principal.as_str(), server.as_str(), Some(name.as_str())).allows()

@@ -18,6 +18,7 @@ use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_types::mgp::AuditPort;
 
 use crate::StartError;
+use crate::changes::Changes;
 use crate::fleet::Fleet;
 use crate::settings;
 
@@ -38,6 +39,8 @@ pub(crate) struct Parts {
     pub(crate) index: Index,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
+    /// Who is told what servers say unasked.
+    pub(crate) changes: Arc<Changes>,
 }
 
 impl Parts {
@@ -66,6 +69,7 @@ impl Parts {
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),
+            changes: Arc::new(Changes::new(access.clone())),
             state,
             clock,
             audit,

@@ -37,6 +37,7 @@ pub(crate) struct Front {
     audit: AuditLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
+    router: Router,
 }
 
 impl Front {
@@ -48,15 +49,15 @@ impl Front {
                 .clock(parts.clock.clone()),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
+            router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
     }
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
-        let service = Router::new(Arc::clone(&self.parts));
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
-        let service = self.tools.layer(service);
+        let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));

@@ -41,6 +41,7 @@ pub(crate) struct Front {
     audit: AuditLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
+    router: Router,
 }
 
 impl Front {
@@ -52,15 +53,15 @@ impl Front {
                 .clock(parts.clock.clone()),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
+            router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
     }
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
-        let service = Router::new(Arc::clone(&self.parts));
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
-        let service = self.tools.layer(service);
+        let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
@@ -82,7 +83,6 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
-    pub(crate) meter: Meter,
 }
 
 impl Back {
@@ -94,6 +94,7 @@ impl Back {
         approver: Arc<dyn Approver>,
         session: impl Fn() -> Option<Arc<mgp_types::Session>> + Clone + Send + Sync + 'static,
         way: S,
+        meter: &Meter,
     ) -> Result<Self, StartError> {
         let config = parts.config.load();
         let id = ServerId::from(server.id.as_str());
@@ -136,10 +137,9 @@ impl Back {
         let service = TaskOwnersLayer::new().layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
-        let meter = Meter::default();
         // All that a caller waits for counts.
         let service = MeterLayer(meter.clone()).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions, meter })
+        Ok(Self { service: Erased::new(service), permissions, definitions })
     }
 }
 

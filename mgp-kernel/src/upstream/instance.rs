@@ -12,17 +12,19 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tower_layer::Layer;
 
 use super::approver;
-use super::calls::Calls;
 use super::changed::{Changed, Lists};
 use super::connect::{connect, startup_timeout};
 use super::forward::Forward;
-use super::log::ServerLog;
-use super::offered::Offered;
+use super::of_server::OfServer;
+use super::reports::Reports;
 use super::shared::{Current, Kept, Shared};
 use super::start::{Patient, Start};
+use super::told::Told;
 use crate::StartError;
+use crate::asking::CallsInWork;
 use crate::parts::Parts;
 use crate::stack::Back;
 
@@ -43,8 +45,7 @@ impl Instance {
         parts: &Arc<Parts>,
         config: &Arc<ServerConfig>,
         instance: Option<&str>,
-        offered: &Offered,
-        log: &ServerLog,
+        of_server: &OfServer,
     ) -> Result<Self, StartError> {
         let server = ServerId::from(config.id.as_str());
         let current = Current::default();
@@ -53,10 +54,10 @@ impl Instance {
             instance: instance.map(Into::into),
             config: Arc::clone(config),
             parts: Arc::clone(parts),
-            calls: Calls::default(),
+            calls: CallsInWork::default(),
+            reports: Reports::default(),
             changed: Changed::default(),
-            offered: offered.clone(),
-            log: log.clone(),
+            of_server: of_server.clone(),
             start: Start::new(),
             current: Arc::clone(&current),
             back: OnceLock::new(),
@@ -71,8 +72,10 @@ impl Instance {
         });
         let supervised = supervised(&shared)?;
         let session = move || current.load().as_ref().and_then(|client| client.session());
-        let way = Forward::new(supervised.gate(), shared.calls.clone(), Arc::clone(parts));
-        let back = Back::new(parts, config, approver::of(parts, &shared.asked), session, way)?;
+        let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(parts));
+        let way = shared.calls.layer().layer(way);
+        let back =
+            Back::new(parts, config, approver::of(parts, &shared.asked), session, way, &of_server.meter)?;
         let service = Patient::new(back.service.clone(), shared.start.clone(), startup_timeout(config));
         // It is set here only.
         let _ = shared.back.set(back);
@@ -219,6 +222,7 @@ impl Shared {
                 self.connects.fetch_add(1, Ordering::Relaxed);
                 *self.connected_at.lock() = Some(Instant::now());
                 *self.last_error.lock() = None;
+                self.parts.told().connected(&self.server);
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
                 *self.connected_at.lock() = None;

@@ -181,11 +181,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
 /// What a model is given of the tools.
 pub(crate) fn tool_discovery(config: &Config) -> Result<ToolDiscoverySettings, StartError> {
     let configured = &config.tools;
-    let strategy = match configured.strategy.as_deref() {
-        None => SearchStrategy::Hybrid,
-        Some(name) => serde_json::from_value(name.into())
-            .map_err(|_| wrong(format!("`tools.strategy`: there is no strategy {name:?}")))?,
-    };
+    let strategy = configured.strategy.unwrap_or(SearchStrategy::Hybrid);
     let settings = ToolDiscoverySettings::new().strategy(strategy).tell_uses(configured.tell_uses);
     Ok(match configured.level {
         ListLevel::L0 => settings.level(Level::L0),

@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
-use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
 use mgp_lifecycle::supervise::TimeLimits;
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId, ServerState, ShutdownReason};
@@ -70,7 +70,7 @@ impl Instance {
             connects: AtomicU64::new(0),
             pid: Arc::default(),
         });
-        let supervised = supervised(&shared)?;
+        let supervised = supervised(&shared);
         let session = move || current.load().as_ref().and_then(|client| client.session());
         let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(parts));
         let way = shared.calls.layer().layer(way);
@@ -108,7 +108,7 @@ impl Instance {
     }
 }
 
-fn supervised(shared: &Arc<Shared>) -> Result<Supervised<Kept>, StartError> {
+fn supervised(shared: &Arc<Shared>) -> Supervised<Kept> {
     let config = &shared.config;
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
@@ -129,7 +129,7 @@ fn supervised(shared: &Arc<Shared>) -> Result<Supervised<Kept>, StartError> {
         }
     });
     let supervisor = supervisor
-        .with_restarts(restarts(config)?)
+        .with_restarts(restarts(config))
         .with_limits(limits)
         .with_audit(shared.parts.port())
         .with_restore(move |client| {
@@ -142,30 +142,22 @@ fn supervised(shared: &Arc<Shared>) -> Result<Supervised<Kept>, StartError> {
                 restored
             }
         });
-    Ok(supervisor.spawn())
+    supervisor.spawn()
 }
 
-fn restarts(config: &ServerConfig) -> Result<RestartSettings, StartError> {
+fn restarts(config: &ServerConfig) -> RestartSettings {
+    let said = config.restart();
     let mut settings = RestartSettings::default();
-    let said = config.restart_policy.as_ref();
-    if let Some(policy) = said.or_else(|| config.mgp.as_ref()?.restart_policy.as_ref()) {
-        settings.restart_policy = match policy.as_str() {
-            "never" => RestartPolicy::Never,
-            "on_failure" => RestartPolicy::OnFailure,
-            "always" => RestartPolicy::Always,
-            _ => {
-                return Err(StartError::Config(format!(
-                    "`servers.{}.restart_policy` is {policy:?}: it has to be `never`, `on_failure` or `always`",
-                    config.id
-                )));
-            }
-        };
-    }
-    settings.max_restarts = config.max_restarts.unwrap_or(settings.max_restarts);
-    settings.restart_window_secs = config.restart_window_secs.unwrap_or(settings.restart_window_secs);
-    settings.backoff_base_ms = config.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
-    settings.backoff_max_ms = config.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
-    Ok(settings)
+    settings.restart_policy = match said.policy {
+        Configured::Never => RestartPolicy::Never,
+        Configured::OnFailure => RestartPolicy::OnFailure,
+        Configured::Always => RestartPolicy::Always,
+    };
+    settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
+    settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
+    settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
+    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
+    settings
 }
 
 impl Shared {

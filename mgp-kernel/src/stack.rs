@@ -27,6 +27,7 @@ use tower_layer::Layer;
 use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
+use crate::asking::AskingLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
 use crate::methods::MethodsAsToolsLayer;
@@ -39,6 +40,7 @@ use crate::settings;
 pub(crate) struct Front {
     parts: Arc<Parts>,
     audit: AuditLayer,
+    asking: AskingLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
     router: Router,
@@ -51,6 +53,7 @@ impl Front {
             audit: AuditLayer::new(parts.audit.clone())
                 .arguments(settings::arguments(&config))
                 .clock(parts.clock.clone()),
+            asking: AskingLayer::new(settings::asking(&config)),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
             router: Router::new(Arc::clone(parts)),
@@ -69,6 +72,8 @@ impl Front {
         let service = MethodsAsToolsLayer.layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
+        // A call that waited for an answer goes on where it was, and passes nothing of the above again.
+        let service = self.asking.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
         let service = RejectLayer::new().layer(self.audit.layer(service));
         // Nothing is done for somebody unknown, and nothing recorded without a name.

@@ -59,8 +59,8 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
             let params = CreateMessageParams::new(vec![SamplingMessage::new(Role::User, "who are you?")], 10);
             Ok::<_, ToolError>(cx.sample("think", params).await?.model)
         })
-        .tool(Tool::new("lists", "How often the tools were listed."), async move || {
-            lists.load(Ordering::Relaxed)
+        .tool(Tool::new("lists", "How often the tools were listed."), move || {
+            std::future::ready(lists.load(Ordering::Relaxed))
         })
         .tool(Tool::new("storm", "Changes its list again and again."), async |Count { to }: Count, cx: Cx| {
             let server = cx.server();

@@ -52,6 +52,13 @@ pub const CALLBACK_REQUEST: &str = "notifications/mgp.callback.request";
 /// Answers [`CALLBACK_REQUEST`] (§13.4).
 pub const CALLBACK_RESPOND: &str = "mgp/callback/respond";
 
+/// Asks which servers there are (§15.2).
+pub const DISCOVERY_LIST: &str = "mgp/discovery/list";
+/// Adds a server while others are at work (§15.4).
+pub const DISCOVERY_REGISTER: &str = "mgp/discovery/register";
+/// Removes a server (§15.5).
+pub const DISCOVERY_DEREGISTER: &str = "mgp/discovery/deregister";
+
 /// Searches the tools (§16.5).
 pub const TOOLS_DISCOVER: &str = "mgp/tools/discover";
 /// Asks for tools that can do something (§16.6).

@@ -138,13 +138,13 @@ fn world_with(store: Arc<dyn RegistryStore>) -> World {
 }
 
 fn settings() -> RegistrationSettings {
-    let mut settings = RegistrationSettings::default();
-    settings.agents = vec!["maker".into()];
-    settings.commands =
-        ["python", "sh", "/opt/tools/server", "https://tools.example/mcp"].map(str::to_owned).to_vec();
-    settings.env = vec!["API_KEY".into()];
-    settings.max_servers = Some(3);
-    settings
+    let listed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    RegistrationSettings {
+        agents: listed(&["maker"]),
+        commands: listed(&["python", "sh", "/opt/tools/server", "https://tools.example/mcp"]),
+        env: listed(&["API_KEY"]),
+        max_servers: Some(3),
+    }
 }
 
 fn policy() -> RegistrationPolicy {

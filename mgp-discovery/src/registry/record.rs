@@ -141,7 +141,7 @@ impl Terms {
         Self { lifetime: Lifetime::Session(session.into()), approved_by: None }
     }
 
-    /// Starts it at once: `by` has approved it.
+    /// Starts it at once: `by` has approved it. A sandboxed one waits nevertheless if its code cannot be inspected.
     #[must_use]
     pub fn approved_by(mut self, by: impl Into<String>) -> Self {
         self.approved_by = Some(by.into());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
     AuditPort, CodeRejection, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome,
-    RegisterServer, RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId,
+    RegisterServer, RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
 };
 use mgp_types::{Context, Principal, Role};
 
@@ -239,6 +239,10 @@ impl Registry {
         let Admitted { mut server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
         let claim = self.0.shelf.claim_new(&server.id, policy.max_servers())?;
         server.digest = self.inspect(&server).await?;
+        if server.trust == TrustLevel::Sandboxed && server.digest.is_none() {
+            // An approval given beforehand is one of code that was inspected.
+            server.approval = Approval::Pending;
+        }
         let (_claim, server) = self.put(doer, Deed::Register, claim, server).await?;
         let mut told = self.started(&server).await;
         if !left_out.is_empty() {

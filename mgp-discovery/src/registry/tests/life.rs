@@ -158,6 +158,16 @@ async fn what_is_made_for_a_session_goes_with_it_unless_kept() {
 }
 
 #[tokio::test]
+async fn an_approval_given_beforehand_is_none_of_code_that_nobody_inspected() {
+    let world = world();
+    let own = RegisterServer::new("own".into(), "/opt/tools/server", Vec::new());
+    let terms = Terms::for_session("s").approved_by("creating");
+    let told = world.registry.register(&maker(), None, own, terms).await.unwrap();
+    assert_eq!(told.status, ServerStatus::PendingApproval);
+    assert!(told.message.unwrap().contains("could not be inspected") && world.ships.log().is_empty());
+}
+
+#[tokio::test]
 async fn a_change_beside_another_of_the_same_server_is_put_off() {
     let world = world();
     world.register(&maker(), script("one", "a.py")).await.unwrap();

@@ -6,12 +6,14 @@ use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{Object, Session};
 
 use crate::erased::Erased;
+use crate::meter::Meter;
 
 /// A server of the kernel's, connected or not.
 pub(crate) struct Upstream {
     id: ServerId,
     /// The way to the server with everything that lies in front of it.
     service: Erased,
+    meter: Meter,
 }
 
 impl Upstream {
@@ -21,6 +23,11 @@ impl Upstream {
 
     pub(crate) fn service(&self) -> Erased {
         self.service.clone()
+    }
+
+    /// What was counted of its calls.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// How it does now.

@@ -237,7 +237,8 @@ fn unwritable(error: &dyn std::fmt::Display) -> EditError {
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     // A link, such as one into a repository of settings, stays a link.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(directory)?;
     let (beside, mut file) = create_beside(directory)?;
     let done = (|| {

@@ -21,15 +21,11 @@ impl ListenSettings {
     pub fn address(&self) -> Result<Option<SocketAddr>, BadAddress> {
         let Some(written) = &self.http else { return Ok(None) };
         let numbers = written.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
-        match numbers.as_deref().unwrap_or(written).parse() {
-            Ok(address) => Ok(Some(address)),
-            Err(_) => {
-                let port =
-                    written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(7332);
-                let instead = format!("`127.0.0.1:{port}`, or `0.0.0.0:{port}` for every interface");
-                Err(BadAddress { written: written.clone(), instead })
-            }
-        }
+        numbers.as_deref().unwrap_or(written).parse().map(Some).map_err(|_| {
+            let port = written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(7332);
+            let instead = format!("`127.0.0.1:{port}`, or `0.0.0.0:{port}` for every interface");
+            BadAddress { written: written.clone(), instead }
+        })
     }
 
     /// Whether clients over HTTP need keys: they do off the loopback address, and where it is asked for.

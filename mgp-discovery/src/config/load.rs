@@ -45,7 +45,7 @@ impl Config {
                     Err(error) => problems.extend_from_slice(error.problems()),
                 },
                 Ok(None) => {}
-                Err(problem) => problems.push(problem),
+                Err(error) => problems.extend_from_slice(error.problems()),
             }
         }
         if problems.is_empty() { Ok(merge(files, environment)) } else { Err(ConfigError::new(problems)) }
@@ -156,7 +156,7 @@ fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Pro
     }
 }
 
-fn read(file: &Path, required: bool) -> Result<Option<String>, Problem> {
+fn read(file: &Path, required: bool) -> Result<Option<String>, ConfigError> {
     let refuse = |what: String| Problem::of_file(Severity::Error, file, what);
     match read_bounded(file) {
         Ok(bytes) => match String::from_utf8(bytes) {
@@ -165,13 +165,15 @@ fn read(file: &Path, required: bool) -> Result<Option<String>, Problem> {
                 let good = error.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(error.as_bytes());
                 Err(Problem::at(Severity::Error, file, &text, good..good + 1, "this is not UTF-8")
-                    .instead("save the file as UTF-8"))
+                    .instead("save the file as UTF-8")
+                    .into())
             }
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(refuse("there is no such file".into())
-            .instead("make it, or unset MGP_CONFIG_PATH if that names it")),
-        Err(error) => Err(refuse(format!("it cannot be read: {error}"))),
+            .instead("make it, or unset MGP_CONFIG_PATH if that names it")
+            .into()),
+        Err(error) => Err(refuse(format!("it cannot be read: {error}")).into()),
     }
 }
 

@@ -82,6 +82,12 @@ impl Problem {
         Self { position: Some(position), quoted: Some(quoted), ..Self::of_file(severity, file, what) }
     }
 
+    /// The problem without the line, in which there may be secrets.
+    pub(super) fn unquoted(mut self) -> Self {
+        self.quoted = None;
+        self
+    }
+
     pub(super) fn key(mut self, key: String) -> Self {
         self.key = (!key.is_empty()).then_some(key);
         self

@@ -78,7 +78,7 @@ impl Checks<'_> {
         match server.endpoint() {
             Ok(_) => {}
             Err(error @ EndpointError::Nowhere) => {
-                self.error(place, error.to_string(), "write `command = \"program\"`")
+                self.error(place, error.to_string(), "write `command = \"program\"`");
             }
             Err(error @ EndpointError::Ambiguous(_, second)) => {
                 let (what, instead) = halves(&error.to_string());

@@ -13,8 +13,8 @@ pub(super) enum Shape {
     /// A table with keys that are known.
     Table(TableShape),
     /// A table with any keys.
-    Map(Box<Shape>),
-    List(Box<Shape>),
+    Map(Box<Self>),
+    List(Box<Self>),
     /// One of some words; with `open` others are possible, too.
     Words {
         words: Vec<Word>,

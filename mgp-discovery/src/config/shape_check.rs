@@ -23,7 +23,6 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn node(&mut self, shape: &Shape, node: Node<'_>, place: &Place) {
         match shape {
-            Shape::Anything => {}
             Shape::Table(table) => self.table(table, node, place),
             Shape::Map(values) => match node.table() {
                 Some(table) => {
@@ -46,12 +45,12 @@ impl Walk<'_> {
                 _ => self.mismatch(node, place, "a text"),
             },
             Shape::Text if !matches!(node.scalar(), Some(Value::String(_))) => {
-                self.mismatch(node, place, "a text")
+                self.mismatch(node, place, "a text");
             }
             Shape::Flag if !matches!(node.scalar(), Some(Value::Boolean(_))) => {
                 self.mismatch(node, place, "true or false");
             }
-            Shape::Text | Shape::Flag => {}
+            Shape::Anything | Shape::Text | Shape::Flag => {}
             Shape::Number { least, most } => match node.scalar() {
                 Some(Value::Integer(number)) => self.number(*number.value(), *least, *most, place),
                 _ => self.mismatch(node, place, "a whole number"),

@@ -73,7 +73,9 @@ impl Source {
         span: Range<usize>,
         what: impl Into<String>,
     ) -> Problem {
-        Problem::at(severity, &self.file, self.document.raw(), span, what).key(place.to_string())
+        let problem =
+            Problem::at(severity, &self.file, self.document.raw(), span, what).key(place.to_string());
+        if place.is_confidential() { problem.unquoted() } else { problem }
     }
 
     fn spans(&self, place: &Place) -> (Option<Range<usize>>, Range<usize>) {
@@ -117,6 +119,12 @@ impl Place {
         };
         let place = path.split('.').fold(self.clone(), |place, key| place.key(key));
         index.map_or(place.clone(), |index| place.index(index))
+    }
+
+    /// Whether it is in a table whose values are often secrets.
+    fn is_confidential(&self) -> bool {
+        let tables = ["env", "headers", "otlp_headers"];
+        self.0.iter().any(|step| matches!(step, Step::Key(name) if tables.contains(&name.as_str())))
     }
 
     fn then(&self, step: Step) -> Self {

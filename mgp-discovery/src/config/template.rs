@@ -16,12 +16,13 @@ enum Part<'a> {
     Variable { name: &'a str, otherwise: Option<&'a str> },
 }
 
-/// A reference that is none.
+/// A reference that is none. It may be part of a secret, so that it is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` refers to no variable; write `${{NAME}}`, `${{NAME:-otherwise}}`, or `$${{` for the text `${{`"
+    "this refers to no variable; write `${{NAME}}`, `${{NAME:-otherwise}}`, or `$${{` for the text `${{`"
 )]
-pub struct BadReference(Box<str>);
+#[non_exhaustive]
+pub struct BadReference;
 
 /// A value in which references have been resolved. It may be a secret, so that it is only shown to who asks for it.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,8 +43,8 @@ impl<'a> Template<'a> {
                 rest = &rest[1..];
                 continue;
             }
-            let Some(end) = rest.find('}') else { return Err(BadReference::new(rest)) };
-            parts.push(reference(&rest[1..end]).ok_or_else(|| BadReference::new(&rest[..=end]))?);
+            let Some(end) = rest.find('}') else { return Err(BadReference) };
+            parts.push(reference(&rest[1..end]).ok_or(BadReference)?);
             rest = &rest[end + 1..];
         }
         parts.push(Part::Text(rest));
@@ -73,12 +74,6 @@ impl<'a> Template<'a> {
     /// Whether it refers to no variable.
     pub(super) fn is_literal(&self) -> bool {
         self.0.iter().all(|part| matches!(part, Part::Text(_)))
-    }
-}
-
-impl BadReference {
-    fn new(after_dollar: &str) -> Self {
-        Self(format!("${}", after_dollar.chars().take(40).collect::<String>()).into())
     }
 }
 

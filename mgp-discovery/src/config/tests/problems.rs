@@ -49,7 +49,7 @@ fn each_mistake_says_where_it_is_and_what_to_write() {
         (format!("{server}max_restarts=-1\n"), (4, 14), "servers[0].max_restarts", "from 0 to 4294967295"),
         (format!("{server}limits.concurrency=0\n"), (4, 20), "servers[0].limits.concurrency", "from 1"),
         (format!("{server}enabled='yes'\n"), (4, 9), "servers[0].enabled", "write true or false"),
-        (format!("{server}args='-x'\n"), (4, 6), "servers[0].args", "write a list, such as ['-x']"),
+        (format!("{server}args='-x'\n"), (4, 6), "servers[0].args", "write a list, such as [\"-x\"]"),
         (
             format!("{server}env={{PORT=80}}\n"),
             (4, 11),
@@ -102,6 +102,13 @@ fn each_mistake_says_where_it_is_and_what_to_write() {
         assert!(problem.instead.as_deref().is_some_and(|it| it.contains(instead)), "{problem}");
         assert_eq!(problem.severity, Severity::Error);
     }
+}
+
+#[test]
+fn a_value_that_may_be_a_secret_is_not_quoted() {
+    let problem = refused("[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2', B='hunter2${'}\n");
+    assert_eq!(problem.position, Some(Position { line: 4, column: 21 }));
+    assert!(!problem.to_string().contains("hunter2"), "{problem}");
 }
 
 #[test]

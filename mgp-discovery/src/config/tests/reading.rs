@@ -147,7 +147,7 @@ fn no_value_is_shown_by_accident() {
 }
 
 fn texts() -> impl Strategy<Value = BTreeMap<String, String>> {
-    prop::collection::btree_map(r#"[A-Za-z_. "\]]{1,6}"#, r#"[ -~äö\t\n]{0,10}"#, 0..3)
+    prop::collection::btree_map(r#"[A-Za-z_. "\]]{1,6}"#, r"[ -~äö\t\n]{0,10}", 0..3)
         .prop_map(|all| all.into_iter().map(|(name, text)| (name, text.replace("${", "$ {"))).collect())
 }
 

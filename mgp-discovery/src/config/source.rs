@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 
-use super::problem::{Problem, Severity};
+use super::problem::{ConfigError, Problem, Severity};
 
 /// A file that is TOML, with what is needed to say where something stands in it.
 pub(super) struct Source {
@@ -30,18 +30,13 @@ pub(super) enum Node<'a> {
 }
 
 impl Source {
-    pub(super) fn parse(file: &Path, text: &str) -> Result<Self, Problem> {
+    pub(super) fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
         match Document::parse(text.to_owned()) {
             Ok(document) => Ok(Self { file: file.into(), document }),
             Err(error) => {
                 let span = error.span().unwrap_or(text.len()..text.len());
-                Err(Problem::at(
-                    Severity::Error,
-                    file,
-                    text,
-                    span,
-                    error.message().trim_end().replace('\n', "; "),
-                ))
+                let what = error.message().trim_end().replace('\n', "; ");
+                Err(Problem::at(Severity::Error, file, text, span, what).into())
             }
         }
     }
@@ -111,14 +106,18 @@ impl Place {
         self.then(Step::Index(index))
     }
 
-    /// What stands at `path` within this, as faults name it: `args[1]`, `env.NAME`.
+    /// What stands at `path` within this, as faults name it: `args[1]`, `env.NAME`. Names with a dot lead no further than
+    /// to what holds them, which is near enough to be shown.
     pub(super) fn path(&self, path: &str) -> Self {
         let (path, index) = match path.strip_suffix(']').and_then(|path| path.rsplit_once('[')) {
             Some((list, index)) => (list, index.parse().ok()),
             None => (path, None),
         };
         let place = path.split('.').fold(self.clone(), |place, key| place.key(key));
-        index.map_or(place.clone(), |index| place.index(index))
+        match index {
+            Some(index) => place.index(index),
+            None => place,
+        }
     }
 
     /// Whether it is in a table whose values are often secrets.
@@ -190,9 +189,8 @@ impl<'a> Node<'a> {
             Some(Value::Boolean(_)) => "true or false",
             Some(Value::Datetime(_)) => "a date or time",
             Some(Value::Array(_)) => "a list",
-            Some(Value::InlineTable(_)) => "a table",
             None if self.len().is_some() => "a list of tables",
-            None => "a table",
+            Some(Value::InlineTable(_)) | None => "a table",
         }
     }
 

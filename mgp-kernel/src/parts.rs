@@ -20,6 +20,7 @@ use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
+use crate::changes::Changes;
 use crate::fleet::Fleet;
 use crate::settings;
 
@@ -43,6 +44,8 @@ pub(crate) struct Parts {
     /// The kernel's own life, as its clients see it.
     pub(crate) life: Life,
     stopping: AtomicBool,
+    /// Who is told what servers say unasked.
+    pub(crate) changes: Arc<Changes>,
 }
 
 impl Parts {
@@ -73,6 +76,7 @@ impl Parts {
             fleet: Fleet::default(),
             life: Life::new(ServerId::from(KERNEL)),
             stopping: AtomicBool::new(false),
+            changes: Arc::new(Changes::new(access.clone())),
             state,
             clock,
             audit,

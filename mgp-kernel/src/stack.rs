@@ -43,6 +43,7 @@ pub(crate) struct Front {
     asking: AskingLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
+    router: Router,
 }
 
 impl Front {
@@ -55,15 +56,15 @@ impl Front {
             asking: AskingLayer::new(settings::asking(&config)),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
+            router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
     }
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
-        let service = Router::new(Arc::clone(&self.parts));
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
-        let service = self.tools.layer(service);
+        let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.

@@ -1,10 +1,13 @@
 //! One server: how it is reached, what lies in front of it, what it says unasked.
 
+mod told;
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{Object, Session};
 
+pub(crate) use self::told::{Told, What};
 use crate::erased::Erased;
 use crate::meter::Meter;
 
@@ -43,5 +46,10 @@ impl Upstream {
     /// What it said that it can do, if it is connected.
     pub(crate) fn capabilities(&self) -> Object {
         Object::new()
+    }
+
+    /// What it told a model about itself, if it is connected.
+    pub(crate) fn instructions(&self) -> Option<Arc<str>> {
+        None
     }
 }

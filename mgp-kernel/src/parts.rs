@@ -20,9 +20,10 @@ use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
-use crate::changes::Changes;
+use crate::changes::{Changes, Teller};
 use crate::fleet::Fleet;
 use crate::settings;
+use crate::upstream::Told;
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
 pub(crate) struct Parts {
@@ -97,6 +98,11 @@ impl Parts {
         self.stopping.store(true, Ordering::Release);
     }
 
+    /// Who tells clients what servers say beside their calls.
+    pub(crate) fn told(self: &Arc<Self>) -> impl Told + use<> {
+        Teller::new(self)
+    }
+
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
         Arc::new(self.audit.clone())
     }
@@ -136,7 +142,7 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
 }
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
-const CHANNELS: [&str; 4] = ["lifecycle", "tools", "security", "permissions"];
+const CHANNELS: [&str; 5] = ["audit", "lifecycle", "permissions", "security", "tools"];
 
 /// The kernel's own server id; no server of its may have it.
 pub(crate) const KERNEL: &str = "mgp";

@@ -9,15 +9,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::erased::Erased;
-use crate::upstream::Upstream;
+use crate::upstream::{Upstream, UpstreamService};
 
 /// Sends each request its way and waits for all answers, of each server no longer than ten seconds.
 ///
 /// # Cancel safety
 /// Dropping the future takes back what was not answered.
 pub(crate) async fn ask(
-    requests: Vec<(ServerId, Erased, Request)>,
+    requests: Vec<(ServerId, UpstreamService, Request)>,
 ) -> Vec<(ServerId, Result<Response, Error>)> {
     let mut asked = JoinSet::new();
     for (server, mut service, request) in requests {
@@ -34,7 +33,7 @@ pub(crate) async fn ask(
 }
 
 /// The request, for one of several servers. What its layers find out is about that server, not about the whole.
-pub(super) fn to(upstream: &Arc<Upstream>, request: &Request) -> (ServerId, Erased, Request) {
+pub(super) fn to(upstream: &Arc<Upstream>, request: &Request) -> (ServerId, UpstreamService, Request) {
     let mut request = request.clone();
     request.context.trail = None;
     (upstream.id().clone(), upstream.service(), request)

@@ -1,5 +1,8 @@
+use mgp_types::mgp::SearchStrategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::words;
 
 /// What a model is given of the tools, and how they are searched.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -10,8 +13,9 @@ pub struct ToolSettings {
     pub level: ListLevel,
     /// Tools that are always listed, as `server.tool`.
     pub pinned: Vec<String>,
-    /// How tools are searched where nobody says: `hybrid`, `keyword`, `semantic` or `category`.
-    pub strategy: Option<String>,
+    /// How tools are searched where nobody says.
+    #[schemars(schema_with = "words::search_strategy")]
+    pub strategy: Option<SearchStrategy>,
     /// What makes meanings of texts: `static`, `fastembed:DIRECTORY` or `http:URL`; `static` if left out.
     pub embedder: Option<String>,
     /// Whether vectors that servers send along are used.

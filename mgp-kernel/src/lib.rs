@@ -7,6 +7,7 @@ mod erased;
 mod error;
 mod fleet;
 mod kernel;
+mod operator;
 mod parts;
 mod resolve;
 mod router;

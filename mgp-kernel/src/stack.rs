@@ -26,6 +26,7 @@ use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
 use crate::erased::Erased;
+use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
@@ -58,6 +59,8 @@ impl Front {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(service);
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        // For operators only; to all others there is no such thing.
+        let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.

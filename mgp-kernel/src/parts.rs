@@ -1,9 +1,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
+use mgp_lifecycle::server::Life;
 use mgp_security::Clock;
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
 use mgp_security::audit::{AuditLog, SqliteStore};
@@ -15,7 +17,7 @@ use mgp_security::sqlite::Database;
 use mgp_stream::event::Publisher;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
-use mgp_types::mgp::AuditPort;
+use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
 use crate::fleet::Fleet;
@@ -38,6 +40,9 @@ pub(crate) struct Parts {
     pub(crate) index: Index,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
+    /// The kernel's own life, as its clients see it.
+    pub(crate) life: Life,
+    stopping: AtomicBool,
 }
 
 impl Parts {
@@ -67,6 +72,8 @@ impl Parts {
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),
+            life: Life::new(ServerId::from(KERNEL)),
+            stopping: AtomicBool::new(false),
             state,
             clock,
             audit,
@@ -76,6 +83,15 @@ impl Parts {
             index,
             events,
         }))
+    }
+
+    /// Whether the kernel takes no more calls.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
@@ -117,6 +133,9 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
 }
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
-const CHANNELS: [&str; 4] = ["lifecycle", "tools", "security", "permissions"];
+const CHANNELS: [&str; 5] = ["audit", "lifecycle", "permissions", "security", "tools"];
+
+/// The kernel's own server id; no server of its may have it.
+pub(crate) const KERNEL: &str = "mgp";
 
 const MOST_VECTORS: u32 = 1_000_000;

@@ -206,5 +206,8 @@ pub(crate) fn budget(config: &Config) -> ToolContextBudget {
     budget
 }
 
+/// Who clients without a key are, where none is required.
+pub(crate) const LOCAL_AGENT: &str = "local";
+
 /// From so many tools on they are searched instead of listed.
 const SEARCHED_FROM: usize = 30;

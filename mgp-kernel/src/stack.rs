@@ -8,6 +8,7 @@ use mgp_lifecycle::call::{
     AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, RetryLayer,
     RetryPolicy,
 };
+use mgp_lifecycle::server::LifeLayer;
 use mgp_security::RejectLayer;
 use mgp_security::access::{AccessLayer, AccessMethodsLayer, TaskOwnersLayer};
 use mgp_security::audit::{AuditLayer, TraceIdLayer};
@@ -17,6 +18,7 @@ use mgp_security::definition::GuardLayer;
 use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
 use mgp_security::validator::ValidateLayer;
+use mgp_stream::event::EventsLayer;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
 use mgp_types::RpcService;
 use mgp_types::mgp::ServerId;
@@ -26,6 +28,8 @@ use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
 use crate::erased::Erased;
+use crate::meter::{Meter, MeterLayer};
+use crate::methods::MethodsAsToolsLayer;
 use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
@@ -59,7 +63,11 @@ impl Front {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(service);
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
-        // For operators only; to all others there is no such thing.
+        let service = EventsLayer::new(self.parts.events.clone()).layer(service);
+        // Health is answered whatever the load, and nothing new begins while the kernel drains.
+        let service = LifeLayer::new(self.parts.life.clone()).layer(service);
+        let service = MethodsAsToolsLayer.layer(service);
+        // For operators only, also while the kernel drains; to all others there is no such thing.
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
@@ -77,6 +85,7 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
+    pub(crate) meter: Meter,
 }
 
 impl Back {
@@ -130,7 +139,10 @@ impl Back {
         let service = TaskOwnersLayer::new().layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions })
+        let meter = Meter::default();
+        // All that a caller waits for counts.
+        let service = MeterLayer(meter.clone()).layer(service);
+        Ok(Self { service: Erased::new(service), permissions, definitions, meter })
     }
 }
 

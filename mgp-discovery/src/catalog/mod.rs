@@ -1,16 +1,55 @@
 //! What all servers offer, as one list.
-use std::sync::Arc;
-use mgp_types::RawJson;
-use mgp_types::mgp::ResolvedTool;
-#[derive(Debug, Clone, Default)]
-pub struct Catalog;
-impl Catalog { pub fn new() -> Self { Self } pub fn snapshot(&self) -> Arc<CatalogSnapshot> { Arc::default() } }
-#[derive(Debug, Default)]
-pub struct CatalogSnapshot(Vec<Arc<CatalogTool>>);
-#[derive(Debug)]
-pub struct CatalogTool { pub shown: Arc<str>, pub definition: RawJson, pub resolved: Arc<ResolvedTool> }
-impl CatalogSnapshot {
- pub fn called(&self, _: &str) -> Option<&Arc<CatalogTool>> { None }
- pub fn tools(&self) -> impl Iterator<Item=&Arc<CatalogTool>> { self.0.iter() }
- pub fn near(&self, _: &str) -> Vec<&str> { Vec::new() }
-}
+//!
+//! Whoever connects servers puts into the [`Catalog`] what they list; whoever serves clients reads a
+//! [`CatalogSnapshot`], which never changes and is never waited for.
+//!
+//! ```
+//! use mgp_discovery::catalog::Catalog;
+//! use mgp_types::Object;
+//! use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel};
+//!
+//! let definition = Object::parse(r#"{"name":"read","inputSchema":{"type":"object"}}"#)?;
+//! let tool = ResolvedTool::new("files".into(), "read".into(), definition, EffectiveSecurity::new(RiskLevel::Safe));
+//!
+//! let catalog = Catalog::new();
+//! catalog.put_server("files".into(), vec![tool])?;
+//! let snapshot = catalog.snapshot();
+//! for name in ["files.read", "files/read", "files__read", "files_read", "read"] {
+//!     let tool = snapshot.called(name).expect("only one tool is called so");
+//!     assert_eq!(&*tool.shown, "files.read");
+//! }
+//! assert_eq!(
+//!     snapshot.tool_list().as_bytes(),
+//!     br#"{"tools":[{"name":"files.read","inputSchema":{"type":"object"}}]}"#
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`Catalog`] | takes what servers list |
+//! | [`CatalogSnapshot`] | answers by name and by URI, and has the lists |
+//! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | what is offered, under the name it is shown by |
+//! | [`ResourceOwner`] | which server has a resource |
+//! | [`shown_name`] | the name of a tool or prompt, which depends on nothing else |
+
+mod book;
+mod entry;
+mod error;
+mod list;
+mod name;
+mod names;
+mod near;
+mod offer;
+mod snapshot;
+mod uri;
+
+pub use self::book::Catalog;
+pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
+pub use self::error::CatalogError;
+pub use self::name::shown_name;
+pub use self::snapshot::CatalogSnapshot;
+pub use self::uri::ResourceOwner;
+
+#[cfg(test)]
+mod tests;

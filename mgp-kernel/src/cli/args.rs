@@ -3,13 +3,13 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    access, audit, call, check, completions, config, keys, man, permissions, pins, search, serve, servers,
-    servers_edit, tools,
+    access, audit, call, check, completions, config, keys, man, permissions, pins, search, serve,
+    server_commands, servers, servers_edit, tools,
 };
 
 /// One server between any MCP client and any number of MCP and MGP servers
 #[derive(Debug, Parser)]
-#[command(name = "mgp", version, max_term_width = 100, propagate_version = true)]
+#[command(name = "mgp", version, propagate_version = true)]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) global: Global,
@@ -86,6 +86,12 @@ pub(super) enum Command {
     Pin(pins::Pin),
     /// Judge inputs one by one: rows from standard input, verdicts to standard output
     Check(check::CheckRows),
+    /// Show what a server wrote to its standard error
+    Logs(server_commands::Logs),
+    /// Stop a server and start it again
+    Restart(server_commands::Restart),
+    /// Show what the kernel has done, in numbers
+    Stats,
     /// Look whether everything is in order
     Doctor,
     /// Print completions for a shell

@@ -4,7 +4,7 @@ use std::time::Duration;
 use mgp_client_sdk::{Client, PlainStack};
 use mgp_security::StoreError;
 use mgp_transport::Wire;
-use mgp_types::mgp::{ExtensionSet, Offer, ServerState};
+use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +22,7 @@ pub(super) struct Link {
     pub(super) client: Client<PlainStack<Wire>>,
     /// Whether the kernel runs by itself; else it is this process's own, and ends with the command.
     pub(super) running: bool,
+    own: Option<Kernel>,
 }
 
 /// What a command needs of a kernel that it has to start itself.
@@ -29,6 +30,8 @@ pub(super) struct Link {
 pub(super) enum Need {
     /// What is kept: keys, rules, grants, pins, the record. No server is started for it.
     State,
+    /// What the configuration says. No server is started for it either.
+    Configured,
     /// The servers.
     Servers,
 }
@@ -38,11 +41,13 @@ impl Link {
     pub(super) async fn open(place: &Place, need: Need) -> Result<Self, Failure> {
         let configured = place.read()?;
         if let Some(client) = reach(&configured).await? {
-            return Ok(Self { client, running: true });
+            return Ok(Self { client, running: true, own: None });
         }
         let Configured { mut config, state, socket, .. } = configured;
-        if need == Need::State {
-            config.servers.clear();
+        match need {
+            Need::State => config.servers.clear(),
+            Need::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
+            Need::Servers => {}
         }
         let kernel = Kernel::start(config, state.clone()).await.map_err(|error| match error {
             StartError::Store(StoreError::InUse) => Failure::new(
@@ -53,7 +58,7 @@ impl Link {
             error => not_started(&error),
         })?;
         let client = builder().in_process(kernel.accept(socket::oneself())).await?;
-        let link = Self { client, running: false };
+        let link = Self { client, running: false, own: Some(kernel) };
         if need == Need::Servers {
             link.settled().await?;
         }
@@ -63,7 +68,7 @@ impl Link {
     /// The kernel that runs, if one does.
     pub(super) async fn running(place: &Place) -> Result<Option<Self>, Failure> {
         let client = reach(&place.read()?).await?;
-        Ok(client.map(|client| Self { client, running: true }))
+        Ok(client.map(|client| Self { client, running: true, own: None }))
     }
 
     /// Asks the kernel.
@@ -98,6 +103,11 @@ impl Link {
     pub(super) async fn close(self) {
         // What was asked for has been answered; how the connection ends changes nothing.
         let _ = self.client.close().await;
+        if let Some(kernel) = self.own {
+            kernel.shutdown(ShutdownReason::KernelShutdown, GRACE).await;
+            // What was recorded has to be there when the command has ended.
+            let _ = kernel.parts().audit.flush().await;
+        }
     }
 }
 
@@ -160,4 +170,6 @@ pub(super) fn not_started(error: &StartError) -> Failure {
 
 /// How long a command waits for servers that it needs.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long its own servers have to end.
+const GRACE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);

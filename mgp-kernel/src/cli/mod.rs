@@ -16,6 +16,7 @@ mod doctor;
 mod exit;
 mod keys;
 mod link;
+mod log;
 mod man;
 mod moment;
 mod output;
@@ -24,8 +25,10 @@ mod pins;
 mod place;
 mod search;
 mod serve;
+mod server_commands;
 mod servers;
 mod servers_edit;
+mod stats;
 mod table;
 mod tools;
 
@@ -82,6 +85,9 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
         Command::Audit(args) => audit::run(&place, output, args).await,
         Command::Pin(args) => pins::run(&place, output, args).await,
         Command::Check(args) => check::run(args),
+        Command::Logs(args) => server_commands::logs(&place, output, args).await,
+        Command::Restart(args) => server_commands::restart(&place, output, &args).await,
+        Command::Stats => stats::run(&place, output).await,
         Command::Doctor => doctor::run(&place, output).await,
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),

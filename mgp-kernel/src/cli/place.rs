@@ -5,6 +5,7 @@ use mgp_discovery::Config;
 
 use super::args::Global;
 use super::exit::Failure;
+use super::log::Verbosity;
 use crate::operator::socket;
 
 /// Where the configuration, the state and the socket of the kernel are that a command is about.
@@ -45,6 +46,15 @@ impl Place {
         let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
         let socket = socket.or(beside).unwrap_or_else(|| socket::default_path(&state));
         Ok(Configured { config, file, state, socket })
+    }
+
+    pub(super) fn verbosity(&self) -> Verbosity {
+        match (self.global.quiet, self.global.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, 0) => Verbosity::Usual,
+            (false, 1) => Verbosity::More,
+            (false, _) => Verbosity::All,
+        }
     }
 
     /// The configuration that commands change: the one that is read, or the user's.

@@ -40,6 +40,10 @@ pub(crate) mod method {
     pub(crate) const PINS_DIFF: &str = "kernel/pins/diff";
     pub(crate) const PINS_LIST: &str = "kernel/pins/list";
     pub(crate) const SERVERS: &str = "kernel/servers";
+    pub(crate) const SERVER_LOGS: &str = "kernel/server/logs";
+    pub(crate) const SERVER_RESTART: &str = "kernel/server/restart";
+    pub(crate) const SERVER_START: &str = "kernel/server/start";
+    pub(crate) const SERVER_STOP: &str = "kernel/server/stop";
     pub(crate) const STATS: &str = "kernel/stats";
     pub(crate) const TOOLS: &str = "kernel/tools";
 }

@@ -9,6 +9,7 @@ use crate::parts::Parts;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Stats {
     pub(crate) version: String,
+    pub(crate) uptime_secs: u64,
     pub(crate) servers: u64,
     pub(crate) tools: u64,
     /// How many tokens the definitions of all tools take in a model's context.
@@ -25,9 +26,10 @@ pub(super) fn stats(parts: &Parts) -> Stats {
     let tokens = |definition: &[u8]| u64::from(counter.count(&String::from_utf8_lossy(definition)));
     Stats {
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        uptime_secs: parts.life.uptime().as_secs(),
         servers: parts.fleet.all().len() as u64,
-        tools: snapshot.tools().count() as u64,
-        tool_tokens: snapshot.tools().map(|tool| tokens(tool.definition.as_bytes())).sum(),
+        tools: snapshot.tools().len() as u64,
+        tool_tokens: snapshot.tools().iter().map(|tool| tokens(tool.definition.as_bytes())).sum(),
         audit_events: parts.audit.head().seq,
         pending: parts.pending.list().len() as u64,
     }

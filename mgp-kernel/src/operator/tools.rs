@@ -58,12 +58,12 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> Tools {
     };
     if let Some(name) = &asked.name {
         let tools: Vec<_> = snapshot.called(name).into_iter().map(row).collect();
-        let near = if tools.is_empty() { snapshot.near(name) } else { Vec::new() };
+        let near = if tools.is_empty() { snapshot.near(name, |_| true) } else { Vec::new() };
         return Tools { tools, near: near.into_iter().map(str::to_owned).collect(), next_offset: None };
     }
     let of = |tool: &&std::sync::Arc<mgp_discovery::catalog::CatalogTool>| {
         asked.server_id.as_ref().is_none_or(|server| *server == tool.resolved.server)
     };
-    let (tools, next_offset) = asked.page.of(snapshot.tools().filter(of).map(row));
+    let (tools, next_offset) = asked.page.of(snapshot.tools().iter().filter(of).map(row));
     Tools { tools, near: Vec::new(), next_offset }
 }

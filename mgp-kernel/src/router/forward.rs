@@ -41,3 +41,13 @@ pub(super) fn to_server(parts: &Arc<Parts>, server: &ServerId, request: Request)
     // Its layers are always ready: they wait inside of a call.
     RouterFuture::Running(Service::call(&mut service, request))
 }
+
+/// Sends the answer to a callback to the server that asked.
+pub(super) fn callback(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
+    let Some((upstream, params)) = parts.fleet.answered(&request.context, &request.params) else {
+        let message = "the callback is not known; it was answered before, its call is over, or it was for somebody else";
+        return RouterFuture::done(Err(Error::invalid_params(message)));
+    };
+    request.params = params;
+    RouterFuture::Running(Service::call(&mut upstream.service(), request))
+}

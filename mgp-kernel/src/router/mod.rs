@@ -42,7 +42,13 @@ impl Service<Request> for Router {
             };
         }
         match request.method.as_str() {
-            "tools/list" => RouterFuture::done(tools::list(parts, &request)),
+            "tools/list" => {
+                if let Some(agent) = &request.context.principal {
+                    parts.fleet.arrived(agent);
+                }
+                RouterFuture::done(tools::list(parts, &request))
+            }
+            "mgp/callback/respond" => forward::callback(parts, request),
             _ => RouterFuture::done(Err(Error::method_not_found(&request.method))),
         }
     }

@@ -94,15 +94,16 @@ impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
             return InputFuture::new(self.inner.call(request), None);
         }
         match self.agreement.rounds_of(&request) {
-            Rounds::None | Rounds::Callers => return InputFuture::new(self.inner.call(request), None),
+            Rounds::Ours => {}
             Rounds::Unknown if may_ask(&request.method) && goes_on(&request.params) => {
                 return InputFuture::refused(Error::invalid_params(
                     "no questions were asked that this answers; make the call again without `requestState` and \
                      `inputResponses`",
                 ));
             }
-            Rounds::Unknown => return InputFuture::new(self.inner.call(request), None),
-            Rounds::Ours => {}
+            Rounds::None | Rounds::Callers | Rounds::Unknown => {
+                return InputFuture::new(self.inner.call(request), None);
+            }
         }
         let watched = Watched {
             // Only these may ask; any other result that does so is not one of its method.

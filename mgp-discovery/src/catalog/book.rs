@@ -1,0 +1,137 @@
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+use mgp_types::Object;
+use mgp_types::mgp::{ResolvedTool, ServerId};
+use parking_lot::Mutex;
+
+use super::CatalogError;
+use super::name::is_reserved_server;
+use super::offer::Offer;
+use super::snapshot::{CatalogSnapshot, Changed};
+
+/// What all servers offer, while it changes. Clones are the same catalog.
+///
+/// Whoever reads never waits. Changes are made one after the other; each makes a snapshot that shares with the last one
+/// all that is the same.
+#[derive(Clone, Default)]
+pub struct Catalog(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    latest: ArcSwap<CatalogSnapshot>,
+    /// Held by whoever makes the next snapshot.
+    change: Mutex<()>,
+}
+
+impl Catalog {
+    /// An empty catalog.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What is offered now, to keep.
+    pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
+        self.0.latest.load_full()
+    }
+
+    /// What is offered now, to look at: does not even count a reference.
+    pub fn read(&self) -> Guard<Arc<CatalogSnapshot>> {
+        self.0.latest.load()
+    }
+
+    /// The generation of the latest snapshot.
+    pub fn revision(&self) -> u64 {
+        self.read().generation()
+    }
+
+    /// Takes `tools` to be all that `server` has; tells whether anything changed.
+    ///
+    /// # Errors
+    /// The server's id is reserved, or empty.
+    pub fn put_server(&self, server: ServerId, tools: Vec<Arc<ResolvedTool>>) -> Result<bool, CatalogError> {
+        self.put(server, Changed::Tools, |offer, server| offer.with_tools(server, tools))
+    }
+
+    /// Takes `prompts`, as they were listed, to be all that `server` has; tells whether anything changed.
+    ///
+    /// # Errors
+    /// The server's id is reserved, or empty.
+    pub fn put_prompts(&self, server: ServerId, prompts: Vec<Object>) -> Result<bool, CatalogError> {
+        self.put(server, Changed::Prompts, |offer, server| offer.with_prompts(server, prompts))
+    }
+
+    /// Takes `resources`, as they were listed, to be all that `server` has; tells whether anything changed.
+    ///
+    /// # Errors
+    /// The server's id is reserved, or empty.
+    pub fn put_resources(&self, server: ServerId, resources: Vec<Object>) -> Result<bool, CatalogError> {
+        self.put(server, Changed::Resources, |offer, server| offer.with_resources(server, resources))
+    }
+
+    /// Takes `templates`, as they were listed, to be all that `server` has; tells whether anything changed.
+    ///
+    /// # Errors
+    /// The server's id is reserved, or empty.
+    pub fn put_templates(&self, server: ServerId, templates: Vec<Object>) -> Result<bool, CatalogError> {
+        self.put(server, Changed::Templates, |offer, server| offer.with_templates(server, templates))
+    }
+
+    /// Takes out all that `server` offered; tells whether there was anything.
+    pub fn remove_server(&self, server: &ServerId) -> bool {
+        let _change = self.0.change.lock();
+        let latest = self.snapshot();
+        let mut servers = latest.servers.clone();
+        let Some(offer) = servers.remove(server) else { return false };
+        let changed: Vec<_> = [
+            (Changed::Tools, offer.tools.is_empty()),
+            (Changed::Prompts, offer.prompts.is_empty()),
+            (Changed::Resources, offer.resources.is_empty()),
+            (Changed::Templates, offer.templates.is_empty()),
+        ]
+        .into_iter()
+        .filter_map(|(kind, is_empty)| (!is_empty).then_some(kind))
+        .collect();
+        self.0.latest.store(Arc::new(latest.next(servers, &changed)));
+        true
+    }
+
+    fn put(
+        &self,
+        server: ServerId,
+        kind: Changed,
+        change: impl FnOnce(&Offer, &ServerId) -> Option<Offer>,
+    ) -> Result<bool, CatalogError> {
+        if server.as_str().is_empty() {
+            return Err(CatalogError::Unnamed);
+        }
+        if is_reserved_server(server.as_str()) {
+            return Err(CatalogError::Reserved(server));
+        }
+        let _change = self.0.change.lock();
+        let latest = self.snapshot();
+        let known = latest.servers.get(&server).cloned();
+        let is_new = known.is_none();
+        let changed = match change(&known.unwrap_or_default(), &server) {
+            Some(offer) => Arc::new(offer),
+            None if is_new => Arc::default(),
+            None => return Ok(false),
+        };
+        let mut servers = latest.servers.clone();
+        servers.insert(server, changed);
+        self.0.latest.store(Arc::new(latest.next(servers, &[kind])));
+        Ok(true)
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let latest = self.read();
+        f.debug_struct("Catalog")
+            .field("generation", &latest.generation())
+            .field("servers", &latest.servers.len())
+            .field("tools", &latest.tools().len())
+            .finish_non_exhaustive()
+    }
+}

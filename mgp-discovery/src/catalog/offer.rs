@@ -1,0 +1,115 @@
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_types::Object;
+use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
+
+use super::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
+
+/// What one server offers. Snapshots share it for as long as it does not change.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Offer {
+    pub(super) tools: Vec<Arc<CatalogTool>>,
+    /// Where the tools are, by the server's names.
+    pub(super) places: Arc<HashMap<ToolName, u32, RandomState>>,
+    pub(super) prompts: Vec<Arc<CatalogPrompt>>,
+    pub(super) resources: Vec<Arc<CatalogResource>>,
+    pub(super) templates: Vec<Arc<CatalogTemplate>>,
+    /// What was listed, to see whether a later list is another one.
+    prompts_listed: Vec<Object>,
+}
+
+impl Offer {
+    /// The tools in place of those that it had; `None` if they are the same.
+    pub(super) fn with_tools(&self, server: &ServerId, tools: Vec<Arc<ResolvedTool>>) -> Option<Self> {
+        let tools = bounded(server, "tools", tools);
+        let tools = once(server, "tool", tools, |tool| tool.name.clone());
+        let is_same = tools.len() == self.tools.len()
+            && tools.iter().zip(&self.tools).all(|(new, old)| *new == old.resolved);
+        if is_same {
+            return None;
+        }
+        let places = (0..).zip(&tools).map(|(place, tool)| (tool.name.clone(), place)).collect();
+        let tools = tools.into_iter().map(|tool| self.kept(tool)).collect();
+        Some(Self { tools, places: Arc::new(places), ..self.clone() })
+    }
+
+    /// The prompts in place of those that it had; `None` if they are the same.
+    pub(super) fn with_prompts(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
+        let prompts_listed = bounded(server, "prompts", listed);
+        if prompts_listed == self.prompts_listed {
+            return None;
+        }
+        let read = prompts_listed.iter().filter_map(|prompt| CatalogPrompt::read(server, prompt));
+        let prompts = once(server, "prompt", read, |prompt| prompt.name.clone());
+        let prompts = prompts.into_iter().map(Arc::new).collect();
+        Some(Self { prompts, prompts_listed, ..self.clone() })
+    }
+
+    /// The resources in place of those that it had; `None` if they are the same.
+    pub(super) fn with_resources(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
+        let listed = bounded(server, "resources", listed);
+        let read = listed.into_iter().filter_map(|resource| CatalogResource::read(server, resource));
+        let resources = once(server, "resource", read, |resource| resource.uri.clone());
+        let old = self.resources.iter().map(|resource| &resource.definition);
+        if resources.iter().map(|resource| &resource.definition).eq(old) {
+            return None;
+        }
+        Some(Self { resources: resources.into_iter().map(Arc::new).collect(), ..self.clone() })
+    }
+
+    /// The templates in place of those that it had; `None` if they are the same.
+    pub(super) fn with_templates(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
+        let listed = bounded(server, "resource templates", listed);
+        let read = listed.into_iter().filter_map(|template| CatalogTemplate::read(server, template));
+        let templates = once(server, "resource template", read, |template| template.uri_template.clone());
+        let old = self.templates.iter().map(|template| &template.definition);
+        if templates.iter().map(|template| &template.definition).eq(old) {
+            return None;
+        }
+        Some(Self { templates: templates.into_iter().map(Arc::new).collect(), ..self.clone() })
+    }
+
+    pub(super) fn tool(&self, name: &str) -> Option<&Arc<CatalogTool>> {
+        self.tools.get(*self.places.get(name)? as usize)
+    }
+
+    /// The tool as it was, if nothing of it has changed.
+    fn kept(&self, tool: Arc<ResolvedTool>) -> Arc<CatalogTool> {
+        match self.tool(tool.name.as_str()) {
+            Some(known) if known.resolved == tool => known.clone(),
+            _ => Arc::new(CatalogTool::new(tool)),
+        }
+    }
+}
+
+/// What comes first of each key: a server that lists a name twice has one of them.
+fn once<T, K: Eq + Hash>(
+    server: &ServerId,
+    kind: &'static str,
+    listed: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Vec<T> {
+    let mut seen = HashSet::with_hasher(RandomState::default());
+    let first = |item: &T| {
+        let is_new = seen.insert(key(item));
+        if !is_new {
+            tracing::warn!(%server, kind, "a server lists the same twice; the first counts");
+        }
+        is_new
+    };
+    listed.into_iter().filter(first).collect()
+}
+
+fn bounded<T>(server: &ServerId, kind: &'static str, mut listed: Vec<T>) -> Vec<T> {
+    if listed.len() > MOST {
+        tracing::warn!(%server, kind, listed = listed.len(), most = MOST, "a server lists too much; the rest is left out");
+        listed.truncate(MOST);
+    }
+    listed
+}
+
+/// How much of a kind one server may offer.
+const MOST: usize = 20_000;

@@ -1,0 +1,254 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_types::RawJson;
+use mgp_types::mgp::ServerId;
+
+use super::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, with_text};
+use super::list::List;
+use super::names::Names;
+use super::near;
+use super::offer::Offer;
+use super::uri::{ResourceOwner, parts, qualified};
+
+/// What all servers offered at one time. It does not change any more.
+///
+/// Everything is in the order of the servers' ids, and of each server in its own order.
+#[derive(Debug, Default)]
+pub struct CatalogSnapshot {
+    generation: u64,
+    pub(super) servers: BTreeMap<ServerId, Arc<Offer>>,
+    tools: Shared<Vec<Arc<CatalogTool>>>,
+    tool_names: Shared<Names>,
+    prompts: Shared<Vec<Arc<CatalogPrompt>>>,
+    prompt_names: Shared<Names>,
+    /// The first server that has it.
+    resources: Shared<Owners>,
+    templates: Shared<Owners>,
+    tool_list: Shared<List>,
+    prompt_list: Shared<List>,
+    resource_list: Shared<List>,
+    template_list: Shared<List>,
+}
+
+/// What the next snapshot shares if it is about something else.
+type Shared<T> = Arc<T>;
+
+type Owners = HashMap<Arc<str>, ServerId, RandomState>;
+
+/// What changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl CatalogSnapshot {
+    /// A number that grows with each snapshot of a catalog.
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The tool that is meant by `name`: the name it is shown by, or another form that no other tool has.
+    ///
+    /// Such forms are the tool's own name, `server/tool`, `server__tool`, and the shown name with `_` for each `.`. One
+    /// look into a table; allocates nothing.
+    pub fn called(&self, name: &str) -> Option<&Arc<CatalogTool>> {
+        self.tools.get(self.tool_names.place(name)?)
+    }
+
+    /// The tool `name` of `server`, both as configured and listed.
+    pub fn tool(&self, server: &str, name: &str) -> Option<&Arc<CatalogTool>> {
+        self.servers.get(server)?.tool(name)
+    }
+
+    /// All tools.
+    pub fn tools(&self) -> &[Arc<CatalogTool>] {
+        &self.tools
+    }
+
+    /// The tools of one server.
+    pub fn of_server(&self, server: &str) -> &[Arc<CatalogTool>] {
+        self.servers.get(server).map_or(&[], |offer| &offer.tools)
+    }
+
+    /// The servers that offer anything.
+    pub fn servers(&self) -> impl Iterator<Item = &ServerId> {
+        self.servers.keys()
+    }
+
+    /// A few names of tools that are written nearly like `name`, of those that the caller may see.
+    pub fn near(&self, name: &str, may_see: impl Fn(&CatalogTool) -> bool) -> Vec<&str> {
+        let known = self.tools.iter().map(|tool| (&*tool.shown, tool.resolved.name.as_str(), &**tool));
+        near::near(name, known, may_see)
+    }
+
+    /// The prompt that is meant by `name`, as tools are.
+    pub fn prompt(&self, name: &str) -> Option<&Arc<CatalogPrompt>> {
+        self.prompts.get(self.prompt_names.place(name)?)
+    }
+
+    /// All prompts.
+    pub fn prompts(&self) -> &[Arc<CatalogPrompt>] {
+        &self.prompts
+    }
+
+    /// All resources, those that are listed under a URI of another server's included.
+    pub fn resources(&self) -> impl Iterator<Item = &Arc<CatalogResource>> {
+        self.servers.values().flat_map(|offer| &offer.resources)
+    }
+
+    /// All templates.
+    pub fn templates(&self) -> impl Iterator<Item = &Arc<CatalogTemplate>> {
+        self.servers.values().flat_map(|offer| &offer.templates)
+    }
+
+    /// Which server has the resource `uri`, and what it calls it there.
+    ///
+    /// That is, in this order: the one that `mgp://SERVER/URI` names; the first one that lists the URI; the one with
+    /// the template that says most of it before its first variable.
+    pub fn resource_owner<'a>(&'a self, uri: &'a str) -> Option<ResourceOwner<'a>> {
+        if let Some(named) = self.named(uri) {
+            return Some(named);
+        }
+        if let Some(server) = self.resources.get(uri) {
+            return Some(ResourceOwner { server, uri });
+        }
+        let mut best: Option<(usize, &ServerId)> = None;
+        for template in self.templates() {
+            let Some(known) = template.template.matches(uri) else { continue };
+            if best.is_none_or(|(most, _)| known > most) {
+                best = Some((known, &template.server));
+            }
+        }
+        best.map(|(_, server)| ResourceOwner { server, uri })
+    }
+
+    /// Which server has the template, and what it is there; for completions.
+    pub fn template_owner<'a>(&'a self, template: &'a str) -> Option<ResourceOwner<'a>> {
+        let listed = || self.templates.get(template).map(|server| ResourceOwner { server, uri: template });
+        self.named(template).or_else(listed)
+    }
+
+    /// The URI that clients know a resource of `server` by.
+    pub fn shown_uri(&self, server: &ServerId, uri: &str) -> String {
+        match self.resources.get(uri) {
+            Some(owner) if owner != server => qualified(server, uri),
+            _ => uri.to_owned(),
+        }
+    }
+
+    /// The result of `tools/list`, with all tools.
+    pub fn tool_list(&self) -> RawJson {
+        self.tool_list.get("tools", self.tools.iter().map(|tool| tool.definition.clone()))
+    }
+
+    /// The result of `prompts/list`, with all prompts.
+    pub fn prompt_list(&self) -> RawJson {
+        self.prompt_list.get("prompts", self.prompts.iter().map(|prompt| prompt.definition.clone()))
+    }
+
+    /// The result of `resources/list`, with all resources. One whose URI an earlier server has too is listed under
+    /// `mgp://SERVER/URI`.
+    pub fn resource_list(&self) -> RawJson {
+        self.resource_list.get("resources", self.resources().map(|resource| self.listed_resource(resource)))
+    }
+
+    /// The result of `resources/templates/list`, with all templates.
+    pub fn template_list(&self) -> RawJson {
+        let templates = self.templates().map(|template| self.listed_template(template));
+        self.template_list.get("resourceTemplates", templates)
+    }
+
+    /// The definition of a resource as clients see it.
+    pub fn listed_resource(&self, resource: &CatalogResource) -> RawJson {
+        listed(&self.resources, &resource.server, "uri", &resource.uri, &resource.definition)
+    }
+
+    /// The definition of a template as clients see it.
+    pub fn listed_template(&self, template: &CatalogTemplate) -> RawJson {
+        let uri = &template.uri_template;
+        listed(&self.templates, &template.server, "uriTemplate", uri, &template.definition)
+    }
+
+    /// The next snapshot, in which `servers` have changed.
+    pub(super) fn next(&self, servers: BTreeMap<ServerId, Arc<Offer>>, changed: &[Changed]) -> Self {
+        let mut next = Self {
+            generation: self.generation + 1,
+            servers,
+            tools: self.tools.clone(),
+            tool_names: self.tool_names.clone(),
+            prompts: self.prompts.clone(),
+            prompt_names: self.prompt_names.clone(),
+            resources: self.resources.clone(),
+            templates: self.templates.clone(),
+            tool_list: self.tool_list.clone(),
+            prompt_list: self.prompt_list.clone(),
+            resource_list: self.resource_list.clone(),
+            template_list: self.template_list.clone(),
+        };
+        for change in changed {
+            next.gather(*change);
+        }
+        next
+    }
+
+    fn gather(&mut self, changed: Changed) {
+        let offers = self.servers.values();
+        match changed {
+            Changed::Tools => {
+                let tools: Vec<_> = offers.flat_map(|offer| &offer.tools).cloned().collect();
+                self.tool_names = Arc::new(Names::of(&tools));
+                self.tools = Arc::new(tools);
+                self.tool_list = Arc::default();
+            }
+            Changed::Prompts => {
+                let prompts: Vec<_> = offers.flat_map(|offer| &offer.prompts).cloned().collect();
+                self.prompt_names = Arc::new(Names::of(&prompts));
+                self.prompts = Arc::new(prompts);
+                self.prompt_list = Arc::default();
+            }
+            Changed::Resources => {
+                let all = self.resources().map(|resource| (&resource.uri, &resource.server));
+                self.resources = Arc::new(owners(all));
+                self.resource_list = Arc::default();
+            }
+            Changed::Templates => {
+                let all = self.templates().map(|template| (&template.uri_template, &template.server));
+                self.templates = Arc::new(owners(all));
+                self.template_list = Arc::default();
+            }
+        }
+    }
+
+    /// The server that the URI itself names.
+    fn named<'a>(&'a self, uri: &'a str) -> Option<ResourceOwner<'a>> {
+        let (server, uri) = parts(uri)?;
+        let (server, _) = self.servers.get_key_value(&*server)?;
+        Some(ResourceOwner { server, uri })
+    }
+}
+
+fn owners<'a>(all: impl Iterator<Item = (&'a Arc<str>, &'a ServerId)>) -> Owners {
+    let mut owners = Owners::default();
+    for (uri, server) in all {
+        owners.entry(uri.clone()).or_insert_with(|| server.clone());
+    }
+    owners
+}
+
+fn listed(
+    owners: &Owners,
+    server: &ServerId,
+    member: &str,
+    uri: &str,
+    definition: &mgp_types::Object,
+) -> RawJson {
+    match owners.get(uri) {
+        Some(owner) if owner != server => with_text(definition, member, &qualified(server, uri)),
+        _ => definition.to_raw(),
+    }
+}

@@ -1,0 +1,8 @@
+//! A gateway for one server, of either era, and what its clients see.
+
+mod attacks;
+mod matching;
+mod parking;
+mod quadrants;
+mod telling;
+mod world;

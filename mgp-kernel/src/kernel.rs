@@ -45,6 +45,7 @@ impl Kernel {
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let parts = Parts::open(config, state).await?;
         let tools = tool_discovery(&parts)?;
+        parts.changes.also_tell(tools.clone());
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
         let front = Front::new(&parts, tools);

@@ -4,6 +4,7 @@
 //! it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
 
 mod asking;
+mod changes;
 #[cfg(unix)]
 pub mod cli;
 mod erased;

@@ -20,8 +20,10 @@ use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
+use crate::changes::{Changes, Teller};
 use crate::fleet::Fleet;
 use crate::settings;
+use crate::upstream::Told;
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
 pub(crate) struct Parts {
@@ -43,6 +45,8 @@ pub(crate) struct Parts {
     /// The kernel's own life, as its clients see it.
     pub(crate) life: Life,
     stopping: AtomicBool,
+    /// Who is told what servers say unasked.
+    pub(crate) changes: Arc<Changes>,
 }
 
 impl Parts {
@@ -74,6 +78,7 @@ impl Parts {
             fleet: Fleet::default(),
             life: Life::new(ServerId::from(KERNEL)),
             stopping: AtomicBool::new(false),
+            changes: Arc::new(Changes::new(access.clone())),
             state,
             clock,
             audit,
@@ -92,6 +97,11 @@ impl Parts {
 
     pub(crate) fn set_stopping(&self) {
         self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Who tells clients what servers say beside their calls.
+    pub(crate) fn told(self: &Arc<Self>) -> impl Told + use<> {
+        Teller::new(self)
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {

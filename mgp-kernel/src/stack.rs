@@ -27,6 +27,7 @@ use tower_layer::Layer;
 use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
+use crate::asking::AskingLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
 use crate::methods::MethodsAsToolsLayer;
@@ -40,8 +41,10 @@ use crate::settings;
 pub(crate) struct Front {
     parts: Arc<Parts>,
     audit: AuditLayer,
+    asking: AskingLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
+    router: Router,
 }
 
 impl Front {
@@ -51,17 +54,18 @@ impl Front {
             audit: AuditLayer::new(parts.audit.clone())
                 .arguments(settings::arguments(&config))
                 .clock(parts.clock.clone()),
+            asking: AskingLayer::new(settings::asking(&config)),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
+            router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
     }
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
-        let service = Router::new(Arc::clone(&self.parts));
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
-        let service = self.tools.layer(service);
+        let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
@@ -71,6 +75,8 @@ impl Front {
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
+        // A call that waited for an answer goes on where it was, and passes nothing of the above again.
+        let service = self.asking.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
         let service = RejectLayer::new().layer(self.audit.layer(service));
         // Nothing is done for somebody unknown, and nothing recorded without a name.
@@ -85,7 +91,6 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
-    pub(crate) meter: Meter,
 }
 
 impl Back {
@@ -97,6 +102,7 @@ impl Back {
         approver: Arc<dyn Approver>,
         session: impl Fn() -> Option<Arc<mgp_types::Session>> + Clone + Send + Sync + 'static,
         way: S,
+        meter: &Meter,
     ) -> Result<Self, StartError> {
         let config = parts.config.load();
         let id = ServerId::from(server.id.as_str());
@@ -139,10 +145,9 @@ impl Back {
         let service = TaskOwnersLayer::new().layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
-        let meter = Meter::default();
         // All that a caller waits for counts.
         let service = MeterLayer(meter.clone()).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions, meter })
+        Ok(Self { service: Erased::new(service), permissions, definitions })
     }
 }
 

@@ -75,6 +75,11 @@ impl Fleet {
         Some((self.get(routed.server.as_str())?, routed.params))
     }
 
+    /// Whether this agent reaches the server at all.
+    pub(crate) fn admits(&self, server: &str, agent: &Principal) -> bool {
+        self.servers.load().get(server).is_some_and(|server| server.admits(agent))
+    }
+
     /// An agent has come: its own connections begin.
     pub(crate) fn arrived(&self, agent: &Principal) {
         for server in self.servers.load().values() {

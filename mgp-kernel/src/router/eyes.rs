@@ -17,7 +17,7 @@ impl Eyes for CatalogEyes {
             self.0.access.decide(principal.as_str(), tool.server.as_str(), Some(tool.name.as_str()));
         allowed.allows()
             && self.0.definitions.is_admitted(&tool.server, &tool.name)
-            && self.0.fleet.get(tool.server.as_str()).is_some_and(|server| server.admits(principal))
+            && self.0.fleet.admits(tool.server.as_str(), principal)
     }
 
     fn revision(&self) -> u64 {

@@ -1,34 +1,66 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use mgp_types::mgp::ServerId;
-use mgp_types::{BoxFuture, Error, Request, Response};
+use mgp_types::mcp::task_extension::EXTENSION_ID;
+use mgp_types::mgp::{ResolvedTool, ServerId};
+use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
 use tower_service::Service;
 
 use crate::parts::Parts;
 
+type Outcome = Result<Response, Error>;
+
 /// What comes of a request to the router.
 pub(crate) enum RouterFuture {
-    Done(Option<Result<Response, Error>>),
-    Running(BoxFuture<'static, Result<Response, Error>>),
+    Done(Option<Outcome>),
+    Running(BoxFuture<'static, Outcome>),
+    /// A call that may come to be a task.
+    Beginning {
+        future: BoxFuture<'static, Outcome>,
+        parts: Arc<Parts>,
+        tool: Arc<ResolvedTool>,
+        caller: Principal,
+    },
 }
 
 impl RouterFuture {
-    pub(super) fn done(outcome: Result<Response, Error>) -> Self {
+    pub(super) fn done(outcome: Outcome) -> Self {
         Self::Done(Some(outcome))
+    }
+
+    pub(super) fn of(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
+        Self::Running(Box::pin(future))
     }
 }
 
 impl Future for RouterFuture {
-    type Output = Result<Response, Error>;
+    type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
             Self::Running(future) => future.as_mut().poll(cx),
+            Self::Beginning { future, parts, tool, caller } => {
+                let outcome = ready!(future.as_mut().poll(cx));
+                if let Ok(response) = &outcome {
+                    parts.changes.tasks.learn(caller, &tool.server, &response.result);
+                }
+                Poll::Ready(outcome)
+            }
         }
+    }
+}
+
+/// Sends a call to the server that has the tool.
+pub(super) fn to_tool(parts: &Arc<Parts>, tool: &Arc<ResolvedTool>, request: Request) -> RouterFuture {
+    let caller = request.context.principal.clone().filter(|_| may_become_task(&request));
+    match (to_server(parts, &tool.server, request), caller) {
+        (RouterFuture::Running(future), Some(caller)) => {
+            RouterFuture::Beginning { future, parts: Arc::clone(parts), tool: Arc::clone(tool), caller }
+        }
+        (future, _) => future,
     }
 }
 
@@ -50,4 +82,19 @@ pub(super) fn callback(parts: &Arc<Parts>, mut request: Request) -> RouterFuture
     };
     request.params = params;
     RouterFuture::Running(Service::call(&mut upstream.service(), request))
+}
+
+/// Whether the answer may be a task: the call asks for one, or its client declared that it takes one.
+fn may_become_task(request: &Request) -> bool {
+    if request.params.contains("task") {
+        return true;
+    }
+    let Some(session) = request.context.session.as_ref().filter(|session| session.revision.is_stateless())
+    else {
+        return false;
+    };
+    let extensions = session.capabilities.get("extensions");
+    extensions
+        .and_then(|extensions| Object::from_raw(&extensions).ok())
+        .is_some_and(|extensions| extensions.contains(EXTENSION_ID))
 }

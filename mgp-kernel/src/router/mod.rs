@@ -1,26 +1,71 @@
 //! Who answers what: the kernel itself, one server, or all of them together.
 
+mod describe;
+pub(crate) mod every;
 mod eyes;
 mod forward;
+mod listed;
+mod named;
+mod others;
+mod sight;
+mod tasks;
 mod tools;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Method, Request, Response};
+use mgp_types::{Error, Kind, Method, Request, Response};
 use tower_service::Service;
 
 pub(crate) use self::eyes::CatalogEyes;
-use self::forward::{RouterFuture, to_server};
+use self::forward::{RouterFuture, to_tool};
+use self::listed::{List, Lists};
+pub(crate) use self::sight::Sight;
+use crate::changes;
 use crate::parts::Parts;
 
-/// The innermost service of the front.
+/// The innermost service of the front. Clones share what they know.
+///
+/// A request for one server goes there with its bytes, in which nothing is changed but the name by which the server knows
+/// what is asked for; what the server answers comes back as it is, errors included. What is for all servers is put
+/// together here. Nothing is held between requests but lists, and where tasks are.
 #[derive(Clone)]
-pub(crate) struct Router(Arc<Parts>);
+pub(crate) struct Router {
+    parts: Arc<Parts>,
+    lists: Arc<Lists>,
+}
 
 impl Router {
     pub(crate) fn new(parts: Arc<Parts>) -> Self {
-        Self(parts)
+        Self { parts, lists: Arc::default() }
+    }
+
+    fn answer(&self, request: Request) -> RouterFuture {
+        let parts = &self.parts;
+        let list = |list| RouterFuture::done(self.lists.answer(parts, list, &request));
+        match request.method.as_str() {
+            "server/discover" => RouterFuture::done(describe::describe(parts, &request)),
+            "tools/list" => {
+                if let Some(agent) = &request.context.principal {
+                    parts.fleet.arrived(agent);
+                }
+                list(List::Tools)
+            }
+            "mgp/callback/respond" => forward::callback(parts, request),
+            "prompts/list" => list(List::Prompts),
+            "resources/list" => list(List::Resources),
+            "resources/templates/list" => list(List::Templates),
+            "prompts/get" => named::prompt(parts, request),
+            "resources/read" => named::read(parts, request),
+            "completion/complete" => named::complete(parts, request),
+            "resources/subscribe" => RouterFuture::of(named::subscribed(Arc::clone(parts), request)),
+            "resources/unsubscribe" => RouterFuture::done(named::unsubscribed(parts, &request)),
+            "subscriptions/listen" => RouterFuture::of(changes::listen(Arc::clone(parts), request)),
+            "logging/setLevel" => RouterFuture::of(changes::set_level(Arc::clone(parts), request)),
+            "tasks/list" => RouterFuture::of(tasks::list(Arc::clone(parts), request)),
+            "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => tasks::one(parts, request),
+            _ => others::call(parts, request),
+        }
     }
 }
 
@@ -34,22 +79,18 @@ impl Service<Request> for Router {
     }
 
     fn call(&mut self, request: Request) -> RouterFuture {
-        let parts = &self.0;
-        if request.method == Method::TOOLS_CALL {
-            return match &request.context.tool {
-                Some(tool) => to_server(parts, &tool.server.clone(), request),
-                None => RouterFuture::done(Err(tools::unknown(parts, &request))),
-            };
+        if request.kind == Kind::Notify {
+            return others::notified(&self.parts, request);
         }
-        match request.method.as_str() {
-            "tools/list" => {
-                if let Some(agent) = &request.context.principal {
-                    parts.fleet.arrived(agent);
-                }
-                RouterFuture::done(tools::list(parts, &request))
-            }
-            "mgp/callback/respond" => forward::callback(parts, request),
-            _ => RouterFuture::done(Err(Error::method_not_found(&request.method))),
+        if request.method != Method::TOOLS_CALL {
+            return self.answer(request);
+        }
+        match request.context.tool.clone() {
+            Some(tool) => to_tool(&self.parts, &tool, request),
+            None => RouterFuture::done(Err(tools::unknown(&self.parts, &request))),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

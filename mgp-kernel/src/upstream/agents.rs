@@ -13,8 +13,7 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 use super::instance::Instance;
-use super::log::ServerLog;
-use super::offered::Offered;
+use super::of_server::OfServer;
 use crate::StartError;
 use crate::parts::Parts;
 
@@ -25,8 +24,7 @@ use crate::parts::Parts;
 pub(super) struct Agents {
     parts: Arc<Parts>,
     config: Arc<ServerConfig>,
-    offered: Offered,
-    log: ServerLog,
+    of_server: OfServer,
     connections: Mutex<Connections>,
     _sweeper: JoinSet<()>,
 }
@@ -44,20 +42,14 @@ struct Connection {
 }
 
 impl Agents {
-    pub(super) fn new(
-        parts: &Arc<Parts>,
-        config: &Arc<ServerConfig>,
-        offered: &Offered,
-        log: &ServerLog,
-    ) -> Arc<Self> {
+    pub(super) fn new(parts: &Arc<Parts>, config: &Arc<ServerConfig>, of_server: &OfServer) -> Arc<Self> {
         Arc::new_cyclic(|agents| {
             let mut sweeper = JoinSet::new();
             sweeper.spawn(sweep(Weak::clone(agents)));
             Self {
                 parts: Arc::clone(parts),
                 config: Arc::clone(config),
-                offered: offered.clone(),
-                log: log.clone(),
+                of_server: of_server.clone(),
                 connections: Mutex::default(),
                 _sweeper: sweeper,
             }
@@ -126,7 +118,7 @@ impl Agents {
     }
 
     fn begin(&self, agent: &Principal) -> Result<Instance, StartError> {
-        Instance::new(&self.parts, &self.config, Some(agent.as_str()), &self.offered, &self.log)
+        Instance::new(&self.parts, &self.config, Some(agent.as_str()), &self.of_server)
     }
 
     /// Takes out the connections that nobody used for a while.

@@ -6,6 +6,7 @@ use mgp_types::{BoxFuture, Error, Principal};
 use tokio::sync::watch;
 
 use crate::parts::Parts;
+use crate::settings;
 
 /// Who asks humans: the one in front of the client that calls, if the configuration says that there is one, else
 /// whoever looks at what is pending. Counts in `asked` how often.
@@ -24,7 +25,7 @@ fn has_human(config: &Config, agent: &str) -> bool {
     match config.agents.iter().find(|known| known.id == agent) {
         Some(known) => known.human,
         // Whoever starts the kernel as a child sits in front of it.
-        None => agent == IMPLICIT_AGENT && !config.agents.iter().any(|known| known.stdio),
+        None => agent == settings::LOCAL_AGENT && !config.agents.iter().any(|known| known.stdio),
     }
 }
 
@@ -40,6 +41,3 @@ impl Approver for Counted {
         self.inner.ask(question)
     }
 }
-
-/// Who the client on standard input and output is, where nothing is configured.
-const IMPLICIT_AGENT: &str = "stdio";

@@ -14,6 +14,7 @@ use tower_layer::Layer;
 use super::environment;
 use super::inbound::InboundLayer;
 use super::shared::Shared;
+use crate::asking::PassOnLayer;
 use crate::erased::Erased;
 
 /// Connects to the server once, in the way that is configured.
@@ -35,12 +36,8 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .handshake_timeout(startup_timeout(config))
         .layer(Erasing)
         .inbound_layer(AnswersPermissionsLayer::new(back.permissions.clone()))
-        .inbound_layer(InboundLayer::new(
-            shared.server.clone(),
-            Arc::clone(&shared.parts),
-            shared.calls.clone(),
-            shared.changed.clone(),
-        ));
+        .inbound_layer(InboundLayer::new(&shared))
+        .inbound_layer(PassOnLayer::new(shared.calls.clone()));
     match way(config)? {
         Way::Child(program) => builder.connect_child(|| command(&shared, program)).await,
         Way::Http(url) => {
@@ -100,7 +97,7 @@ fn wrong(config: &ServerConfig, what: &str) -> Error {
 
 fn command(shared: &Shared, program: &str) -> ChildCommand {
     let config = &shared.config;
-    let (log, server) = (shared.log.clone(), shared.server.clone());
+    let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
     let mut command = ChildCommand::new(program).args(&config.args).id_into(Arc::clone(&shared.pid)).stderr(
         Stderr::lines(move |line| {
             tracing::debug!(%server, line, "the server wrote to its standard error");

@@ -1,30 +1,41 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use mgp_types::{Error, Kind, Object, RawJson, Request, Response, RpcService};
+use mgp_types::{Error, Kind, Object, RawJson, Request, Response, RpcService, StreamId};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::calls::{Caller, Calls, Entered};
+use super::reports::Reports;
 use crate::parts::Parts;
 
-/// The innermost service of the way to a server: notes who calls, and has the server report progress under a number of
-/// ours, as callers may choose the same.
+/// The innermost service of the way to a server: has the server report progress under a number of ours, as callers may
+/// choose the same.
 ///
-/// Sits directly in front of what carries calls. Reads `context.session`, `context.principal` and `context.outbox`, and
-/// replaces `_meta.progressToken`. Costs a lock at the beginning and at the end of a call, and allocates for a token only.
+/// Sits directly in front of what carries calls. Reads `context.outbox`, and replaces `_meta.progressToken`. A call
+/// without one takes no lock and allocates nothing.
 #[derive(Clone)]
 pub(super) struct Forward<S> {
     inner: S,
-    calls: Calls,
+    reports: Reports,
     parts: Arc<Parts>,
 }
 
 impl<S> Forward<S> {
-    pub(super) fn new(inner: S, calls: Calls, parts: Arc<Parts>) -> Self {
-        Self { inner, calls, parts }
+    pub(super) fn new(inner: S, reports: Reports, parts: Arc<Parts>) -> Self {
+        Self { inner, reports, parts }
+    }
+
+    /// Names the call to the server, if its caller wants to hear of progress.
+    fn number(&self, request: &mut Request) -> Option<u64> {
+        let mut meta = Object::from_raw(&request.params.get("_meta")?).ok()?;
+        // It outlives the frame that it came in.
+        let token = meta.get("progressToken")?.detached();
+        let number = self.reports.enter(request.context.outbox.clone(), token);
+        meta.set("progressToken", RawJson::from_written(number.to_string().into_bytes()));
+        request.params.set("_meta", meta.to_raw());
+        Some(number)
     }
 }
 
@@ -38,31 +49,31 @@ impl<S: RpcService> Service<Request> for Forward<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let guard = (request.kind == Kind::Call).then(|| {
-            let caller = Caller::of(&request.context);
-            let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
-            let named = meta.and_then(|meta| Some((meta.get("progressToken")?, meta)));
-            let Some((token, mut meta)) = named else { return self.calls.enter(caller, None) };
-            let entered = self.calls.enter(caller, Some(token.detached()));
-            meta.set("progressToken", RawJson::from_written(entered.number().to_string().into_bytes()));
-            request.params.set("_meta", meta.to_raw());
-            entered
+        let in_work = (request.kind == Kind::Call).then(|| InWork {
+            number: self.number(&mut request),
+            stream: request.context.outbox.stream(),
+            reports: self.reports.clone(),
+            parts: Arc::clone(&self.parts),
         });
-        let guard = guard.map(|entered| Guard { entered, parts: Arc::clone(&self.parts) });
-        ForwardFuture { inner: self.inner.call(request), guard }
+        ForwardFuture { inner: self.inner.call(request), in_work }
     }
 }
 
-/// Forgets the call, and what the server has called back about it.
-struct Guard {
-    entered: Entered,
+/// A call; forgets what the server says about it when it is over.
+struct InWork {
+    number: Option<u64>,
+    stream: StreamId,
+    reports: Reports,
     parts: Arc<Parts>,
 }
 
-impl Drop for Guard {
+impl Drop for InWork {
     fn drop(&mut self) {
-        if let Some(stream) = self.entered.leave() {
-            self.parts.fleet.callbacks().lock().end_of_call(stream);
+        if let Some(number) = self.number {
+            self.reports.leave(number);
+        }
+        if self.reports.end(self.stream) {
+            self.parts.fleet.callbacks().lock().end_of_call(self.stream);
         }
     }
 }
@@ -72,8 +83,8 @@ pin_project! {
     pub(super) struct ForwardFuture<F> {
         #[pin]
         inner: F,
-        // Forgotten with the future, however it ends.
-        guard: Option<Guard>,
+        // Over with the future, however it ends.
+        in_work: Option<InWork>,
     }
 }
 
@@ -82,8 +93,8 @@ impl<F: Future> Future for ForwardFuture<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let outcome = std::task::ready!(this.inner.poll(cx));
-        *this.guard = None;
+        let outcome = ready!(this.inner.poll(cx));
+        *this.in_work = None;
         Poll::Ready(outcome)
     }
 }

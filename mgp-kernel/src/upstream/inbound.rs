@@ -2,14 +2,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{EventSeverity, ServerId, method};
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, Request, Response, RpcService};
+use mgp_types::{
+    BoxFuture, Context as CallContext, Error, Kind, Method, Object, Outbox, RawJson, Request, Response,
+    RpcService, Session, Severity,
+};
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::calls::{Callers, Calls};
 use super::changed::Changed;
-use super::told::What;
+use super::reports::Reports;
+use super::told::{Told, What};
+use crate::asking::CallsInWork;
 use crate::parts::Parts;
 
 /// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
@@ -19,13 +23,20 @@ pub(super) struct InboundLayer(Arc<Shared>);
 struct Shared {
     server: ServerId,
     parts: Arc<Parts>,
-    calls: Calls,
+    calls: CallsInWork,
+    reports: Reports,
     changed: Changed,
 }
 
 impl InboundLayer {
-    pub(super) fn new(server: ServerId, parts: Arc<Parts>, calls: Calls, changed: Changed) -> Self {
-        Self(Arc::new(Shared { server, parts, calls, changed }))
+    pub(super) fn new(shared: &super::shared::Shared) -> Self {
+        Self(Arc::new(Shared {
+            server: shared.server.clone(),
+            parts: Arc::clone(&shared.parts),
+            calls: shared.calls.clone(),
+            reports: shared.reports.clone(),
+            changed: shared.changed.clone(),
+        }))
     }
 }
 
@@ -39,9 +50,9 @@ impl<S> Layer<S> for InboundLayer {
 
 /// Sits among what answers the server, in front of the handlers of the client.
 ///
-/// A question goes to the client whose call it is about; where nothing says which that is, to the only client there
-/// can be, and to nobody else. What is about progress and logs goes the same way. Lists that changed are listed again
-/// elsewhere; nothing here waits for it.
+/// Questions go on, to be passed to the client whose call they are about; where no call is in work they go to the only
+/// client there is, and to nobody else. What is about progress and logs goes to callers, too. Lists that changed are
+/// listed again elsewhere; nothing here waits for it.
 #[derive(Clone)]
 pub(super) struct Inbound<S> {
     inner: S,
@@ -62,10 +73,10 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
     fn call(&mut self, request: Request) -> Answer {
         let shared = &self.shared;
         if request.kind == Kind::Call {
-            return if request.method == Method::PING {
-                Box::pin(self.inner.call(request))
+            return if is_question(&request.method) && shared.calls.latest_first().is_empty() {
+                Box::pin(Arc::clone(shared).ask_anybody(request))
             } else {
-                Box::pin(Arc::clone(shared).ask(request))
+                Box::pin(self.inner.call(request))
             };
         }
         match request.method.as_str() {
@@ -87,6 +98,11 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             }
             method::LIFECYCLE => shared.publish("lifecycle", &request.params),
             method::AUDIT => shared.publish("audit", &request.params),
+            "notifications/tasks/status" | "notifications/elicitation/complete" => {
+                let said = Request::notify(request.method.clone(), request.params.clone());
+                shared.parts.told().said(&shared.server, said);
+                Box::pin(self.inner.call(request))
+            }
             _ => Box::pin(self.inner.call(request)),
         }
     }
@@ -102,22 +118,13 @@ impl<S: RpcService<Future: 'static>> Inbound<S> {
 }
 
 impl Shared {
-    /// Asks the client that a question of the server is for.
-    async fn ask(self: Arc<Self>, question: Request) -> Result<Response, Error> {
-        let outbox = self.calls.on(question.context.outbox.stream()).map(|caller| caller.outbox);
-        let outbox = match outbox {
-            Some(outbox) => Some(outbox),
-            None => match self.calls.callers() {
-                Callers::One(caller) => Some(caller.outbox),
-                Callers::Several if question.method == Method::ROOTS_LIST => None,
-                Callers::Several => return Err(Error::invalid_request(SEVERAL)),
-                Callers::Nobody => self.parts.told().only_client().map(|session| session.outbox.clone()),
-            },
-        };
-        match outbox {
-            Some(outbox) => outbox.call(Request::call(question.method, question.params)).await,
+    /// A question that no call can be the reason for goes to the only client there is.
+    async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
+        match self.parts.told().only_client() {
+            Some(client) => client.outbox.call(Request::call(question.method, question.params)).await,
+            // Roots that are nobody's in particular are none.
             None if question.method == Method::ROOTS_LIST => {
-                Ok(Response::new(mgp_types::RawJson::from_written(br#"{"roots":[]}"#.to_vec())))
+                Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())))
             }
             None => Err(Error::invalid_request(NOBODY)),
         }
@@ -126,44 +133,46 @@ impl Shared {
     /// Reports progress to the caller, in the caller's words. What belongs to no call is for nobody.
     fn progress(&self, mut report: Request) -> Answer {
         let number = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok());
-        let Some((outbox, token)) = number.and_then(|number| self.calls.reports(number)) else {
+        let Some((outbox, token)) = number.and_then(|number| self.reports.reported(number)) else {
             return done();
         };
         report.params.set("progressToken", token);
-        Box::pin(async move {
-            outbox.notify(Request::notify(report.method, report.params)).await.map(|()| Response::empty())
-        })
+        tell(outbox, Request::notify(report.method, report.params))
     }
 
     /// A log message is for the client whose calls there are, else for all that want to hear it.
     fn log(&self, message: Request) -> Answer {
         let message = Request::notify(message.method, message.params);
-        let Callers::One(caller) = self.calls.callers() else {
+        let calls = self.calls.latest_first();
+        let Some(newest) =
+            calls.first().filter(|newest| calls.iter().all(|call| is_same_client(call, newest)))
+        else {
             self.parts.told().log(&self.server, message);
             return done();
         };
-        let level = message.params.text("level").and_then(|level| mgp_types::Severity::named(&level));
-        let wants = caller.session.is_some_and(|session| level.is_some_and(|level| session.wants_log(level)));
-        if !wants {
-            return done();
+        let level = message.params.text("level").and_then(|level| Severity::named(&level));
+        let wants = |session: &Arc<Session>| level.is_some_and(|level| session.wants_log(level));
+        if newest.session.as_ref().is_some_and(wants) {
+            return tell(newest.outbox.clone(), message);
         }
-        Box::pin(async move { caller.outbox.notify(message).await.map(|()| Response::empty()) })
+        done()
     }
 
     /// A callback goes to whoever made the call that it is about, under an id of ours.
     fn call_back(&self, request: Request) -> Answer {
         let stream = request.context.outbox.stream();
-        let Some(caller) = self.calls.call_back(stream) else {
+        let Some(call) = self.calls.on(stream) else {
             tracing::debug!(server = %self.server, "dropping a callback that is about no call");
             return done();
         };
+        self.reports.call_back(stream);
         let mut relay = self.parts.fleet.callbacks().lock();
-        let passed = relay.pass_on(&self.server, &caller.context(), &request.params, Instant::now());
+        let passed = relay.pass_on(&self.server, &call, &request.params, Instant::now());
         drop(relay);
-        Box::pin(async move {
-            let passed = Request::notify(request.method, passed?);
-            caller.outbox.notify(passed).await.map(|()| Response::empty())
-        })
+        match passed {
+            Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
     }
 
     /// An event of a server's channel is one of the kernel's, under the server's name.
@@ -195,7 +204,20 @@ fn done() -> Answer {
     Box::pin(std::future::ready(Ok(Response::empty())))
 }
 
-const SEVERAL: &str = "calls of several clients are in work, and nothing says which of them the question is about; ask \
-                       when there is one, or serve each client by a session of its own";
+fn tell(outbox: Outbox, notification: Request) -> Answer {
+    Box::pin(async move { outbox.notify(notification).await.map(|()| Response::empty()) })
+}
+
+fn is_question(method: &Method) -> bool {
+    *method == Method::ELICIT || *method == Method::CREATE_MESSAGE || *method == Method::ROOTS_LIST
+}
+
+fn is_same_client(one: &CallContext, other: &CallContext) -> bool {
+    match (&one.session, &other.session) {
+        (Some(one), Some(other)) if Arc::ptr_eq(one, other) => true,
+        _ => one.principal.is_some() && one.principal == other.principal,
+    }
+}
+
 const NOBODY: &str = "there is no client to ask: no call is in work, and not exactly one client is connected; ask in \
                       the middle of a call";

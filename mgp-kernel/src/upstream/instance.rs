@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
-use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
 use mgp_lifecycle::supervise::TimeLimits;
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId, ServerState, ShutdownReason};
@@ -12,17 +12,19 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tower_layer::Layer;
 
 use super::approver;
-use super::calls::Calls;
 use super::changed::{Changed, Lists};
 use super::connect::{connect, startup_timeout};
 use super::forward::Forward;
-use super::log::ServerLog;
-use super::offered::Offered;
+use super::of_server::OfServer;
+use super::reports::Reports;
 use super::shared::{Current, Kept, Shared};
 use super::start::{Patient, Start};
+use super::told::Told;
 use crate::StartError;
+use crate::asking::CallsInWork;
 use crate::parts::Parts;
 use crate::stack::Back;
 
@@ -43,8 +45,7 @@ impl Instance {
         parts: &Arc<Parts>,
         config: &Arc<ServerConfig>,
         instance: Option<&str>,
-        offered: &Offered,
-        log: &ServerLog,
+        of_server: &OfServer,
     ) -> Result<Self, StartError> {
         let server = ServerId::from(config.id.as_str());
         let current = Current::default();
@@ -53,10 +54,10 @@ impl Instance {
             instance: instance.map(Into::into),
             config: Arc::clone(config),
             parts: Arc::clone(parts),
-            calls: Calls::default(),
+            calls: CallsInWork::default(),
+            reports: Reports::default(),
             changed: Changed::default(),
-            offered: offered.clone(),
-            log: log.clone(),
+            of_server: of_server.clone(),
             start: Start::new(),
             current: Arc::clone(&current),
             back: OnceLock::new(),
@@ -69,10 +70,12 @@ impl Instance {
             connects: AtomicU64::new(0),
             pid: Arc::default(),
         });
-        let supervised = supervised(&shared)?;
+        let supervised = supervised(&shared);
         let session = move || current.load().as_ref().and_then(|client| client.session());
-        let way = Forward::new(supervised.gate(), shared.calls.clone(), Arc::clone(parts));
-        let back = Back::new(parts, config, approver::of(parts, &shared.asked), session, way)?;
+        let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(parts));
+        let way = shared.calls.layer().layer(way);
+        let back =
+            Back::new(parts, config, approver::of(parts, &shared.asked), session, way, &of_server.meter)?;
         let service = Patient::new(back.service.clone(), shared.start.clone(), startup_timeout(config));
         // It is set here only.
         let _ = shared.back.set(back);
@@ -105,7 +108,7 @@ impl Instance {
     }
 }
 
-fn supervised(shared: &Arc<Shared>) -> Result<Supervised<Kept>, StartError> {
+fn supervised(shared: &Arc<Shared>) -> Supervised<Kept> {
     let config = &shared.config;
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
@@ -126,7 +129,7 @@ fn supervised(shared: &Arc<Shared>) -> Result<Supervised<Kept>, StartError> {
         }
     });
     let supervisor = supervisor
-        .with_restarts(restarts(config)?)
+        .with_restarts(restarts(config))
         .with_limits(limits)
         .with_audit(shared.parts.port())
         .with_restore(move |client| {
@@ -139,30 +142,22 @@ fn supervised(shared: &Arc<Shared>) -> Result<Supervised<Kept>, StartError> {
                 restored
             }
         });
-    Ok(supervisor.spawn())
+    supervisor.spawn()
 }
 
-fn restarts(config: &ServerConfig) -> Result<RestartSettings, StartError> {
+fn restarts(config: &ServerConfig) -> RestartSettings {
+    let said = config.restart();
     let mut settings = RestartSettings::default();
-    let said = config.restart_policy.as_ref();
-    if let Some(policy) = said.or_else(|| config.mgp.as_ref()?.restart_policy.as_ref()) {
-        settings.restart_policy = match policy.as_str() {
-            "never" => RestartPolicy::Never,
-            "on_failure" => RestartPolicy::OnFailure,
-            "always" => RestartPolicy::Always,
-            _ => {
-                return Err(StartError::Config(format!(
-                    "`servers.{}.restart_policy` is {policy:?}: it has to be `never`, `on_failure` or `always`",
-                    config.id
-                )));
-            }
-        };
-    }
-    settings.max_restarts = config.max_restarts.unwrap_or(settings.max_restarts);
-    settings.restart_window_secs = config.restart_window_secs.unwrap_or(settings.restart_window_secs);
-    settings.backoff_base_ms = config.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
-    settings.backoff_max_ms = config.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
-    Ok(settings)
+    settings.restart_policy = match said.policy {
+        Configured::Never => RestartPolicy::Never,
+        Configured::OnFailure => RestartPolicy::OnFailure,
+        Configured::Always => RestartPolicy::Always,
+    };
+    settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
+    settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
+    settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
+    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
+    settings
 }
 
 impl Shared {
@@ -219,6 +214,7 @@ impl Shared {
                 self.connects.fetch_add(1, Ordering::Relaxed);
                 *self.connected_at.lock() = Some(Instant::now());
                 *self.last_error.lock() = None;
+                self.parts.told().connected(&self.server);
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
                 *self.connected_at.lock() = None;

@@ -2,7 +2,6 @@
 
 mod agents;
 mod approver;
-mod calls;
 mod changed;
 mod connect;
 mod environment;
@@ -10,11 +9,13 @@ mod forward;
 mod inbound;
 mod instance;
 mod log;
+mod of_server;
 mod offered;
 mod publish;
+mod reports;
 mod shared;
 mod start;
-pub(crate) mod told;
+mod told;
 mod view;
 
 use std::sync::Arc;
@@ -29,11 +30,12 @@ use tower_service::Service;
 
 use self::agents::{Agents, ByAgent};
 use self::instance::Instance;
-use self::log::ServerLog;
-use self::offered::Offered;
+use self::of_server::OfServer;
 use self::start::Patient;
+pub(crate) use self::told::{Told, What};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
+use crate::meter::Meter;
 use crate::parts::Parts;
 
 /// A server of the kernel's, connected or not. Dropping it ends all its connections at once.
@@ -41,7 +43,7 @@ pub(crate) struct Upstream {
     id: ServerId,
     config: Arc<ServerConfig>,
     parts: Arc<Parts>,
-    log: ServerLog,
+    of_server: OfServer,
     connections: Connections,
 }
 
@@ -57,14 +59,14 @@ impl Upstream {
     /// The configuration asks for something that there is not.
     pub(crate) fn new(parts: &Arc<Parts>, config: ServerConfig) -> Result<Self, StartError> {
         let config = Arc::new(config);
-        let (offered, log) = (Offered::default(), ServerLog::default());
+        let of_server = OfServer::default();
         let connections = if config.sharing == Sharing::Shared && config.agents.is_empty() {
-            Connections::Shared(Instance::new(parts, &config, None, &offered, &log)?)
+            Connections::Shared(Instance::new(parts, &config, None, &of_server)?)
         } else {
-            Connections::ByAgent(Agents::new(parts, &config, &offered, &log))
+            Connections::ByAgent(Agents::new(parts, &config, &of_server))
         };
         let id = ServerId::from(config.id.as_str());
-        Ok(Self { id, config, parts: Arc::clone(parts), log, connections })
+        Ok(Self { id, config, parts: Arc::clone(parts), of_server, connections })
     }
 
     /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them.
@@ -144,9 +146,19 @@ impl Upstream {
         all.into_iter().find(|capabilities| !capabilities.is_empty()).unwrap_or_default()
     }
 
+    /// What it told a model about itself, if it is connected.
+    pub(crate) fn instructions(&self) -> Option<Arc<str>> {
+        self.instances().into_iter().find_map(|instance| instance.get().client()?.instructions())
+    }
+
+    /// What was counted of its calls, by all its connections.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.of_server.meter
+    }
+
     /// The last lines that it wrote to its standard error, the oldest first.
     pub(crate) fn log(&self, lines: usize) -> Vec<String> {
-        self.log.last(lines)
+        self.of_server.log.last(lines)
     }
 
     /// How all its connections do; one line for a server without any.

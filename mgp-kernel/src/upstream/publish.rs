@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use super::changed::Lists;
 use super::shared::Shared;
-use super::told::What;
+use super::told::{Told, What};
 use crate::settings;
 
 impl Shared {
@@ -66,7 +66,7 @@ impl Shared {
                 Some(ResolvedTool::new(self.server.clone(), name, definition, security))
             })
             .collect();
-        let resolved = self.offered.put(self.instance.as_deref(), resolved);
+        let resolved = self.of_server.offered.put(self.instance.as_deref(), resolved);
         self.put(What::Tools, self.parts.catalog.put_server(self.server.clone(), resolved));
         let snapshot = self.parts.catalog.snapshot();
         let listings = snapshot.of_server(self.server.as_str()).iter().filter_map(|tool| {

@@ -11,11 +11,11 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::calls::Calls;
 use super::changed::Changed;
-use super::log::ServerLog;
-use super::offered::Offered;
+use super::of_server::OfServer;
+use super::reports::Reports;
 use super::start::Start;
+use crate::asking::CallsInWork;
 use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::stack::Back;
@@ -33,10 +33,10 @@ pub(super) struct Shared {
     pub(super) instance: Option<Box<str>>,
     pub(super) config: Arc<ServerConfig>,
     pub(super) parts: Arc<Parts>,
-    pub(super) calls: Calls,
+    pub(super) calls: CallsInWork,
+    pub(super) reports: Reports,
     pub(super) changed: Changed,
-    pub(super) offered: Offered,
-    pub(super) log: ServerLog,
+    pub(super) of_server: OfServer,
     pub(super) start: Start,
     pub(super) current: Current,
     /// What lies in front of the server. It leads to the supervisor, so it comes after it, and before the first connect.

@@ -1,0 +1,83 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::ServerId;
+use mgp_types::{Error, Method, Object, Principal, RawJson, Request, Response, Severity};
+use parking_lot::Mutex;
+
+use super::Changes;
+use crate::parts::Parts;
+use crate::router::every::{ask, has};
+
+/// How much each server was asked to log.
+#[derive(Default)]
+pub(super) struct Levels(Mutex<HashMap<ServerId, Severity, RandomState>>);
+
+impl Levels {
+    /// Another incarnation of the server has been asked nothing.
+    pub(super) fn forget(&self, server: &ServerId) {
+        self.0.lock().remove(server);
+    }
+
+    /// Whether the server is to be asked for this level; then it counts as asked.
+    fn is_news(&self, server: &ServerId, level: Severity) -> bool {
+        self.0.lock().insert(server.clone(), level) != Some(level)
+    }
+}
+
+/// Answers `logging/setLevel`: the session hears from now on what is at least as severe, and each server that it reaches
+/// is asked for what any session wants to hear.
+pub(crate) async fn set_level(parts: Arc<Parts>, request: Request) -> Result<Response, Error> {
+    let level = request.params.text("level").and_then(|level| Severity::named(&level));
+    let level = level.ok_or_else(|| {
+        Error::invalid_params(
+            "`level` is one of debug, info, notice, warning, error, critical, alert and emergency",
+        )
+    })?;
+    request.context.session()?.set_log_level(Some(level));
+    parts.changes.open(&request.context);
+    tell_levels(&parts).await;
+    Ok(Response::empty())
+}
+
+/// Asks servers for the level that is wanted of them now, as far as they were not.
+pub(super) async fn tell_levels(parts: &Parts) {
+    let mut wanted = Vec::new();
+    for upstream in parts.fleet.all() {
+        let server = upstream.id().clone();
+        // A server without sessions is told the level with each request.
+        let has_session = upstream.session().is_some_and(|session| !session.revision.is_stateless());
+        if !has_session || !has(&upstream.capabilities(), &["logging"]) {
+            continue;
+        }
+        let Some((level, principal)) = parts.changes.most_verbose(&server) else { continue };
+        if parts.changes.levels.is_news(&server, level) {
+            let mut params = Object::new();
+            params.set("level", RawJson::from_value(level.as_str()).unwrap_or_else(|_| RawJson::null()));
+            let mut request = Request::call(Method::SET_LEVEL, params);
+            request.context.principal = Some(principal);
+            wanted.push((server, upstream.service(), request));
+        }
+    }
+    for (server, outcome) in ask(wanted).await {
+        if let Err(error) = outcome {
+            parts.changes.levels.forget(&server);
+            tracing::debug!(%server, %error, "a server did not take a level of logging");
+        }
+    }
+}
+
+impl Changes {
+    /// The least severe level that a session wants to hear of the server, and whose session that is.
+    fn most_verbose(&self, server: &ServerId) -> Option<(Severity, Principal)> {
+        let sessions = self.sessions.lock();
+        let levels = sessions.values().filter_map(|listener| {
+            let level = listener.session.as_ref().and_then(Weak::upgrade)?.log_level()?;
+            Some((level, &listener.principal))
+        });
+        let reaches = |principal: &Principal| self.access.reaches(principal.as_str(), server.as_str());
+        let most = levels.filter(|(_, principal)| reaches(principal)).max_by_key(|(level, _)| *level);
+        most.map(|(level, principal)| (level, principal.clone()))
+    }
+}

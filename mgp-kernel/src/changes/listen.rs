@@ -1,0 +1,186 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mgp_types::mcp::task_extension::EXTENSION_ID;
+use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
+use mgp_types::mgp::ServerId;
+use mgp_types::{
+    BoxFuture, Context, Error, Method, Object, Outbox, OutboxPort, RawJson, Request, Response, Session,
+    StreamId, code,
+};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+use tower_service::Service;
+
+use super::listener::{Listener, Wanted, Wish};
+use super::mailbox::News;
+use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS};
+use crate::parts::Parts;
+use crate::router::Sight;
+
+/// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped.
+pub(crate) async fn listen(parts: Arc<Parts>, request: Request) -> Result<Response, Error> {
+    let sight = Sight::of(&parts, &request.context)?;
+    let params: SubscriptionsListenParams = request.body()?;
+    let asked = params.notifications;
+    let mut honoured = SubscriptionFilter::new();
+    honoured.tools_list_changed = asked.tools_list_changed.filter(|wanted| *wanted);
+    honoured.prompts_list_changed = asked.prompts_list_changed.filter(|wanted| *wanted);
+    honoured.resources_list_changed = asked.resources_list_changed.filter(|wanted| *wanted);
+    let mut wanted = Wanted {
+        tools: honoured.tools_list_changed.is_some(),
+        prompts: honoured.prompts_list_changed.is_some(),
+        resources: honoured.resources_list_changed.is_some(),
+        ..Wanted::default()
+    };
+    if let Some(mut uris) = asked.resource_subscriptions {
+        uris.truncate(MOST_SUBSCRIPTIONS);
+        watch_all(&parts, &sight, &request.context, &uris, &mut wanted).await;
+        uris.retain(|uri| wanted.uris.values().any(|wish| *wish.shown == **uri));
+        honoured.resource_subscriptions = Some(uris);
+    }
+    // Listening starts before the acknowledgement, so that no change after it is missed.
+    let listener = Arc::new(Listener::request(sight.principal().clone(), wanted));
+    parts.changes.add(&listener)?;
+    // They end with the request.
+    let mut relayed = JoinSet::new();
+    if let Some(tasks) = asked.task_ids {
+        honoured.task_ids = Some(relay_tasks(&parts, &listener, &request.context, tasks, &mut relayed)?);
+    }
+    let outbox = request.context.outbox;
+    let acknowledged = Object::from_value(&SubscriptionsAcknowledgedParams::new(honoured))
+        .map_err(|error| Error::internal("the acknowledgement is not JSON").with_source(error))?;
+    outbox.notify(Request::notify(Method::ACKNOWLEDGED, acknowledged)).await?;
+    loop {
+        outbox.notify(listener.mailbox.next().await).await?;
+    }
+}
+
+impl Changes {
+    /// Tells the listener for as long as it is held.
+    fn add(&self, listener: &Arc<Listener>) -> Result<(), Error> {
+        let mut requests = self.requests.lock();
+        requests.retain(|request| request.strong_count() > 0);
+        if requests.len() >= MOST_REQUESTS {
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many requests listen already"));
+        }
+        requests.push(Arc::downgrade(listener));
+        Ok(())
+    }
+}
+
+/// Has servers tell of the resources that the caller may see; of those that take too long it is not told.
+async fn watch_all(
+    parts: &Arc<Parts>,
+    sight: &Sight<'_>,
+    context: &Context,
+    uris: &[String],
+    wanted: &mut Wanted,
+) {
+    let snapshot = parts.catalog.snapshot();
+    let deadline = Instant::now() + LONGEST;
+    let mut asked = JoinSet::new();
+    let mut take = |outcome: Option<Result<Option<((ServerId, Arc<str>), Wish)>, _>>| {
+        if let Some(Ok(Some((key, wish)))) = outcome {
+            wanted.uris.insert(key, wish);
+        }
+    };
+    for shown in uris {
+        let Some(owner) = snapshot.resource_owner(shown).filter(|owner| sight.whole(owner.server)) else {
+            continue;
+        };
+        if asked.len() >= AT_ONCE {
+            take(asked.join_next().await);
+        }
+        let (parts, context) = (Arc::clone(parts), context.clone());
+        let (server, own, shown): (_, Arc<str>, Arc<str>) =
+            (owner.server.clone(), owner.uri.into(), shown.as_str().into());
+        asked.spawn(async move {
+            let watch = parts.changes.watches.watch(&parts, &server, &own, &context);
+            match timeout_at(deadline, watch).await {
+                Ok(Ok(watch)) => Some(((server, own), Wish { shown, _watch: watch })),
+                Ok(Err(error)) => {
+                    tracing::debug!(%server, %error, "a server does not tell of a resource");
+                    None
+                }
+                Err(_) => None,
+            }
+        });
+    }
+    while let Some(outcome) = asked.join_next().await {
+        take(Some(outcome));
+    }
+}
+
+/// Has servers tell of the caller's tasks. Only one without sessions can; which it is of the others is to be asked.
+fn relay_tasks(
+    parts: &Arc<Parts>,
+    listener: &Arc<Listener>,
+    context: &Context,
+    tasks: Vec<String>,
+    relayed: &mut JoinSet<()>,
+) -> Result<Vec<String>, Error> {
+    declares_tasks(context.session()?)?;
+    let mut by_server: BTreeMap<ServerId, Vec<String>> = BTreeMap::new();
+    for task in tasks.into_iter().take(MOST_SUBSCRIPTIONS) {
+        if let Some(server) = parts.changes.tasks.server(&listener.principal, &task) {
+            by_server.entry(server).or_default().push(task);
+        }
+    }
+    let mut honoured = Vec::new();
+    for (server, tasks) in by_server {
+        let Some(upstream) = parts.fleet.get(server.as_str()) else { continue };
+        if !upstream.session().is_some_and(|session| session.revision.is_stateless()) {
+            continue;
+        }
+        honoured.extend_from_slice(&tasks);
+        let filter = SubscriptionFilter::new().with_task_ids(tasks);
+        let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
+        request.context = context.clone();
+        let relay = Relay { changes: Arc::clone(&parts.changes), listener: Arc::downgrade(listener) };
+        request.context.outbox = Outbox::new(Arc::new(relay), StreamId::fresh());
+        let mut service = upstream.service();
+        relayed.spawn(async move {
+            if let Err(error) = Service::call(&mut service, request).await {
+                tracing::debug!(%server, %error, "a server does not tell of tasks any more");
+            }
+        });
+    }
+    Ok(honoured)
+}
+
+/// Passes on what a server tells of tasks.
+struct Relay {
+    changes: Arc<Changes>,
+    listener: Weak<Listener>,
+}
+
+impl OutboxPort for Relay {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method == Method::TASKS
+            && let Some(listener) = self.listener.upgrade()
+        {
+            self.changes.offer(&listener, News::Message(notification));
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(std::future::ready(Err(Error::method_not_found(&request.method))))
+    }
+}
+
+fn declares_tasks(session: &Session) -> Result<(), Error> {
+    if session.peer_can(&["extensions", EXTENSION_ID]) {
+        return Ok(());
+    }
+    let mut extensions = Object::new();
+    extensions.set(EXTENSION_ID, RawJson::empty_object());
+    let mut required = Object::new();
+    required.set("extensions", extensions.to_raw());
+    Err(Error::missing_client_capability(&required.to_raw()))
+}
+
+const LONGEST: Duration = Duration::from_secs(10);
+const AT_ONCE: usize = 16;

@@ -1,0 +1,95 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::ServerId;
+use mgp_types::{Principal, Session};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+use super::mailbox::{Mailbox, News};
+use super::watch::Watch;
+
+/// Somebody who is told of changes: a session, or a request that listens.
+pub(super) struct Listener {
+    pub(super) principal: Principal,
+    pub(super) mailbox: Mailbox,
+    /// The session, if it is one; a request that listens takes what waits for it itself.
+    pub(super) session: Option<Weak<Session>>,
+    /// The runtime of the session's connection: changes may be told on any thread.
+    pub(super) runtime: Option<Handle>,
+    /// Whether its list of tools is one that the router made. Of the others their makers tell.
+    pub(super) lists_tools: AtomicBool,
+    wanted: Mutex<Wanted>,
+}
+
+/// What a listener wants to know.
+#[derive(Default)]
+pub(super) struct Wanted {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+    pub(super) uris: HashMap<(ServerId, Arc<str>), Wish, RandomState>,
+}
+
+/// A resource whose changes somebody wants to know.
+pub(super) struct Wish {
+    /// The URI by which the listener knows it.
+    pub(super) shown: Arc<str>,
+    /// Has the server tell of it for as long as anybody holds one.
+    pub(super) _watch: Arc<Watch>,
+}
+
+impl Listener {
+    pub(super) fn session(session: &Arc<Session>, principal: Principal) -> Self {
+        let wanted = Wanted { tools: true, prompts: true, resources: true, ..Wanted::default() };
+        Self {
+            session: Some(Arc::downgrade(session)),
+            runtime: Handle::try_current().ok(),
+            ..Self::request(principal, wanted)
+        }
+    }
+
+    pub(super) fn request(principal: Principal, wanted: Wanted) -> Self {
+        Self {
+            principal,
+            mailbox: Mailbox::held(),
+            session: None,
+            runtime: None,
+            lists_tools: AtomicBool::new(false),
+            wanted: Mutex::new(wanted),
+        }
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        self.session.as_ref().is_none_or(|session| session.strong_count() > 0)
+    }
+
+    pub(super) fn edit<R>(&self, edit: impl FnOnce(&mut Wanted) -> R) -> R {
+        edit(&mut self.wanted.lock())
+    }
+
+    /// What the listener is told of the resource `uri` of `server`, which may be a part of one that it wants to know of.
+    pub(super) fn updated(&self, server: &ServerId, uri: &str) -> Option<News> {
+        let wanted = self.wanted.lock();
+        let whole = wanted.uris.get(&(server.clone(), uri.into()));
+        if let Some(wish) = whole {
+            return Some(News::Updated(Arc::clone(&wish.shown)));
+        }
+        let (own, wish) = wanted.uris.iter().find(|((of, own), _)| of == server && is_part_of(uri, own))?;
+        // A part of what is shown under another URI is shown under that one, with the same end.
+        let end = &uri[own.1.len()..];
+        Some(News::Updated(format!("{}{end}", wish.shown).into()))
+    }
+
+    pub(super) fn noted_as_listing(&self) {
+        self.lists_tools.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether `uri` is below `whole`, and not merely spelled like it at the start.
+fn is_part_of(uri: &str, whole: &str) -> bool {
+    let Some(end) = uri.strip_prefix(whole) else { return false };
+    whole.ends_with('/') || end.starts_with(['/', '#', '?'])
+}

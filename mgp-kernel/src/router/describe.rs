@@ -1,0 +1,117 @@
+use mgp_types::mcp::meta::key;
+use mgp_types::mcp::task_extension;
+use mgp_types::mcp::{
+    ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
+    ServerTasksCapability, ToolTaskRequests,
+};
+use mgp_types::mgp;
+use mgp_types::{CacheHint, CacheScope, Error, Object, RawJson, Request, Response, Revision};
+use serde::Serialize;
+
+use super::Sight;
+use crate::parts::Parts;
+
+/// The answer to `server/discover`, which becomes that of `initialize` too.
+pub(super) fn describe(parts: &Parts, request: &Request) -> Result<Response, Error> {
+    let sight = Sight::of(parts, &request.context)?;
+    parts.changes.open(&request.context);
+    let revision = request.context.session()?.revision;
+    let described =
+        Described { capabilities: capabilities(&sight, revision), instructions: instructions(&sight) };
+    let mut response = RawJson::from_value(&described)
+        .map(Response::plain)
+        .map_err(|error| Error::internal("the capabilities are not JSON").with_source(error))?;
+    response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
+    Ok(response)
+}
+
+#[derive(Serialize)]
+struct Described {
+    capabilities: ServerCapabilities,
+    instructions: String,
+}
+
+/// What the kernel can do, and what of its servers is more than MCP.
+///
+/// All of MCP is offered, whatever servers have at the moment: they connect later and come back different, and a session
+/// cannot be given a capability that it was not told of when it began. A list of which there is nothing is empty.
+fn capabilities(sight: &Sight<'_>, revision: Revision) -> ServerCapabilities {
+    let list = || ListCapability::new().with_list_changed(true);
+    let mut capabilities = ServerCapabilities::new();
+    capabilities.tools = Some(list());
+    capabilities.prompts = Some(list());
+    capabilities.resources = Some(ResourcesCapability::new().with_subscribe(true).with_list_changed(true));
+    capabilities.completions = Some(Marker::new());
+    capabilities.logging = Some(Marker::new());
+    capabilities.tasks = Some(session_tasks());
+    let mut extensions = Map::new();
+    let mut experimental = Map::new();
+    for upstream in sight.servers() {
+        let theirs = upstream.capabilities();
+        add_members(&mut extensions, theirs.get("extensions").as_ref());
+        add_members(&mut experimental, theirs.get("experimental").as_ref());
+        for (name, value) in theirs.iter() {
+            if !KNOWN.contains(&&*name) {
+                add(&mut capabilities.extra, &name, value);
+            }
+        }
+    }
+    // Of the two forms of tasks each era has one.
+    extensions.remove(task_extension::EXTENSION_ID);
+    if revision.is_stateless() {
+        extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
+    }
+    capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
+    capabilities.experimental = Some(experimental).filter(|experimental| !experimental.is_empty());
+    capabilities.for_revision(revision)
+}
+
+/// Tasks as 2025-11-25 has them.
+fn session_tasks() -> ServerTasksCapability {
+    let tools = ToolTaskRequests::new().with_call(Marker::new());
+    ServerTasksCapability::new()
+        .with_list(Marker::new())
+        .with_cancel(Marker::new())
+        .with_requests(ServerTaskRequests::new().with_tools(tools))
+}
+
+fn add_members(to: &mut Map<RawJson>, members: Option<&RawJson>) {
+    let Some(members) = members.and_then(|members| Object::from_raw(members).ok()) else { return };
+    for (name, value) in members.iter() {
+        add(to, &name, value);
+    }
+}
+
+/// The first server that has it decides. What MGP the kernel speaks is its own.
+fn add(to: &mut Map<RawJson>, name: &str, value: RawJson) {
+    let is_ours = name == mgp::EXTENSION_ID || name == mgp::LEGACY_MEMBER || name == key::SERVER_INFO;
+    if !is_ours && to.get(name).is_none() && to.len() < MOST_MEMBERS {
+        to.insert(name, value.detached());
+    }
+}
+
+/// How to use the kernel, and what its servers say about themselves, in the order of their ids.
+fn instructions(sight: &Sight<'_>) -> String {
+    let mut all = INSTRUCTIONS.to_owned();
+    for upstream in sight.servers() {
+        let Some(theirs) = upstream.instructions() else { continue };
+        // What a server says is marked as its own, and cannot look as if it were the end of that.
+        let readable = theirs.chars().filter(|letter| !letter.is_control() || *letter == '\n');
+        let theirs: String = readable.take(LONGEST_OF_ONE).collect();
+        let theirs = theirs.trim().replace("\n#", "\n #");
+        if !theirs.is_empty() && all.len() + theirs.len() <= LONGEST {
+            all.push_str(&format!("\n\n# Server {}\n{theirs}", upstream.id()));
+        }
+    }
+    all
+}
+
+const INSTRUCTIONS: &str = "This server stands for several others; a tool is called SERVER.TOOL. If \
+`mgp.tools.discover` is among the tools, the list is not all there is: describe to it what you want to do, and call what it \
+finds by name.";
+const LONGEST_OF_ONE: usize = 1_000;
+const LONGEST: usize = 8_000;
+const MOST_MEMBERS: usize = 64;
+const FRESH_MS: u64 = 1_000;
+const KNOWN: [&str; 8] =
+    ["experimental", "logging", "completions", "prompts", "resources", "tools", "tasks", "extensions"];

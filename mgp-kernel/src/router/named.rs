@@ -1,0 +1,173 @@
+//! What is for the one server that has a prompt or a resource.
+
+use std::sync::Arc;
+
+use mgp_types::mgp::ServerId;
+use mgp_types::{Error, Object, RawJson, Request, Response, code};
+
+use super::Sight;
+use super::forward::{RouterFuture, to_server};
+use crate::changes::{subscribe, unsubscribe};
+use crate::parts::Parts;
+
+/// `prompts/get`.
+pub(super) fn prompt(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
+    let owner = request
+        .params
+        .text("name")
+        .ok_or_else(|| Error::invalid_params("`name` is missing: it says which prompt to get"))
+        .and_then(|name| prompt_owner(parts, &request, &name));
+    match owner {
+        Ok((server, name)) => {
+            rename(&mut request.params, "name", &name);
+            to_server(parts, &server, request)
+        }
+        Err(error) => RouterFuture::done(Err(error)),
+    }
+}
+
+/// `resources/read`.
+pub(super) fn read(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
+    match uri(&request).and_then(|uri| resource_owner(parts, &request, &uri)) {
+        Ok((server, uri)) => {
+            rename(&mut request.params, "uri", &uri);
+            to_server(parts, &server, request)
+        }
+        Err(error) => RouterFuture::done(Err(error)),
+    }
+}
+
+/// `completion/complete`.
+pub(super) fn complete(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
+    match completed(parts, &request) {
+        Ok((server, member, mut reference, own)) => {
+            if rename(&mut reference, member, &own) {
+                request.params.set("ref", reference.to_raw());
+            }
+            to_server(parts, &server, request)
+        }
+        Err(error) => RouterFuture::done(Err(error)),
+    }
+}
+
+/// `resources/subscribe`.
+pub(super) async fn subscribed(parts: Arc<Parts>, request: Request) -> Result<Response, Error> {
+    let shown = uri(&request)?;
+    let (server, own) = resource_owner(&parts, &request, &shown)?;
+    subscribe(&parts, &request.context, &server, &own, &shown).await?;
+    Ok(Response::empty())
+}
+
+/// `resources/unsubscribe`. What was not subscribed to is not told of either.
+pub(super) fn unsubscribed(parts: &Parts, request: &Request) -> Result<Response, Error> {
+    unsubscribe(parts, &request.context, &uri(request)?);
+    Ok(Response::empty())
+}
+
+type Completed = (ServerId, &'static str, Object, Arc<str>);
+
+/// Whose argument is completed: the server, the member of the reference that names it, and what it is there.
+fn completed(parts: &Parts, request: &Request) -> Result<Completed, Error> {
+    let wrong = || {
+        Error::invalid_params(
+            r#"`ref` is {"type":"ref/prompt","name":…} or {"type":"ref/resource","uri":…}: it says whose argument to complete"#,
+        )
+    };
+    let reference = request.params.get("ref").ok_or_else(wrong)?;
+    let reference = Object::from_raw(&reference).map_err(|_| wrong())?;
+    let kind = reference.text("type").ok_or_else(wrong)?;
+    let (member, (server, own)) = match &*kind {
+        "ref/prompt" => {
+            let name = reference.text("name").ok_or_else(wrong)?;
+            ("name", prompt_owner(parts, request, &name)?)
+        }
+        "ref/resource" => {
+            let uri = reference.text("uri").ok_or_else(wrong)?;
+            ("uri", template_owner(parts, request, &uri)?)
+        }
+        _ => return Err(wrong()),
+    };
+    drop(kind);
+    Ok((server, member, reference, own))
+}
+
+fn prompt_owner(parts: &Parts, request: &Request, name: &str) -> Result<(ServerId, Arc<str>), Error> {
+    let sight = Sight::of(parts, &request.context)?;
+    let snapshot = parts.catalog.read();
+    if let Some(prompt) = snapshot.prompt(name).filter(|prompt| sight.whole(&prompt.server)) {
+        return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
+    }
+    let visible = snapshot.prompts().iter().filter(|prompt| sight.whole(&prompt.server));
+    let near = near(name, visible.map(|prompt| &*prompt.shown));
+    Err(unknown("prompt", name, "prompts/list", &near, code::INVALID_PARAMS))
+}
+
+fn resource_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
+    let sight = Sight::of(parts, &request.context)?;
+    let snapshot = parts.catalog.read();
+    if let Some(owner) = snapshot.resource_owner(uri).filter(|owner| sight.whole(owner.server)) {
+        return Ok((owner.server.clone(), owner.uri.into()));
+    }
+    let visible = snapshot.resources().filter(|resource| sight.whole(&resource.server));
+    let near = near(uri, visible.map(|resource| &*resource.uri));
+    Err(unknown("resource", uri, "resources/list", &near, not_found(request)))
+}
+
+fn template_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
+    let sight = Sight::of(parts, &request.context)?;
+    let snapshot = parts.catalog.read();
+    if let Some(owner) = snapshot.template_owner(uri).filter(|owner| sight.whole(owner.server)) {
+        return Ok((owner.server.clone(), owner.uri.into()));
+    }
+    drop(snapshot);
+    resource_owner(parts, request, uri)
+}
+
+fn uri(request: &Request) -> Result<String, Error> {
+    let uri = request.params.text("uri").map(std::borrow::Cow::into_owned);
+    uri.ok_or_else(|| Error::invalid_params("`uri` is missing: it says which resource is meant"))
+}
+
+/// The code for a resource that there is not: MCP's own where the peer speaks no MGP.
+fn not_found(request: &Request) -> i64 {
+    let speaks_mgp = request.context.session.as_ref().is_some_and(|session| session.mgp.is_some());
+    if speaks_mgp { code::RESOURCE_NOT_FOUND } else { code::MCP_RESOURCE_NOT_FOUND }
+}
+
+/// Puts what the server calls it in place of what the client does; whether that is another name.
+fn rename(params: &mut Object, member: &str, own: &str) -> bool {
+    let is_other = params.text(member).as_deref() != Some(own);
+    if is_other && let Ok(own) = RawJson::from_value(own) {
+        params.set(member, own);
+    }
+    is_other
+}
+
+fn unknown(what: &str, name: &str, list: &str, near: &[&str], code: i64) -> Error {
+    Error::new(
+        code,
+        if near.is_empty() {
+            format!("there is no {what} `{name}`; `{list}` names those there are")
+        } else {
+            format!("there is no {what} `{name}`; did you mean `{}`?", near.join("`, `"))
+        },
+    )
+}
+
+/// A few of the names that differ from this one in no letter but case, or hold it, or are held by it.
+pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let name = letters(name);
+    let is_near = |other: &&str| {
+        let other = letters(other);
+        let shorter = name.len().min(other.len());
+        shorter >= SHORTEST && (other.contains(&name) || name.contains(&other))
+    };
+    known.filter(is_near).take(MOST_NEAR).collect()
+}
+
+fn letters(name: &str) -> String {
+    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+const SHORTEST: usize = 3;
+const MOST_NEAR: usize = 3;

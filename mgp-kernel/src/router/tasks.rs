@@ -1,0 +1,73 @@
+//! Tasks of both eras: each is with the server that began it.
+
+use std::sync::Arc;
+
+use mgp_types::{Error, Object, RawJson, Request, Response};
+
+use super::Sight;
+use super::every::{ask, has, to};
+use super::forward::{RouterFuture, to_server};
+use crate::parts::Parts;
+
+/// What is about one task.
+pub(super) fn one(parts: &Arc<Parts>, request: Request) -> RouterFuture {
+    match server(parts, &request) {
+        Ok(server) => to_server(parts, &server, request),
+        Err(error) => RouterFuture::done(Err(error)),
+    }
+}
+
+/// `tasks/list`: the caller's tasks of all servers, on one page.
+pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Response, Error> {
+    if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
+        return Err(Error::invalid_params("`cursor` is none of ours: all there is stands on the first page"));
+    }
+    let sight = Sight::of(&parts, &request.context)?;
+    request.params.remove("cursor");
+    let has_list =
+        |upstream: &Arc<_>| has(&crate::upstream::Upstream::capabilities(upstream), &["tasks", "list"]);
+    let mut open: Vec<_> =
+        sight.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
+    let mut out = br#"{"tasks":["#.to_vec();
+    let empty = out.len();
+    for _ in 0..MOST_PAGES {
+        if open.is_empty() {
+            break;
+        }
+        let answers = ask(open.iter().map(|(upstream, request)| to(upstream, request)).collect()).await;
+        open.retain_mut(|(upstream, request)| {
+            let answer = answers.iter().find(|(server, _)| server == upstream.id());
+            let page = match answer {
+                Some((_, Ok(response))) => Object::from_raw(&response.to_raw()).unwrap_or_default(),
+                Some((server, Err(error))) => {
+                    tracing::debug!(%server, %error, "a server does not list its tasks");
+                    return false;
+                }
+                None => return false,
+            };
+            let tasks: Vec<RawJson> = page.get("tasks").and_then(|tasks| tasks.to().ok()).unwrap_or_default();
+            for task in tasks {
+                if out.len() > empty {
+                    out.push(b',');
+                }
+                out.extend_from_slice(task.as_bytes());
+            }
+            let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
+            next.map(|cursor| request.params.set("cursor", cursor)).is_some()
+        });
+    }
+    out.extend_from_slice(b"]}");
+    Ok(Response::plain(RawJson::from_written(out)))
+}
+
+fn server(parts: &Parts, request: &Request) -> Result<mgp_types::mgp::ServerId, Error> {
+    let sight = Sight::of(parts, &request.context)?;
+    let task = request
+        .params
+        .text("taskId")
+        .ok_or_else(|| Error::invalid_params("`taskId` is missing: it says which task is meant"))?;
+    let server = parts.changes.tasks.server(sight.principal(), &task);
+    server.ok_or_else(|| Error::invalid_params(format!("there is no task `{task}` of yours")))
+}
+
+const MOST_PAGES: usize = 16;

@@ -10,7 +10,7 @@ use super::words;
 #[serde(default)]
 #[non_exhaustive]
 pub struct AgentSettings {
-    /// The agent, as access control and the record know it.
+    /// The agent, as access control and the record know it. Every one needs it.
     pub id: String,
     /// Whether the client on standard input and output is this agent.
     pub stdio: bool,

@@ -13,7 +13,7 @@ use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, Transpo
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// What the server is called everywhere: letters, digits, `.`, `_` and `-`.
+    /// What the server is called everywhere: up to 64 letters, digits, `.`, `_` and `-`. Every server needs one.
     pub id: String,
     /// The program to start. A server has either this, or `url`, or `socket`.
     pub command: Option<String>,
@@ -144,7 +144,8 @@ pub struct ServerMgp {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerSecurity {
-    /// `trusted`, `standard` or `sandboxed`; `standard` if left out.
+    /// How far the operator trusts it; `standard` if left out. `core` is `trusted`, and `experimental` and `untrusted`
+    /// are `sandboxed`, in the words of later drafts.
     #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
     /// Validators of all its tools, beside those that a tool asks for itself.

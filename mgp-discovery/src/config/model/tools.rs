@@ -8,6 +8,7 @@ use super::words;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ToolSettings {
     /// How much of the tools is listed. `auto` if left out: all of them while there are fewer than 30, else searched.
     pub level: ListLevel,

@@ -19,3 +19,15 @@ pub enum TransportKind {
     /// Over a Unix socket.
     Unix,
 }
+
+impl TransportKind {
+    /// The word in the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+            Self::Unix => "unix",
+        }
+    }
+}

@@ -1,5 +1,5 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
@@ -21,6 +21,7 @@ use crate::StartError;
 use crate::changes::Changes;
 use crate::fleet::Fleet;
 use crate::settings;
+use crate::upstream::told::{Nobody, Told};
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
 pub(crate) struct Parts {
@@ -39,7 +40,9 @@ pub(crate) struct Parts {
     pub(crate) index: Index,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
-    /// Who is told what servers say unasked.
+    /// Who tells clients what servers say beside their calls; set once, when clients can be told.
+    pub(crate) told: OnceLock<Arc<dyn Told>>,
+    /// Which clients are told of what.
     pub(crate) changes: Arc<Changes>,
 }
 
@@ -49,17 +52,17 @@ impl Parts {
         let clock = Clock::system();
         let audit = audit_log(&config, &state)?;
         let port: Arc<dyn AuditPort> = Arc::new(audit.clone());
-        let database = || Database::open(&state.join("mgp.db"));
+        let database = Database::open(&state.join("mgp.db"))?;
         let access = AccessPolicy::builder()
-            .store(SqliteAccessStore::new(database()?)?)
+            .store(SqliteAccessStore::new(database.clone())?)
             .audit(Arc::clone(&port))
             .clock(clock.clone())
             .default_policy(settings::default_policy(&config))
             .build()?;
         let grants =
-            GrantBook::open(SqliteGrants::new(database()?)?, Arc::clone(&port), clock.clone()).await?;
-        let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database()?)?)?;
-        let keys = KeyRing::open(SqliteKeyStore::new(database()?)?)?;
+            GrantBook::open(SqliteGrants::new(database.clone())?, Arc::clone(&port), clock.clone()).await?;
+        let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database.clone())?)?;
+        let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
         let index = index(&config, &state).await?;
         let events = Publisher::new(CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         Ok(Arc::new(Self {
@@ -69,6 +72,7 @@ impl Parts {
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),
+            told: OnceLock::new(),
             changes: Arc::new(Changes::new(access.clone())),
             state,
             clock,
@@ -79,6 +83,10 @@ impl Parts {
             index,
             events,
         }))
+    }
+
+    pub(crate) fn told(&self) -> &dyn Told {
+        self.told.get().map_or(&Nobody, |told| &**told)
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {

@@ -12,6 +12,7 @@ use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Outbox, Principal};
 
+use crate::changes::Teller;
 use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::router::CatalogEyes;
@@ -38,6 +39,7 @@ impl Kernel {
         let parts = Parts::open(config, state).await?;
         let tools = tool_discovery(&parts)?;
         parts.changes.also_tell(tools.clone());
+        let _ = parts.told.set(Arc::new(Teller::new(&parts)));
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
         let front = Front::new(&parts, tools);

@@ -20,4 +20,12 @@ impl Fleet {
     pub(crate) fn all(&self) -> Vec<Arc<Upstream>> {
         self.0.load().values().cloned().collect()
     }
+
+    /// Adds a server that is none.
+    #[cfg(test)]
+    pub(crate) fn put(&self, upstream: Upstream) {
+        let mut servers = BTreeMap::clone(&self.0.load());
+        servers.insert(upstream.id().clone(), Arc::new(upstream));
+        self.0.store(Arc::new(servers));
+    }
 }

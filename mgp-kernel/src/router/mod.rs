@@ -87,4 +87,6 @@ impl Service<Request> for Router {
 }
 
 #[cfg(test)]
+pub(crate) mod scene;
+#[cfg(test)]
 mod tests;

@@ -40,7 +40,8 @@ impl<'a> Sight<'a> {
     /// The servers of which the caller may use anything.
     pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
-            self.parts.access.reaches(self.principal.as_str(), upstream.id().as_str())
+            upstream.admits(&self.principal)
+                && self.parts.access.reaches(self.principal.as_str(), upstream.id().as_str())
         };
         self.parts.fleet.all().into_iter().filter(reaches)
     }

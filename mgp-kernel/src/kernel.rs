@@ -48,11 +48,15 @@ impl Kernel {
 
     /// What answers clients that are this principal, over any transport.
     pub fn accept(&self, principal: Principal) -> impl Accept<Service: Unpin> {
-        self.accept_by(AuthLayer::fixed(principal))
+        self.accept_by(&AuthLayer::fixed(principal))
     }
 
-    fn accept_by(&self, auth: AuthLayer) -> impl Accept<Service: Unpin> {
-        let service = self.0.front.service(&auth);
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
+        &self.0.parts
+    }
+
+    pub(crate) fn accept_by(&self, auth: &AuthLayer) -> impl Accept<Service: Unpin> + use<> {
+        let service = self.0.front.service(auth);
         let identity = Arc::clone(&self.0.identity);
         move |outbox: Outbox| -> ServerEra<Erased> {
             ServerEra::new(service.clone(), Arc::clone(&identity), outbox)

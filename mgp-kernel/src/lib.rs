@@ -3,11 +3,15 @@
 //! It finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the whole of
 //! it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
 
+mod asking;
 mod changes;
 mod erased;
 mod error;
 mod fleet;
+mod http;
 mod kernel;
+mod meter;
+mod methods;
 mod parts;
 mod resolve;
 mod router;

@@ -1,9 +1,11 @@
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
+use mgp_lifecycle::server::Life;
 use mgp_security::Clock;
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
 use mgp_security::audit::{AuditLog, SqliteStore};
@@ -15,7 +17,7 @@ use mgp_security::sqlite::Database;
 use mgp_stream::event::Publisher;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
-use mgp_types::mgp::AuditPort;
+use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
 use crate::changes::Changes;
@@ -40,6 +42,9 @@ pub(crate) struct Parts {
     pub(crate) index: Index,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
+    /// The kernel's own life, as its clients see it.
+    pub(crate) life: Life,
+    stopping: AtomicBool,
     /// Who tells clients what servers say beside their calls; set once, when clients can be told.
     pub(crate) told: OnceLock<Arc<dyn Told>>,
     /// Which clients are told of what.
@@ -73,6 +78,8 @@ impl Parts {
             catalog: Catalog::new(),
             fleet: Fleet::default(),
             told: OnceLock::new(),
+            life: Life::new(ServerId::from(KERNEL)),
+            stopping: AtomicBool::new(false),
             changes: Arc::new(Changes::new(access.clone())),
             state,
             clock,
@@ -87,6 +94,15 @@ impl Parts {
 
     pub(crate) fn told(&self) -> &dyn Told {
         self.told.get().map_or(&Nobody, |told| &**told)
+    }
+
+    /// Whether the kernel takes no more calls.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
@@ -129,5 +145,8 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
 const CHANNELS: [&str; 4] = ["lifecycle", "tools", "security", "permissions"];
+
+/// The kernel's own server id; no server of its may have it.
+pub(crate) const KERNEL: &str = "mgp";
 
 const MOST_VECTORS: u32 = 1_000_000;

@@ -24,6 +24,7 @@ use mgp_toolindex::level::Level;
 use mgp_types::mgp::{ApprovalPolicy, DefaultPolicy, SearchStrategy, ToolContextBudget, TrustLevel};
 
 use crate::StartError;
+use crate::asking::AskingLimits;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
@@ -181,11 +182,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
 /// What a model is given of the tools.
 pub(crate) fn tool_discovery(config: &Config) -> Result<ToolDiscoverySettings, StartError> {
     let configured = &config.tools;
-    let strategy = match configured.strategy.as_deref() {
-        None => SearchStrategy::Hybrid,
-        Some(name) => serde_json::from_value(name.into())
-            .map_err(|_| wrong(format!("`tools.strategy`: there is no strategy {name:?}")))?,
-    };
+    let strategy = configured.strategy.clone().unwrap_or(SearchStrategy::Hybrid);
     let settings = ToolDiscoverySettings::new().strategy(strategy).tell_uses(configured.tell_uses);
     Ok(match configured.level {
         ListLevel::L0 => settings.level(Level::L0),
@@ -204,6 +201,18 @@ pub(crate) fn budget(config: &Config) -> ToolContextBudget {
     budget.discovery_reserve = configured.discovery_reserve.unwrap_or(budget.discovery_reserve);
     budget.cache_limit = configured.cache_limit.unwrap_or(budget.cache_limit);
     budget
+}
+
+/// Who clients without a key are, where none is required.
+pub(crate) const LOCAL_AGENT: &str = "local";
+
+/// How many calls may wait for clients that cannot be asked directly.
+pub(crate) fn asking(config: &Config) -> AskingLimits {
+    let limits = AskingLimits::default();
+    match config.limits.waiting_questions {
+        Some(most) => AskingLimits { max_parked: most as usize, ..limits },
+        None => limits,
+    }
 }
 
 /// From so many tools on they are searched instead of listed.

@@ -8,6 +8,7 @@ use mgp_lifecycle::call::{
     AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, RetryLayer,
     RetryPolicy,
 };
+use mgp_lifecycle::server::LifeLayer;
 use mgp_security::RejectLayer;
 use mgp_security::access::{AccessLayer, AccessMethodsLayer, TaskOwnersLayer};
 use mgp_security::audit::{AuditLayer, TraceIdLayer};
@@ -17,6 +18,7 @@ use mgp_security::definition::GuardLayer;
 use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
 use mgp_security::validator::ValidateLayer;
+use mgp_stream::event::EventsLayer;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
 use mgp_types::RpcService;
 use mgp_types::mgp::ServerId;
@@ -25,7 +27,10 @@ use tower_layer::Layer;
 use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
+use crate::asking::AskingLayer;
 use crate::erased::Erased;
+use crate::meter::{Meter, MeterLayer};
+use crate::methods::MethodsAsToolsLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
@@ -35,6 +40,7 @@ use crate::settings;
 pub(crate) struct Front {
     parts: Arc<Parts>,
     audit: AuditLayer,
+    asking: AskingLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
     router: Router,
@@ -47,6 +53,7 @@ impl Front {
             audit: AuditLayer::new(parts.audit.clone())
                 .arguments(settings::arguments(&config))
                 .clock(parts.clock.clone()),
+            asking: AskingLayer::new(settings::asking(&config)),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
             router: Router::new(Arc::clone(parts)),
@@ -59,8 +66,14 @@ impl Front {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        let service = EventsLayer::new(self.parts.events.clone()).layer(service);
+        // Health is answered whatever the load, and nothing new begins while the kernel drains.
+        let service = LifeLayer::new(self.parts.life.clone()).layer(service);
+        let service = MethodsAsToolsLayer.layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
+        // A call that waited for an answer goes on where it was, and passes nothing of the above again.
+        let service = self.asking.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
         let service = RejectLayer::new().layer(self.audit.layer(service));
         // Nothing is done for somebody unknown, and nothing recorded without a name.
@@ -75,6 +88,7 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
+    pub(crate) meter: Meter,
 }
 
 impl Back {
@@ -128,7 +142,10 @@ impl Back {
         let service = TaskOwnersLayer::new().layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions })
+        let meter = Meter::default();
+        // All that a caller waits for counts.
+        let service = MeterLayer(meter.clone()).layer(service);
+        Ok(Self { service: Erased::new(service), permissions, definitions, meter })
     }
 }
 

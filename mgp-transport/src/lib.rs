@@ -37,6 +37,7 @@
 //! | | |
 //! |---|---|
 //! | [`connect`], [`Connection`], [`Wire`] | one connection over any byte stream |
+//! | [`AskedDuring`] | which call a question of the server belongs to, where that is known |
 //! | [`Accept`] | what makes the service for each connection |
 //! | [`era`] | sessions until 2025-11-25, stateless requests from 2026-07-28; nothing above it knows |
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
@@ -51,6 +52,7 @@
 
 mod about;
 mod accept;
+mod asked;
 mod catch_panic;
 #[cfg(feature = "child")]
 pub mod child;
@@ -72,6 +74,7 @@ mod until;
 mod waker_slot;
 
 pub use accept::Accept;
+pub use asked::AskedDuring;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::ConnectionLimits;

@@ -34,6 +34,7 @@ pub struct ClientBuilder<L = Identity, I = Identity> {
     pub(crate) timeouts: (Duration, Duration),
     pub(crate) memory: EraMemory,
     pub(crate) caching: bool,
+    pub(crate) relays: bool,
     pub(crate) limits: ConnectionLimits,
     pub(crate) layers: L,
     pub(crate) inbound_layers: I,
@@ -53,6 +54,7 @@ impl ClientBuilder {
             timeouts: DEFAULT_TIMEOUTS,
             memory: EraMemory::new(),
             caching: true,
+            relays: false,
             limits: ConnectionLimits::default(),
             layers: Identity::new(),
             inbound_layers: Identity::new(),
@@ -133,6 +135,15 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
+    /// Makes the client a gateway's: a request whose `context.session` is that of another client is relayed.
+    ///
+    /// See [`EraOptions::with_relay`](mgp_transport::era::EraOptions::with_relay). Results are kept per server, not per
+    /// client behind, so a gateway for several should turn [`caching`](Self::caching) off.
+    pub fn relay_clients(mut self) -> Self {
+        self.relays = true;
+        self
+    }
+
     /// Sets what the connection may cost.
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
@@ -162,6 +173,7 @@ impl<L, I> ClientBuilder<L, I> {
             timeouts: self.timeouts,
             memory: self.memory,
             caching: self.caching,
+            relays: self.relays,
             limits: self.limits,
             layers: layers(self.layers),
             inbound_layers: inbound(self.inbound_layers),

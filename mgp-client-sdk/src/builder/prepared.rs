@@ -131,6 +131,9 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
             .with_wire_kind(way.kind)
             .with_handshake_timeout(builder.handshake_timeout)
             .with_agreement(self.agreement.clone());
+        if builder.relays {
+            options = options.with_relay();
+        }
         if let Some(key) = way.key {
             options = options.with_memory(builder.memory.clone(), key);
         }

@@ -17,8 +17,9 @@ pub(crate) use self::plans::Plans;
 /// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
 ///
 /// It learns from the lists of tools, and from what is found where tools are searched (MGP §16), which arguments, and
-/// takes out of lists the tools whose annotations are wrong. A call that the server refuses for its headers is sent again once, after the tools were listed
-/// again. Sits right above the era. Writes `extensions`; off other transports than HTTP it does nothing.
+/// takes out of lists the tools whose annotations are wrong. A call that the server refuses for its headers is sent again
+/// once, after the tools were listed again. Sits right above the era. Writes `extensions`; off other transports than HTTP
+/// it does nothing.
 #[derive(Debug, Clone)]
 pub struct HeaderMirror<S> {
     inner: S,
@@ -67,9 +68,10 @@ impl<S: RpcService> Service<Request> for HeaderMirror<S> {
 
 /// Whether a request searches or asks for tools, by a method or by the tool that models call.
 fn finds_tools(request: &Request) -> bool {
-    if request.method != Method::TOOLS_CALL {
-        return [method::TOOLS_DISCOVER, method::TOOLS_REQUEST].contains(&request.method.as_str());
-    }
-    let name = request.params.text("name").map(|name| name.replace(['.', '_'], "/"));
-    name.is_some_and(|name| [method::TOOLS_DISCOVER, method::TOOLS_REQUEST].contains(&&*name))
+    let method = if request.method == Method::TOOLS_CALL {
+        request.params.text("name").and_then(|name| method::of_tool(&name))
+    } else {
+        Some(request.method.as_str())
+    };
+    matches!(method, Some(method::TOOLS_DISCOVER | method::TOOLS_REQUEST))
 }

@@ -49,15 +49,22 @@ impl Plans {
         result = structured.unwrap_or(result);
         let found = result.get("tools").or_else(|| result.get("tools_loaded"));
         let Some(Ok(tools)) = found.map(|tools| tools.to::<Vec<RawJson>>()) else { return };
-        let mut known = self.0.tools.write();
+        let mut plans = Vec::new();
         for tool in tools.iter().filter_map(|tool| Object::from_raw(tool).ok()) {
             let (Some(name), Some(schema)) = (tool.text("name"), tool.get("inputSchema")) else { continue };
             match annotation::read(&schema) {
-                Ok(plan) if !plan.is_empty() && known.len() < MOST_KNOWN => {
-                    known.insert((*name).into(), plan);
-                }
-                Ok(_) => {}
+                Ok(plan) if plan.is_empty() => {}
+                Ok(plan) => plans.push((Box::<str>::from(name), plan)),
                 Err(wrong) => tracing::warn!(tool = %name, %wrong, "a found tool may not be callable"),
+            }
+        }
+        if plans.is_empty() {
+            return;
+        }
+        let mut known = self.0.tools.write();
+        for (name, plan) in plans {
+            if known.len() < MOST_KNOWN || known.contains_key(&name) {
+                known.insert(name, plan);
             }
         }
     }
@@ -68,23 +75,29 @@ impl Plans {
         let Some(Ok(tools)) = result.get("tools").map(|tools| tools.to::<Vec<RawJson>>()) else {
             return response;
         };
-        let mut known = self.0.tools.write();
+        let mut plans = Vec::with_capacity(tools.len());
         let mut kept = Vec::with_capacity(tools.len());
         let all = tools.len();
         for tool in tools {
             let Ok(object) = Object::from_raw(&tool) else { continue };
             let name = object.text("name").unwrap_or_default();
             let plan = object.get("inputSchema").map_or(Ok(Vec::new()), |schema| annotation::read(&schema));
-            match plan {
-                Ok(plan) if plan.is_empty() => _ = known.remove(&*name),
-                Ok(plan) => _ = known.insert(name.into(), plan),
-                Err(wrong) => {
-                    tracing::warn!(tool = %name, %wrong, "leaving out a tool");
-                    known.remove(&*name);
-                    continue;
-                }
+            if plan.is_ok() {
+                kept.push(tool);
             }
-            kept.push(tool);
+            let plan = plan.unwrap_or_else(|wrong| {
+                tracing::warn!(tool = %name, %wrong, "leaving out a tool");
+                Vec::new()
+            });
+            plans.push((Box::<str>::from(name), plan));
+        }
+        let mut known = self.0.tools.write();
+        for (name, plan) in plans {
+            if plan.is_empty() {
+                known.remove(&name);
+            } else {
+                known.insert(name, plan);
+            }
         }
         drop(known);
         if kept.len() == all {

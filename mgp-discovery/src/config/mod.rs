@@ -1,5 +1,55 @@
 //! `mgp.toml`: what it may say, where it lies, and how it is read.
+//!
+//! ```
+//! use mgp_discovery::config::{Config, Endpoint};
+//!
+//! let text = r#"
+//! [[servers]]
+//! id = "mind"
+//! command = "python"
+//! transport = "studio"
+//! "#;
+//! let error = Config::parse("mgp.toml".as_ref(), text).unwrap_err();
+//! assert_eq!(error.problems()[0].instead.as_deref(), Some("did you mean `stdio`?"));
+//!
+//! let (config, warnings) = Config::parse("mgp.toml".as_ref(), &text.replace("studio", "stdio"))?;
+//! assert!(matches!(config.servers[0].endpoint()?, Endpoint::Child { command, .. } if command == "python"));
+//! assert!(warnings.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [`Config`] keeps references to variables as they are written, so that showing it shows no secret;
+//! [`ServerConfig::expanded`](model::ServerConfig::expanded) resolves them for who starts a server.
 
+mod changes;
+mod edit;
+mod effective;
+mod endpoint;
+mod environment;
+mod load;
+mod locations;
 pub mod model;
+mod nearest;
+mod problem;
+mod reference;
+mod sections;
+mod semantics;
+mod shape;
+mod shape_check;
+mod source;
+mod template;
+#[cfg(test)]
+mod tests;
 
+pub use self::changes::Changes;
+pub use self::edit::{ConfigFile, EditError};
+pub use self::effective::BadAddress;
+pub use self::endpoint::{Endpoint, EndpointError, ExpandedServer, ServerFault, UndefinedVariable};
+pub use self::environment::{Environment, ProcessEnvironment};
+pub use self::load::Loaded;
+pub use self::locations::Locations;
 pub use self::model::Config;
+pub use self::problem::{ConfigError, Position, Problem, Severity};
+pub use self::reference::reference;
+pub use self::shape::schema;
+pub use self::template::{BadReference, Secret};

@@ -10,6 +10,7 @@ use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{Object, Principal, Session};
 
 use crate::erased::Erased;
+use crate::meter::Meter;
 
 /// A server of the kernel's, connected or not.
 pub(crate) struct Upstream {
@@ -18,6 +19,7 @@ pub(crate) struct Upstream {
     service: Erased,
     #[cfg(test)]
     fake: Option<fake::Fake>,
+    meter: Meter,
 }
 
 impl Upstream {
@@ -32,6 +34,11 @@ impl Upstream {
     /// Whether this agent reaches the server at all.
     pub(crate) fn admits(&self, _: &Principal) -> bool {
         true
+    }
+
+    /// What was counted of its calls.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// How it does now.

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 
+use mgp_types::mgp::method;
 use mgp_types::{Method, Request};
 
 use super::ApiPermissions;
@@ -38,8 +39,14 @@ impl<'a> Demand<'a> {
             Concern::Other => {}
         }
         match request.method.as_str() {
-            "mgp/tools/discover" | "mgp/tools/request" | "mgp/tools/session" => Self::AllTools,
-            "mgp/access/query" | "mgp/discovery/list" | "mgp/health/ping" | "mgp/health/status" => Self::Read,
+            // What is evicted goes from the caller's own session, so it is not a change of what is registered.
+            method::TOOLS_DISCOVER
+            | method::TOOLS_REQUEST
+            | method::TOOLS_SESSION
+            | method::TOOLS_SESSION_EVICT => Self::AllTools,
+            method::ACCESS_QUERY | method::DISCOVERY_LIST | method::HEALTH_PING | method::HEALTH_STATUS => {
+                Self::Read
+            }
             _ if READING.contains(&request.method) => Self::Read,
             _ => Self::Write,
         }

@@ -12,12 +12,22 @@ use crate::GateFuture;
 
 /// Lets in only HTTP requests with a key. Makes [`HttpAuth`] services.
 #[derive(Debug, Clone)]
-pub struct HttpAuthLayer(KeyRing);
+pub struct HttpAuthLayer {
+    ring: KeyRing,
+    optional: bool,
+}
 
 impl HttpAuthLayer {
     /// A layer that knows the keys of `ring`.
     pub const fn new(ring: KeyRing) -> Self {
-        Self(ring)
+        Self { ring, optional: false }
+    }
+
+    /// Lets in requests without a key as well; a wrong one is refused all the same.
+    #[must_use]
+    pub const fn optional(mut self) -> Self {
+        self.optional = true;
+        self
     }
 }
 
@@ -25,7 +35,7 @@ impl<S> Layer<S> for HttpAuthLayer {
     type Service = HttpAuth<S>;
 
     fn layer(&self, inner: S) -> HttpAuth<S> {
-        HttpAuth { inner, ring: self.0.clone() }
+        HttpAuth { inner, ring: self.ring.clone(), optional: self.optional }
     }
 }
 
@@ -40,6 +50,7 @@ impl<S> Layer<S> for HttpAuthLayer {
 pub struct HttpAuth<S> {
     inner: S,
     ring: KeyRing,
+    optional: bool,
 }
 
 impl<S, B, R> Service<http::Request<B>> for HttpAuth<S>
@@ -56,6 +67,9 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
+        if self.optional && !request.headers().contains_key(AUTHORIZATION) {
+            return GateFuture::passed(self.inner.call(request));
+        }
         match authenticate(&self.ring, request.headers()) {
             Ok(caller) => {
                 request.headers_mut().remove(AUTHORIZATION);

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::Refusal;
 use mgp_types::{Error, Principal, Request, Response, RpcService};
@@ -21,6 +22,8 @@ pub struct AuthLayer(Arc<Source>);
 enum Source {
     /// From the head of the HTTP request that the request came in.
     Http(KeyRing),
+    /// From the head of the HTTP request, and whoever brings none is known.
+    HttpOr(KeyRing, Principal),
     /// From the configuration, for all requests, as over standard input and output.
     Configured(KeyRing, SecretKey),
     /// There is none: whoever is at the other end is known.
@@ -32,6 +35,12 @@ impl AuthLayer {
     /// [`HttpAuth`](super::HttpAuth) did so before.
     pub fn http(ring: KeyRing) -> Self {
         Self(Arc::new(Source::Http(ring)))
+    }
+
+    /// Takes a key of `ring` like [`http`](Self::http) where there is an `Authorization`, and requests without one to come
+    /// from `principal`, which may do everything here.
+    pub fn http_or(ring: KeyRing, principal: Principal) -> Self {
+        Self(Arc::new(Source::HttpOr(ring, principal)))
     }
 
     /// Takes `key` to have come with each request, as one from the environment of a process that speaks over standard
@@ -113,7 +122,10 @@ impl Source {
         let caller = match self {
             Self::Known(principal) => return Ok(Admitted { principal: principal.clone(), visible: None }),
             Self::Configured(ring, key) => ring.verify(key.expose())?,
-            Self::Http(ring) => {
+            Self::HttpOr(_, principal) if !brings_key(request) => {
+                return Ok(Admitted { principal: principal.clone(), visible: None });
+            }
+            Self::Http(ring) | Self::HttpOr(ring, _) => {
                 let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
                 match head.extensions.get::<Authenticated>() {
                     Some(caller) => caller.clone(),
@@ -128,4 +140,10 @@ impl Source {
         let visible = (demand == Demand::ListedTools).then(|| caller.permissions().clone());
         Ok(Admitted { principal: caller.principal().clone(), visible })
     }
+}
+
+fn brings_key(request: &Request) -> bool {
+    request.extensions.get::<Parts>().is_some_and(|head| {
+        head.extensions.get::<Authenticated>().is_some() || head.headers.contains_key(AUTHORIZATION)
+    })
 }

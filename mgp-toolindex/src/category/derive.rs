@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
@@ -6,6 +7,7 @@ use mgp_types::mcp::ToolAnnotations;
 
 use super::CategoryPath;
 use super::topics::{ACTIONS, TOPICS};
+use crate::text::lower_words;
 use crate::tool::ToolText;
 
 /// The topic that most words of a tool speak of: those of its name count most, then those of its server, then those
@@ -15,12 +17,15 @@ pub(super) fn derive(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Opti
     let parts = [(&text.name, IN_NAME), (&text.server, IN_SERVER), (&text.description, IN_DESCRIPTION)];
     for (text, weight) in parts {
         let mut said = [false; TOPICS.len()];
-        each_word(text, |word| {
+        let mut left = MOST_WORDS;
+        lower_words(text, |word| {
             for topic in spoken_of(word) {
                 if !std::mem::replace(&mut said[usize::from(*topic)], true) {
                     points[usize::from(*topic)] += weight;
                 }
             }
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
     }
     let (best, points) =
@@ -38,11 +43,10 @@ pub(super) fn derive(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Opti
 /// What a tool does, by the first word of its name that says it, else by what its server hints at.
 fn action(name: &str, annotations: &ToolAnnotations) -> Option<&'static str> {
     let mut found = None;
-    each_word(name, |word| {
-        if found.is_none() {
-            let done = |words: &str| words.split(' ').any(|known| known == word);
-            found = ACTIONS.iter().find(|(_, words)| done(words)).map(|(action, _)| *action);
-        }
+    lower_words(name, |word| {
+        let done = |words: &str| words.split(' ').any(|known| known == word);
+        found = ACTIONS.iter().find(|(_, words)| done(words)).map(|(action, _)| *action);
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let hinted = || match annotations.read_only_hint {
         Some(true) => Some("read"),
@@ -50,28 +54,6 @@ fn action(name: &str, annotations: &ToolAnnotations) -> Option<&'static str> {
         None => None,
     };
     found.or_else(hinted)
-}
-
-/// Calls with each word of a text in lower case, at the most so many as a description that says something has.
-/// Names are divided at small letters that a capital follows.
-fn each_word(text: &str, mut call: impl FnMut(&str)) {
-    let mut word = String::new();
-    let mut left = MOST_WORDS;
-    let mut small = false;
-    for c in text.chars().chain([' ']).take(MOST_CHARACTERS) {
-        if !word.is_empty() && (!c.is_alphanumeric() || (small && c.is_uppercase())) {
-            call(&word);
-            word.clear();
-            left -= 1;
-            if left == 0 {
-                return;
-            }
-        }
-        small = c.is_lowercase();
-        if c.is_alphanumeric() && word.len() < LONGEST_WORD {
-            word.extend(c.to_lowercase());
-        }
-    }
 }
 
 /// The topics that a word speaks of, in the singular or the plural.
@@ -98,8 +80,5 @@ const IN_DESCRIPTION: u32 = 1;
 /// One word of a description may be there for any reason.
 const ENOUGH: u32 = 2;
 
+/// A description that says something has said it by then.
 const MOST_WORDS: usize = 64;
-
-const MOST_CHARACTERS: usize = 1024;
-
-const LONGEST_WORD: usize = 32;

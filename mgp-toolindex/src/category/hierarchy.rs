@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{CategoryPath, SERVER, find};
+use super::{CategoryPath, find};
 use crate::slot::Slot;
 
 /// All categories of the tools of a snapshot. Copies share what they have in common.
@@ -51,33 +50,6 @@ impl Hierarchy {
             .into_iter()
             .map(|found| Category { path: found.path, count: found.node.count, closeness: found.closeness })
             .collect()
-    }
-
-    /// The index of categories that stands in for all tools at level L1 (§16.3): a line for each of the widest ones,
-    /// the largest first and that of all servers last, with what is right below it, no more than `most` names in all.
-    pub fn outline(&self, most: usize) -> String {
-        let mut outline = String::new();
-        let mut left = most;
-        let mut widest = largest(&self.root);
-        widest.sort_by_key(|(name, _)| *name == SERVER);
-        for (name, node) in widest {
-            if left == 0 {
-                break;
-            }
-            left -= 1;
-            // A string takes whatever is written to it.
-            let _infallible = write!(outline, "{name} ({})", node.count);
-            for (at, (name, node)) in largest(node).into_iter().take(left.min(MOST_BELOW)).enumerate() {
-                let mark = if at == 0 { ": " } else { ", " };
-                let _infallible = write!(outline, "{mark}{name} ({})", node.count);
-                left -= 1;
-            }
-            if node.below.len() > MOST_BELOW {
-                outline.push_str(", …");
-            }
-            outline.push('\n');
-        }
-        outline
     }
 
     /// A tool came.
@@ -168,13 +140,5 @@ fn levels(categories: &[CategoryPath]) -> Vec<Vec<&str>> {
     categories.iter().map(|path| path.levels().collect()).collect()
 }
 
-fn largest(node: &Node) -> Vec<(&str, &Node)> {
-    let mut below: Vec<_> = node.below.iter().map(|(name, node)| (&**name, &**node)).collect();
-    below.sort_by(|a, b| b.1.count.cmp(&a.1.count).then(a.0.cmp(b.0)));
-    below
-}
-
 /// What a level is worth in closeness.
 const A_LEVEL_BELOW: f32 = 0.95;
-
-const MOST_BELOW: usize = 12;

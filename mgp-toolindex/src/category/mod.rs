@@ -5,12 +5,14 @@ mod find;
 mod hierarchy;
 mod path;
 mod topics;
+mod uppermost;
 
 use mgp_types::mcp::ToolAnnotations;
 use smallvec::SmallVec;
 
 pub use self::hierarchy::{Category, Hierarchy};
 pub use self::path::CategoryPath;
+pub(crate) use self::uppermost::uppermost;
 use crate::tool::ToolText;
 
 /// The categories of a tool: what its server declares; if that is nothing, what the words of the tool say. There is
@@ -34,7 +36,7 @@ pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[Cat
 }
 
 /// The category of all servers, each of which is one below it.
-pub(crate) const SERVER: &str = "server";
+const SERVER: &str = "server";
 
 /// A tool that is everywhere is nowhere.
 const MOST: usize = 8;

@@ -130,17 +130,6 @@ fn browsing_gives_the_closest_tools_first_and_then_by_name() {
 }
 
 #[test]
-fn the_outline_names_the_largest_categories_with_their_counts() {
-    let hierarchy = shelves();
-    assert_eq!(
-        hierarchy.outline(100),
-        "filesystem (2): read (1), write (1)\ncommunication (1): email (1)\nfilesystem2 (1)\nserver (4): s (4)\n"
-    );
-    assert_eq!(hierarchy.outline(4), "filesystem (2): read (1), write (1)\ncommunication (1)\n");
-    assert_eq!(hierarchy.outline(0), "");
-}
-
-#[test]
 fn a_copy_keeps_what_it_had() {
     let mut hierarchy = shelves();
     let before = hierarchy.clone();

@@ -27,17 +27,10 @@ impl Asked {
     /// `None` if the request is for somebody else.
     pub(super) fn of(request: &Request) -> Option<Self> {
         if request.method == Method::TOOLS_CALL {
-            let operation = Operation::of_tool(&request.params.text("name")?)?;
+            let operation = Operation::of(method::of_tool(&request.params.text("name")?)?)?;
             return Some(Self { operation, form: Form::Tool });
         }
-        let operation = match request.method.as_str() {
-            method::TOOLS_DISCOVER => Operation::Discover,
-            method::TOOLS_REQUEST => Operation::Request,
-            method::TOOLS_SESSION => Operation::Session,
-            method::TOOLS_SESSION_EVICT => Operation::Evict,
-            _ => return None,
-        };
-        Some(Self { operation, form: Form::Method })
+        Some(Self { operation: Operation::of(request.method.as_str())?, form: Form::Method })
     }
 
     /// What it is asked with.
@@ -51,16 +44,12 @@ impl Asked {
 }
 
 impl Operation {
-    /// A tool's name may not hold a `/` for many models, and not even a `.` for some; the specification's has both.
-    fn of_tool(name: &str) -> Option<Self> {
-        let rest = ["mgp/tools/", "mgp.tools.", "mgp_tools_"]
-            .into_iter()
-            .find_map(|prefix| name.strip_prefix(prefix))?;
-        match rest {
-            "discover" => Some(Self::Discover),
-            "request" => Some(Self::Request),
-            "session" => Some(Self::Session),
-            "session/evict" | "session.evict" | "session_evict" => Some(Self::Evict),
+    fn of(method: &str) -> Option<Self> {
+        match method {
+            method::TOOLS_DISCOVER => Some(Self::Discover),
+            method::TOOLS_REQUEST => Some(Self::Request),
+            method::TOOLS_SESSION => Some(Self::Session),
+            method::TOOLS_SESSION_EVICT => Some(Self::Evict),
             _ => None,
         }
     }

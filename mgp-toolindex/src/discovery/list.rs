@@ -1,15 +1,11 @@
 //! What is listed without a search.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
 use mgp_types::mcp::ForRevision;
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
 
 use super::meta_tool::{self, SpeaksMgp};
 use super::shared::Shared;
-use crate::Snapshot;
-use crate::category::{CategoryPath, SERVER};
+use crate::category::uppermost;
 use crate::level::Level;
 use crate::session::SessionKey;
 
@@ -45,11 +41,7 @@ fn meta_tools(level: Level, shared: &Shared, key: &SessionKey, context: &Context
     let revision = session.map_or(Revision::LATEST, |session| session.revision);
     let speaks_mgp = session.is_some_and(|session| session.mgp.is_some());
     let peer = if speaks_mgp { SpeaksMgp::Yes } else { SpeaksMgp::No };
-    let categories = if level == Level::L1 {
-        categories(shared, key, context, &shared.index.snapshot())
-    } else {
-        Vec::new()
-    };
+    let categories = if level == Level::L1 { categories(shared, key, context) } else { Vec::new() };
     let settings = &shared.settings;
     meta_tool::tools(settings.meta_tools, settings.spelling, peer, &categories)
         .into_iter()
@@ -57,31 +49,12 @@ fn meta_tools(level: Level, shared: &Shared, key: &SessionKey, context: &Context
         .collect()
 }
 
-/// The uppermost categories that the caller sees a tool of, those with the most tools if there are too many, by name.
-fn categories(shared: &Shared, key: &SessionKey, context: &Context, snapshot: &Snapshot) -> Vec<String> {
-    let sight = shared.sights.of(key, context, snapshot);
-    let mut tools: HashMap<String, usize, RandomState> = HashMap::default();
+/// The categories that the caller sees a tool of.
+fn categories(shared: &Shared, key: &SessionKey, context: &Context) -> Vec<String> {
+    let snapshot = shared.index.snapshot();
+    let sight = shared.sights.of(key, context, &snapshot);
     let seen = snapshot.tools.iter().filter(|(slot, _)| sight.as_ref().is_none_or(|sight| sight.sees(*slot)));
-    for (_, tool) in seen {
-        for category in &tool.categories {
-            if let Some(name) = uppermost(category) {
-                *tools.entry(name).or_default() += 1;
-            }
-        }
-    }
-    let mut by_size: Vec<_> = tools.into_iter().collect();
-    by_size.sort_by(|(one, few), (other, many)| many.cmp(few).then_with(|| one.cmp(other)));
-    by_size.truncate(MOST_CATEGORIES);
-    let mut names: Vec<_> = by_size.into_iter().map(|(name, _)| name).collect();
-    names.sort_unstable();
-    names
-}
-
-/// It comes from a server and goes to the model as a part of the kernel's own words, so it has to be a name and no more.
-fn uppermost(category: &CategoryPath) -> Option<String> {
-    let name = category.levels().next().filter(|level| *level != SERVER)?;
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    (name.chars().count() <= LONGEST_CATEGORY && name.chars().all(is_name)).then(|| name.to_owned())
+    uppermost(seen.map(|(_, tool)| &**tool))
 }
 
 fn written(tools: &[RawJson]) -> RawJson {
@@ -95,6 +68,3 @@ fn written(tools: &[RawJson]) -> RawJson {
     out.extend_from_slice(b"]}");
     RawJson::from_written(out)
 }
-
-const MOST_CATEGORIES: usize = 100;
-const LONGEST_CATEGORY: usize = 40;

@@ -4,6 +4,8 @@ use mgp_types::RawJson;
 use mgp_types::mcp::{Tool, ToolAnnotations};
 use mgp_types::mgp::method;
 
+use crate::budget::{CountTokens, Definition};
+
 /// How the names of the meta-tools are spelled in a list; calls may use any spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -21,12 +23,13 @@ pub enum Spelling {
 
 impl Spelling {
     fn spell(self, name: &str, peer: SpeaksMgp) -> String {
-        match self {
-            Self::Slashes => name.to_owned(),
-            Self::ByPeer if peer == SpeaksMgp::Yes => name.to_owned(),
-            Self::ByPeer | Self::Dots => name.replace('/', "."),
-            Self::Underscores => name.replace('/', "_"),
-        }
+        let spelling = match self {
+            Self::Slashes => method::Spelling::Slashes,
+            Self::ByPeer if peer == SpeaksMgp::Yes => method::Spelling::Slashes,
+            Self::ByPeer | Self::Dots => method::Spelling::Dots,
+            Self::Underscores => method::Spelling::Underscores,
+        };
+        spelling.spell(name)
     }
 }
 
@@ -71,6 +74,18 @@ pub(super) fn tools(
     tools
 }
 
+/// How many tokens more the meta-tools take with the names of these categories.
+pub(crate) fn category_tokens(categories: &[String], counter: &dyn CountTokens) -> u32 {
+    let tokens = |categories| definition(&discover(categories), counter).tokens();
+    tokens(categories).saturating_sub(tokens(&[]))
+}
+
+/// What a model sees of a meta-tool.
+pub(super) fn definition(tool: &Tool, counter: &dyn CountTokens) -> Definition {
+    let description = tool.description.as_deref().unwrap_or_default();
+    Definition::new(&tool.name, description, &tool.input_schema, counter)
+}
+
 fn discover(categories: &[String]) -> Tool {
     if categories.is_empty() {
         return tool(method::TOOLS_DISCOVER, DISCOVER.into(), DISCOVER_SCHEMA);
@@ -103,7 +118,7 @@ const EVICT_SCHEMA: &str = r#"{"type":"object","properties":{"tools":{"type":"ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Definition, default_counter};
+    use crate::budget::default_counter;
     use crate::discovery::ToolDiscoverySettings;
 
     fn names(listed: MetaTools, spelling: Spelling, peer: SpeaksMgp) -> Vec<String> {

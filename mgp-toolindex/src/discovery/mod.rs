@@ -102,6 +102,7 @@ pub use self::creation::CreateTools;
 pub use self::eyes::Eyes;
 pub use self::future::ToolDiscoveryFuture;
 pub use self::layer::{ToolDiscovery, ToolDiscoveryLayer};
+pub(crate) use self::meta_tool::category_tokens;
 pub use self::meta_tool::{MetaTools, Spelling};
 pub use self::settings::ToolDiscoverySettings;
 

@@ -124,10 +124,7 @@ impl ToolDiscoverySettings {
     pub fn definitions(&self, counter: &dyn CountTokens) -> Vec<Definition> {
         meta_tool::tools(self.meta_tools, self.spelling, SpeaksMgp::Yes, &[])
             .iter()
-            .map(|tool| {
-                let description = tool.description.as_deref().unwrap_or_default();
-                Definition::new(&tool.name, description, &tool.input_schema, counter)
-            })
+            .map(|tool| meta_tool::definition(tool, counter))
             .collect()
     }
 

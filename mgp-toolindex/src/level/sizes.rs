@@ -1,8 +1,8 @@
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::budget::{CountTokens, Definition};
+use crate::category::uppermost;
+use crate::discovery::category_tokens;
 use crate::session::View;
 
 /// What the tools that an agent sees would take, counted.
@@ -13,7 +13,7 @@ pub struct Sizes {
     pub tools: u64,
     /// What all definitions take.
     pub definition_tokens: u64,
-    /// What the list of categories takes.
+    /// What the kernel's own tools take more where they name the categories.
     pub category_tokens: u64,
     /// Whether only some definitions were counted, evenly spread, because there are so many.
     pub sampled: bool,
@@ -40,7 +40,7 @@ impl Sizes {
         Self {
             tools,
             definition_tokens: (sum * tools).checked_div(counted).unwrap_or(0),
-            category_tokens: tokens.count(&categories(view)).into(),
+            category_tokens: category_tokens(&uppermost(view.tools().map(|tool| &**tool)), tokens).into(),
             sampled: step > 1,
             counter: tokens.name().into(),
             meta_tokens: 0,
@@ -74,17 +74,6 @@ impl Sizes {
     pub fn mean_definition_tokens(&self) -> f64 {
         if self.tools == 0 { 0.0 } else { self.definition_tokens as f64 / self.tools as f64 }
     }
-}
-
-/// The categories and how many tools each has, as a model would be told.
-fn categories(view: &View<'_>) -> String {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for tool in view.tools() {
-        for category in &tool.categories {
-            *counts.entry(category.as_str()).or_default() += 1;
-        }
-    }
-    serde_json::to_string(&counts).unwrap_or_default()
 }
 
 const MOST_COUNTED: usize = 4096;

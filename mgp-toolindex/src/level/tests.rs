@@ -151,7 +151,7 @@ async fn tools_are_counted_and_where_there_are_very_many_by_sample() {
         let one = Definition::of(snapshot.tool("s", "tool_00000").unwrap(), "tool_00000", &tokens).tokens();
         assert_eq!((sizes.tools, sizes.sampled), (tools, tools > 5000));
         assert_eq!(sizes.definition_tokens, tools * u64::from(one));
-        assert!((1..20).contains(&sizes.category_tokens));
+        assert_eq!(sizes.category_tokens, 0, "they speak of nothing known");
         let half = |tool: &Tool| tool.name.as_str().ends_with(['0', '2', '4', '6', '8']);
         assert_eq!(Sizes::of(&View::new(&snapshot, &half), &tokens).tools, tools / 2);
     }

@@ -6,6 +6,7 @@ mod document;
 mod fold;
 mod function_words;
 mod gist;
+mod lower_words;
 mod query;
 mod script;
 mod stem;
@@ -13,6 +14,7 @@ mod stem;
 pub(crate) use self::called::{Called, called};
 pub(crate) use self::document::{Documents, MOST_OFTEN};
 pub(crate) use self::gist::{Gist, Gists};
+pub(crate) use self::lower_words::lower_words;
 pub(crate) use self::query::Words;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod refused;
 mod server;
 mod subscription;
 
+pub(crate) use self::client::Rounds;
 pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
     InboundFuture, ProbeEndedConnection, UnsupportedVersion, WireKind,

@@ -9,11 +9,10 @@ use mgp_types::{
     json,
 };
 use pin_project_lite::pin_project;
-use sha2::{Digest, Sha256};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::SealingKey;
+use super::{SealingKey, binding};
 
 /// Makes [`Mrtr`] layers.
 #[derive(Debug, Clone)]
@@ -162,7 +161,7 @@ impl Rounds {
                 let sealed = state
                     .to_text()
                     .ok_or_else(|| Error::invalid_params("`requestState` must be a string"))?;
-                let opened = self.sealing.key.open(&sealed, &self.asked.digest());
+                let opened = self.sealing.key.open(&sealed, &self.asked.binding());
                 Object::parse(opened.map_err(|why| Error::invalid_params(why.to_string()).with_source(why))?)?
             }
         };
@@ -183,7 +182,7 @@ impl Rounds {
             return None;
         }
         let answers = self.exchange.answers().to_raw();
-        let state = self.sealing.key.seal(answers.as_bytes(), &self.asked.digest(), self.sealing.ttl);
+        let state = self.sealing.key.seal(answers.as_bytes(), &self.asked.binding(), self.sealing.ttl);
         let mut result = br#"{"resultType":"input_required","inputRequests":{"#.to_vec();
         for (index, question) in questions.iter().enumerate() {
             if index > 0 {
@@ -199,22 +198,8 @@ impl Rounds {
 }
 
 impl Asked {
-    /// What the request asks for, whoever asks; the same in every round.
-    fn digest(&self) -> [u8; 32] {
-        let mut digest = Sha256::new();
-        let mut part = |bytes: &[u8]| {
-            digest.update((bytes.len() as u64).to_be_bytes());
-            digest.update(bytes);
-        };
-        part(self.principal.as_ref().map_or("", Principal::as_str).as_bytes());
-        part(self.method.as_str().as_bytes());
-        for (name, value) in self.params.iter() {
-            if !matches!(&*name, "_meta" | "inputResponses" | "requestState") {
-                part(name.as_bytes());
-                part(value.as_bytes());
-            }
-        }
-        digest.finalize().into()
+    fn binding(&self) -> [u8; 32] {
+        binding(self.principal.as_ref(), &self.method, &self.params)
     }
 }
 

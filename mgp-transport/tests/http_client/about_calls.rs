@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::ConnectionLimits;
 use mgp_transport::http::HttpClient;
+use mgp_transport::{AskedDuring, ConnectionLimits};
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Error, Method, Outbox, Request, Response, Revision, StreamId, code};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::reader::*;
@@ -131,6 +132,50 @@ async fn a_callback_goes_to_the_service_with_the_outbox_of_its_call() {
     is_ok(call.await);
     settle().await;
     assert_eq!(reader.noted(), [r#"callback.request {"callback_id":"cb"}"#]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_says_on_the_stream_of_which_call_it_came() {
+    let during = Arc::<Mutex<Vec<_>>>::default();
+    let (builder, mut server) = server();
+    let client = builder.connect_with(Asked(Arc::clone(&during))).unwrap();
+    let mut streams = Vec::new();
+    for followed_by in [Some(reader()), Some(reader()), None] {
+        let request = match &followed_by {
+            Some(reader) => of(Revision::V2025_11_25, reader),
+            None => within(Revision::V2025_11_25, Request::call("tools/list", params("{}"))),
+        };
+        let stream = request.context.outbox.stream();
+        let call = start(&client, request);
+        let asked = server.next_is("POST").await;
+        let id = asked.id();
+        let events = asked.events();
+        events.event(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#);
+        server.next_is("POST").await.status(202);
+        events.event(&reply(id));
+        is_ok(call.await);
+        streams.push(followed_by.map(|_| AskedDuring::new(stream)));
+    }
+    assert_eq!(*during.lock(), streams);
+}
+
+/// Notes during which calls it is asked.
+#[derive(Clone)]
+struct Asked(Arc<Mutex<Vec<Option<AskedDuring>>>>);
+
+impl tower_service::Service<Request> for Asked {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        self.0.lock().push(request.extensions.get().copied());
+        std::future::ready(Ok(Response::empty()))
+    }
 }
 
 /// Passes notifications on where they belong.

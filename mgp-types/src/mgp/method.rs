@@ -1,4 +1,7 @@
 //! The names of MGP's methods and notifications; [`Method::new`](crate::Method::new) makes one of them.
+//!
+//! Who speaks plain MCP calls a method as a tool: [`of_tool`] says which one is meant, and [`Spelling::spell`] what the
+//! tool is called.
 
 /// Asks a server to wait for a decision about permissions (§3.5).
 pub const PERMISSION_REQUEST: &str = "mgp/permission/request";
@@ -52,6 +55,13 @@ pub const CALLBACK_REQUEST: &str = "notifications/mgp.callback.request";
 /// Answers [`CALLBACK_REQUEST`] (§13.4).
 pub const CALLBACK_RESPOND: &str = "mgp/callback/respond";
 
+/// Asks which servers there are (§15.2).
+pub const DISCOVERY_LIST: &str = "mgp/discovery/list";
+/// Adds a server while others are at work (§15.4).
+pub const DISCOVERY_REGISTER: &str = "mgp/discovery/register";
+/// Removes a server (§15.5).
+pub const DISCOVERY_DEREGISTER: &str = "mgp/discovery/deregister";
+
 /// Searches the tools (§16.5).
 pub const TOOLS_DISCOVER: &str = "mgp/tools/discover";
 /// Asks for tools that can do something (§16.6).
@@ -65,3 +75,119 @@ pub const TOOLS_SESSION_EVICT: &str = "mgp/tools/session/evict";
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";
 /// The key of a tool's `_meta` under which a server says how it wants the tool to be found (§16.4).
 pub const INDEX_META: &str = "dev.cloto/mgp/index";
+
+/// How the name of a tool that stands for a method is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "names of tools take no other characters")]
+pub enum Spelling {
+    /// `mgp/tools/discover`, as the specification has it; many models take no `/` in a name.
+    Slashes,
+    /// `mgp.tools.discover`.
+    Dots,
+    /// `mgp_tools_discover`, which every model takes.
+    Underscores,
+}
+
+impl Spelling {
+    /// The three of them.
+    pub const ALL: [Self; 3] = [Self::Slashes, Self::Dots, Self::Underscores];
+
+    /// The name of the tool that stands for a method.
+    ///
+    /// ```
+    /// use mgp_types::mgp::method::{self, Spelling};
+    ///
+    /// let name = Spelling::Dots.spell(method::TOOLS_SESSION_EVICT);
+    /// assert_eq!(name, "mgp.tools.session.evict");
+    /// assert_eq!(method::of_tool(&name), Some(method::TOOLS_SESSION_EVICT));
+    /// ```
+    pub fn spell(self, method: &str) -> String {
+        method.chars().map(|c| if c == '/' { char::from(self.separator()) } else { c }).collect()
+    }
+
+    /// Whether `name` is `method` in this spelling.
+    fn spells(self, method: &str, name: &str) -> bool {
+        let spelled = |byte| if byte == b'/' { self.separator() } else { byte };
+        method.len() == name.len() && method.bytes().map(spelled).eq(name.bytes())
+    }
+
+    const fn separator(self) -> u8 {
+        match self {
+            Self::Slashes => b'/',
+            Self::Dots => b'.',
+            Self::Underscores => b'_',
+        }
+    }
+}
+
+/// The method that a tool of this name stands for, in whichever spelling; `None` if it is a tool like any other.
+///
+/// A name that mixes spellings is nobody's. It allocates nothing, so it may be asked for every call.
+pub fn of_tool(name: &str) -> Option<&'static str> {
+    let after = *name.strip_prefix("mgp")?.as_bytes().first()?;
+    let spelling = Spelling::ALL.into_iter().find(|spelling| spelling.separator() == after)?;
+    OF_CLIENTS.iter().copied().find(|method| spelling.spells(method, name))
+}
+
+/// What clients call.
+const OF_CLIENTS: &[&str] = &[
+    PERMISSION_REQUEST,
+    PERMISSION_RESPONSE,
+    PERMISSION_AWAIT,
+    PERMISSION_GRANT,
+    ACCESS_QUERY,
+    ACCESS_GRANT,
+    ACCESS_REVOKE,
+    HEALTH_PING,
+    HEALTH_STATUS,
+    LIFECYCLE_SHUTDOWN,
+    STREAM_CANCEL,
+    EVENTS_SUBSCRIBE,
+    EVENTS_UNSUBSCRIBE,
+    EVENTS_REPLAY,
+    CALLBACK_RESPOND,
+    DISCOVERY_LIST,
+    DISCOVERY_REGISTER,
+    DISCOVERY_DEREGISTER,
+    TOOLS_DISCOVER,
+    TOOLS_REQUEST,
+    TOOLS_SESSION,
+    TOOLS_SESSION_EVICT,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_stands_for_its_method_in_every_spelling() {
+        for method in OF_CLIENTS {
+            for spelling in Spelling::ALL {
+                assert_eq!(of_tool(&spelling.spell(method)), Some(*method));
+            }
+        }
+        assert_eq!(of_tool("mgp_discovery_register"), Some(DISCOVERY_REGISTER));
+        assert_eq!(Spelling::Slashes.spell(EVENTS_SUBSCRIBE), EVENTS_SUBSCRIBE);
+    }
+
+    #[test]
+    fn a_name_that_is_not_quite_a_method_is_a_tool_like_any_other() {
+        for name in [
+            "mgp.tools/discover",
+            "mgp_tools.session_evict",
+            "mgp-tools-discover",
+            "MGP.tools.discover",
+            "mgp.tools.discovery",
+            "mgp.tools.",
+            "mgp.",
+            "mgp",
+            "mgpé",
+            "",
+            "tools.discover",
+            "notifications/mgp.event",
+            "notifications.mgp.event",
+        ] {
+            assert_eq!(of_tool(name), None, "{name}");
+        }
+    }
+}

@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::names::Names;
 
 /// Which servers may register themselves while the kernel runs. Nobody may, if nothing is said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +22,7 @@ pub struct RegistrationSettings {
 }
 
 /// What is told to those who watch over the kernel.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TelemetrySettings {
@@ -31,6 +34,17 @@ pub struct TelemetrySettings {
     pub otlp_headers: BTreeMap<String, String>,
     /// Whether `/metrics` is answered; `/healthz` and `/readyz` always are.
     pub metrics: bool,
+}
+
+impl fmt::Debug for TelemetrySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TelemetrySettings")
+            .field("log", &self.log)
+            .field("otlp", &self.otlp)
+            .field("otlp_headers", &Names(&self.otlp_headers))
+            .field("metrics", &self.metrics)
+            .finish()
+    }
 }
 
 /// The kernel itself.

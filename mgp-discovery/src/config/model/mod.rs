@@ -2,9 +2,15 @@
 
 mod kernel;
 mod listen;
+mod names;
 mod policy;
+mod restart;
+mod scope;
 mod server;
+mod server_limits;
 mod tools;
+mod transport;
+mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,10 +21,11 @@ pub use self::policy::{
     AccessRule, AccessSettings, AgentSettings, AuditArguments, AuditDurability, AuditSettings,
     ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, ValidatorSettings,
 };
-pub use self::server::{
-    ServerAgent, ServerConfig, ServerLimits, ServerMgp, ServerSecurity, Sharing, ToolRule, TransportKind,
-};
+pub use self::restart::{Restart, RestartPolicy};
+pub use self::server::{ServerConfig, ServerMgp, ServerSecurity};
+pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
+pub use self::transport::TransportKind;
 
 /// A whole `mgp.toml`. Everything may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

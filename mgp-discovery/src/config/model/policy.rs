@@ -2,12 +2,15 @@ use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Permission
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::scope::ScopeShape;
+use super::words;
+
 /// Who a client is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AgentSettings {
-    /// The agent, as access control and the record know it.
+    /// The agent, as access control and the record know it. Every one needs it.
     pub id: String,
     /// Whether the client on standard input and output is this agent.
     pub stdio: bool,
@@ -22,7 +25,7 @@ pub struct AgentSettings {
 pub struct AccessSettings {
     /// What holds where no rule does: `opt-out` allows, `opt-in` denies. `opt-out` if left out, and
     /// `opt-in` where keys are required.
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "words::default_policy")]
     pub default: Option<DefaultPolicy>,
     /// The rules that hold from the start; others are given while the kernel runs.
     pub rules: Vec<AccessRule>,
@@ -39,7 +42,7 @@ pub struct AccessRule {
     /// The tool, by the server's name for it; all of the server's if left out.
     pub tool: Option<String>,
     /// `allow` or `deny`.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "words::access_permission")]
     pub permission: AccessPermission,
 }
 
@@ -50,12 +53,12 @@ pub struct AccessRule {
 pub struct PermissionSettings {
     /// How permissions are decided: `interactive` asks a human, `auto_approve` grants what is not dangerous,
     /// `deny_all` denies, `config_only` grants what stands under `grants`. `interactive` if left out.
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "words::approval_policy")]
     pub policy: Option<ApprovalPolicy>,
     /// What is granted from the start.
     pub grants: Vec<PermissionRule>,
     /// Permissions that `auto_approve` asks for nevertheless.
-    #[schemars(with = "Option<Vec<String>>")]
+    #[schemars(schema_with = "words::permissions")]
     pub never_automatic: Option<Vec<Permission>>,
     /// How long to wait for a human, in seconds; ten minutes if left out.
     pub patience_secs: Option<u64>,
@@ -69,11 +72,11 @@ pub struct PermissionRule {
     #[serde(default)]
     pub server: Option<String>,
     /// The permission.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "words::permission")]
     pub permission: Permission,
     /// What it is limited to: paths, commands, hosts.
     #[serde(default)]
-    #[schemars(with = "Option<std::collections::BTreeMap<String, serde_json::Value>>")]
+    #[schemars(with = "Option<ScopeShape>")]
     pub scope: Option<Scope>,
 }
 
@@ -178,6 +181,7 @@ pub struct LimitSettings {
     /// Calls a day of one agent.
     pub agent_calls_per_day: Option<u32>,
     /// How many calls the kernel works on at once; more are refused. 1024 if left out.
+    #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
     /// How many questions of calls may wait for clients that cannot be asked directly. 256 if left out.
     pub waiting_questions: Option<u32>,

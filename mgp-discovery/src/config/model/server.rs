@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
+use std::fmt;
 
 use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::names::Names;
+use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, TransportKind, words};
+
 /// One server.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// What the server is called everywhere: letters, digits, `.`, `_` and `-`.
+    /// What the server is called everywhere: up to 64 letters, digits, `.`, `_` and `-`. Every server needs one.
     pub id: String,
     /// The program to start. A server has either this, or `url`, or `socket`.
     pub command: Option<String>,
@@ -29,22 +33,21 @@ pub struct ServerConfig {
     /// How to talk to the server. What `command`, `url` or `socket` ask for, if left out.
     pub transport: Option<TransportKind>,
     /// Whether the server is used.
-    #[serde(default = "yes")]
-    #[schemars(default = "yes")]
     pub enabled: bool,
     /// What the server is for, in a line; models find tools by it.
     pub description: Option<String>,
     /// What is known of the server before it is connected (§15.3). A server without it is taken for plain MCP.
     pub mgp: Option<ServerMgp>,
-    /// When the server is started again: `never`, `on_failure` or `always`. The same key in `[servers.mgp]` will do.
-    pub restart_policy: Option<String>,
-    /// How often it is started again within the window.
+    /// When the server is started again; `on_failure` if left out. The same key in `[servers.mgp]` will do.
+    pub restart_policy: Option<RestartPolicy>,
+    /// How often it is started again within the window; 5 if left out.
     pub max_restarts: Option<u32>,
-    /// How far back restarts are counted.
+    /// How far back restarts are counted, in seconds; 300 if left out.
+    #[schemars(range(min = 1))]
     pub restart_window_secs: Option<u64>,
-    /// How long to wait before the first restart; each further one waits twice as long.
+    /// How long to wait before the first restart; 1000 if left out. Each further one waits twice as long.
     pub backoff_base_ms: Option<u64>,
-    /// How long to wait before a restart at most.
+    /// How long to wait before a restart at most; 30000 if left out.
     pub backoff_max_ms: Option<u64>,
     /// How far the server is trusted, and what is asked of its tools whatever it says itself.
     pub security: ServerSecurity,
@@ -59,36 +62,81 @@ pub struct ServerConfig {
     pub sharing: Sharing,
 }
 
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            command: None,
+            args: Vec::new(),
+            cwd: None,
+            env: BTreeMap::new(),
+            url: None,
+            headers: BTreeMap::new(),
+            socket: None,
+            transport: None,
+            enabled: true,
+            description: None,
+            mgp: None,
+            restart_policy: None,
+            max_restarts: None,
+            restart_window_secs: None,
+            backoff_base_ms: None,
+            backoff_max_ms: None,
+            security: ServerSecurity::default(),
+            limits: ServerLimits::default(),
+            tools: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            sharing: Sharing::default(),
+        }
+    }
+}
+
+impl fmt::Debug for ServerConfig {
+    /// Values of variables and headers are not shown: somebody may have written a secret there in full.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerConfig")
+            .field("id", &self.id)
+            .field("command", &self.command)
+            .field("args", &self.args)
+            .field("cwd", &self.cwd)
+            .field("env", &Names(&self.env))
+            .field("url", &self.url)
+            .field("headers", &Names(&self.headers))
+            .field("socket", &self.socket)
+            .field("transport", &self.transport)
+            .field("enabled", &self.enabled)
+            .field("description", &self.description)
+            .field("mgp", &self.mgp)
+            .field("restart_policy", &self.restart_policy)
+            .field("max_restarts", &self.max_restarts)
+            .field("restart_window_secs", &self.restart_window_secs)
+            .field("backoff_base_ms", &self.backoff_base_ms)
+            .field("backoff_max_ms", &self.backoff_max_ms)
+            .field("security", &self.security)
+            .field("limits", &self.limits)
+            .field("tools", &self.tools)
+            .field("agents", &self.agents)
+            .field("sharing", &self.sharing)
+            .finish()
+    }
+}
+
 /// What a server's `[servers.mgp]` says (§15.2).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerMgp {
     /// The extensions that the server supports.
+    #[schemars(schema_with = "words::extensions")]
     pub extensions: Vec<String>,
     /// What the server needs to be permitted.
+    #[schemars(schema_with = "words::permissions")]
     pub permissions_required: Vec<String>,
     /// How far it says it may be trusted. It can only lower what `[servers.security]` says.
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
-    /// When it is started again.
-    pub restart_policy: Option<String>,
-}
-
-/// How to talk to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum TransportKind {
-    /// Over standard input and output.
-    Stdio,
-    /// Streamable HTTP, and the older HTTP+SSE where the server knows no other.
-    #[serde(alias = "streamable-http", alias = "streamable_http")]
-    Http,
-    /// HTTP+SSE.
-    Sse,
-    /// Over a Unix socket.
-    Unix,
+    /// When it is started again; `on_failure` if left out. It may not differ from the server's own key.
+    pub restart_policy: Option<RestartPolicy>,
 }
 
 /// How far a server is trusted.
@@ -96,80 +144,22 @@ pub enum TransportKind {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerSecurity {
-    /// `trusted`, `standard` or `sandboxed`; `standard` if left out.
-    #[schemars(with = "Option<String>")]
+    /// How far the operator trusts it; `standard` if left out. `core` is `trusted`, and `experimental` and `untrusted`
+    /// are `sandboxed`, in the words of later drafts.
+    #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
     /// Validators of all its tools, beside those that a tool asks for itself.
-    #[schemars(with = "Vec<String>")]
+    #[schemars(schema_with = "words::validators")]
     pub validators: Vec<ValidatorName>,
     /// Validators that the kernel would derive from names and schemas, and that this server is spared.
-    #[schemars(with = "Vec<String>")]
+    #[schemars(schema_with = "words::validators")]
     pub spared_validators: Vec<ValidatorName>,
     /// Permissions that all its tools need.
-    #[schemars(with = "Vec<String>")]
+    #[schemars(schema_with = "words::permissions")]
     pub permissions: Vec<Permission>,
     /// The least risk of its tools: `safe`, `moderate` or `dangerous`.
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "words::risk_level")]
     pub risk_at_least: Option<RiskLevel>,
     /// Whether a human confirms every call.
     pub confirmation: bool,
-}
-
-/// What is different for one tool.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ToolRule {
-    /// Whether the tool exists for anybody.
-    #[serde(default = "yes")]
-    #[schemars(default = "yes")]
-    pub enabled: bool,
-    /// Calls a minute, of all agents together.
-    pub calls_per_minute: Option<u32>,
-    /// The tool of another server that is tried when this one fails, as `server.tool`.
-    pub fallback: Option<String>,
-}
-
-/// How much may be asked of a server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerLimits {
-    /// How many calls it works on at once; 64 if left out.
-    pub concurrency: Option<u32>,
-    /// How long one try of a call may take; five minutes if left out.
-    pub timeout_ms: Option<u64>,
-    /// Calls a minute, of all agents together.
-    pub calls_per_minute: Option<u32>,
-    /// How long a result may be, in bytes; 16 MiB if left out.
-    pub max_result_bytes: Option<u64>,
-    /// How long to wait for it to start, when a call needs it; 30 seconds if left out.
-    pub startup_timeout_ms: Option<u64>,
-}
-
-/// An agent that has a connection of its own.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerAgent {
-    /// Variables, beside those of the server, and before them.
-    pub env: BTreeMap<String, String>,
-    /// Headers, beside those of the server, and before them.
-    pub headers: BTreeMap<String, String>,
-}
-
-/// Who shares a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Sharing {
-    /// Everybody.
-    #[default]
-    Shared,
-    /// Only the sessions of one agent.
-    Agent,
-}
-
-const fn yes() -> bool {
-    true
 }

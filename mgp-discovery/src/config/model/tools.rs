@@ -1,17 +1,22 @@
+use mgp_types::mgp::SearchStrategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::words;
 
 /// What a model is given of the tools, and how they are searched.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ToolSettings {
     /// How much of the tools is listed. `auto` if left out: all of them while there are fewer than 30, else searched.
     pub level: ListLevel,
     /// Tools that are always listed, as `server.tool`.
     pub pinned: Vec<String>,
-    /// How tools are searched where nobody says: `hybrid`, `keyword`, `semantic` or `category`.
-    pub strategy: Option<String>,
+    /// How tools are searched where nobody says.
+    #[schemars(schema_with = "words::search_strategy")]
+    pub strategy: Option<SearchStrategy>,
     /// What makes meanings of texts: `static`, `fastembed:DIRECTORY` or `http:URL`; `static` if left out.
     pub embedder: Option<String>,
     /// Whether vectors that servers send along are used.

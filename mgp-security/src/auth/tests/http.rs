@@ -53,6 +53,22 @@ async fn a_stream_needs_a_key_too() {
 }
 
 #[tokio::test]
+async fn where_keys_are_optional_a_wrong_one_is_refused_all_the_same() {
+    let ring = ring();
+    let (_, key) = issue(&ring, &[]).await;
+    let server = Server::default();
+    let mut guarded = HttpAuthLayer::new(ring).optional().layer(server.clone());
+    let without = guarded.call(Request::get("/").body(()).unwrap()).await.unwrap();
+    assert_eq!(without.body(), "served");
+    assert_eq!(guarded.call(get("wrong")).await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(guarded.call(get(key.expose())).await.unwrap().body(), "served");
+    let asked = server.0.lock();
+    let known: Vec<_> =
+        asked.iter().map(|request| request.extensions().get::<Principal>().is_some()).collect();
+    assert_eq!(known, [false, true]);
+}
+
+#[tokio::test]
 async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     let hands = Hands::default();
     let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();

@@ -53,6 +53,22 @@ async fn the_key_says_who_the_caller_is_and_goes_no_further() {
     assert_eq!(head.headers["x-other"], "kept");
 }
 
+#[tokio::test]
+async fn who_brings_no_key_may_be_known_and_who_brings_a_wrong_one_is_not() {
+    let ring = ring();
+    let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke("echo".into())]).await;
+    let layer = AuthLayer::http_or(ring, Principal::new("local"));
+    let listing = listing();
+    let call = || request("tools/call", r#"{"name":"echo"}"#);
+    let mut service = layer.layer(listing.clone());
+    service.call(over_http(call(), &[])).await.unwrap();
+    service.call(over_http(call(), &bearer(&key))).await.unwrap();
+    let wrong = over_http(call(), &bearer(&SecretKey::new("mgp_wrong")));
+    assert_eq!(service.call(wrong).await.unwrap_err().code(), code::AUTH_REQUIRED);
+    let callers: Vec<_> = listing.seen.lock().iter().map(|seen| seen.context.principal.clone()).collect();
+    assert_eq!(callers, [Some(Principal::new("local")), Some(Principal::new("agent.one"))]);
+}
+
 // covers: GGEN-7-14
 #[tokio::test]
 async fn without_exactly_one_bearer_key_nothing_passes() {
@@ -98,6 +114,9 @@ async fn each_permission_permits_its_own_and_nothing_else() {
         ("logging/setLevel", "{}", &[0, 1, 2]),
         ("notifications/progress", "{}", &[3]), // By its name a notification, and yet a call.
         ("mgp/tools/discover", "{}", &[2]),
+        ("mgp/tools/request", "{}", &[2]),
+        ("mgp/tools/session", "{}", &[2]),
+        ("mgp/tools/session/evict", "{}", &[2]),
         ("mgp/discovery/register", "{}", &[3]),
         ("mgp/access/grant", "{}", &[3]),
         ("mgp/lifecycle/shutdown", "{}", &[3]),

@@ -1,4 +1,7 @@
 use std::fmt;
+use std::ops::ControlFlow;
+
+use crate::text::lower_words;
 
 /// A kind of data that goes into a tool, or comes out of one.
 ///
@@ -63,21 +66,13 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The words of a text, in lower case; `camelCase` and `snake_case` are two words.
+/// The words of a text, in lower case.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    let mut word = String::new();
-    let mut was_lower = false;
-    for c in text.chars().take(MOST_CHARS) {
-        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
-            words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
-        }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-        was_lower = c.is_lowercase();
-    }
-    words.extend((!word.is_empty()).then_some(word));
+    lower_words(text, |word| {
+        words.push(word.to_owned());
+        ControlFlow::Continue(())
+    });
     words
 }
 
@@ -135,9 +130,6 @@ const NAMES: &[(Kind, &[&str])] = &[
     (Kind::Video, &["video", "mp4", "mkv", "avi", "webm", "movie"]),
     (Kind::Archive, &["zip", "tar", "gzip", "7z", "tarball"]),
 ];
-
-/// Longer texts say nothing more of what they are about.
-const MOST_CHARS: usize = 4096;
 
 #[cfg(test)]
 mod tests {

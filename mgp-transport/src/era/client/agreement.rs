@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
 use mgp_types::mcp::meta::key;
-use mgp_types::{Object, RawJson, Revision, Session, Severity};
+use mgp_types::{Object, RawJson, Request, Revision, Session, Severity};
+
+use super::relay::{Relay, undescribe};
 
 /// What was agreed with the server, as it stands now; empty until the handshake is done. Clones share it.
 #[derive(Clone, Default)]
@@ -16,6 +18,8 @@ pub(super) struct Agreed {
     pub(super) instructions: Option<Arc<str>>,
     /// What each request says about itself, in the era without sessions.
     pub(super) stamp: Option<Stamp>,
+    /// What is said about the clients behind the requests, for a gateway.
+    pub(super) relay: Option<Arc<Relay>>,
     /// Counts the handshakes, so that a lost session is opened again by one of those who notice.
     pub(super) generation: u64,
 }
@@ -66,8 +70,17 @@ impl Agreement {
         });
     }
 
-    pub(crate) fn is_stateless(&self) -> bool {
-        self.load().as_ref().is_some_and(|agreed| agreed.stamp.is_some())
+    /// What a request meets here that takes several rounds.
+    pub(crate) fn rounds_of(&self, request: &Request) -> Rounds {
+        let guard = self.load();
+        let Some(agreed) = &*guard else { return Rounds::None };
+        let by_caller = agreed.caller(request).is_some_and(|caller| caller.revision.is_stateless());
+        match (agreed.stamp.is_some(), by_caller) {
+            (true, true) => Rounds::Callers,
+            (true, false) => Rounds::Ours,
+            (false, true) => Rounds::Unknown,
+            (false, false) => Rounds::None,
+        }
     }
 
     pub(super) fn load(&self) -> Guard<Option<Arc<Agreed>>> {
@@ -82,6 +95,40 @@ impl Agreement {
 impl fmt::Debug for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agreement").field("revision", &self.revision()).finish_non_exhaustive()
+    }
+}
+
+/// Who goes through the rounds of a request that the server answers with questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rounds {
+    /// Nobody: questions are requests.
+    None,
+    /// Nobody, though the caller would: a request that goes on with earlier rounds is not for this server.
+    Unknown,
+    /// This side.
+    Ours,
+    /// The caller behind the request.
+    Callers,
+}
+
+impl Agreed {
+    /// Makes `request` what the server is to get.
+    pub(super) fn prepare(&self, request: &mut Request) {
+        match (&self.stamp, &self.relay, self.caller(request)) {
+            (Some(stamp), Some(relay), Some(caller)) => {
+                stamp.apply_for(relay.capabilities(caller), caller.log_level(), &mut request.params);
+            }
+            (Some(stamp), ..) => stamp.apply(&mut request.params),
+            (None, _, Some(caller)) if caller.revision.is_stateless() => undescribe(&mut request.params),
+            (None, ..) => {}
+        }
+        request.context.session = Some(self.session.clone());
+    }
+
+    /// The session of the client behind `request`, where requests are relayed.
+    fn caller<'a>(&self, request: &'a Request) -> Option<&'a Arc<Session>> {
+        self.relay.as_ref()?;
+        request.context.session.as_ref().filter(|session| !Arc::ptr_eq(session, &self.session))
     }
 }
 
@@ -130,6 +177,21 @@ impl Stamp {
             }
         };
         params.set("_meta", meta);
+    }
+
+    /// Puts the members into the `_meta` of `params`, with these of the client behind the request.
+    fn apply_for(&self, capabilities: RawJson, level: Option<Severity>, params: &mut Object) {
+        let own = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+        let mut meta = own.unwrap_or_default();
+        for (name, value) in &self.members {
+            meta.set(name, value.clone());
+        }
+        meta.set(key::CLIENT_CAPABILITIES, capabilities);
+        match level.and_then(|level| RawJson::from_value(level.as_str()).ok()) {
+            Some(level) => meta.set(key::LOG_LEVEL, level),
+            None => _ = meta.remove(key::LOG_LEVEL),
+        }
+        params.set("_meta", meta.to_raw());
     }
 }
 

@@ -11,6 +11,7 @@ use mgp_types::{
 use mgp_types::{Session, code};
 
 use super::agreement::{Agreed, Stamp};
+use super::relay::Relay;
 use super::verdict::{Description, UnsupportedVersion, Verdict, judge, supported_versions, undescribed};
 use super::{ClientIdentity, Era, EraMode, EraOptions};
 
@@ -211,7 +212,14 @@ impl<W: RpcService> Handshake<'_, W> {
         if let Some((memory, key)) = &self.options.memory {
             memory.remember(key, if stamp.is_some() { Era::Stateless } else { Era::Session });
         }
-        Ok(Agreed { session: Arc::new(session), instructions, stamp, generation: self.generation })
+        let relay = self.options.relay.then(|| Relay::new(revision, self.identity.offer().cloned()));
+        Ok(Agreed {
+            session: Arc::new(session),
+            instructions,
+            stamp,
+            relay: relay.map(Arc::new),
+            generation: self.generation,
+        })
     }
 
     async fn send(&mut self, request: Request) -> Result<Response, Error> {

@@ -7,6 +7,7 @@ mod identity;
 mod inbound;
 mod memory;
 mod options;
+mod relay;
 mod service;
 mod standing;
 mod verdict;
@@ -15,6 +16,7 @@ mod verdict;
 mod tests;
 
 pub use self::agreement::Agreement;
+pub(crate) use self::agreement::Rounds;
 pub use self::future::EraFuture;
 pub use self::identity::ClientIdentity;
 pub use self::inbound::{ClientInbound, InboundFuture};

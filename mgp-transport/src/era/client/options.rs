@@ -62,6 +62,7 @@ pub struct EraOptions {
     pub(super) handshake_timeout: Duration,
     pub(super) memory: Option<(EraMemory, Box<str>)>,
     pub(super) agreement: Agreement,
+    pub(super) relay: bool,
 }
 
 impl EraOptions {
@@ -73,6 +74,7 @@ impl EraOptions {
             handshake_timeout: HANDSHAKE_TIMEOUT,
             memory: None,
             agreement: Agreement::default(),
+            relay: false,
         }
     }
 
@@ -109,6 +111,19 @@ impl EraOptions {
     #[must_use]
     pub fn with_agreement(mut self, agreement: Agreement) -> Self {
         self.agreement = agreement;
+        self
+    }
+
+    /// Makes the client a gateway's: a request that comes with the session of another client, in
+    /// `context.session`, is relayed.
+    ///
+    /// A server without sessions is told what that client can do, and which log messages it wants. What is said of
+    /// MGP, and the name, stay the gateway's. A server with sessions is not told what a request without one says about
+    /// its client. All other metadata stays as it is. A client that asks in rounds itself gets the server's questions
+    /// as results, as the server wrote them.
+    #[must_use]
+    pub fn with_relay(mut self) -> Self {
+        self.relay = true;
         self
     }
 }

@@ -15,7 +15,8 @@ use super::{Agreement, ClientIdentity, Era, EraFuture, EraOptions};
 /// Speaks to a server in the era the server lives in.
 ///
 /// Sits right above the wire. Writes `context.session` of every request, and in the era without sessions
-/// what each request says about itself. A session that the server has lost is opened again, once and for
+/// what each request says about itself; a gateway's reads there whose request it is, see
+/// [`EraOptions::with_relay`]. A session that the server has lost is opened again, once and for
 /// all callers, with the log level and the subscriptions of the old one, and the call is sent again; the same goes for a server that has changed its versions.
 /// Allocates for the metadata only. Dropping a call drops it on the wire.
 pub struct ClientEra<W> {
@@ -146,7 +147,7 @@ impl<W: RpcService> Service<Request> for ClientEra<W> {
                 agreed: (*agreed).clone(),
             });
         if let Some(agreed) = &*guard {
-            stamp(&mut request, agreed);
+            agreed.prepare(&mut request);
         }
         EraFuture::new(self.wire.call(request), replay)
     }
@@ -154,14 +155,7 @@ impl<W: RpcService> Service<Request> for ClientEra<W> {
 
 fn prepare(request: &mut Request, agreement: &Agreement) {
     if let Some(agreed) = &*agreement.load() {
-        stamp(request, agreed);
-    }
-}
-
-fn stamp(request: &mut Request, agreed: &Agreed) {
-    request.context.session = Some(agreed.session.clone());
-    if let Some(stamp) = &agreed.stamp {
-        stamp.apply(&mut request.params);
+        agreed.prepare(request);
     }
 }
 

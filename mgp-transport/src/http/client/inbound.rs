@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::core::{Peer, post_aside, post_in_time};
 use super::replies::Outcome;
+use crate::AskedDuring;
 use crate::about::{self, Name, UNNAMED, number, take_id};
 use crate::deliveries::{Deliveries, Room, Stalls};
 use crate::sent::Sent;
@@ -178,7 +179,9 @@ impl<P: Peer> Receiver<P> {
         };
         // People take their time to answer, and nothing is to wait for them that does not have to.
         let asks = method == *method::CALLBACK_REQUEST;
-        let started = self.start(Kind::Notify, method, params, outbox).await;
+        let mut request = Request::notify(method, params);
+        request.context.outbox = outbox;
+        let started = self.start(request).await;
         let mut taking_in = match started {
             Ok(future) => Box::pin(future),
             Err(error) => return tracing::debug!(%error, "a notification was not taken in"),
@@ -292,7 +295,12 @@ impl<P: Peer> Receiver<P> {
             return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
         }
         let entry = Entry { peer: Arc::clone(&self.peer), id: id.clone(), stream };
-        let started = self.start(Kind::Call, method, params, named.unwrap_or(own)).await;
+        let mut request = Request::call(method, params);
+        request.context.outbox = named.unwrap_or(own);
+        if let Some(call) = self.call.and_then(|id| core.followed.get(id)) {
+            request.extensions.insert(AskedDuring::new(call.stream()));
+        }
+        let started = self.start(request).await;
         let peer = Arc::clone(&self.peer);
         let session = self.session.clone();
         let task_id = id.clone();
@@ -325,14 +333,9 @@ impl<P: Peer> Receiver<P> {
     /// Hands a message to the service, in the order of arrival.
     async fn start(
         &mut self,
-        kind: Kind,
-        method: Method,
-        params: Params,
-        outbox: Outbox,
+        mut request: Request,
     ) -> Result<<P::Inbound as Service<Request>>::Future, Error> {
-        let mut request = Request::new(kind, method, params);
         request.context.session.clone_from(&self.session);
-        request.context.outbox = outbox;
         poll_fn(|cx| self.service.poll_ready(cx)).await?;
         Ok(self.service.call(request))
     }

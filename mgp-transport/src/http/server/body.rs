@@ -37,6 +37,12 @@ impl HttpBody {
     }
 }
 
+impl From<Bytes> for HttpBody {
+    fn from(bytes: Bytes) -> Self {
+        Self::full(bytes)
+    }
+}
+
 impl Default for HttpBody {
     /// Nothing.
     fn default() -> Self {

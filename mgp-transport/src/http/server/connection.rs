@@ -20,8 +20,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpStream;
 
 use super::body::HttpBody;
-use super::routes::Routes;
-use crate::Accept;
+use super::serve::HttpService;
 
 /// What the server knows about a connection, and wants of it.
 #[derive(Default)]
@@ -66,18 +65,28 @@ impl Watched {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn run<A: Accept>(stream: TcpStream, routes: Routes<A>, watched: Arc<Watched>) {
+pub(super) async fn run<S: HttpService>(
+    stream: TcpStream,
+    service: S,
+    max_buffer: usize,
+    watched: Arc<Watched>,
+) {
     // Answers are written in one piece; waiting for more only delays them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY not set");
     }
-    let max_buffer = routes.server().config().max_header_bytes;
     let service = service_fn({
         let watched = Arc::clone(&watched);
         move |request| {
             let active = Active::new(&watched);
-            let answer = routes.handle(request);
-            async move { answer.await.map(|response| response.map(|body| Guarded { body, _active: active })) }
+            let mut service = service.clone();
+            async move {
+                poll_fn(|cx| service.poll_ready(cx)).await?;
+                service
+                    .call(request)
+                    .await
+                    .map(|response| response.map(|body| Guarded { body, _active: active }))
+            }
         }
     });
     let socket = Socket { inner: TokioIo::new(stream), watched: Arc::clone(&watched) };

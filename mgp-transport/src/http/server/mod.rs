@@ -64,7 +64,7 @@ pub use self::body::HttpBody;
 pub use self::config::HttpConfig;
 pub use self::future::ResponseFuture;
 pub use self::routes::Routes;
-pub use self::serve::{Listen, serve, serve_until};
+pub use self::serve::{HttpService, Listen, serve, serve_layered_until, serve_until};
 pub use self::stream::ResponseStream;
 
 /// Answers MCP over HTTP: both eras on one endpoint, as a `tower::Service`.

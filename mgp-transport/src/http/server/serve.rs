@@ -1,15 +1,20 @@
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tower_layer::{Identity, Layer};
+use tower_service::Service;
 
 use super::HttpServer;
+use super::body::HttpBody;
 use super::config::HttpConfig;
 use super::connection::{self, Watched};
 use super::routes::Routes;
@@ -76,6 +81,25 @@ pub async fn serve_until<A: Accept>(
     config: HttpConfig,
     stop: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
+    serve_layered_until(listen, accept, config, Identity::new(), stop).await
+}
+
+/// [`serve_until`] with `layer` around all paths: it may authenticate, and answer at paths of its own.
+///
+/// # Errors
+/// The address cannot be listened at.
+pub async fn serve_layered_until<A, L>(
+    listen: impl Into<Listen>,
+    accept: A,
+    config: HttpConfig,
+    layer: L,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()>
+where
+    A: Accept,
+    L: Layer<Routes<A>>,
+    L::Service: HttpService,
+{
     let socket = match listen.into() {
         Listen::At(address) => TcpListener::bind(address).await?,
         Listen::On(socket) => socket,
@@ -83,7 +107,8 @@ pub async fn serve_until<A: Accept>(
     let config = config.reachable_at(socket.local_addr()?.ip());
     let routes = HttpServer::new(accept).with_config(config).routes();
     let mut connections = Connections::default();
-    accept_until(&socket, &routes, &mut connections, stop).await;
+    let service = layer.layer(routes.clone());
+    accept_until(&socket, routes.server().config(), &service, &mut connections, stop).await;
     drop(socket);
     let grace = routes.server().config().shutdown_grace;
     for watched in connections.watched.drain(..).filter_map(|watched| watched.upgrade()) {
@@ -96,6 +121,31 @@ pub async fn serve_until<A: Accept>(
     connections.tasks.shutdown().await;
     routes.server().close_sessions();
     Ok(())
+}
+
+/// Something that answers the HTTP requests of a connection.
+pub trait HttpService:
+    Service<
+        http::Request<Incoming>,
+        Response = http::Response<HttpBody>,
+        Error = Infallible,
+        Future: Send + 'static,
+    > + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S> HttpService for S where
+    S: Service<
+            http::Request<Incoming>,
+            Response = http::Response<HttpBody>,
+            Error = Infallible,
+            Future: Send + 'static,
+        > + Clone
+        + Send
+        + 'static
+{
 }
 
 #[derive(Default)]
@@ -119,13 +169,13 @@ impl Connections {
     }
 }
 
-async fn accept_until<A: Accept>(
+async fn accept_until<S: HttpService>(
     socket: &TcpListener,
-    routes: &Routes<A>,
+    config: &HttpConfig,
+    service: &S,
     connections: &mut Connections,
     stop: impl Future<Output = ()>,
 ) {
-    let config = routes.server().config();
     let permits = Arc::new(Semaphore::new(config.max_connections.min(Semaphore::MAX_PERMITS)));
     let mut looks = interval(config.header_timeout.clamp(SHORTEST_LOOK, LONGEST_LOOK));
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -148,7 +198,7 @@ async fn accept_until<A: Accept>(
             Ok((stream, _)) => {
                 let watched = Arc::new(Watched::default());
                 connections.add(&watched);
-                let connection = connection::run(stream, routes.clone(), watched);
+                let connection = connection::run(stream, service.clone(), config.max_header_bytes, watched);
                 connections.tasks.spawn(async move {
                     let _permit = permit;
                     connection.await;

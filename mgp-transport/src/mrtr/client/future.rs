@@ -14,7 +14,7 @@ pin_project! {
     /// The answer of [`InputLoop`].
     pub struct InputFuture<W: RpcService, H> {
         #[pin]
-        inner: W::Future,
+        inner: Option<W::Future>,
         watched: Option<Watched<W, H>>,
         rounds: Option<BoxFuture<'static, Result<Response, Error>>>,
     }
@@ -29,7 +29,12 @@ pub(super) struct Watched<W, H> {
 
 impl<W: RpcService, H> InputFuture<W, H> {
     pub(super) fn new(inner: W::Future, watched: Option<Watched<W, H>>) -> Self {
-        Self { inner, watched, rounds: None }
+        Self { inner: Some(inner), watched, rounds: None }
+    }
+
+    /// A call that goes no further.
+    pub(super) fn refused(error: Error) -> Self {
+        Self { inner: None, watched: None, rounds: Some(Box::pin(std::future::ready(Err(error)))) }
     }
 }
 
@@ -38,8 +43,10 @@ impl<W: RpcService, H: RpcService> Future for InputFuture<W, H> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        if this.rounds.is_none() {
-            let response = ready!(this.inner.poll(cx))?;
+        if this.rounds.is_none()
+            && let Some(inner) = this.inner.as_pin_mut()
+        {
+            let response = ready!(inner.poll(cx))?;
             let Some(watched) = this.watched.take() else { return Poll::Ready(Ok(response)) };
             let asked = match ResultKind::of(&response.result)? {
                 ResultKind::Final => return Poll::Ready(Ok(response)),

@@ -2,16 +2,18 @@
 
 mod future;
 mod rounds;
+#[cfg(test)]
+mod tests;
 
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use mgp_types::{Error, Kind, Method, Params, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 pub use self::future::InputFuture;
 use self::future::Watched;
-use crate::era::Agreement;
+use crate::era::{Agreement, Rounds};
 
 /// Answers what the server asks for in its results, as if it had asked directly.
 ///
@@ -20,10 +22,15 @@ use crate::era::Agreement;
 /// same gates see it; then the request is sent again with the answers. The questions of one result are
 /// asked at the same time.
 ///
-/// Sits above the era and below whatever measures or retries a call as a whole. Reads and writes no slot of
-/// the request, puts the session on the questions. An ordinary result is not parsed and costs one search.
+/// Sits above the era and below whatever measures or retries a call as a whole. Each question has the context of the
+/// call that it belongs to, so that whoever answers it can reach who made the call, with the server's session in place
+/// of the caller's. An ordinary result is not parsed and costs one search.
 /// Fails when the client cannot answer, when the server asks more often than [`MAX_ROUNDS`], or when the
 /// result is of a type that was not agreed on. Dropping a call drops the questions in work.
+///
+/// In a gateway ([`EraOptions::with_relay`](crate::era::EraOptions::with_relay)) the requests of a client that asks in
+/// rounds itself pass through, as do their results. Where the server has sessions there are no earlier rounds to go on
+/// with, and a request that means to is refused with -32602.
 #[derive(Debug, Clone)]
 pub struct InputLoop<W, H> {
     inner: W,
@@ -83,8 +90,20 @@ impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if request.kind == Kind::Notify || !self.agreement.is_stateless() {
+        if request.kind == Kind::Notify {
             return InputFuture::new(self.inner.call(request), None);
+        }
+        match self.agreement.rounds_of(&request) {
+            Rounds::Ours => {}
+            Rounds::Unknown if may_ask(&request.method) && goes_on(&request.params) => {
+                return InputFuture::refused(Error::invalid_params(
+                    "no questions were asked that this answers; make the call again without `requestState` and \
+                     `inputResponses`",
+                ));
+            }
+            Rounds::None | Rounds::Callers | Rounds::Unknown => {
+                return InputFuture::new(self.inner.call(request), None);
+            }
         }
         let watched = Watched {
             // Only these may ask; any other result that does so is not one of its method.
@@ -97,4 +116,9 @@ impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
 
 fn may_ask(method: &Method) -> bool {
     *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
+}
+
+/// Whether a request goes on with earlier rounds.
+fn goes_on(params: &Params) -> bool {
+    params.contains("requestState") || params.contains("inputResponses")
 }

@@ -1,9 +1,8 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::Poll;
 
-use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, RpcService, Session, code};
+use mgp_types::{Context, Error, Method, Object, Origin, RawJson, Request, Response, RpcService, code};
 
 use super::future::ResultKind;
 use super::{InputLoop, MAX_ROUNDS};
@@ -25,8 +24,9 @@ pub(super) async fn answer_rounds<W: RpcService, H: RpcService>(
         request.params.remove("inputResponses");
         request.params.remove("requestState");
         if let Some(questions) = questions {
-            let session = service.agreement.session();
-            let answers = answer_all(service.inbound.clone(), session, &questions).await?;
+            let mut context = original.context.clone();
+            context.session = service.agreement.session();
+            let answers = answer_all(service.inbound.clone(), &context, &questions).await?;
             request.params.set("inputResponses", answers.to_raw());
         }
         //= mcp 2026-07-28
@@ -44,10 +44,10 @@ pub(super) async fn answer_rounds<W: RpcService, H: RpcService>(
     Err(Error::misbehaved(format!("the server asked for input more than {MAX_ROUNDS} times")))
 }
 
-/// Has all questions of one result answered at the same time.
+/// Has all questions of one result answered at the same time, each in `context`.
 async fn answer_all<H: RpcService>(
     inbound: H,
-    session: Option<Arc<Session>>,
+    context: &Context,
     questions: &RawJson,
 ) -> Result<Object, Error> {
     let malformed = || Error::misbehaved("the server's questions are malformed");
@@ -66,7 +66,7 @@ async fn answer_all<H: RpcService>(
             None => Object::new(),
         };
         let mut request = Request::call(method.clone(), params);
-        request.context.session.clone_from(&session);
+        request.context.clone_from(context);
         let mut inbound = inbound.clone();
         let answer = async move {
             poll_fn(|cx| inbound.poll_ready(cx)).await?;

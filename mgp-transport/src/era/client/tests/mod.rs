@@ -2,5 +2,6 @@ mod handshake;
 mod http;
 mod inbound;
 mod mgp;
+mod relay;
 mod script;
 mod versions;

@@ -1,0 +1,63 @@
+use super::model::{Config, ServerConfig};
+
+/// What is different between two configurations, so that a kernel touches nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Changes {
+    /// Servers that are new, by id.
+    pub added: Vec<String>,
+    /// Servers of which something is different. That a variable has another value is not seen here.
+    pub changed: Vec<String>,
+    /// Servers that are gone.
+    pub removed: Vec<String>,
+    /// Other sections that are different, by name.
+    pub settings_changed: Vec<&'static str>,
+}
+
+impl Changes {
+    /// What is to be done to get from one configuration to the next. The order of servers does not matter.
+    pub fn between(old: &Config, new: &Config) -> Self {
+        let ids = |servers: Vec<&ServerConfig>| servers.into_iter().map(|server| server.id.clone()).collect();
+        let differs = |server: &&ServerConfig| old.server(&server.id).is_some_and(|before| before != *server);
+        Self {
+            added: ids(new.servers.iter().filter(|server| old.server(&server.id).is_none()).collect()),
+            changed: ids(new.servers.iter().filter(differs).collect()),
+            removed: ids(old.servers.iter().filter(|server| new.server(&server.id).is_none()).collect()),
+            settings_changed: old.different_sections(new),
+        }
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty()
+            && self.changed.is_empty()
+            && self.removed.is_empty()
+            && self.settings_changed.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::parse("mgp.toml".as_ref(), text).unwrap().0
+    }
+
+    #[test]
+    fn only_what_is_different_is_told() {
+        let old = config(
+            "[[servers]]\nid='a'\ncommand='x'\n[[servers]]\nid='b'\ncommand='x'\n[[servers]]\nid='c'\ncommand='x'\n",
+        );
+        let new = config(
+            "[[servers]]\nid='d'\ncommand='x'\n[[servers]]\nid='c'\ncommand='x'\n[[servers]]\nid='b'\ncommand='y'\n\
+             [tools]\nlevel='L0'\n",
+        );
+        let changes = Changes::between(&old, &new);
+        assert_eq!(changes.added, ["d"]);
+        assert_eq!(changes.changed, ["b"]);
+        assert_eq!(changes.removed, ["a"]);
+        assert_eq!(changes.settings_changed, ["tools"]);
+        assert!(Changes::between(&new, &new).is_empty());
+    }
+}

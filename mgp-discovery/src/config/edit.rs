@@ -1,0 +1,269 @@
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
+
+use super::model::{Config, ServerConfig};
+use super::problem::ConfigError;
+
+/// A file that is changed by a program, and keeps the comments and the order of who wrote it.
+#[derive(Debug, Clone)]
+pub struct ConfigFile {
+    path: PathBuf,
+    before: String,
+    document: DocumentMut,
+}
+
+/// Why a file was not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// It is broken, or would be.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// It has such a server.
+    #[error("there is a server `{0}` already; remove it first, or choose another id")]
+    Exists(String),
+    /// It has no such server.
+    #[error("there is no server `{0}` in this file")]
+    Missing(String),
+    /// It says something that TOML cannot.
+    #[error("TOML cannot say this: {0}")]
+    Unwritable(String),
+    /// It could not be read or written.
+    #[error("{path}: {error}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+}
+
+impl ConfigFile {
+    /// Opens a file; one that is not there is empty, and is made by [`save`](Self::save).
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, EditError> {
+        let path = path.into();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(EditError::Io { path, error }),
+        };
+        Self::new(path, text)
+    }
+
+    fn new(path: PathBuf, before: String) -> Result<Self, EditError> {
+        Config::parse(&path, &before)?;
+        let document = before.parse().map_err(|error: toml_edit::TomlError| unwritable(&error))?;
+        Ok(Self { path, before, document })
+    }
+
+    /// Adds a server after the others, saying only what is not so anyway.
+    pub fn add(&mut self, server: &ServerConfig) -> Result<(), EditError> {
+        if self.position(&server.id).is_some() {
+            return Err(EditError::Exists(server.id.clone()));
+        }
+        let table = written(server)?;
+        let servers =
+            self.document.entry("servers").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+        match servers {
+            Item::ArrayOfTables(tables) => tables.push(table),
+            Item::Value(Value::Array(array)) => array.push(table.into_inline_table()),
+            other => *other = Item::ArrayOfTables(ArrayOfTables::from_iter([table])),
+        }
+        Ok(())
+    }
+
+    /// Removes a server, with the comment right above it.
+    pub fn remove(&mut self, id: &str) -> Result<(), EditError> {
+        let index = self.position(id).ok_or_else(|| EditError::Missing(id.to_owned()))?;
+        match self.document.get_mut("servers") {
+            Some(Item::ArrayOfTables(tables)) => {
+                let removed = tables.get(index).map(|table| (table.position(), kept_comment(table)));
+                tables.remove(index);
+                if tables.is_empty() {
+                    self.document.remove("servers");
+                }
+                if let Some((position, comment)) = removed.filter(|(_, comment)| !comment.is_empty()) {
+                    self.put_before_next(position, &comment);
+                }
+            }
+            Some(Item::Value(Value::Array(array))) => {
+                array.remove(index);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What the file would say.
+    pub fn text(&self) -> String {
+        self.document.to_string()
+    }
+
+    /// What the file said when it was opened.
+    pub fn text_before(&self) -> &str {
+        &self.before
+    }
+
+    /// Writes the file so that at any time it is the old one or the new one. Its mode is kept; a new file is only for its
+    /// owner. What could not be read again is not written.
+    pub fn save(&self) -> Result<(), EditError> {
+        let text = self.text();
+        Config::parse(&self.path, &text)?;
+        replace(&self.path, &text).map_err(|error| EditError::Io { path: self.path.clone(), error })
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        let is_it = |found: Option<&str>| found == Some(id);
+        match self.document.get("servers")? {
+            Item::ArrayOfTables(tables) => {
+                tables.iter().position(|table| is_it(table.get("id").and_then(Item::as_str)))
+            }
+            Item::Value(Value::Array(array)) => array.iter().position(|server| {
+                is_it(server.as_inline_table().and_then(|table| table.get("id")).and_then(Value::as_str))
+            }),
+            _ => None,
+        }
+    }
+
+    fn put_before_next(&mut self, removed: Option<isize>, comment: &str) {
+        let mut after = None;
+        each_table(self.document.as_table_mut(), &mut |table| {
+            after = [after, table.position().filter(|position| Some(*position) > removed)]
+                .into_iter()
+                .flatten()
+                .min();
+        });
+        let Some(next) = after else {
+            let trailing = format!("{comment}{}", self.document.trailing().as_str().unwrap_or_default());
+            return self.document.set_trailing(trailing);
+        };
+        each_table(self.document.as_table_mut(), &mut |table| {
+            if table.position() == Some(next) {
+                let prefix = format!("{comment}{}", prefix(table).trim_start_matches('\n'));
+                table.decor_mut().set_prefix(prefix);
+            }
+        });
+    }
+}
+
+/// What stands above the comment of a table, up to a blank line, and so does not belong to it.
+fn kept_comment(table: &Table) -> String {
+    let prefix = prefix(table);
+    let kept = prefix.rfind("\n\n").map_or("", |blank| &prefix[..blank + 2]);
+    if kept.contains('#') { kept.to_owned() } else { String::new() }
+}
+
+fn prefix(table: &Table) -> &str {
+    table.decor().prefix().and_then(RawString::as_str).unwrap_or_default()
+}
+
+fn each_table(table: &mut Table, act: &mut impl FnMut(&mut Table)) {
+    for (_, item) in table.iter_mut() {
+        match item {
+            Item::Table(table) => {
+                act(table);
+                each_table(table, act);
+            }
+            Item::ArrayOfTables(tables) => {
+                for table in tables.iter_mut() {
+                    act(table);
+                    each_table(table, act);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A server as somebody would write it.
+fn written(server: &ServerConfig) -> Result<Table, EditError> {
+    let mut table = without_defaults(server)?;
+    let mut nested = |key: &str, inner: Table| table.insert(key, Item::Table(inner));
+    if let Some(mgp) = &server.mgp {
+        nested("mgp", without_defaults(mgp)?);
+    }
+    let security = without_defaults(&server.security)?;
+    if !security.is_empty() {
+        nested("security", security);
+    }
+    let limits = without_defaults(&server.limits)?;
+    if !limits.is_empty() {
+        nested("limits", limits);
+    }
+    for (key, tables) in [("tools", named(&server.tools)?), ("agents", named(&server.agents)?)] {
+        if !tables.is_empty() {
+            nested(key, tables);
+        }
+    }
+    for (_, item) in table.iter_mut() {
+        if let Item::Value(Value::InlineTable(inline)) = item {
+            *item = Item::Table(std::mem::take(inline).into_table());
+        }
+    }
+    // Keys go before tables, or they would belong to those.
+    table.sort_values_by(|_, one, _, other| one.is_table().cmp(&other.is_table()));
+    table.decor_mut().set_prefix("\n");
+    Ok(table)
+}
+
+fn named<T: Serialize + Default>(tables: &std::collections::BTreeMap<String, T>) -> Result<Table, EditError> {
+    let mut all = Table::new();
+    all.set_implicit(true);
+    for (name, each) in tables {
+        all.insert(name, Item::Table(without_defaults(each)?));
+    }
+    Ok(all)
+}
+
+fn without_defaults<T: Serialize + Default>(value: &T) -> Result<Table, EditError> {
+    let table = |value: &T| toml_edit::ser::to_document(value).map(|document| document.as_table().clone());
+    let mut said = table(value).map_err(|error| unwritable(&error))?;
+    let unsaid = table(&T::default()).map_err(|error| unwritable(&error))?;
+    let text = |item: &Item| item.to_string().trim().to_owned();
+    said.retain(|key, item| unsaid.get(key).is_none_or(|default| text(default) != text(item)));
+    Ok(said)
+}
+
+fn unwritable(error: &dyn std::fmt::Display) -> EditError {
+    EditError::Unwritable(error.to_string())
+}
+
+/// Puts a new file in the place of an old one.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A link, such as one into a repository of settings, stays a link.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let directory =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    fs::create_dir_all(directory)?;
+    let (beside, mut file) = create_beside(directory)?;
+    let done = (|| {
+        if let Ok(metadata) = fs::metadata(path) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    })();
+    if done.is_err() {
+        // That it could not be written is what is told.
+        let _ = fs::remove_file(&beside);
+    }
+    done
+}
+
+fn create_beside(directory: &Path) -> io::Result<(PathBuf, fs::File)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let path = directory.join(format!(".mgp-{}-{number}.tmp", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&path)?;
+    Ok((path, file))
+}

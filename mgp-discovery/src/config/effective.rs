@@ -1,0 +1,133 @@
+//! What follows from settings that were left out.
+
+use std::net::SocketAddr;
+
+use mgp_types::mgp::{DefaultPolicy, TrustLevel};
+
+use super::model::{Config, ListenSettings, ServerConfig};
+
+/// A text that is no address to listen at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{written}` is no address to listen at; write {instead}")]
+#[non_exhaustive]
+pub struct BadAddress {
+    written: String,
+    /// What to write.
+    pub(super) instead: String,
+}
+
+impl ListenSettings {
+    /// Where to listen for HTTP, if at all. `localhost` is understood; other names may be those of several hosts.
+    pub fn address(&self) -> Result<Option<SocketAddr>, BadAddress> {
+        let Some(written) = &self.http else { return Ok(None) };
+        let numbers = written.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+        numbers.as_deref().unwrap_or(written).parse().map(Some).map_err(|_| {
+            let port = written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(7332);
+            let instead = format!("`127.0.0.1:{port}`, or `0.0.0.0:{port}` for every interface");
+            BadAddress { written: written.clone(), instead }
+        })
+    }
+
+    /// Whether clients over HTTP need keys: they do off the loopback address, and where it is asked for.
+    pub fn keys_required(&self) -> bool {
+        let beyond = |address: SocketAddr| !address.ip().to_canonical().is_loopback();
+        // An address that cannot be read gives nothing away.
+        self.require_keys || self.address().map_or(true, |address| address.is_some_and(beyond))
+    }
+}
+
+impl Config {
+    /// What holds where no rule of access does.
+    pub fn default_policy(&self) -> DefaultPolicy {
+        let unsaid = if self.listen.keys_required() { DefaultPolicy::OptIn } else { DefaultPolicy::OptOut };
+        self.access.default.unwrap_or(unsaid)
+    }
+
+    /// The server with this id.
+    pub fn server(&self, id: &str) -> Option<&ServerConfig> {
+        self.servers.iter().find(|server| server.id == id)
+    }
+}
+
+impl ServerConfig {
+    /// How far the server is trusted. The operator decides, for `standard` unless he says otherwise; what the file, or
+    /// the server itself, declares under `mgp` can only lower that.
+    pub fn trust(&self) -> TrustLevel {
+        let granted = self.security.trust_level.unwrap_or(TrustLevel::Standard);
+        match self.mgp.as_ref().and_then(|mgp| mgp.trust_level) {
+            Some(declared) => granted.stricter(declared),
+            None => granted,
+        }
+    }
+
+    /// Whether agents have connections of their own, so that nobody else reaches the server.
+    pub fn only_for_its_agents(&self) -> bool {
+        !self.agents.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listening(http: &str) -> ListenSettings {
+        ListenSettings { http: Some(http.into()), ..ListenSettings::default() }
+    }
+
+    #[test]
+    fn keys_are_required_beyond_the_loopback_address() {
+        for (http, required) in [
+            ("127.0.0.1:7332", false),
+            ("localhost:7332", false),
+            ("[::1]:7332", false),
+            ("[::ffff:127.0.0.1]:7332", false),
+            ("0.0.0.0:7332", true),
+            ("192.168.1.1:7332", true),
+            ("no address", true),
+        ] {
+            assert_eq!(listening(http).keys_required(), required, "{http}");
+        }
+        assert!(!ListenSettings::default().keys_required());
+        assert!(ListenSettings { require_keys: true, ..ListenSettings::default() }.keys_required());
+    }
+
+    #[test]
+    fn an_address_that_is_none_says_what_to_write() {
+        for http in ["7332", ":7332", "example.com:7332", "http://127.0.0.1:7332", ""] {
+            let error = listening(http).address().unwrap_err().to_string();
+            assert!(error.contains("write `127.0.0.1:7332`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn who_needs_keys_is_let_nowhere_unless_a_rule_says_so() {
+        let mut config = Config::default();
+        assert_eq!(config.default_policy(), DefaultPolicy::OptOut);
+        config.listen = listening("0.0.0.0:1");
+        assert_eq!(config.default_policy(), DefaultPolicy::OptIn);
+        config.access.default = Some(DefaultPolicy::OptOut);
+        assert_eq!(config.default_policy(), DefaultPolicy::OptOut);
+    }
+
+    // covers: MGP-15.2-12
+    #[test]
+    fn a_declared_level_of_trust_only_lowers_what_the_operator_says() {
+        use TrustLevel::{Sandboxed, Standard, Trusted};
+        for (granted, declared, effective) in [
+            (None, None, Standard),
+            (None, Some(Trusted), Standard),
+            (None, Some(Sandboxed), Sandboxed),
+            (Some(Trusted), None, Trusted),
+            (Some(Trusted), Some(Standard), Standard),
+            (Some(Sandboxed), Some(Trusted), Sandboxed),
+        ] {
+            let mut server = ServerConfig::default();
+            server.security.trust_level = granted;
+            server.mgp = declared.map(|level| super::super::model::ServerMgp {
+                trust_level: Some(level),
+                ..Default::default()
+            });
+            assert_eq!(server.trust(), effective, "{granted:?} {declared:?}");
+        }
+    }
+}

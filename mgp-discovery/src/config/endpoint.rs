@@ -1,0 +1,238 @@
+use std::collections::BTreeMap;
+
+use super::environment::Environment;
+use super::model::{ServerConfig, TelemetrySettings, TransportKind};
+use super::template::{BadReference, Secret, Template};
+
+/// How a server is reached. `T` is what its parts are: text with references, or [`Secret`]s in which they are resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a kernel has to know how to reach each of them")]
+pub enum Endpoint<T> {
+    /// By starting a program, over its standard input and output.
+    Child {
+        /// The program.
+        command: T,
+        /// What it is given.
+        args: Vec<T>,
+        /// Where it starts.
+        cwd: Option<T>,
+        /// Its variables, beside those that every program needs.
+        env: BTreeMap<String, T>,
+    },
+    /// Over Streamable HTTP, and HTTP+SSE where the server knows no other.
+    Http {
+        /// Where it is.
+        url: T,
+        /// Headers of requests.
+        headers: BTreeMap<String, T>,
+    },
+    /// Over HTTP+SSE.
+    Sse {
+        /// Where it is.
+        url: T,
+        /// Headers of requests.
+        headers: BTreeMap<String, T>,
+    },
+    /// Over a Unix socket.
+    Unix {
+        /// Its path.
+        socket: T,
+    },
+}
+
+/// Why it is not clear how a server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndpointError {
+    /// Nothing says where it is.
+    #[error("one of `command`, `url` and `socket` is needed")]
+    Nowhere,
+    /// Two things do.
+    #[error("`{0}` and `{1}` are two servers; keep one of them")]
+    Ambiguous(&'static str, &'static str),
+    /// It cannot be reached in this way.
+    #[error(
+        "a server with `{key}` is not reached over `{transport}`; write `{fitting}`, or leave `transport` out"
+    )]
+    Unfitting {
+        /// Where it is.
+        key: &'static str,
+        /// How it should be reached.
+        transport: &'static str,
+        /// How it could be.
+        fitting: &'static str,
+    },
+}
+
+/// A server in which every reference has been resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpandedServer {
+    /// How it is reached by who shares the connection.
+    pub endpoint: Endpoint<Secret>,
+    /// How agents with connections of their own reach it, with the variables and headers of the server and their own.
+    pub agents: BTreeMap<String, Endpoint<Secret>>,
+}
+
+/// Why one server cannot be started, which is no matter of the others.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerFault {
+    /// A variable is not set.
+    #[error(transparent)]
+    UndefinedVariable(#[from] UndefinedVariable),
+    /// A reference is none.
+    #[error("{key}: {error}")]
+    BadReference {
+        /// Where it stands, such as `env.TOKEN`.
+        key: String,
+        /// What is wrong.
+        error: BadReference,
+    },
+    /// It is not clear how it is reached.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// Its address is none, now that the variables in it are known.
+    #[error("{key}: the variables in it make no address of http or https")]
+    Address {
+        /// Where it stands.
+        key: String,
+    },
+}
+
+/// A variable that is referred to and not set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: the variable {variable} is not set; set it, or write `${{{variable}:-otherwise}}`")]
+#[non_exhaustive]
+pub struct UndefinedVariable {
+    /// Where the reference stands, such as `env.TOKEN`.
+    pub key: String,
+    /// The variable.
+    pub variable: String,
+}
+
+impl ServerConfig {
+    /// How the server is reached, with references as they are written. A server that was read from a file has an
+    /// endpoint.
+    pub fn endpoint(&self) -> Result<Endpoint<String>, EndpointError> {
+        use TransportKind::{Http, Sse, Stdio, Unix};
+
+        let unfitting = |key, transport: TransportKind, fitting| {
+            Err(EndpointError::Unfitting { key, transport: transport.as_str(), fitting })
+        };
+        match (&self.command, &self.url, &self.socket) {
+            (None, None, None) => Err(EndpointError::Nowhere),
+            (Some(_), Some(_), _) => Err(EndpointError::Ambiguous("command", "url")),
+            (Some(_), _, Some(_)) => Err(EndpointError::Ambiguous("command", "socket")),
+            (_, Some(_), Some(_)) => Err(EndpointError::Ambiguous("url", "socket")),
+            (Some(command), None, None) => match self.transport {
+                None | Some(Stdio) => Ok(Endpoint::Child {
+                    command: command.clone(),
+                    args: self.args.clone(),
+                    cwd: self.cwd.clone(),
+                    env: self.env.clone(),
+                }),
+                Some(other) => unfitting("command", other, "stdio"),
+            },
+            (None, Some(url), None) => match self.transport {
+                None | Some(Http) => Ok(Endpoint::Http { url: url.clone(), headers: self.headers.clone() }),
+                Some(Sse) => Ok(Endpoint::Sse { url: url.clone(), headers: self.headers.clone() }),
+                Some(other) => unfitting("url", other, "http"),
+            },
+            (None, None, Some(socket)) => match self.transport {
+                None | Some(Unix) => Ok(Endpoint::Unix { socket: socket.clone() }),
+                Some(other) => unfitting("socket", other, "unix"),
+            },
+        }
+    }
+
+    /// The server with every reference resolved. What is written stays as it is: it is what may be shown.
+    pub fn expanded(&self, environment: &dyn Environment) -> Result<ExpandedServer, ServerFault> {
+        let endpoint = self.endpoint()?;
+        let shared = endpoint.resolved(environment)?;
+        let mut agents = BTreeMap::new();
+        for (id, own) in &self.agents {
+            let mut reached = shared.clone();
+            match &mut reached {
+                Endpoint::Child { env, .. } => {
+                    env.extend(resolved_table(&own.env, &format!("agents.{id}.env"), environment)?);
+                }
+                Endpoint::Http { headers, .. } | Endpoint::Sse { headers, .. } => {
+                    headers.extend(resolved_table(
+                        &own.headers,
+                        &format!("agents.{id}.headers"),
+                        environment,
+                    )?);
+                }
+                Endpoint::Unix { .. } => {}
+            }
+            agents.insert(id.clone(), reached);
+        }
+        Ok(ExpandedServer { endpoint: shared, agents })
+    }
+}
+
+impl TelemetrySettings {
+    /// The headers for OTLP with every reference resolved.
+    pub fn expanded_otlp_headers(
+        &self,
+        environment: &dyn Environment,
+    ) -> Result<BTreeMap<String, Secret>, ServerFault> {
+        resolved_table(&self.otlp_headers, "otlp_headers", environment)
+    }
+}
+
+impl Endpoint<String> {
+    fn resolved(&self, environment: &dyn Environment) -> Result<Endpoint<Secret>, ServerFault> {
+        let one = |text: &str, key: &str| resolved(text, key, environment);
+        Ok(match self {
+            Self::Child { command, args, cwd, env } => Endpoint::Child {
+                command: one(command, "command")?,
+                args: args
+                    .iter()
+                    .enumerate()
+                    .map(|(index, arg)| one(arg, &format!("args[{index}]")))
+                    .collect::<Result<_, _>>()?,
+                cwd: cwd.as_deref().map(|cwd| one(cwd, "cwd")).transpose()?,
+                env: resolved_table(env, "env", environment)?,
+            },
+            Self::Http { url, headers } => Endpoint::Http {
+                url: resolved_url(url, environment)?,
+                headers: resolved_table(headers, "headers", environment)?,
+            },
+            Self::Sse { url, headers } => Endpoint::Sse {
+                url: resolved_url(url, environment)?,
+                headers: resolved_table(headers, "headers", environment)?,
+            },
+            Self::Unix { socket } => Endpoint::Unix { socket: one(socket, "socket")? },
+        })
+    }
+}
+
+/// Whether this is where something is reached over HTTP.
+pub(super) fn is_http_url(text: &str) -> bool {
+    url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+fn resolved_url(text: &str, environment: &dyn Environment) -> Result<Secret, ServerFault> {
+    let url = resolved(text, "url", environment)?;
+    if is_http_url(url.expose()) { Ok(url) } else { Err(ServerFault::Address { key: "url".into() }) }
+}
+
+fn resolved_table(
+    table: &BTreeMap<String, String>,
+    key: &str,
+    environment: &dyn Environment,
+) -> Result<BTreeMap<String, Secret>, ServerFault> {
+    table
+        .iter()
+        .map(|(name, text)| Ok((name.clone(), resolved(text, &format!("{key}.{name}"), environment)?)))
+        .collect()
+}
+
+fn resolved(text: &str, key: &str, environment: &dyn Environment) -> Result<Secret, ServerFault> {
+    let template =
+        Template::parse(text).map_err(|error| ServerFault::BadReference { key: key.to_owned(), error })?;
+    let undefined = |variable: &str| UndefinedVariable { key: key.to_owned(), variable: variable.to_owned() };
+    template.resolve(environment).map_err(|variable| undefined(variable).into())
+}

@@ -1,0 +1,11 @@
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The names of a table whose values may be secrets.
+pub(super) struct Names<'a>(pub(super) &'a BTreeMap<String, String>);
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.0.keys().map(|name| (name, format_args!("***")))).finish()
+    }
+}

@@ -1,0 +1,30 @@
+use schemars::JsonSchema;
+
+/// What a permission is limited to. A list that is left out sets no limit, and what is denied goes before what is
+/// allowed.
+// The type itself, `mgp_types::mgp::Scope`, knows no schemas.
+#[derive(JsonSchema)]
+#[schemars(rename = "Scope", deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is asked for")]
+pub(super) struct ScopeShape {
+    /// Patterns of paths that may be touched.
+    paths: Option<Vec<String>>,
+    /// Patterns of paths that may not.
+    deny_paths: Option<Vec<String>>,
+    /// Patterns of commands that may be run.
+    commands: Option<Vec<String>>,
+    /// Patterns of commands that may not.
+    deny_commands: Option<Vec<String>>,
+    /// Whether commands may raise their privileges.
+    allow_sudo: Option<bool>,
+    /// Patterns of hosts that may be talked to.
+    hosts: Option<Vec<String>>,
+    /// Patterns of hosts that may not.
+    deny_hosts: Option<Vec<String>>,
+    /// Ports that may be used.
+    ports: Option<Vec<u16>>,
+    /// Languages in which code may be run.
+    languages: Option<Vec<String>>,
+    /// How long code may run.
+    max_execution_time_ms: Option<u64>,
+}

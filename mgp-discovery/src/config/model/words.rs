@@ -1,0 +1,69 @@
+//! What the schema says of words that are defined in `mgp-types`.
+
+use mgp_types::mgp::{Extension, Permission, SearchStrategy};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+pub(super) fn trust_level(_: &mut SchemaGenerator) -> Schema {
+    // The last three are the words of later drafts for the same levels.
+    one_of(&["trusted", "standard", "sandboxed", "core", "experimental", "untrusted"])
+}
+
+pub(super) fn risk_level(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["safe", "moderate", "dangerous"])
+}
+
+pub(super) fn access_permission(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["allow", "deny"])
+}
+
+pub(super) fn default_policy(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["opt-in", "opt-out"])
+}
+
+pub(super) fn approval_policy(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["interactive", "auto_approve", "deny_all", "config_only"])
+}
+
+pub(super) fn search_strategy(_: &mut SchemaGenerator) -> Schema {
+    let words: Vec<&str> = SearchStrategy::ALL.iter().map(|strategy| strategy.as_str()).collect();
+    one_of(&words)
+}
+
+/// A validator that is not known cannot be applied, so that the list is closed.
+pub(super) fn validators(_: &mut SchemaGenerator) -> Schema {
+    let each = one_of(&["sandbox", "readonly", "network_restricted", "code_safety", "none"]);
+    json_schema!({ "type": "array", "items": each })
+}
+
+pub(super) fn permission(_: &mut SchemaGenerator) -> Schema {
+    let words: Vec<&str> = Permission::STANDARD.iter().map(Permission::as_str).collect();
+    some_of(&words)
+}
+
+pub(super) fn permissions(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": permission(generator) })
+}
+
+pub(super) fn extensions(_: &mut SchemaGenerator) -> Schema {
+    let words: Vec<&str> = Extension::STANDARD.iter().map(Extension::as_str).collect();
+    json_schema!({ "type": "array", "items": some_of(&words) })
+}
+
+/// The names that the revisions of MCP give to Streamable HTTP.
+pub(super) fn transport_aliases(schema: &mut Schema) {
+    if let Some(Value::Array(words)) = schema.get_mut("oneOf") {
+        for alias in ["streamable-http", "streamable_http"] {
+            words.push(json!({ "type": "string", "const": alias, "description": "The same as `http`." }));
+        }
+    }
+}
+
+fn one_of(words: &[&str]) -> Schema {
+    json_schema!({ "type": "string", "enum": words })
+}
+
+/// Words that are known, beside others that somebody else may have defined.
+fn some_of(words: &[&str]) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "string", "enum": words }, { "type": "string" }] })
+}

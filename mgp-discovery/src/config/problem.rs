@@ -1,0 +1,247 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Something in a file that is wrong, or that is probably not meant. Shown as compilers show it:
+///
+/// ```text
+/// error: `studio` is not a transport
+///   --> mgp.toml:4:13 (servers[0].transport)
+///    |
+///  4 | transport = "studio"
+///    |             ^^^^^^^^
+///    = help: did you mean `stdio`?
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Whether the file is refused for it.
+    pub severity: Severity,
+    /// The file.
+    pub file: PathBuf,
+    /// Where in the file, unless it is the file as such.
+    pub position: Option<Position>,
+    /// The key, such as `servers[0].transport`.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub what: String,
+    /// What to write instead.
+    pub instead: Option<String>,
+    /// The line, and how much of it is meant.
+    quoted: Option<Quoted>,
+}
+
+/// Whether a file is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a file is used, or it is not")]
+pub enum Severity {
+    /// It is.
+    Error,
+    /// It is not, but somebody should look.
+    Warning,
+}
+
+/// A place in a text; both numbers begin at one, and columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_structs, reason = "a line and a column are a position")]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The character in it.
+    pub column: usize,
+}
+
+/// A configuration that cannot be used. Nothing of it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    problems: Vec<Problem>,
+}
+
+impl Problem {
+    /// A problem of a whole file.
+    pub(super) fn of_file(severity: Severity, file: &Path, what: impl Into<String>) -> Self {
+        Self {
+            severity,
+            file: file.into(),
+            position: None,
+            key: None,
+            what: what.into(),
+            instead: None,
+            quoted: None,
+        }
+    }
+
+    /// A problem of the bytes `span` of `text`.
+    pub(super) fn at(
+        severity: Severity,
+        file: &Path,
+        text: &str,
+        span: std::ops::Range<usize>,
+        what: impl Into<String>,
+    ) -> Self {
+        let (position, quoted) = locate(text, span);
+        Self { position: Some(position), quoted: Some(quoted), ..Self::of_file(severity, file, what) }
+    }
+
+    /// The problem without the line, in which there may be secrets.
+    pub(super) fn unquoted(mut self) -> Self {
+        self.quoted = None;
+        self
+    }
+
+    pub(super) fn key(mut self, key: String) -> Self {
+        self.key = (!key.is_empty()).then_some(key);
+        self
+    }
+
+    pub(super) fn instead(mut self, instead: impl Into<String>) -> Self {
+        self.instead = Some(instead.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, "{severity}: {}\n  --> {}", self.what, self.file.display())?;
+        if let Some(Position { line, column }) = self.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, " ({key})")?;
+        }
+        let mut margin = 1;
+        if let (Some(Position { line, .. }), Some(quoted)) = (self.position, &self.quoted) {
+            let number = line.to_string();
+            margin = number.len();
+            write!(f, "\n {:margin$} |\n {number} | {}", "", quoted.line)?;
+            write!(
+                f,
+                "\n {:margin$} | {:before$}{:^<width$}",
+                "",
+                "",
+                "",
+                before = quoted.before,
+                width = quoted.width
+            )?;
+        }
+        match &self.instead {
+            Some(instead) => write!(f, "\n {:margin$} = help: {instead}", ""),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ConfigError {
+    /// The error of these problems, of which there is at least one.
+    pub(super) fn new(mut problems: Vec<Problem>) -> Self {
+        problems.truncate(MOST_PROBLEMS);
+        Self { problems }
+    }
+
+    /// What is wrong, in the order of the file; not more than somebody would read.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl From<Problem> for ConfigError {
+    fn from(problem: Problem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            let before = if index == 0 { "" } else { "\n\n" };
+            write!(f, "{before}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+const MOST_PROBLEMS: usize = 50;
+const LONGEST_QUOTE: usize = 160;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Quoted {
+    line: String,
+    before: usize,
+    width: usize,
+}
+
+/// Where the bytes `span` are, and the line in which they begin. A span that does not lie in the text is its end.
+fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
+    let start = boundary(text, span.start);
+    let end = boundary(text, span.end.max(start));
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+    let column = text[line_start..start].chars().count();
+    let width = text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1);
+    let line = text[..start].matches('\n').count() + 1;
+
+    // Of a very long line the part that is meant is quoted.
+    let skipped = if column < LONGEST_QUOTE { 0 } else { column - LONGEST_QUOTE / 2 };
+    let shown: String =
+        text[line_start..line_end].chars().skip(skipped).take(LONGEST_QUOTE).map(printable).collect();
+    let before = column - skipped;
+    let quoted = Quoted { line: shown.trim_end().into(), before, width: width.min(LONGEST_QUOTE - before) };
+    (Position { line, column: column + 1 }, quoted)
+}
+
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// What a terminal would act upon is not shown, and a tab is one column.
+fn printable(character: char) -> char {
+    match character {
+        '\t' => ' ',
+        control if control.is_control() => '\u{fffd}',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_shown_as_compilers_show_it() {
+        let text = "[[servers]]\nid = \"a\"\ntransport = \"studio\"\n";
+        let start = text.find("\"studio\"").unwrap();
+        let problem =
+            Problem::at(Severity::Error, Path::new("mgp.toml"), text, start..start + 8, "no such transport")
+                .key("servers[0].transport".into())
+                .instead("did you mean `stdio`?");
+        let expected = "error: no such transport\n  --> mgp.toml:3:13 (servers[0].transport)\n   |\n \
+                        3 | transport = \"studio\"\n   |             ^^^^^^^^\n   = help: did you mean `stdio`?";
+        assert_eq!(problem.to_string(), expected);
+    }
+
+    #[test]
+    fn columns_count_characters_and_spans_beyond_the_text_are_its_end() {
+        let text = "ä = \"ö\"";
+        assert_eq!(locate(text, 5..9).0, Position { line: 1, column: 5 });
+        assert_eq!(
+            locate(text, 6..6).0,
+            Position { line: 1, column: 6 },
+            "the middle of a character is its start"
+        );
+        assert_eq!(locate(text, 500..900).0, Position { line: 1, column: 8 });
+        assert_eq!(locate("", 0..0).0, Position { line: 1, column: 1 });
+    }
+
+    #[test]
+    fn of_a_very_long_line_only_the_part_that_is_meant_is_quoted() {
+        let text = format!("{}here{}", "x".repeat(10_000), "y".repeat(10_000));
+        let quoted = locate(&text, 10_000..10_004).1;
+        assert_eq!(quoted.line.chars().count(), LONGEST_QUOTE);
+        assert_eq!(&quoted.line[quoted.before..quoted.before + quoted.width], "here");
+    }
+}

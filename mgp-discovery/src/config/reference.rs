@@ -1,0 +1,135 @@
+use std::fmt::Write;
+
+use super::shape::{self, KeyShape, Shape, TableShape, Word};
+
+/// The reference page of `mgp.toml`, in Markdown: all that the types say of it.
+pub fn reference() -> String {
+    let mut page = INTRODUCTION.replace("{example}", EXAMPLE.trim_end());
+    for key in &shape::root().keys {
+        section(&mut page, key, "", 2);
+    }
+    page
+}
+
+/// A file that says most of what can be said.
+const EXAMPLE: &str = include_str!("example.toml");
+
+const INTRODUCTION: &str = include_str!("introduction.md");
+
+fn section(page: &mut String, key: &KeyShape, above: &str, level: usize) {
+    let path = if above.is_empty() { key.name.clone() } else { format!("{above}.{}", key.name) };
+    let (header, path, table) = match &key.shape {
+        Shape::Table(table) => (format!("[{path}]"), path, table),
+        Shape::List(each) => match &**each {
+            Shape::Table(table) => (format!("[[{path}]]"), path, table),
+            _ => return,
+        },
+        Shape::Map(each) => match &**each {
+            Shape::Table(table) => (format!("[{path}.NAME]"), format!("{path}.NAME"), table),
+            _ => return,
+        },
+        _ => return,
+    };
+    // Writing to a string does not fail.
+    let _ = write!(page, "\n{} `{header}`\n\n{}\n\n", "#".repeat(level), key.doc);
+    keys(page, table);
+    for key in &table.keys {
+        section(page, key, &path, level + 1);
+    }
+}
+
+fn keys(page: &mut String, table: &TableShape) {
+    page.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for key in &table.keys {
+        let default = match &key.default {
+            _ if key.required => "required".into(),
+            Some(default) => format!("`{default}`"),
+            None => String::new(),
+        };
+        let mut meaning = key.doc.clone();
+        for Word { word, doc } in documented(&key.shape) {
+            let _ = write!(meaning, "<br>`{word}`: {doc}");
+        }
+        let _ = writeln!(page, "| `{}` | {} | {default} | {meaning} |", key.name, value(&key.shape));
+    }
+}
+
+fn value(shape: &Shape) -> String {
+    match shape {
+        Shape::Table(_) => "table, below".into(),
+        Shape::Map(each) if matches!(**each, Shape::Table(_)) => "tables, below".into(),
+        Shape::Map(each) => format!("table of {}", value(each)),
+        Shape::List(each) if matches!(**each, Shape::Table(_)) => "list of tables, below".into(),
+        Shape::List(each) => format!("list of {}", value(each)),
+        Shape::Words { words, open } => {
+            let known: Vec<String> = words.iter().map(|known| format!("`{}`", known.word)).collect();
+            format!("{}{}", known.join(", "), if *open { " or another" } else { "" })
+        }
+        Shape::Text => "text".into(),
+        Shape::Flag => "true or false".into(),
+        Shape::Number { least: 0, .. } => "number".into(),
+        Shape::Number { least, .. } => format!("number from {least} up"),
+        Shape::Anything => "anything".into(),
+    }
+}
+
+fn documented(shape: &Shape) -> impl Iterator<Item = &Word> {
+    let words = match shape {
+        Shape::Words { words, .. } => words.as_slice(),
+        _ => &[],
+    };
+    words.iter().filter(|word| !word.doc.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn the_page_in_docs_is_what_the_types_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            written == reference(),
+            "write it anew: cargo run -p mgp-discovery --example reference > docs/configuration.md"
+        );
+    }
+
+    #[test]
+    fn the_example_is_read_without_a_warning() {
+        let (config, warnings) = Config::parse("example.toml".as_ref(), EXAMPLE).unwrap();
+        assert_eq!(warnings, []);
+        assert!(config.servers.len() > 1);
+    }
+
+    #[test]
+    fn every_key_of_the_types_is_explained() {
+        fn explained(table: &TableShape, path: &str) {
+            for key in &table.keys {
+                let path = format!("{path}.{}", key.name);
+                assert!(!key.doc.is_empty(), "{path} has no explanation");
+                assert!(!matches!(key.shape, Shape::Anything), "{path} may be anything");
+                match &key.shape {
+                    Shape::Table(table) => explained(table, &path),
+                    Shape::List(each) | Shape::Map(each) => {
+                        if let Shape::Table(table) = &**each {
+                            explained(table, &path);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(!shape::root().keys.is_empty());
+        explained(shape::root(), "");
+    }
+
+    #[test]
+    fn the_schema_for_editors_names_every_section() {
+        let schema: serde_json::Value = serde_json::from_str(&shape::schema()).unwrap();
+        for key in &shape::root().keys {
+            assert!(schema["properties"].get(&key.name).is_some(), "{}", key.name);
+        }
+    }
+}

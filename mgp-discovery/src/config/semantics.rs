@@ -1,0 +1,228 @@
+//! What is wrong although each value by itself could stand there.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::endpoint::{EndpointError, is_http_url};
+use super::model::{Config, ServerConfig};
+use super::nearest::nearest;
+use super::problem::{Problem, Severity};
+use super::source::{Place, Source};
+use super::template::Template;
+
+/// What is wrong within one file.
+pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
+    let mut checks = Checks { source, problems: Vec::new() };
+    let servers = Place::default().key("servers");
+    let mut seen = HashMap::new();
+    for (index, server) in config.servers.iter().enumerate() {
+        let place = servers.index(index);
+        checks.id(&server.id, &place);
+        if let Some(first) = seen.insert(server.id.as_str(), index).filter(|_| !server.id.is_empty()) {
+            let what =
+                format!("there is another server `{}`, the {} in this file", server.id, ordinal(first));
+            checks.error(&place.key("id"), what, "give one of them another id, or remove it");
+        }
+        checks.server(server, &place);
+    }
+    checks.agents(config);
+    checks.settings(config);
+    checks.problems
+}
+
+/// Names of servers that there are not, in any file.
+pub(super) fn check_names(config: &Config, source: &Source, known: &BTreeSet<&str>) -> Vec<Problem> {
+    let mut checks = Checks { source, problems: Vec::new() };
+    let root = Place::default();
+    for (index, rule) in config.access.rules.iter().enumerate() {
+        checks.known(&rule.server, &root.key("access").key("rules").index(index).key("server"), known);
+    }
+    for (index, grant) in config.permissions.grants.iter().enumerate() {
+        if let Some(server) = &grant.server {
+            checks.known(server, &root.key("permissions").key("grants").index(index).key("server"), known);
+        }
+    }
+    checks.problems
+}
+
+/// Whether this may be what a server is called.
+pub(super) fn is_server_id(id: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(fits)
+}
+
+const LONGEST_ID: usize = 64;
+
+struct Checks<'a> {
+    source: &'a Source,
+    problems: Vec<Problem>,
+}
+
+impl Checks<'_> {
+    fn id(&mut self, id: &str, place: &Place) {
+        if id.is_empty() {
+            return self.error(place, "a server without an `id`", "write `id = \"name\"`");
+        }
+        if !is_server_id(id) {
+            let fitting: String = id
+                .chars()
+                .take(LONGEST_ID)
+                .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' })
+                .collect();
+            let instead =
+                format!("use up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, such as `{fitting}`");
+            self.error(&place.key("id"), "no server can be called this", instead);
+        }
+    }
+
+    fn server(&mut self, server: &ServerConfig, place: &Place) {
+        match server.endpoint() {
+            Ok(_) => {}
+            Err(error @ EndpointError::Nowhere) => {
+                self.error(place, error.to_string(), "write `command = \"program\"`");
+            }
+            Err(error @ EndpointError::Ambiguous(_, second)) => {
+                let (what, instead) = halves(&error.to_string());
+                self.error(&place.key(second), what, instead);
+            }
+            Err(error @ EndpointError::Unfitting { .. }) => {
+                let (what, instead) = halves(&error.to_string());
+                self.error(&place.key("transport"), what, instead);
+            }
+        }
+        if let (Some(own), Some(declared)) =
+            (server.restart_policy, server.mgp.as_ref().and_then(|mgp| mgp.restart_policy))
+            && own != declared
+        {
+            let place = place.key("mgp").key("restart_policy");
+            self.error(&place, "the server's own `restart_policy` differs from this", "keep one of them");
+        }
+        for (key, text) in [
+            ("command", &server.command),
+            ("cwd", &server.cwd),
+            ("socket", &server.socket),
+            ("url", &server.url),
+        ] {
+            if let Some(text) = text {
+                self.template(text, &place.key(key));
+                if text.is_empty() {
+                    self.error(
+                        &place.key(key),
+                        format!("`{key}` is empty"),
+                        format!("name one, or remove `{key}`"),
+                    );
+                }
+            }
+        }
+        for (index, arg) in server.args.iter().enumerate() {
+            self.template(arg, &place.key("args").index(index));
+        }
+        self.templates(&server.env, &place.key("env"));
+        self.templates(&server.headers, &place.key("headers"));
+        for (id, agent) in &server.agents {
+            self.templates(&agent.env, &place.key("agents").key(id).key("env"));
+            self.templates(&agent.headers, &place.key("agents").key(id).key("headers"));
+        }
+        if let Some(url) = &server.url {
+            self.url(url, &place.key("url"));
+        }
+        if let (Some(base), Some(most)) = (server.backoff_base_ms, server.backoff_max_ms)
+            && base > most
+        {
+            let what = format!("the longest wait is shorter than the first, {base}");
+            self.error(&place.key("backoff_max_ms"), what, format!("write {base} or more"));
+        }
+    }
+
+    fn agents(&mut self, config: &Config) {
+        let agents = Place::default().key("agents");
+        let (mut ids, mut stdio) = (BTreeSet::new(), None);
+        for (index, agent) in config.agents.iter().enumerate() {
+            let place = agents.index(index);
+            if agent.id.is_empty() {
+                self.error(&place, "an agent without an `id`", "write `id = \"name\"`");
+            } else if !ids.insert(agent.id.as_str()) {
+                let what = format!("there is another agent `{}`", agent.id);
+                self.error(&place.key("id"), what, "give one of them another id, or remove it");
+            }
+            if agent.stdio
+                && let Some(other) = stdio.replace(&agent.id)
+            {
+                let what = format!("`{other}` is the client on standard input and output already");
+                self.error(&place.key("stdio"), what, "keep one of them");
+            }
+        }
+    }
+
+    fn settings(&mut self, config: &Config) {
+        let root = Place::default();
+        if let Err(error) = config.listen.address() {
+            self.error(
+                &root.key("listen").key("http"),
+                "no address to listen at",
+                format!("write {}", error.instead),
+            );
+        }
+        let telemetry = root.key("telemetry");
+        if let Some(url) = &config.telemetry.otlp {
+            self.url(url, &telemetry.key("otlp"));
+        }
+        self.templates(&config.telemetry.otlp_headers, &telemetry.key("otlp_headers"));
+        if let Some(embedder) = &config.tools.embedder
+            && !(embedder == "static" || embedder.starts_with("fastembed:") || embedder.starts_with("http:"))
+        {
+            let instead = "write `static`, `fastembed:DIRECTORY` or `http:URL`";
+            self.error(&root.key("tools").key("embedder"), format!("`{embedder}` is no embedder"), instead);
+        }
+    }
+
+    fn url(&mut self, written: &str, place: &Place) {
+        // One with variables in it can only be judged when they are known.
+        let literal = Template::parse(written).is_ok_and(|template| template.is_literal());
+        if literal && !written.is_empty() && !is_http_url(written) {
+            self.error(place, "no address of http or https", "write one such as `https://example.com/mcp`");
+        }
+    }
+
+    fn templates(&mut self, table: &BTreeMap<String, String>, place: &Place) {
+        for (name, text) in table {
+            self.template(text, &place.key(name));
+        }
+    }
+
+    fn template(&mut self, text: &str, place: &Place) {
+        if let Err(error) = Template::parse(text) {
+            let (what, instead) = halves(&error.to_string());
+            self.error(place, what, instead);
+        }
+    }
+
+    fn known(&mut self, server: &str, place: &Place, known: &BTreeSet<&str>) {
+        if known.contains(server) {
+            return;
+        }
+        let problem = self.source.value(Severity::Warning, place, format!("there is no server `{server}`"));
+        self.problems.push(match nearest(server, known.iter().copied()) {
+            Some(meant) => problem.instead(format!("did you mean `{meant}`?")),
+            None => problem.instead("it has an effect only if such a server registers itself"),
+        });
+    }
+
+    fn error(&mut self, place: &Place, what: impl Into<String>, instead: impl Into<String>) {
+        self.problems.push(self.source.value(Severity::Error, place, what).instead(instead));
+    }
+}
+
+/// What is wrong, and what to do about it: messages have a semicolon between them.
+fn halves(message: &str) -> (String, String) {
+    let (what, instead) = message.split_once("; ").unwrap_or((message, "leave it out"));
+    (what.into(), instead.into())
+}
+
+fn ordinal(index: usize) -> String {
+    match index {
+        0 => "first".into(),
+        1 => "second".into(),
+        2 => "third".into(),
+        more => format!("{}th", more + 1),
+    }
+}

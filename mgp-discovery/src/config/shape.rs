@@ -1,0 +1,215 @@
+//! What may stand in the file, as the checks and the reference page need it: made from the JSON Schema that `schemars`
+//! makes from the types, so that there is one definition of all three.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use super::model::Config;
+
+/// What a value may be.
+#[derive(Debug, Clone)]
+pub(super) enum Shape {
+    /// A table with keys that are known.
+    Table(TableShape),
+    /// A table with any keys.
+    Map(Box<Self>),
+    List(Box<Self>),
+    /// One of some words; with `open` others are possible, too.
+    Words {
+        words: Vec<Word>,
+        open: bool,
+    },
+    Text,
+    Flag,
+    Number {
+        least: i64,
+        most: i64,
+    },
+    Anything,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct TableShape {
+    pub keys: Vec<KeyShape>,
+    /// Whether a key that is not known is an error, and not only a warning.
+    pub closed: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct KeyShape {
+    pub name: String,
+    pub doc: String,
+    pub shape: Shape,
+    pub required: bool,
+    /// What holds if it is left out, as TOML, where that is not said in `doc`.
+    pub default: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Word {
+    pub word: String,
+    pub doc: String,
+}
+
+/// The JSON Schema of the file, for editors.
+pub fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(SCHEMA.as_value()).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// The shape of the whole file.
+pub(super) fn root() -> &'static TableShape {
+    static ROOT: LazyLock<TableShape> = LazyLock::new(|| {
+        let Some(root) = SCHEMA.as_value().as_object() else { return TableShape::empty() };
+        match (Reader { root }).shape(SCHEMA.as_value()) {
+            Shape::Table(table) => table,
+            _ => TableShape::empty(),
+        }
+    });
+    &ROOT
+}
+
+static SCHEMA: LazyLock<schemars::Schema> = LazyLock::new(|| schemars::schema_for!(Config));
+
+impl TableShape {
+    const fn empty() -> Self {
+        Self { keys: Vec::new(), closed: false }
+    }
+
+    pub(super) fn key(&self, name: &str) -> Option<&KeyShape> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Map<String, Value>,
+}
+
+impl Reader<'_> {
+    fn shape(&self, schema: &Value) -> Shape {
+        if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+            let name = target.rsplit('/').next().unwrap_or_default();
+            return self
+                .root
+                .get("$defs")
+                .and_then(|defs| defs.get(name))
+                .map_or(Shape::Anything, |it| self.shape(it));
+        }
+        if let Some(either) = schema.get("anyOf").and_then(Value::as_array) {
+            return self.either(either);
+        }
+        if let Some(words) = words(schema) {
+            return Shape::Words { words, open: false };
+        }
+        match type_of(schema) {
+            Some("object") => self.object(schema),
+            Some("array") => {
+                Shape::List(Box::new(schema.get("items").map_or(Shape::Anything, |it| self.shape(it))))
+            }
+            Some("string") => Shape::Text,
+            Some("boolean") => Shape::Flag,
+            Some("integer") => number(schema),
+            _ => Shape::Anything,
+        }
+    }
+
+    /// The schema of something optional has `null` beside it, which TOML does not know.
+    fn either(&self, schemas: &[Value]) -> Shape {
+        let mut shapes =
+            schemas.iter().filter(|schema| type_of(schema) != Some("null")).map(|it| self.shape(it));
+        match (shapes.next(), shapes.next()) {
+            (Some(shape), None) => shape,
+            (Some(Shape::Words { words, .. }), Some(Shape::Text)) => Shape::Words { words, open: true },
+            _ => Shape::Anything,
+        }
+    }
+
+    fn object(&self, schema: &Value) -> Shape {
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            let values = schema.get("additionalProperties").filter(|schema| schema.is_object());
+            return Shape::Map(Box::new(values.map_or(Shape::Anything, |schema| self.shape(schema))));
+        };
+        let required = schema.get("required").and_then(Value::as_array);
+        let keys = properties.iter().map(|(name, schema)| KeyShape {
+            name: name.clone(),
+            doc: description(schema),
+            shape: self.shape(schema),
+            required: required.is_some_and(|names| names.iter().any(|known| known == name)),
+            default: schema.get("default").and_then(said),
+        });
+        Shape::Table(TableShape {
+            keys: keys.collect(),
+            closed: schema.get("additionalProperties") == Some(&Value::Bool(false)),
+        })
+    }
+}
+
+fn words(schema: &Value) -> Option<Vec<Word>> {
+    if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+        let words = words.iter().filter_map(Value::as_str);
+        return Some(words.map(|word| Word { word: word.into(), doc: String::new() }).collect());
+    }
+    let alternatives = schema.get("oneOf")?.as_array()?;
+    let mut all = Vec::new();
+    for schema in alternatives {
+        match schema.get("const").and_then(Value::as_str) {
+            Some(word) => all.push(Word { word: word.into(), doc: description(schema) }),
+            None => all.extend(words(schema)?),
+        }
+    }
+    Some(all)
+}
+
+/// The type, without the `null` of something optional.
+fn type_of(schema: &Value) -> Option<&str> {
+    match schema.get("type")? {
+        Value::String(name) => Some(name),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).find(|name| *name != "null"),
+        _ => None,
+    }
+}
+
+fn number(schema: &Value) -> Shape {
+    let most = match schema.get("format").and_then(Value::as_str) {
+        Some("uint16") => u16::MAX.into(),
+        Some("uint32") => u32::MAX.into(),
+        _ => i64::MAX,
+    };
+    let bound = |name: &str| schema.get(name).and_then(Value::as_i64);
+    Shape::Number { least: bound("minimum").unwrap_or(0), most: bound("maximum").unwrap_or(most).min(most) }
+}
+
+fn description(schema: &Value) -> String {
+    schema.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ")
+}
+
+/// A default that tells something: what is empty, off or nothing goes without saying.
+fn said(default: &Value) -> Option<String> {
+    match default {
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) if !text.is_empty() => Some(format!("\"{text}\"")),
+        _ => None,
+    }
+}
+
+/// Where a key belongs that stands in the wrong section, if there is one such place only.
+pub(super) fn section_of(name: &str) -> Option<String> {
+    let mut found = Vec::new();
+    for section in &root().keys {
+        let (table, header) = match &section.shape {
+            Shape::Table(table) => (table, format!("`[{}]`", section.name)),
+            Shape::List(each) => match &**each {
+                Shape::Table(table) => (table, format!("`[[{}]]`", section.name)),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        if table.key(name).is_some() {
+            found.push(header);
+        }
+    }
+    if found.len() == 1 { found.pop() } else { None }
+}

@@ -1,0 +1,135 @@
+//! Holds a document against the [`Shape`] of the file. It finds all that is wrong at once, each with its place, where
+//! reading into the types would stop at the first.
+
+use toml_edit::Value;
+
+use super::nearest::nearest;
+use super::problem::{Problem, Severity};
+use super::shape::{self, Shape, TableShape, Word};
+use super::source::{Node, Place, Source};
+
+/// What is not as the types want it, and what they do not know.
+pub(super) fn check(source: &Source) -> Vec<Problem> {
+    let mut walk = Walk { source, problems: Vec::new() };
+    walk.table(shape::root(), Node::Table(source.document().as_table()), &Place::default());
+    walk.problems
+}
+
+struct Walk<'a> {
+    source: &'a Source,
+    problems: Vec<Problem>,
+}
+
+impl Walk<'_> {
+    fn node(&mut self, shape: &Shape, node: Node<'_>, place: &Place) {
+        match shape {
+            Shape::Table(table) => self.table(table, node, place),
+            Shape::Map(values) => match node.table() {
+                Some(table) => {
+                    for (name, item) in table.iter() {
+                        self.node(values, Node::Item(item), &place.key(name));
+                    }
+                }
+                None => self.mismatch(node, place, "a table"),
+            },
+            Shape::List(each) => match node.len() {
+                Some(length) => {
+                    for (index, element) in (0..length).filter_map(|at| Some((at, node.element(at)?))) {
+                        self.node(each, element, &place.index(index));
+                    }
+                }
+                None => self.mismatch(node, place, "a list"),
+            },
+            Shape::Words { words, open } => match node.scalar() {
+                Some(Value::String(text)) => self.word(words, *open, text.value(), place),
+                _ => self.mismatch(node, place, "a text"),
+            },
+            Shape::Text if !matches!(node.scalar(), Some(Value::String(_))) => {
+                self.mismatch(node, place, "a text");
+            }
+            Shape::Flag if !matches!(node.scalar(), Some(Value::Boolean(_))) => {
+                self.mismatch(node, place, "true or false");
+            }
+            Shape::Anything | Shape::Text | Shape::Flag => {}
+            Shape::Number { least, most } => match node.scalar() {
+                Some(Value::Integer(number)) => self.number(*number.value(), *least, *most, place),
+                _ => self.mismatch(node, place, "a whole number"),
+            },
+        }
+    }
+
+    fn table(&mut self, shape: &TableShape, node: Node<'_>, place: &Place) {
+        let Some(table) = node.table() else { return self.mismatch(node, place, "a table") };
+        for (name, item) in table.iter() {
+            match shape.key(name) {
+                Some(key) => self.node(&key.shape, Node::Item(item), &place.key(name)),
+                None => self.unknown_key(shape, name, place),
+            }
+        }
+        for key in shape.keys.iter().filter(|key| key.required && !table.contains_key(&key.name)) {
+            let problem = self.source.value(Severity::Error, place, format!("`{}` is missing", key.name));
+            self.problems.push(problem.instead(format!("`{}` is: {}", key.name, key.doc)));
+        }
+    }
+
+    fn unknown_key(&mut self, shape: &TableShape, name: &str, place: &Place) {
+        let severity = if shape.closed { Severity::Error } else { Severity::Warning };
+        let fate = if shape.closed { "" } else { ", and has no effect" };
+        let problem =
+            self.source.key(severity, &place.key(name), format!("`{name}` is not known here{fate}"));
+        let known = shape.keys.iter().map(|key| key.name.as_str());
+        self.problems.push(match (nearest(name, known), shape::section_of(name)) {
+            (Some(meant), _) => problem.instead(format!("did you mean `{meant}`?")),
+            // A key that follows `[servers.env]` belongs to that table, wherever it was meant to go.
+            (None, Some(section)) => problem.instead(format!("`{name}` belongs into {section}")),
+            (None, None) => problem,
+        });
+    }
+
+    fn word(&mut self, words: &[Word], open: bool, written: &str, place: &Place) {
+        if words.iter().any(|known| known.word == written) {
+            return;
+        }
+        let meant = nearest(written, words.iter().map(|known| known.word.as_str()));
+        let severity = match (open, meant) {
+            (true, None) => return,
+            (true, Some(_)) => Severity::Warning,
+            (false, _) => Severity::Error,
+        };
+        let problem = self.source.value(severity, place, format!("`{written}` is not known here"));
+        self.problems.push(match meant {
+            Some(meant) => problem.instead(format!("did you mean `{meant}`?")),
+            None => problem.instead(format!("write {}", listed(words))),
+        });
+    }
+
+    fn number(&mut self, number: i64, least: i64, most: i64, place: &Place) {
+        if !(least..=most).contains(&number) {
+            let problem = self.source.value(Severity::Error, place, format!("{number} is out of range"));
+            self.problems.push(problem.instead(match most {
+                i64::MAX => format!("write a whole number from {least} up"),
+                _ => format!("write a whole number from {least} to {most}"),
+            }));
+        }
+    }
+
+    fn mismatch(&mut self, node: Node<'_>, place: &Place, wanted: &str) {
+        let problem = self.source.value(Severity::Error, place, format!("this is {}", node.kind()));
+        let example = match (wanted, node.scalar()) {
+            ("a list", Some(Value::String(text))) => format!(", such as [{}]", text.to_string().trim()),
+            ("a text", Some(value @ (Value::Integer(_) | Value::Boolean(_) | Value::Float(_)))) => {
+                format!(", such as \"{}\"", value.to_string().trim())
+            }
+            _ => String::new(),
+        };
+        self.problems.push(problem.instead(format!("write {wanted}{example}")));
+    }
+}
+
+fn listed(words: &[Word]) -> String {
+    let quoted: Vec<String> = words.iter().map(|known| format!("`{}`", known.word)).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}

@@ -1,0 +1,208 @@
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Document, Item, Key, Table, TableLike, Value};
+
+use super::problem::{ConfigError, Problem, Severity};
+
+/// A file that is TOML, with what is needed to say where something stands in it.
+pub(super) struct Source {
+    file: PathBuf,
+    document: Document<String>,
+}
+
+/// The way to a value, from the outside in.
+#[derive(Clone, Default)]
+pub(super) struct Place(Vec<Step>);
+
+#[derive(Clone, PartialEq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// A value of a document, in whichever of its forms.
+#[derive(Clone, Copy)]
+pub(super) enum Node<'a> {
+    Item(&'a Item),
+    Value(&'a Value),
+    Table(&'a Table),
+}
+
+impl Source {
+    pub(super) fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        match Document::parse(text.to_owned()) {
+            Ok(document) => Ok(Self { file: file.into(), document }),
+            Err(error) => {
+                let span = error.span().unwrap_or(text.len()..text.len());
+                let what = error.message().trim_end().replace('\n', "; ");
+                Err(Problem::at(Severity::Error, file, text, span, what).into())
+            }
+        }
+    }
+
+    pub(super) fn document(&self) -> &Document<String> {
+        &self.document
+    }
+
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// A problem of a value, or of what holds it where there is no such value.
+    pub(super) fn value(&self, severity: Severity, place: &Place, what: impl Into<String>) -> Problem {
+        let (_, value) = self.spans(place);
+        self.problem(severity, place, value, what)
+    }
+
+    /// A problem of a key.
+    pub(super) fn key(&self, severity: Severity, place: &Place, what: impl Into<String>) -> Problem {
+        let (key, value) = self.spans(place);
+        self.problem(severity, place, key.unwrap_or(value), what)
+    }
+
+    fn problem(
+        &self,
+        severity: Severity,
+        place: &Place,
+        span: Range<usize>,
+        what: impl Into<String>,
+    ) -> Problem {
+        let problem =
+            Problem::at(severity, &self.file, self.document.raw(), span, what).key(place.to_string());
+        if place.is_confidential() { problem.unquoted() } else { problem }
+    }
+
+    fn spans(&self, place: &Place) -> (Option<Range<usize>>, Range<usize>) {
+        let mut node = Node::Table(self.document.as_table());
+        let (mut key, mut value) = (None, 0..0);
+        for step in &place.0 {
+            let next = match step {
+                Step::Key(name) => {
+                    node.table().and_then(|table| table.get_key_value(name)).map(|(name, item)| {
+                        key = name.span();
+                        Node::Item(item)
+                    })
+                }
+                Step::Index(index) => node.element(*index),
+            };
+            let Some(next) = next else { break };
+            node = next;
+            // A table that only its dotted keys or the headers below it speak of has no place of its own.
+            if let Some(span) = node.span().or_else(|| key.clone()) {
+                value = span;
+            }
+        }
+        (key, value)
+    }
+}
+
+impl Place {
+    pub(super) fn key(&self, name: impl Into<String>) -> Self {
+        self.then(Step::Key(name.into()))
+    }
+
+    pub(super) fn index(&self, index: usize) -> Self {
+        self.then(Step::Index(index))
+    }
+
+    /// What stands at `path` within this, as faults name it: `args[1]`, `env.NAME`. Names with a dot lead no further than
+    /// to what holds them, which is near enough to be shown.
+    pub(super) fn path(&self, path: &str) -> Self {
+        let (path, index) = match path.strip_suffix(']').and_then(|path| path.rsplit_once('[')) {
+            Some((list, index)) => (list, index.parse().ok()),
+            None => (path, None),
+        };
+        let place = path.split('.').fold(self.clone(), |place, key| place.key(key));
+        match index {
+            Some(index) => place.index(index),
+            None => place,
+        }
+    }
+
+    /// Whether it is in a table whose values are often secrets.
+    fn is_confidential(&self) -> bool {
+        let tables = ["env", "headers", "otlp_headers"];
+        self.0.iter().any(|step| matches!(step, Step::Key(name) if tables.contains(&name.as_str())))
+    }
+
+    fn then(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Key(name) => {
+                    let dot = if index == 0 { "" } else { "." };
+                    write!(f, "{dot}{}", Key::new(name.as_str()).display_repr())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn table(self) -> Option<&'a dyn TableLike> {
+        match self {
+            Self::Item(item) => item.as_table_like(),
+            Self::Value(value) => value.as_inline_table().map(|table| table as &dyn TableLike),
+            Self::Table(table) => Some(table),
+        }
+    }
+
+    /// How many elements a list has; `None` if it is none.
+    pub(super) fn len(self) -> Option<usize> {
+        match self {
+            Self::Item(Item::ArrayOfTables(tables)) => Some(tables.len()),
+            _ => self.array().map(toml_edit::Array::len),
+        }
+    }
+
+    pub(super) fn element(self, index: usize) -> Option<Self> {
+        match self {
+            Self::Item(Item::ArrayOfTables(tables)) => tables.get(index).map(Self::Table),
+            _ => self.array()?.get(index).map(Self::Value),
+        }
+    }
+
+    pub(super) fn scalar(self) -> Option<&'a Value> {
+        match self {
+            Self::Item(item) => item.as_value(),
+            Self::Value(value) => Some(value),
+            Self::Table(_) => None,
+        }
+    }
+
+    /// What it is, in words for people.
+    pub(super) fn kind(self) -> &'static str {
+        match self.scalar() {
+            Some(Value::String(_)) => "a text",
+            Some(Value::Integer(_)) => "a whole number",
+            Some(Value::Float(_)) => "a number with a fraction",
+            Some(Value::Boolean(_)) => "true or false",
+            Some(Value::Datetime(_)) => "a date or time",
+            Some(Value::Array(_)) => "a list",
+            None if self.len().is_some() => "a list of tables",
+            Some(Value::InlineTable(_)) | None => "a table",
+        }
+    }
+
+    fn array(self) -> Option<&'a toml_edit::Array> {
+        self.scalar().and_then(Value::as_array)
+    }
+
+    fn span(self) -> Option<Range<usize>> {
+        match self {
+            Self::Item(item) => item.span(),
+            Self::Value(value) => value.span(),
+            Self::Table(table) => table.span(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+use std::fmt;
+
+use super::environment::Environment;
+
+/// A text that may refer to variables: `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`, which holds if the variable is
+/// not set or empty.
+///
+/// Any other text stands for itself, `$HOME` and `pa$$word` too. Right before a brace, two dollars are one that begins no
+/// reference: `$${NAME}` is the text `${NAME}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Template<'a>(Vec<Part<'a>>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part<'a> {
+    Text(&'a str),
+    Variable { name: &'a str, otherwise: Option<&'a str> },
+}
+
+/// A reference that is none. It may be part of a secret, so that it is not repeated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this refers to no variable; write `${{NAME}}`, `${{NAME:-otherwise}}`, or `$${{` for the text `${{`"
+)]
+#[non_exhaustive]
+pub struct BadReference;
+
+/// A value in which references have been resolved. It may be a secret, so that it is only shown to who asks for it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Box<str>);
+
+impl<'a> Template<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, BadReference> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(brace) = rest.find("${") {
+            let dollars = rest[..=brace].bytes().rev().take_while(|byte| *byte == b'$').count();
+            let before = brace + 1 - dollars;
+            // Each two dollars are one.
+            parts.push(Part::Text(&rest[..before + dollars / 2]));
+            rest = &rest[brace + 1..];
+            if dollars % 2 == 0 {
+                parts.push(Part::Text(&rest[..1]));
+                rest = &rest[1..];
+                continue;
+            }
+            let Some(end) = rest.find('}') else { return Err(BadReference) };
+            parts.push(reference(&rest[1..end]).ok_or(BadReference)?);
+            rest = &rest[end + 1..];
+        }
+        parts.push(Part::Text(rest));
+        Ok(Self(parts))
+    }
+
+    /// The text, or the name of a variable that is not set.
+    pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, &'a str> {
+        let mut text = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(literal) => text.push_str(literal),
+                Part::Variable { name, otherwise } => {
+                    let value = environment.variable(name);
+                    match (value, otherwise) {
+                        (Some(value), None) => text.push_str(&value),
+                        (Some(value), Some(_)) if !value.is_empty() => text.push_str(&value),
+                        (_, Some(otherwise)) => text.push_str(otherwise),
+                        (None, None) => return Err(name),
+                    }
+                }
+            }
+        }
+        Ok(Secret(text.into()))
+    }
+
+    /// Whether it refers to no variable.
+    pub(super) fn is_literal(&self) -> bool {
+        self.0.iter().all(|part| matches!(part, Part::Text(_)))
+    }
+}
+
+impl Secret {
+    /// The value.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+fn reference(inside: &str) -> Option<Part<'_>> {
+    let inside = inside.strip_prefix("env:").unwrap_or(inside);
+    let (name, otherwise) = match inside.split_once(":-") {
+        Some((name, otherwise)) => (name, Some(otherwise)),
+        None => (inside, None),
+    };
+    let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    let named = starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    // The brace that would end an inner reference has ended the outer one.
+    let nested = otherwise.is_some_and(|text| text.contains("${"));
+    (named && !nested).then_some(Part::Variable { name, otherwise })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn resolved(text: &str) -> Result<String, String> {
+        let environment = |name: &str| match name {
+            "KEY" => Some("k".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let template = Template::parse(text).map_err(|error| error.to_string())?;
+        template.resolve(&environment).map(|secret| secret.expose().to_owned()).map_err(str::to_owned)
+    }
+
+    // covers: MGP-15.2-14
+    #[test]
+    fn references_are_replaced_and_other_texts_are_left_alone() {
+        for (text, value) in [
+            ("Bearer ${KEY}", "Bearer k"),
+            ("${env:KEY}${KEY}", "kk"),
+            ("${NONE:-otherwise}", "otherwise"),
+            ("${EMPTY:-otherwise}", "otherwise"),
+            ("${KEY:-otherwise}", "k"),
+            ("${EMPTY}", ""),
+            ("${NONE:-}", ""),
+            ("$KEY pa$$word {} $", "$KEY pa$$word {} $"),
+            ("$${KEY}", "${KEY}"),
+            ("$$${KEY}", "$k"),
+            ("$$$${KEY}", "$${KEY}"),
+            ("ä$${ö${KEY}ü", "ä${ökü"),
+        ] {
+            assert_eq!(resolved(text).as_deref(), Ok(value), "{text}");
+        }
+    }
+
+    // covers: MGP-15.2-14
+    #[test]
+    fn a_variable_that_is_not_set_is_named_and_never_empty() {
+        assert_eq!(resolved("${KEY}${NONE}"), Err("NONE".into()));
+    }
+
+    #[test]
+    fn what_refers_to_nothing_says_what_to_write() {
+        for text in ["${", "${}", "${a-b}", "${1}", "${input:x}", "${KEY", "${NONE:-${KEY}}", "${KEY:+x}"] {
+            assert!(resolved(text).unwrap_err().contains("write `${NAME}`"), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in r"[$\{\}A:\-ä]{0,12}") {
+            let _ = resolved(&text);
+        }
+
+        #[test]
+        fn texts_without_a_dollar_and_brace_stand_for_themselves(text in r"[$A\}: ä]{0,12}") {
+            prop_assert_eq!(resolved(&text), Ok(text));
+        }
+    }
+}

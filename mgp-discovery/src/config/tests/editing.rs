@@ -1,0 +1,122 @@
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::super::model::{ServerConfig, ServerMgp};
+use super::super::{ConfigFile, EditError};
+use super::{SEED, config};
+
+fn server(id: &str) -> ServerConfig {
+    ServerConfig { id: id.into(), command: Some("npx".into()), ..ServerConfig::default() }
+}
+
+fn opened(text: &str) -> (tempfile::TempDir, ConfigFile) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mgp.toml");
+    fs::write(&path, text).unwrap();
+    let file = ConfigFile::open(path).unwrap();
+    (directory, file)
+}
+
+#[test]
+fn a_server_is_added_as_somebody_would_write_it() {
+    let (_directory, mut file) = opened("# mine\n[listen] # here\nhttp = \"127.0.0.1:1\"\n");
+    let mut added = server("files");
+    added.args = vec!["-y".into(), "files".into()];
+    added.env = BTreeMap::from([("TOKEN".into(), "${TOKEN}".into())]);
+    added.mgp = Some(ServerMgp { extensions: vec!["security".into()], ..ServerMgp::default() });
+    file.add(&added).unwrap();
+    assert_eq!(
+        file.text(),
+        "# mine\n[listen] # here\nhttp = \"127.0.0.1:1\"\n\n[[servers]]\nid = \"files\"\ncommand = \"npx\"\n\
+         args = [\"-y\", \"files\"]\n\n[servers.env]\nTOKEN = \"${TOKEN}\"\n\n[servers.mgp]\n\
+         extensions = [\"security\"]\n"
+    );
+    assert_eq!(config(&file.text()).servers, [added]);
+}
+
+#[test]
+fn adding_and_removing_again_leaves_the_file_as_it_was() {
+    let text =
+        format!("# top\n\n# about it\n{SEED}\n# about listening\n[listen]\nrequire_keys = true # always\n");
+    let (_directory, mut file) = opened(&text);
+    file.add(&server("b")).unwrap();
+    assert_eq!(config(&file.text()).servers.len(), 2);
+    file.remove("b").unwrap();
+    assert_eq!(file.text(), text);
+    assert_eq!(file.text_before(), text);
+}
+
+#[test]
+fn a_removed_server_takes_its_own_comment_along_and_no_other() {
+    let text = "# top of the file\n\n# about a\n[[servers]]\nid='a'\ncommand='x'\n\n# about b\n[[servers]]\nid='b'\n\
+                command='x' # why\n";
+    let (_directory, mut file) = opened(text);
+    file.remove("a").unwrap();
+    assert_eq!(file.text(), "# top of the file\n\n# about b\n[[servers]]\nid='b'\ncommand='x' # why\n");
+    file.remove("b").unwrap();
+    assert_eq!(file.text(), "# top of the file\n\n");
+}
+
+#[test]
+fn servers_in_one_line_stay_in_one_line() {
+    let (_directory, mut file) = opened("servers = [{ id = 'a', command = 'x' }]\n");
+    file.add(&server("b")).unwrap();
+    assert_eq!(config(&file.text()).servers.len(), 2);
+    file.remove("a").unwrap();
+    let left = config(&file.text()).servers;
+    assert_eq!(left, [server("b")]);
+    assert_eq!(file.text().lines().count(), 1, "{}", file.text());
+}
+
+#[test]
+fn what_is_there_is_not_added_and_what_is_not_is_not_removed() {
+    let (_directory, mut file) = opened(SEED);
+    assert!(matches!(file.add(&server("mind.cerebras")), Err(EditError::Exists(_))));
+    assert!(matches!(file.remove("other"), Err(EditError::Missing(_))));
+    assert_eq!(file.text(), SEED);
+}
+
+#[test]
+fn nothing_is_written_that_could_not_be_read() {
+    let (directory, mut file) = opened(SEED);
+    file.add(&ServerConfig { id: "b".into(), ..ServerConfig::default() }).unwrap();
+    assert!(matches!(file.save(), Err(EditError::Config(_))));
+    assert_eq!(fs::read_to_string(directory.path().join("mgp.toml")).unwrap(), SEED);
+    fs::write(directory.path().join("mgp.toml"), "broken").unwrap();
+    assert!(ConfigFile::open(directory.path().join("mgp.toml")).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_for_its_owner_and_an_old_one_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deep").join("servers.toml");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    let mut file = ConfigFile::open(&path).unwrap();
+    file.add(&server("a")).unwrap();
+    file.save().unwrap();
+    assert_eq!(mode(), 0o600);
+
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let mut file = ConfigFile::open(&path).unwrap();
+    file.add(&server("b")).unwrap();
+    file.save().unwrap();
+    assert_eq!(mode(), 0o640);
+    assert_eq!(config(&fs::read_to_string(&path).unwrap()).servers.len(), 2);
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_file_stays_a_link() {
+    let (directory, _) = opened(SEED);
+    let link = directory.path().join("link.toml");
+    std::os::unix::fs::symlink(directory.path().join("mgp.toml"), &link).unwrap();
+    let mut file = ConfigFile::open(&link).unwrap();
+    file.remove("mind.cerebras").unwrap();
+    file.save().unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(!fs::read_to_string(directory.path().join("mgp.toml")).unwrap().contains("cerebras"));
+}

@@ -1,0 +1,173 @@
+use super::super::{Position, Problem, Severity};
+use super::parse;
+
+/// The only problem of a text that is refused.
+fn refused(text: &str) -> Problem {
+    let error = parse(text).expect_err("it is refused");
+    assert_eq!(error.problems().len(), 1, "{error}");
+    error.problems()[0].clone()
+}
+
+fn warned(text: &str) -> Problem {
+    let (_, mut warnings) = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    warnings.remove(0)
+}
+
+#[test]
+fn a_wrong_word_is_told_with_its_place_and_what_was_meant() {
+    let problem = refused("[[servers]]\nid = \"a\"\ncommand = \"x\"\ntransport = \"studio\"\n");
+    assert_eq!(
+        problem.to_string(),
+        "error: `studio` is not known here\n  --> mgp.toml:4:13 (servers[0].transport)\n   |\n \
+         4 | transport = \"studio\"\n   |             ^^^^^^^^\n   = help: did you mean `stdio`?"
+    );
+}
+
+#[test]
+fn each_mistake_says_where_it_is_and_what_to_write() {
+    let server = "[[servers]]\nid='a'\ncommand='x'\n";
+    for (text, place, key, instead) in [
+        ("[[servers]]\ncommand='x'\n".into(), (1, 1), "servers[0]", "write `id = \"name\"`"),
+        ("[[servers]]\nid='a b'\ncommand='x'\n".into(), (2, 4), "servers[0].id", "`a-b`"),
+        (format!("{server}{server}"), (5, 4), "servers[1].id", "another id"),
+        ("[[servers]]\nid='a'\n".into(), (1, 1), "servers[0]", "write `command"),
+        (format!("{server}url='http://x'\n"), (4, 5), "servers[0].url", "keep one of them"),
+        (format!("{server}transport='http'\n"), (4, 11), "servers[0].transport", "write `stdio`"),
+        (
+            format!("{server}restart_policy='on-failure'\n"),
+            (4, 16),
+            "servers[0].restart_policy",
+            "`on_failure`",
+        ),
+        (
+            format!("{server}restart_policy='never'\nmgp.restart_policy='always'\n"),
+            (5, 20),
+            "servers[0].mgp.restart_policy",
+            "keep one of them",
+        ),
+        (format!("{server}max_restarts=-1\n"), (4, 14), "servers[0].max_restarts", "from 0 to 4294967295"),
+        (format!("{server}limits.concurrency=0\n"), (4, 20), "servers[0].limits.concurrency", "from 1"),
+        (format!("{server}enabled='yes'\n"), (4, 9), "servers[0].enabled", "write true or false"),
+        (format!("{server}args='-x'\n"), (4, 6), "servers[0].args", "write a list, such as [\"-x\"]"),
+        (
+            format!("{server}env={{PORT=80}}\n"),
+            (4, 11),
+            "servers[0].env.PORT",
+            "write a text, such as \"80\"",
+        ),
+        (format!("{server}env={{A='${{a-b}}'}}\n"), (4, 8), "servers[0].env.A", "write `${NAME}`"),
+        (
+            format!("{server}security.validators=['sandbox', 'sandbx']\n"),
+            (4, 33),
+            "servers[0].security.validators[1]",
+            "did you mean `sandbox`?",
+        ),
+        (
+            format!("{server}backoff_base_ms=5\nbackoff_max_ms=4\n"),
+            (5, 16),
+            "servers[0].backoff_max_ms",
+            "5 or more",
+        ),
+        ("[[servers]]\nid='a'\nurl='ftp://x'\n".into(), (3, 5), "servers[0].url", "https://example.com/mcp"),
+        (
+            "[[servers]]\nid='a'\nurl='example.com'\n".into(),
+            (3, 5),
+            "servers[0].url",
+            "https://example.com/mcp",
+        ),
+        ("[listen]\nhttp=':80'\n".into(), (2, 6), "listen.http", "write `127.0.0.1:80`"),
+        ("[telemetry]\notlp='x'\n".into(), (2, 6), "telemetry.otlp", "https://"),
+        ("[tools]\nembedder='magic'\n".into(), (2, 10), "tools.embedder", "`static`"),
+        ("[access]\ndefault='optin'\n".into(), (2, 9), "access.default", "`opt-in`"),
+        ("[[access.rules]]\nagent='a'\nserver='b'\n".into(), (1, 1), "access.rules[0]", "`permission` is"),
+        (
+            "[[permissions.grants]]\npermission='camera'\nscope={path=['/']}\n".into(),
+            (3, 8),
+            "permissions.grants[0].scope.path",
+            "did you mean `paths`?",
+        ),
+        (
+            "[[agents]]\nid='a'\nstdio=true\n[[agents]]\nid='b'\nstdio=true\n".into(),
+            (6, 7),
+            "agents[1].stdio",
+            "keep one",
+        ),
+        ("servers='x'\n".into(), (1, 9), "servers", "write a list"),
+    ] {
+        let problem = refused(&text);
+        let (line, column) = place;
+        assert_eq!(problem.position, Some(Position { line, column }), "{problem}");
+        assert_eq!(problem.key.as_deref(), Some(key), "{problem}");
+        assert!(problem.instead.as_deref().is_some_and(|it| it.contains(instead)), "{problem}");
+        assert_eq!(problem.severity, Severity::Error);
+    }
+}
+
+#[test]
+fn a_value_that_may_be_a_secret_is_not_quoted() {
+    let problem = refused("[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2', B='hunter2${'}\n");
+    assert_eq!(problem.position, Some(Position { line: 4, column: 21 }));
+    assert!(!problem.to_string().contains("hunter2"), "{problem}");
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_place() {
+    let problem = refused("[[servers]]\nid = \"a\ncommand = 'x'\n");
+    assert_eq!(problem.position.map(|position| position.line), Some(2), "{problem}");
+    let twice = refused("[listen]\nhttp='127.0.0.1:1'\nhttp='127.0.0.1:2'\n");
+    assert_eq!(twice.position, Some(Position { line: 3, column: 1 }), "{twice}");
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let error = parse("[[servers]]\nid=1\ncommand=2\n[tools]\nlevel='L9'\n").unwrap_err();
+    assert_eq!(error.problems().len(), 3, "{error}");
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_with_what_was_meant() {
+    for (text, place, key, instead) in [
+        (
+            "[[servers]]\nid='a'\ncomand='x'\ncommand='x'\n",
+            (3, 1),
+            "servers[0].comand",
+            "did you mean `command`?",
+        ),
+        ("[serverz]\n", (1, 2), "serverz", "did you mean `servers`?"),
+        ("[listen]\npinned=[]\n", (2, 1), "listen.pinned", "belongs into `[tools]`"),
+        ("[kernel]\n\"odd key\"=1\n", (2, 1), "kernel.\"odd key\"", ""),
+    ] {
+        let problem = warned(text);
+        let (line, column) = place;
+        assert_eq!(problem.severity, Severity::Warning);
+        assert_eq!(problem.position, Some(Position { line, column }), "{problem}");
+        assert_eq!(problem.key.as_deref(), Some(key), "{problem}");
+        assert!(problem.instead.unwrap_or_default().contains(instead));
+    }
+}
+
+#[test]
+fn names_that_others_may_have_defined_are_only_doubted_if_they_are_nearly_known() {
+    let server = "[[servers]]\nid='a'\ncommand='x'\n";
+    let slip = warned(&format!("{server}mgp.permissions_required=['netwrk.outbound']\n"));
+    assert_eq!(slip.instead.as_deref(), Some("did you mean `network.outbound`?"));
+    let own = parse(&format!("{server}mgp.permissions_required=['com.example.print']\n")).unwrap();
+    assert_eq!(own.1, []);
+}
+
+#[test]
+fn a_rule_for_a_server_that_there_is_not_is_a_warning() {
+    let text = "[[servers]]\nid='tickets'\ncommand='x'\n\
+                [[access.rules]]\nagent='a'\nserver='ticket'\npermission='deny'\n";
+    let problem = warned(text);
+    assert_eq!(problem.position, Some(Position { line: 6, column: 8 }));
+    assert_eq!(problem.instead.as_deref(), Some("did you mean `tickets`?"));
+}
+
+#[test]
+fn a_file_of_mistakes_is_not_answered_with_a_book() {
+    let text = "[[servers]]\nid=1\n".repeat(1000);
+    let error = parse(&text).unwrap_err();
+    assert!(error.problems().len() <= 50);
+}

@@ -1,0 +1,354 @@
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use mgp_types::mgp::Trail;
+use mgp_types::{
+    Context, Error, Method, Object, Outbox, Principal, RawJson, Request, Response, Session, StreamId, code,
+};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::Desk;
+use super::port::Port;
+use super::quota::{Place, Quota};
+use super::result::Asked;
+use super::round::Round;
+
+/// What one call and its client say to each other, over the rounds of the client.
+///
+/// The call asks and tells, the client's rounds bring answers and take questions and the outcome. Neither waits for the
+/// other here: each is woken when there is something for it.
+pub(super) struct Conversation {
+    state: Mutex<State>,
+    /// The stream of the call, as all behind know it.
+    stream: StreamId,
+    /// Under which the call tells of its progress.
+    progress: Option<RawJson>,
+    principal: Option<Principal>,
+    trail: Option<Arc<Trail>>,
+    quota: Arc<Quota>,
+    max_questions: usize,
+}
+
+struct State {
+    phase: Phase,
+    /// How often the client was asked.
+    round: u64,
+    questions: Vec<Question>,
+    /// How many questions there ever were.
+    asked: u64,
+    /// Whether the call is being gone on with, and may ask more.
+    in_poll: bool,
+    /// Taken with the first question.
+    place: Option<Place>,
+    driver: Option<Waker>,
+}
+
+enum Phase {
+    /// The client waits.
+    Round(Round),
+    /// The call waits for the client, or the client has the questions and the call is over.
+    Parked {
+        session: Arc<Session>,
+        until: Instant,
+        outcome: Option<Result<Response, Error>>,
+    },
+    /// The client waits, and this is what for.
+    Finished(Result<Response, Error>, Option<Waker>),
+    Over,
+}
+
+struct Question {
+    asked: Asked,
+    answer: oneshot::Sender<RawJson>,
+}
+
+/// What a round ends with.
+pub(super) struct Questions {
+    /// The number of the round.
+    pub(super) round: u64,
+    pub(super) questions: Vec<Asked>,
+}
+
+/// What a parked call waits for.
+pub(super) enum Standing {
+    /// A round of the client is open.
+    Awaited,
+    /// The client has until then.
+    Parked(Instant),
+    Over,
+}
+
+/// A question that was noted. Dropping it takes the question back.
+pub(super) struct Waiting {
+    conversation: Arc<Conversation>,
+    key: Box<str>,
+    answer: oneshot::Receiver<RawJson>,
+}
+
+impl Conversation {
+    /// The conversation of the call that `request` begins.
+    pub(super) fn begin(request: &Request, session: &Arc<Session>, desk: &Desk) -> Arc<Self> {
+        let Context { principal, trail, outbox, .. } = &request.context;
+        let round = Round::of(request, session);
+        let stream = match outbox.stream() {
+            // No way back, and so no stream; but the call has to be told from others.
+            StreamId::STANDALONE => StreamId::fresh(),
+            stream => stream,
+        };
+        Arc::new(Self {
+            stream,
+            progress: round.progress.clone(),
+            principal: principal.clone(),
+            trail: trail.clone(),
+            quota: Arc::clone(&desk.quota),
+            max_questions: desk.limits.max_questions,
+            state: Mutex::new(State {
+                phase: Phase::Round(round),
+                round: 0,
+                questions: Vec::new(),
+                asked: 0,
+                in_poll: false,
+                place: None,
+                driver: None,
+            }),
+        })
+    }
+
+    /// The way back to the client for all behind.
+    pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
+        Outbox::new(Arc::new(Port::new(Arc::clone(self))), self.stream)
+    }
+
+    pub(super) fn trail(&self) -> Option<&Trail> {
+        self.trail.as_deref()
+    }
+
+    /// The session of the round that is open, or was last.
+    pub(super) fn session(&self) -> Option<Arc<Session>> {
+        match &self.state.lock().phase {
+            Phase::Round(Round { session, .. }) | Phase::Parked { session, .. } => Some(Arc::clone(session)),
+            Phase::Finished(..) | Phase::Over => None,
+        }
+    }
+
+    /// Where what the call says goes now, and under which name it tells of progress; `None` between rounds.
+    pub(super) fn way_back(&self) -> Option<(Outbox, Option<RawJson>)> {
+        match &self.state.lock().phase {
+            Phase::Round(round) => Some((round.outbox.clone(), round.progress.clone())),
+            _ => None,
+        }
+    }
+
+    pub(super) fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Under which name the call tells of its progress.
+    pub(super) fn progress(&self) -> Option<&RawJson> {
+        self.progress.as_ref()
+    }
+
+    /// Notes a question for the client.
+    ///
+    /// # Errors
+    /// 3001 if there is no place for it; the call is over.
+    pub(super) fn ask(self: &Arc<Self>, method: Method, params: Object) -> Result<Waiting, Error> {
+        let mut state = self.state.lock();
+        if !matches!(state.phase, Phase::Round(_) | Phase::Parked { outcome: None, .. }) {
+            return Err(Error::cancelled());
+        }
+        if state.questions.len() >= self.max_questions {
+            let message = "the client cannot be asked: the call has too many questions that wait for answers";
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
+        }
+        if state.place.is_none() {
+            state.place = Some(self.quota.take(self.principal.as_ref())?);
+        }
+        state.asked += 1;
+        let key: Box<str> = format!("question-{}", state.asked).into();
+        let (sender, answer) = oneshot::channel();
+        state.questions.push(Question { asked: Asked { key: key.clone(), method, params }, answer: sender });
+        let waker = if state.in_poll { None } else { state.waker() };
+        drop(state);
+        wake(waker);
+        Ok(Waiting { conversation: Arc::clone(self), key, answer })
+    }
+
+    /// Whoever waits for the round is woken by `waker` from now on.
+    pub(super) fn awaited_by(&self, waker: &Waker) {
+        let mut state = self.state.lock();
+        if let Phase::Round(Round { waker: place, .. }) | Phase::Finished(_, place) = &mut state.phase
+            && !place.as_ref().is_some_and(|old| old.will_wake(waker))
+        {
+            *place = Some(waker.clone());
+        }
+    }
+
+    /// What the round comes to, in a call that has been parked.
+    pub(super) fn take_outcome(&self) -> Option<Result<Response, Error>> {
+        let mut state = self.state.lock();
+        let outcome = match std::mem::replace(&mut state.phase, Phase::Over) {
+            Phase::Finished(outcome, _) => outcome,
+            Phase::Over => Err(Error::internal("the call ended without an answer; make it again")),
+            waiting => {
+                state.phase = waiting;
+                return None;
+            }
+        };
+        Some(outcome)
+    }
+
+    /// Ends the round with the questions there are; the client has `ttl` for its answers. `None` if there are no
+    /// questions, or may be more in a moment.
+    pub(super) fn park(&self, ttl: Duration) -> Option<Questions> {
+        let mut state = self.state.lock();
+        if state.in_poll || state.questions.is_empty() {
+            return None;
+        }
+        let Phase::Round(round) = &state.phase else { return None };
+        let session = Arc::clone(&round.session);
+        state.phase = Phase::Parked { session, until: Instant::now() + ttl, outcome: None };
+        state.round += 1;
+        let questions = state.questions.iter().map(|question| question.asked.clone()).collect();
+        let (round, driver) = (state.round, state.driver.take());
+        drop(state);
+        wake(driver);
+        Some(Questions { round, questions })
+    }
+
+    /// Opens the round that `request` brings, as the answer to round `number`.
+    ///
+    /// # Errors
+    /// That round was answered already, or the call is over.
+    pub(super) fn resume(&self, number: u64, request: &Request, answers: &Object) -> Result<(), Error> {
+        let session = request.context.session()?;
+        let mut state = self.state.lock();
+        if state.round != number {
+            return Err(super::ticket::unknown());
+        }
+        let Phase::Parked { outcome, .. } = &mut state.phase else { return Err(super::ticket::unknown()) };
+        state.phase = match outcome.take() {
+            Some(outcome) => Phase::Finished(outcome, None),
+            None => Phase::Round(Round::of(request, session)),
+        };
+        let (answered, open): (Vec<_>, Vec<_>) = std::mem::take(&mut state.questions)
+            .into_iter()
+            .map(|question| (answers.get(&question.asked.key).filter(RawJson::is_object), question))
+            .partition(|(answer, _)| answer.is_some());
+        state.questions = open.into_iter().map(|(_, question)| question).collect();
+        drop(state);
+        for (answer, question) in answered {
+            if let Some(answer) = answer {
+                // Whoever asked may have given up by now.
+                let _ = question.answer.send(answer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever goes on with the call does so now, and is woken by `waker` when it is parked or over.
+    pub(super) fn driven_by(&self, waker: &Waker, is_running: bool) {
+        let mut state = self.state.lock();
+        state.driver = Some(waker.clone());
+        state.in_poll = is_running;
+    }
+
+    /// The call waits.
+    pub(super) fn waits(&self) {
+        let mut state = self.state.lock();
+        state.in_poll = false;
+        let waker = if state.questions.is_empty() { None } else { state.waker() };
+        drop(state);
+        wake(waker);
+    }
+
+    /// The call has ended; its outcome is kept for the client.
+    pub(super) fn finish(&self, outcome: Result<Response, Error>) {
+        let mut state = self.state.lock();
+        state.in_poll = false;
+        let questions = std::mem::take(&mut state.questions);
+        let mut waker = None;
+        match &mut state.phase {
+            Phase::Round(round) => {
+                waker = round.waker.take();
+                state.phase = Phase::Finished(outcome, None);
+            }
+            Phase::Parked { outcome: place, .. } => *place = Some(outcome),
+            Phase::Finished(..) | Phase::Over => {}
+        }
+        drop(state);
+        drop(questions);
+        wake(waker);
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        match &self.state.lock().phase {
+            Phase::Round(_) | Phase::Finished(..) => Standing::Awaited,
+            Phase::Parked { until, .. } => Standing::Parked(*until),
+            Phase::Over => Standing::Over,
+        }
+    }
+
+    /// Ends the call if the client still has only until `until`.
+    pub(super) fn expire(&self, until: Instant) {
+        let is_late = matches!(&self.state.lock().phase, Phase::Parked { until: own, .. } if *own == until);
+        if is_late {
+            tracing::debug!("a call is dropped: its client did not come back with answers in time");
+            self.end();
+        }
+    }
+
+    /// Ends the call: nobody is asked any more, and its place is free.
+    pub(super) fn end(&self) {
+        let mut state = self.state.lock();
+        let questions = std::mem::take(&mut state.questions);
+        let (place, driver) = (state.place.take(), state.driver.take());
+        let phase = std::mem::replace(&mut state.phase, Phase::Over);
+        drop(state);
+        drop((questions, place));
+        if let Phase::Round(Round { waker, .. }) | Phase::Finished(_, waker) = phase {
+            wake(waker);
+        }
+        wake(driver);
+    }
+
+    fn take_back(&self, key: &str) {
+        let mut state = self.state.lock();
+        let at = state.questions.iter().position(|question| *question.asked.key == *key);
+        let question = at.map(|at| state.questions.remove(at));
+        drop(state);
+        drop(question);
+    }
+}
+
+impl State {
+    /// Who waits for the round.
+    fn waker(&mut self) -> Option<Waker> {
+        match &mut self.phase {
+            Phase::Round(round) => round.waker.take(),
+            _ => None,
+        }
+    }
+}
+
+impl Waiting {
+    /// The client's answer.
+    pub(super) async fn answer(mut self) -> Result<Response, Error> {
+        (&mut self.answer).await.map(Response::new).map_err(|_| Error::cancelled())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.conversation.take_back(&self.key);
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}

@@ -1,0 +1,184 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_transport::mrtr::binding;
+use mgp_types::mgp::Trail;
+use mgp_types::{Error, Method, Params, Principal, Request, Response};
+use pin_project_lite::pin_project;
+
+use super::Desk;
+use super::conversation::{Conversation, Questions};
+use super::driver::Call;
+use super::result::input_required;
+use super::table::park;
+use super::ticket::Ticket;
+
+pin_project! {
+    /// The answer of [`Asking`](super::Asking).
+    #[project = Projected]
+    pub(crate) enum AskingFuture<F> {
+        /// The call cannot ask.
+        Passed { #[pin] future: F },
+        /// No call waits for what the request brings.
+        Refused { error: Option<Error> },
+        /// The first round of a call.
+        Started { started: Started<F> },
+        /// A later one.
+        Resumed { resumed: Resumed },
+    }
+}
+
+impl<F> Future for AskingFuture<F>
+where
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Passed { future } => future.poll(cx),
+            Projected::Refused { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Started { started } => started.poll(cx),
+            Projected::Resumed { resumed } => resumed.poll(cx),
+        }
+    }
+}
+
+impl<F> fmt::Debug for AskingFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Passed { .. } => "Passed",
+            Self::Refused { .. } => "Refused",
+            Self::Started { .. } => "Started",
+            Self::Resumed { .. } => "Resumed",
+        })
+    }
+}
+
+/// A call that has not asked yet, gone on with by its client's first round.
+pub(crate) struct Started<F> {
+    call: Option<Call<F>>,
+    subject: Subject,
+    desk: Arc<Desk>,
+}
+
+/// Who asks what.
+pub(super) struct Subject {
+    principal: Option<Principal>,
+    method: Method,
+    params: Params,
+}
+
+impl Subject {
+    pub(super) fn of(request: &Request) -> Self {
+        Self {
+            principal: request.context.principal.clone(),
+            method: request.method.clone(),
+            params: request.params.clone(),
+        }
+    }
+
+    fn binding(&self) -> [u8; 32] {
+        binding(self.principal.as_ref(), &self.method, &self.params)
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>> + Send + 'static> Started<F> {
+    pub(super) fn new(call: Call<F>, subject: Subject, desk: Arc<Desk>) -> Self {
+        Self { call: Some(call), subject, desk }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        let Some(call) = &mut self.call else { return Poll::Pending };
+        let conversation = Arc::clone(call.conversation());
+        conversation.awaited_by(cx.waker());
+        if let Poll::Ready(outcome) = call.poll(cx) {
+            self.call = None;
+            return Poll::Ready(outcome);
+        }
+        let Some(asked) = conversation.park(self.desk.limits.ttl) else { return Poll::Pending };
+        let Some(call) = self.call.take() else { return Poll::Pending };
+        let (call, binding) = (park(&self.desk, call), self.subject.binding());
+        Poll::Ready(self.desk.ask(Ticket { call, round: asked.round, binding }, &asked))
+    }
+}
+
+/// A round that goes on with a parked call. Dropping it before it is answered ends the call: the client took it back.
+pub(crate) struct Resumed {
+    ticket: Ticket,
+    conversation: Arc<Conversation>,
+    desk: Arc<Desk>,
+    trail: Option<Arc<Trail>>,
+    is_answered: bool,
+}
+
+impl Resumed {
+    pub(super) fn new(
+        ticket: Ticket,
+        conversation: Arc<Conversation>,
+        desk: Arc<Desk>,
+        trail: Option<Arc<Trail>>,
+    ) -> Self {
+        Self { ticket, conversation, desk, trail, is_answered: false }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        self.conversation.awaited_by(cx.waker());
+        let outcome = if let Some(outcome) = self.conversation.take_outcome() {
+            // The place is free before the client knows, and may call again.
+            self.conversation.end();
+            self.desk.table.end(self.ticket.call);
+            outcome
+        } else if let Some(asked) = self.conversation.park(self.desk.limits.ttl) {
+            self.desk.ask(Ticket { round: asked.round, ..self.ticket }, &asked)
+        } else {
+            return Poll::Pending;
+        };
+        self.is_answered = true;
+        if let (Some(known), Some(own)) = (self.conversation.trail(), &self.trail) {
+            follow(known, own);
+        }
+        Poll::Ready(outcome)
+    }
+}
+
+impl Drop for Resumed {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.desk.table.end(self.ticket.call);
+        }
+    }
+}
+
+impl Desk {
+    /// The result that asks the client, who can come back with `ticket`.
+    fn ask(&self, ticket: Ticket, asked: &Questions) -> Result<Response, Error> {
+        let state = self.tickets.seal(ticket, self.limits.ttl);
+        // A question that cannot be written will never be answered.
+        input_required(&asked.questions, &state).inspect_err(|_| self.table.end(ticket.call))
+    }
+}
+
+/// Notes on the trail of a round what was found out about its call, so that the record of each round has it.
+fn follow(known: &Trail, own: &Trail) {
+    if let Some((server, tool)) = known.target() {
+        own.note_target(server, tool);
+    }
+    if let Some(risk) = known.risk() {
+        own.note_risk(risk);
+    }
+    if !known.validators().is_empty() {
+        own.note_validators(known.validators());
+    }
+    if let Some(refusal) = known.refusal() {
+        own.note_refusal(refusal.clone());
+    }
+    if let Some(approver) = known.approved_by() {
+        own.note_approved_by(approver);
+    }
+}

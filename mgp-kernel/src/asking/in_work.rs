@@ -1,0 +1,125 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::{Context as CallContext, Error, Kind, Request, Response, RpcService, StreamId};
+use parking_lot::Mutex;
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// The calls that one server has in work, to find the one that a question of the server is about. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct CallsInWork(Arc<Mutex<BTreeMap<StreamId, CallContext>>>);
+
+impl CallsInWork {
+    /// What notes the calls. It belongs directly in front of what carries them to the server.
+    pub(crate) fn layer(&self) -> InWorkLayer {
+        InWorkLayer(self.clone())
+    }
+
+    /// The call that has `stream`.
+    pub(super) fn on(&self, stream: StreamId) -> Option<CallContext> {
+        self.0.lock().get(&stream).cloned()
+    }
+
+    /// All calls, the latest first.
+    pub(super) fn latest_first(&self) -> Vec<CallContext> {
+        self.0.lock().values().rev().cloned().collect()
+    }
+
+    /// Notes a call that can be asked about, for as long as the entry lives.
+    fn enter(&self, request: &Request) -> Option<Entry> {
+        let context = &request.context;
+        let stream = context.outbox.stream();
+        let is_of_a_client = context.session.is_some() && stream != StreamId::STANDALONE;
+        if request.kind == Kind::Notify || !is_of_a_client || !context.outbox.is_open() {
+            return None;
+        }
+        self.0.lock().insert(stream, context.clone());
+        Some(Entry { calls: self.clone(), stream })
+    }
+}
+
+impl fmt::Debug for CallsInWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CallsInWork").field(&self.0.lock().len()).finish()
+    }
+}
+
+/// A call that is noted.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    calls: CallsInWork,
+    stream: StreamId,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let ended = self.calls.0.lock().remove(&self.stream);
+        // Not under the lock: the way back to a client may end with it.
+        drop(ended);
+    }
+}
+
+/// Makes [`InWork`] services.
+#[derive(Debug, Clone)]
+pub(crate) struct InWorkLayer(CallsInWork);
+
+impl<S> Layer<S> for InWorkLayer {
+    type Service = InWork<S>;
+
+    fn layer(&self, inner: S) -> InWork<S> {
+        InWork { inner, calls: self.0.clone() }
+    }
+}
+
+/// Notes which calls a server has in work.
+///
+/// Sits directly in front of what carries calls to the server. Reads `context.session` and `context.outbox`: a call
+/// without either cannot be asked about. Costs a lock at the beginning and at the end of a call.
+#[derive(Debug, Clone)]
+pub(crate) struct InWork<S> {
+    inner: S,
+    calls: CallsInWork,
+}
+
+impl<S: RpcService> Service<Request> for InWork<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = InWorkFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let entry = self.calls.enter(&request);
+        InWorkFuture { inner: self.inner.call(request), entry }
+    }
+}
+
+pin_project! {
+    /// The answer of [`InWork`].
+    #[derive(Debug)]
+    pub(crate) struct InWorkFuture<F> {
+        #[pin]
+        inner: F,
+        // Forgotten with the future, however it ends.
+        entry: Option<Entry>,
+    }
+}
+
+impl<F: Future> Future for InWorkFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let outcome = std::task::ready!(this.inner.poll(cx));
+        this.entry.take();
+        Poll::Ready(outcome)
+    }
+}

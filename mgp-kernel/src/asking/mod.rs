@@ -1,0 +1,171 @@
+//! How questions of servers, and of the kernel's own gates, reach the client whose call they are about.
+//!
+//! A question is a request where there are sessions, and a result where there are none. Between the two stands the
+//! outbox of the call: whoever has a question asks there, whatever the client is.
+//!
+//! | client | server | what happens |
+//! |---|---|---|
+//! | session | session | [`PassOnLayer`] finds the call, and its outbox sends the request |
+//! | stateless | stateless | the server's questions and its state pass through as they are |
+//! | session | stateless | the way to the server goes through the rounds, and [`PassOnLayer`] asks for each question |
+//! | stateless | session | [`PassOnLayer`] finds the call, and [`Asking`] parks it: the question is the result |
+
+mod conversation;
+mod declared;
+mod driver;
+mod future;
+mod in_work;
+mod limits;
+mod pass_on;
+mod port;
+mod quota;
+mod result;
+mod round;
+mod table;
+#[cfg(test)]
+mod tests;
+mod ticket;
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::{Error, Kind, Method, Object, Request, Response, RpcService, Session};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use self::conversation::Conversation;
+use self::driver::Call;
+use self::future::{AskingFuture, Resumed, Started, Subject};
+pub(crate) use self::in_work::CallsInWork;
+pub(crate) use self::limits::AskingLimits;
+pub(crate) use self::pass_on::PassOnLayer;
+use self::quota::Quota;
+use self::table::Table;
+use self::ticket::Tickets;
+
+/// Makes [`Asking`] services that share the calls they have parked.
+#[derive(Clone)]
+pub(crate) struct AskingLayer(Arc<Desk>);
+
+/// What the services of one layer share. With the last of them all parked calls end.
+pub(crate) struct Desk {
+    limits: AskingLimits,
+    quota: Arc<Quota>,
+    tickets: Tickets,
+    table: Table,
+}
+
+impl AskingLayer {
+    /// Parks no more calls than `limits` allows.
+    pub(crate) fn new(limits: AskingLimits) -> Self {
+        let quota = Arc::new(Quota::new(&limits));
+        Self(Arc::new(Desk { limits, quota, tickets: Tickets::new(), table: Table::default() }))
+    }
+}
+
+impl<S> Layer<S> for AskingLayer {
+    type Service = Asking<S>;
+
+    fn layer(&self, inner: S) -> Asking<S> {
+        Asking { inner, desk: Arc::clone(&self.0) }
+    }
+}
+
+/// Lets whatever is behind it ask a client that cannot be asked directly, in the middle of a call.
+///
+/// Sits behind authentication, audit and limits, which see every round, and in front of all that decides about a call:
+/// a round that brings answers goes on with the call that waits for them, and passes no gate again. Reads
+/// `context.session`, `context.principal` and `context.trail`, and puts a port of its own in front of
+/// `context.outbox`. Questions that are asked there until the call waits become the result of the round, and the call
+/// is parked: it goes on by itself, but what it tells about itself meanwhile (progress, logs, parts of its result) is
+/// dropped, because there is no stream on which it could be sent.
+///
+/// The state that the client keeps is sealed and bound to the principal and the request. One that was tampered with,
+/// was used, is of somebody else or too old is refused with -32602; one that is not of this process is passed on. A
+/// question for which there is no place is refused, and who asked sees an error. Dropping a round cancels its call.
+///
+/// Costs a box and an uncontended lock for a call of a stateless client that can be asked; others pass through.
+pub(crate) struct Asking<S> {
+    inner: S,
+    desk: Arc<Desk>,
+}
+
+impl<S: RpcService<Future: 'static>> Asking<S> {
+    /// Begins a call that may ask.
+    fn start(&mut self, mut request: Request, session: &Arc<Session>) -> AskingFuture<S::Future> {
+        let subject = Subject::of(&request);
+        let conversation = Conversation::begin(&request, session, &self.desk);
+        request.context.outbox = conversation.outbox();
+        let call = Call::new(Box::pin(self.inner.call(request)), conversation);
+        AskingFuture::Started { started: Started::new(call, subject, Arc::clone(&self.desk)) }
+    }
+
+    /// Goes on with a parked call.
+    ///
+    /// # Errors
+    /// -32602 if no call waits for what the request brings.
+    fn resume(&self, sealed: &str, request: &Request) -> Result<Resumed, Error> {
+        let ticket = self.desk.tickets.open(sealed, request)?;
+        let answers = match request.params.get("inputResponses") {
+            Some(answers) => Object::from_raw(&answers)
+                .map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?,
+            None => Object::new(),
+        };
+        let conversation = self.desk.table.get(ticket.call).ok_or_else(ticket::unknown)?;
+        conversation.resume(ticket.round, request, &answers)?;
+        Ok(Resumed::new(ticket, conversation, Arc::clone(&self.desk), request.context.trail.clone()))
+    }
+}
+
+impl<S: RpcService<Future: 'static>> Service<Request> for Asking<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = AskingFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let is_stateless = |session: &Arc<Session>| session.revision.is_stateless();
+        let session = request.context.session.clone().filter(is_stateless);
+        let Some(session) = session.filter(|_| request.kind == Kind::Call && may_ask(&request.method)) else {
+            return AskingFuture::Passed { future: self.inner.call(request) };
+        };
+        if let Some(state) = request.params.text("requestState")
+            && let Some(sealed) = self.desk.tickets.sealed(&state)
+        {
+            return match self.resume(sealed, &request) {
+                Ok(resumed) => AskingFuture::Resumed { resumed },
+                Err(error) => AskingFuture::Refused { error: Some(error) },
+            };
+        }
+        if declared::anything(&session) {
+            return self.start(request, &session);
+        }
+        AskingFuture::Passed { future: self.inner.call(request) }
+    }
+}
+
+impl<S: Clone> Clone for Asking<S> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), desk: Arc::clone(&self.desk) }
+    }
+}
+
+impl<S> fmt::Debug for Asking<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asking").field("parked", &self.desk.table.len()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for AskingLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AskingLayer").field("parked", &self.0.table.len()).finish_non_exhaustive()
+    }
+}
+
+fn may_ask(method: &Method) -> bool {
+    *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
+}

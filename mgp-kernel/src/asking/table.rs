@@ -1,0 +1,63 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+
+use super::Desk;
+use super::conversation::Conversation;
+use super::driver::{Call, Driver};
+
+/// The parked calls. It owns their tasks: a call that is taken out, or dropped with the table, ends.
+#[derive(Default)]
+pub(super) struct Table(Mutex<Parked>);
+
+#[derive(Default)]
+struct Parked {
+    calls: HashMap<u64, Entry>,
+    /// How many there ever were.
+    count: u64,
+}
+
+struct Entry {
+    conversation: Arc<Conversation>,
+    task: AbortHandle,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Table {
+    pub(super) fn get(&self, call: u64) -> Option<Arc<Conversation>> {
+        self.0.lock().calls.get(&call).map(|entry| Arc::clone(&entry.conversation))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().calls.len()
+    }
+
+    /// Ends a call.
+    pub(super) fn end(&self, call: u64) {
+        let ended = self.0.lock().calls.remove(&call);
+        // Not under the lock: what ends looks for itself here.
+        drop(ended);
+    }
+}
+
+/// Keeps a call that has asked, and goes on with it. Returns its number.
+pub(super) fn park<F>(desk: &Arc<Desk>, call: Call<F>) -> u64
+where
+    F: Future<Output = Result<mgp_types::Response, mgp_types::Error>> + Send + 'static,
+{
+    let conversation = Arc::clone(call.conversation());
+    let mut parked = desk.table.0.lock();
+    parked.count += 1;
+    let number = parked.count;
+    // Entered under the lock, so that what the task does at its end always comes later.
+    let task = tokio::spawn(Driver::new(call, number, Arc::downgrade(desk))).abort_handle();
+    parked.calls.insert(number, Entry { conversation, task });
+    number
+}

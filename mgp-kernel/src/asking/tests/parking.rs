@@ -1,0 +1,71 @@
+//! What becomes of a call while its client is away.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::world::{World, again, answers, ask, request, send, text, until};
+use tower_service::Service;
+
+#[tokio::test]
+async fn who_answers_a_part_is_asked_for_the_rest() {
+    let world = World::new(false).await;
+    let front = world.front("a");
+    let asked = ask(&front, "both").await;
+    let all = answers(&asked, "A");
+    let questions = asked["inputRequests"].as_object().unwrap();
+    assert_eq!(questions.len(), 2);
+    let (roots, form): (Vec<_>, Vec<_>) =
+        questions.keys().partition(|key| questions[*key]["method"] == "roots/list");
+    // What is no answer, and what nobody asked, is passed over.
+    let part = json!({roots[0]: all[roots[0]], form[0]: "no answer", "unknown": {}});
+    let rest = send(&front, again("both", &asked, &part)).await.unwrap();
+    let left = rest["inputRequests"].as_object().unwrap();
+    assert_eq!(left.keys().collect::<Vec<_>>(), form);
+    assert_eq!(left[form[0]], questions[form[0]]);
+    let nothing = send(&front, again("both", &rest, &json!({}))).await.unwrap();
+    assert_eq!(nothing["inputRequests"], rest["inputRequests"]);
+    let result = send(&front, again("both", &nothing, &answers(&nothing, "A"))).await.unwrap();
+    assert_eq!(text(&result), "A 1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_meanwhile_keeps_its_outcome_for_the_client() {
+    let world = World::new(false).await;
+    let front = world.front("a");
+    let asked = ask(&front, "impatient").await;
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    assert_eq!(world.parked(), 1);
+    let result = send(&front, again("impatient", &asked, &answers(&asked, "A"))).await.unwrap();
+    assert_eq!(text(&result), "too late");
+    assert_eq!(world.parked(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_nobody_fetches_is_forgotten() {
+    let world = World::new(false).await;
+    ask(&world.front("a"), "impatient").await;
+    tokio::time::sleep(Duration::from_secs(601)).await;
+    until(|| world.parked() == 0).await;
+}
+
+#[tokio::test]
+async fn dropping_a_round_ends_its_call() {
+    let world = World::new(false).await;
+    let mut front = world.front("a");
+    let asked = ask(&front, "wait").await;
+    let round = front.call(request(&again("wait", &asked, &answers(&asked, "A"))));
+    assert!(timeout(Duration::from_millis(20), round).await.is_err());
+    until(|| world.dropped() && world.parked() == 0).await;
+}
+
+#[tokio::test]
+async fn with_the_layer_all_parked_calls_end() {
+    let world = World::new(false).await;
+    ask(&world.front("a"), "wait").await;
+    let World { layer, gate, seen } = world;
+    drop(layer);
+    until(|| seen.dropped.load(std::sync::atomic::Ordering::SeqCst)).await;
+    drop(gate);
+}

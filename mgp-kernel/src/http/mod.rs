@@ -1,0 +1,54 @@
+//! The kernel over HTTP: keys at the door, and the paths of those who watch over it.
+
+mod paths;
+
+use std::future::Future;
+use std::io;
+
+use mgp_security::auth::{AuthLayer, HttpAuthLayer};
+use mgp_transport::http::{HttpConfig, serve_layered_until};
+use mgp_types::Principal;
+use tokio::net::TcpListener;
+use tower_layer::Stack;
+
+use self::paths::PathsLayer;
+use crate::{Kernel, settings};
+
+impl Kernel {
+    /// Serves clients over HTTP on `socket` until `stop` is done: `/mcp` in both eras, HTTP+SSE beside it, `/healthz`,
+    /// `/readyz` and, if the configuration says so, `/metrics`.
+    ///
+    /// Off the loopback address, or where the configuration demands it, nobody is let in without a key. A key that is
+    /// wrong is refused everywhere.
+    ///
+    /// # Errors
+    /// The socket cannot be used.
+    pub async fn serve_http(
+        &self,
+        socket: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        let parts = self.parts();
+        let config = parts.config.load_full();
+        let required = settings::keys_required(&config) || !socket.local_addr()?.ip().is_loopback();
+        let ring = parts.keys.clone();
+        let guard = HttpAuthLayer::new(ring.clone());
+        let (auth, guard) = if required {
+            (AuthLayer::http(ring), guard)
+        } else {
+            let agent = config.listen.agent.as_deref().unwrap_or(settings::LOCAL_AGENT);
+            (AuthLayer::http_or(ring, Principal::new(agent)), guard.optional())
+        };
+        let mut http = HttpConfig::default();
+        for host in &config.listen.allowed_hosts {
+            http = http.allow_host(host.as_str());
+        }
+        for origin in &config.listen.allowed_origins {
+            http = http.allow_origin(origin.as_str());
+        }
+        // Health is asked for by those who have no key, the figures are not.
+        let layer = Stack::new(PathsLayer::metrics(parts.clone()), guard);
+        let layer = Stack::new(layer, PathsLayer::health(parts.clone()));
+        serve_layered_until(socket, self.accept_by(&auth), http, layer, stop).await
+    }
+}

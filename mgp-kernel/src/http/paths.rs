@@ -1,0 +1,142 @@
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method, StatusCode};
+use mgp_transport::http::HttpBody;
+use mgp_types::mgp::ServerState;
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::parts::Parts;
+
+/// Answers `GET` at paths beside the protocol's. Makes [`Paths`] services.
+#[derive(Clone)]
+pub(super) struct PathsLayer {
+    parts: Arc<Parts>,
+    find: Find,
+}
+
+/// What is at a path, if anything is.
+type Find = fn(&Parts, path: &str) -> Option<Page>;
+
+/// What is told at a path.
+struct Page {
+    status: StatusCode,
+    content_type: &'static str,
+    text: String,
+}
+
+impl PathsLayer {
+    /// `/healthz`: whether this process answers; `/readyz`: whether it takes calls, and how many servers are connected.
+    pub(super) fn health(parts: Arc<Parts>) -> Self {
+        Self { parts, find: health }
+    }
+
+    /// `/metrics`, in the text format of Prometheus.
+    pub(super) fn metrics(parts: Arc<Parts>) -> Self {
+        Self { parts, find: metrics }
+    }
+}
+
+fn health(parts: &Parts, path: &str) -> Option<Page> {
+    let (status, text) = match path {
+        "/healthz" => (StatusCode::OK, r#"{"status":"ok"}"#.to_owned()),
+        "/readyz" => {
+            let servers = parts.fleet.all();
+            let connected = servers.iter().filter(|server| server.state() == ServerState::Connected).count();
+            let (status, word) = if parts.is_stopping() {
+                (StatusCode::SERVICE_UNAVAILABLE, "draining")
+            } else {
+                (StatusCode::OK, "ready")
+            };
+            let total = servers.len();
+            (status, format!(r#"{{"status":"{word}","servers":{total},"connected":{connected}}}"#))
+        }
+        _ => return None,
+    };
+    Some(Page { status, content_type: "application/json", text })
+}
+
+fn metrics(parts: &Parts, path: &str) -> Option<Page> {
+    let served = path == "/metrics" && parts.config.load().telemetry.metrics;
+    served.then(|| Page {
+        status: StatusCode::OK,
+        content_type: "text/plain; version=0.0.4; charset=utf-8",
+        text: crate::meter::exposition(parts),
+    })
+}
+
+impl Page {
+    fn into_response(self) -> http::Response<HttpBody> {
+        let mut response = http::Response::new(HttpBody::from(bytes::Bytes::from(self.text)));
+        *response.status_mut() = self.status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+impl<S> Layer<S> for PathsLayer {
+    type Service = Paths<S>;
+
+    fn layer(&self, inner: S) -> Paths<S> {
+        Paths { inner, paths: self.clone() }
+    }
+}
+
+/// The service of [`PathsLayer`].
+#[derive(Clone)]
+pub(super) struct Paths<S> {
+    inner: S,
+    paths: PathsLayer,
+}
+
+impl<S, B> Service<http::Request<B>> for Paths<S>
+where
+    S: Service<http::Request<B>, Response = http::Response<HttpBody>, Error = Infallible>,
+{
+    type Response = http::Response<HttpBody>;
+    type Error = Infallible;
+    type Future = PathsFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let PathsLayer { parts, find } = &self.paths;
+        if request.method() == Method::GET
+            && let Some(page) = find(parts, request.uri().path())
+        {
+            return PathsFuture::Page { page: Some(page) };
+        }
+        PathsFuture::Passed { future: self.inner.call(request) }
+    }
+}
+
+pin_project! {
+    /// The future of [`Paths`].
+    #[project = Projection]
+    pub(super) enum PathsFuture<F> {
+        Page { page: Option<Page> },
+        Passed { #[pin] future: F },
+    }
+}
+
+impl<F: Future<Output = Result<http::Response<HttpBody>, Infallible>>> Future for PathsFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projection::Passed { future } => future.poll(cx),
+            Projection::Page { page } => {
+                page.take().map_or(Poll::Pending, |page| Poll::Ready(Ok(page.into_response())))
+            }
+        }
+    }
+}

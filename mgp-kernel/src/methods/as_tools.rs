@@ -1,0 +1,107 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_security::GateFuture;
+use mgp_types::mcp::{CallToolResult, ForRevision};
+use mgp_types::mgp::{ExtensionSet, Negotiated, Offer, method};
+use mgp_types::{Error, Kind, Method, Object, Request, Response, Revision, RpcService, Session, code};
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Offers MGP's methods as tools. Makes [`MethodsAsTools`] services.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MethodsAsToolsLayer;
+
+impl<S> Layer<S> for MethodsAsToolsLayer {
+    type Service = MethodsAsTools<S>;
+
+    fn layer(&self, inner: S) -> MethodsAsTools<S> {
+        MethodsAsTools(inner)
+    }
+}
+
+/// The service of [`MethodsAsToolsLayer`].
+///
+/// A call of the tool `mgp.health.ping`, in any of the three spellings, becomes the method of that name further in, and
+/// its answer the tool's result: a plain MCP client can do what a peer that speaks MGP can. Who may do it is decided by
+/// whoever serves the method. Only `mgp.tools.discover` and `mgp.tools.request` are ever listed: what manages the kernel
+/// does not belong into a model's context.
+///
+/// Sits around all that serve methods, and behind what resolves tools, since no server's tool has such a name. Calls of
+/// other tools pass untouched and cost a look at the first letters of the name.
+#[derive(Debug, Clone)]
+pub(crate) struct MethodsAsTools<S>(S);
+
+impl<S: RpcService<Future: 'static>> Service<Request> for MethodsAsTools<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let Some(method) = stands_for(&request) else { return GateFuture::passed(self.0.call(request)) };
+        match as_method(request, method) {
+            Ok((request, revision)) => {
+                let answer = self.0.call(request);
+                GateFuture::waiting(async move { as_result(answer.await, revision) })
+            }
+            Err(error) => GateFuture::refused(error),
+        }
+    }
+}
+
+fn stands_for(request: &Request) -> Option<&'static str> {
+    if request.method != Method::TOOLS_CALL || request.context.tool.is_some() {
+        return None;
+    }
+    let method = method::of_tool(&request.params.text("name")?)?;
+    // Those who serve these know them as tools themselves.
+    let known = method.starts_with("mgp/tools/") || method.starts_with("mgp/access/");
+    (!known).then_some(method)
+}
+
+/// The call of the method, in a session in which the method exists.
+fn as_method(mut request: Request, method: &'static str) -> Result<(Request, Revision), Error> {
+    if request.kind == Kind::Notify {
+        return Err(Error::invalid_request("a tool is called for its result, not by a notification"));
+    }
+    let mut params = match request.params.get("arguments").filter(|arguments| !arguments.is_null()) {
+        Some(arguments) => Object::from_raw(&arguments)
+            .map_err(|_| Error::invalid_params("`arguments` has to be an object"))?,
+        None => Object::new(),
+    };
+    if let Some(meta) = request.params.get("_meta") {
+        params.set("_meta", meta);
+    }
+    let session = speaking_mgp(request.context.session()?);
+    let revision = session.revision;
+    request.context.session = Some(Arc::new(session));
+    request.method = Method::new(method);
+    request.params = params;
+    Ok((request, revision))
+}
+
+fn speaking_mgp(session: &Session) -> Session {
+    let all = Offer::new(ExtensionSet::standard());
+    let mut speaking = Session::new(session.revision);
+    speaking.peer.clone_from(&session.peer);
+    speaking.capabilities = session.capabilities.clone();
+    speaking.outbox = session.outbox.clone();
+    speaking.set_log_level(session.log_level());
+    speaking.mgp = Negotiated::agree(&all, &all);
+    speaking
+}
+
+fn as_result(outcome: Result<Response, Error>, revision: Revision) -> Result<Response, Error> {
+    let result = match outcome {
+        Ok(response) => CallToolResult::structured(&response.to_raw())
+            .map_err(|error| Error::internal("the result is not JSON").with_source(error))?,
+        // A model that gave wrong arguments reads results, and hardly ever errors.
+        Err(error) if error.code() == code::INVALID_PARAMS => CallToolResult::error(error.message()),
+        Err(error) => return Err(error),
+    };
+    Response::with_body(&result.for_revision(revision))
+}

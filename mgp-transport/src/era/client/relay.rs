@@ -1,0 +1,148 @@
+use std::sync::{Arc, Weak};
+
+use arc_swap::ArcSwapOption;
+use mgp_types::mcp::meta::key;
+use mgp_types::mcp::{ClientCapabilities, ForRevision};
+use mgp_types::mgp::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer};
+use mgp_types::{Object, RawJson, Revision, Session};
+
+/// What a gateway says to a server without sessions about the client behind a request: the capabilities are those of
+/// the client, what is offered of MGP is the gateway's own.
+#[derive(Debug)]
+pub(super) struct Relay {
+    revision: Revision,
+    offer: Option<Offer>,
+    /// Most clients describe themselves in the same words each time, and then their session is the same.
+    last: ArcSwapOption<(Weak<Session>, RawJson)>,
+}
+
+impl Relay {
+    pub(super) fn new(revision: Revision, offer: Option<Offer>) -> Self {
+        Self { revision, offer, last: ArcSwapOption::empty() }
+    }
+
+    /// The capabilities of `caller` as the server is to see them.
+    pub(super) fn capabilities(&self, caller: &Arc<Session>) -> RawJson {
+        let last = self.last.load();
+        // A weak pointer keeps the place in memory taken, so no other session can be at it.
+        if let Some((of, capabilities)) = last.as_deref()
+            && std::ptr::eq(of.as_ptr(), Arc::as_ptr(caller))
+        {
+            return capabilities.clone();
+        }
+        let capabilities = self.translated(&caller.capabilities).to_raw();
+        self.last.store(Some(Arc::new((Arc::downgrade(caller), capabilities.clone()))));
+        capabilities
+    }
+
+    fn translated(&self, theirs: &Object) -> Object {
+        let typed = theirs.to::<ClientCapabilities>().ok();
+        let fitted = typed.and_then(|typed| Object::from_value(&typed.for_revision(self.revision)).ok());
+        let mut capabilities = fitted.unwrap_or_else(|| theirs.clone());
+        // What the client has agreed on about MGP it has agreed on with the gateway.
+        capabilities.remove(LEGACY_MEMBER);
+        for (around, name) in [("extensions", EXTENSION_ID), ("experimental", LEGACY_MEMBER)] {
+            let inside = capabilities.get(around).and_then(|raw| Object::from_raw(&raw).ok());
+            if let Some(mut inside) = inside.filter(|inside| inside.contains(name)) {
+                inside.remove(name);
+                capabilities.set(around, inside.to_raw());
+            }
+        }
+        if let Some(offer) = &self.offer {
+            offer.write(&mut capabilities, Form::Stateless);
+        }
+        capabilities
+    }
+}
+
+/// Takes out of `params` what a request without a session says about its client: the server has sessions, and was
+/// told about the gateway. All other metadata stays.
+pub(super) fn undescribe(params: &mut Object) {
+    let Some(mut meta) = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) else { return };
+    let mut described = false;
+    for name in [key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES, key::LOG_LEVEL] {
+        described |= meta.remove(name).is_some();
+    }
+    if !described {
+        return;
+    }
+    if meta.is_empty() {
+        params.remove("_meta");
+    } else {
+        params.set("_meta", meta.to_raw());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::ExtensionSet;
+
+    use super::*;
+
+    fn session(capabilities: &'static str) -> Arc<Session> {
+        let mut session = Session::new(Revision::V2025_11_25);
+        session.capabilities = Object::parse(capabilities).unwrap();
+        Arc::new(session)
+    }
+
+    fn object(raw: &RawJson) -> Object {
+        Object::from_raw(raw).unwrap()
+    }
+
+    #[test]
+    fn the_offer_of_mgp_is_the_gateways_wherever_the_clients_stood() {
+        let caller = session(
+            r#"{"roots":{"listChanged":true},"elicitation":{},"mgp":{"version":"9.0.0","extensions":["x"]},
+                "experimental":{"mgp":{"version":"9.0.0","extensions":["x"]},"mine":{}},
+                "extensions":{"dev.cloto/mgp":{"version":"9.0.0","extensions":["x"]},"com.example/e":{}}}"#,
+        );
+        let plain = object(&Relay::new(Revision::LATEST, None).capabilities(&caller));
+        assert!(plain.contains("elicitation") && plain.contains("roots"), "{plain:?}");
+        let written = plain.to_raw();
+        let text = std::str::from_utf8(written.as_bytes()).unwrap();
+        assert!(!text.contains("mgp"), "{text}");
+        assert!(text.contains("com.example/e") && text.contains("mine"), "{text}");
+
+        let offer = Offer::new(ExtensionSet::from_names(["audit"]));
+        let ours = object(&Relay::new(Revision::LATEST, Some(offer.clone())).capabilities(&caller));
+        assert_eq!(Offer::read(&ours).unwrap(), Some(offer));
+        assert!(!ours.contains("mgp"));
+    }
+
+    #[test]
+    fn clients_are_not_mixed_up() {
+        let relay = Relay::new(Revision::LATEST, None);
+        let (asked, silent) = (session(r#"{"elicitation":{}}"#), session("{}"));
+        for _ in 0..2 {
+            assert!(object(&relay.capabilities(&asked)).contains("elicitation"));
+            assert!(!object(&relay.capabilities(&silent)).contains("elicitation"));
+        }
+        drop(asked);
+        assert_eq!(relay.capabilities(&session("{}")).as_bytes(), b"{}");
+    }
+
+    #[test]
+    fn only_what_describes_the_client_is_taken_out() {
+        let mut params = Object::parse(
+            r#"{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,
+                "io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{},
+                "io.modelcontextprotocol/logLevel":"info","traceparent":"t","com.example/own":[1.0],
+                "io.modelcontextprotocol/related-task":{"taskId":"a"}}}"#,
+        )
+        .unwrap();
+        undescribe(&mut params);
+        let meta = object(&params.get("_meta").unwrap());
+        let names: Vec<_> = meta.iter().map(|(name, _)| name.into_owned()).collect();
+        assert_eq!(
+            names,
+            ["progressToken", "traceparent", "com.example/own", "io.modelcontextprotocol/related-task"]
+        );
+        assert_eq!(meta.bytes("com.example/own").unwrap(), b"[1.0]");
+
+        let mut params =
+            Object::parse(r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"a":1}"#)
+                .unwrap();
+        undescribe(&mut params);
+        assert_eq!(params.to_raw().as_bytes(), br#"{"a":1}"#);
+    }
+}

@@ -1,0 +1,128 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mcp::Implementation;
+use mgp_types::{
+    BoxFuture, Error, Method, Object, Outbox, Params, Principal, RawJson, Request, Response, Revision,
+    Session, StreamId,
+};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use super::InputLoop;
+use crate::era::{Agreement, ClientEra, ClientIdentity, EraMode, EraOptions};
+
+/// A server, and what answers its questions; each notes what it sees.
+#[derive(Clone)]
+struct Peer {
+    stateless: bool,
+    seen: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Peer {
+    fn new(stateless: bool) -> Self {
+        Self { stateless, seen: Arc::default() }
+    }
+
+    fn last(&self) -> Request {
+        self.seen.lock().last().unwrap().clone()
+    }
+}
+
+impl Service<Request> for Peer {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let answer = match request.method.as_str() {
+            "server/discover" => r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
+            "initialize" => r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#,
+            "tools/call" if self.stateless && !request.params.contains("inputResponses") => ASKED,
+            "elicitation/create" => r#"{"action":"accept"}"#,
+            _ => r#"{"content":[]}"#,
+        };
+        self.seen.lock().push(request);
+        Box::pin(std::future::ready(Ok(Response::new(RawJson::parse(answer).unwrap()))))
+    }
+}
+
+const ASKED: &str = r#"{ "resultType":"input_required", "requestState":"s\u0074ate",
+    "inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}} }"#;
+
+/// A gateway's way to a server, the server, and what answers questions.
+async fn gateway(stateless: bool) -> (InputLoop<ClientEra<Peer>, Peer>, Peer, Peer) {
+    let (server, answers) = (Peer::new(stateless), Peer::new(stateless));
+    let agreement = Agreement::default();
+    let mode = if stateless { EraMode::Stateless } else { EraMode::Session };
+    let options = EraOptions::new().with_mode(mode).with_agreement(agreement.clone()).with_relay();
+    let identity = ClientIdentity::new(Implementation::new("gateway", "1"));
+    let era = ClientEra::negotiate(server.clone(), identity, options).await.unwrap();
+    (InputLoop::new(era, answers.clone(), agreement), server, answers)
+}
+
+fn call(caller: Option<Revision>, params: &str) -> Request {
+    let mut request = Request::call(Method::TOOLS_CALL, Params::parse(params.to_owned()).unwrap());
+    request.context.session = caller.map(|revision| Arc::new(Session::new(revision)));
+    request
+}
+
+#[tokio::test]
+async fn who_asks_in_rounds_gets_the_questions_as_they_were_written() {
+    let (mut service, server, answers) = gateway(true).await;
+    let asked = service.call(call(Some(Revision::LATEST), r#"{"name":"t"}"#)).await.unwrap();
+    assert_eq!(asked.result.as_bytes(), ASKED.as_bytes());
+    let again = r#"{"name":"t","inputResponses":{ "k": {"action":"accept"} },"requestState":"s\u0074ate"}"#;
+    let answer = service.call(call(Some(Revision::LATEST), again)).await.unwrap();
+    assert_eq!(answer.result.as_bytes(), br#"{"content":[]}"#);
+    let sent = server.last().params;
+    assert_eq!(sent.bytes("inputResponses").unwrap(), br#"{ "k": {"action":"accept"} }"#);
+    assert_eq!(sent.bytes("requestState").unwrap(), br#""s\u0074ate""#);
+    assert!(answers.seen.lock().is_empty());
+}
+
+#[tokio::test]
+async fn for_others_the_rounds_are_gone_through_and_each_question_has_the_context_of_its_call() {
+    let (mut service, server, answers) = gateway(true).await;
+    let stream = StreamId::fresh();
+    let mut request = call(Some(Revision::V2025_11_25), r#"{"name":"t"}"#);
+    request.context.principal = Some(Principal::new("somebody"));
+    request.context.outbox = Outbox::on(stream);
+    let answer = service.call(request).await.unwrap();
+    assert_eq!(answer.result.as_bytes(), br#"{"content":[]}"#);
+    let question = answers.last().context;
+    assert_eq!((question.outbox.stream(), question.principal), (stream, Some(Principal::new("somebody"))));
+    assert_eq!(question.session.unwrap().revision, Revision::LATEST);
+    assert_eq!(server.last().params.bytes("inputResponses").unwrap(), br#"{"k":{"action":"accept"}}"#);
+
+    let answer = service.call(call(None, r#"{"name":"t"}"#)).await.unwrap();
+    assert_eq!(answer.result.as_bytes(), br#"{"content":[]}"#);
+}
+
+#[tokio::test]
+async fn the_clients_own_session_is_no_callers() {
+    let (mut service, ..) = gateway(true).await;
+    let mut request = call(None, r#"{"name":"t"}"#);
+    request.context.session = service.get_ref().session();
+    let answer = service.call(request).await.unwrap();
+    assert_eq!(answer.result.as_bytes(), br#"{"content":[]}"#);
+}
+
+#[tokio::test]
+async fn a_server_with_sessions_has_no_earlier_rounds() {
+    let (mut service, server, _) = gateway(false).await;
+    for params in [r#"{"requestState":"s"}"#, r#"{"inputResponses":{}}"#] {
+        let error = service.call(call(Some(Revision::LATEST), params)).await.unwrap_err();
+        assert_eq!(error.code(), -32602);
+        assert!(error.message().contains("make the call again"), "{error}");
+    }
+    assert_eq!(server.last().method, Method::INITIALIZED);
+    service.call(call(Some(Revision::LATEST), "{}")).await.unwrap();
+    // To a client with a session these are members like any other.
+    service.call(call(Some(Revision::V2025_11_25), r#"{"requestState":"s"}"#)).await.unwrap();
+    assert_eq!(Object::from_raw(&server.last().params.to_raw()).unwrap().text("requestState").unwrap(), "s");
+}

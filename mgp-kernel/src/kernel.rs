@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_security::auth::AuthLayer;
@@ -9,15 +10,14 @@ use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
-use mgp_types::mgp::{ExtensionSet, Offer};
+use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
 use mgp_types::{Outbox, Principal};
 
-use crate::changes::Teller;
 use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::router::CatalogEyes;
 use crate::stack::Front;
-use crate::{StartError, settings};
+use crate::{Applied, ServerView, StartError, settings};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -27,6 +27,13 @@ struct Inner {
     parts: Arc<Parts>,
     front: Front,
     identity: Arc<ServerIdentity>,
+}
+
+impl Drop for Inner {
+    /// Servers know the kernel's parts, so they have to be let go of for either to end.
+    fn drop(&mut self) {
+        self.parts.fleet.abandon();
+    }
 }
 
 impl Kernel {
@@ -39,11 +46,60 @@ impl Kernel {
         let parts = Parts::open(config, state).await?;
         let tools = tool_discovery(&parts)?;
         parts.changes.also_tell(tools.clone());
-        let _ = parts.told.set(Arc::new(Teller::new(&parts)));
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
         let front = Front::new(&parts, tools);
-        Ok(Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) })))
+        let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
+        let parts = &kernel.0.parts;
+        parts.fleet.apply(parts, &parts.config.load().servers, false)?;
+        // A life that begins can always go on to these.
+        let begun = parts.life.starting().and_then(|()| parts.life.ready());
+        debug_assert!(begun.is_ok(), "{begun:?}");
+        Ok(kernel)
+    }
+
+    /// Takes a new configuration. Servers about which it says nothing new are left alone; all of them are connected to
+    /// anew if what is asked of every server has changed. Waits for none.
+    ///
+    /// What clients are given of the tools, where they connect and where the kernel keeps its state stay as they were
+    /// at the start.
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not; then everything stays as it was.
+    pub fn reload(&self, config: Config) -> Result<Applied, StartError> {
+        let parts = &self.0.parts;
+        let old = parts.config.load_full();
+        let all = old.permissions != config.permissions
+            || old.confirmation != config.confirmation
+            || old.validators != config.validators;
+        parts.config.store(Arc::new(config));
+        let applied = parts.fleet.apply(parts, &parts.config.load().servers, all);
+        if applied.is_err() {
+            parts.config.store(old);
+        }
+        applied
+    }
+
+    /// How the servers do.
+    pub fn servers(&self) -> Vec<ServerView> {
+        self.0.parts.fleet.views()
+    }
+
+    /// The last lines that a server wrote to its standard error, the oldest first.
+    ///
+    /// # Errors
+    /// There is no such server; then the ids that are like it.
+    pub fn server_log(&self, server: &str, lines: usize) -> Result<Vec<String>, Vec<ServerId>> {
+        let fleet = &self.0.parts.fleet;
+        fleet.get(server).map(|server| server.log(lines)).ok_or_else(|| fleet.near(server))
+    }
+
+    /// Takes no more calls, and stops all servers: each gets `timeout` to finish the calls it has, and leaves no process
+    /// behind.
+    pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
+        self.0.parts.set_stopping();
+        self.0.parts.life.shutdown(reason, timeout).await;
+        self.0.parts.fleet.shut_down(reason, timeout).await;
     }
 
     /// What answers clients that are this principal, over any transport.

@@ -20,4 +20,6 @@ mod stack;
 mod upstream;
 
 pub use self::error::StartError;
+pub use self::fleet::Applied;
 pub use self::kernel::Kernel;
+pub use self::upstream::{MgpView, ServerView};

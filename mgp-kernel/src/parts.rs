@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
@@ -20,10 +20,10 @@ use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
-use crate::changes::Changes;
+use crate::changes::{Changes, Teller};
 use crate::fleet::Fleet;
 use crate::settings;
-use crate::upstream::told::{Nobody, Told};
+use crate::upstream::Told;
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
 pub(crate) struct Parts {
@@ -45,9 +45,7 @@ pub(crate) struct Parts {
     /// The kernel's own life, as its clients see it.
     pub(crate) life: Life,
     stopping: AtomicBool,
-    /// Who tells clients what servers say beside their calls; set once, when clients can be told.
-    pub(crate) told: OnceLock<Arc<dyn Told>>,
-    /// Which clients are told of what.
+    /// Who is told what servers say unasked.
     pub(crate) changes: Arc<Changes>,
 }
 
@@ -57,6 +55,7 @@ impl Parts {
         let clock = Clock::system();
         let audit = audit_log(&config, &state)?;
         let port: Arc<dyn AuditPort> = Arc::new(audit.clone());
+        // Whoever opens it holds its lock, so it is opened once and shared.
         let database = Database::open(&state.join("mgp.db"))?;
         let access = AccessPolicy::builder()
             .store(SqliteAccessStore::new(database.clone())?)
@@ -77,7 +76,6 @@ impl Parts {
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),
-            told: OnceLock::new(),
             life: Life::new(ServerId::from(KERNEL)),
             stopping: AtomicBool::new(false),
             changes: Arc::new(Changes::new(access.clone())),
@@ -92,10 +90,6 @@ impl Parts {
         }))
     }
 
-    pub(crate) fn told(&self) -> &dyn Told {
-        self.told.get().map_or(&Nobody, |told| &**told)
-    }
-
     /// Whether the kernel takes no more calls.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
@@ -103,6 +97,11 @@ impl Parts {
 
     pub(crate) fn set_stopping(&self) {
         self.stopping.store(true, Ordering::Release);
+    }
+
+    /// Who tells clients what servers say beside their calls.
+    pub(crate) fn told(self: &Arc<Self>) -> impl Told + use<> {
+        Teller::new(self)
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
@@ -144,7 +143,7 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
 }
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
-const CHANNELS: [&str; 4] = ["lifecycle", "tools", "security", "permissions"];
+const CHANNELS: [&str; 5] = ["audit", "lifecycle", "permissions", "security", "tools"];
 
 /// The kernel's own server id; no server of its may have it.
 pub(crate) const KERNEL: &str = "mgp";

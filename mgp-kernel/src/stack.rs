@@ -88,7 +88,6 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
-    pub(crate) meter: Meter,
 }
 
 impl Back {
@@ -100,6 +99,7 @@ impl Back {
         approver: Arc<dyn Approver>,
         session: impl Fn() -> Option<Arc<mgp_types::Session>> + Clone + Send + Sync + 'static,
         way: S,
+        meter: &Meter,
     ) -> Result<Self, StartError> {
         let config = parts.config.load();
         let id = ServerId::from(server.id.as_str());
@@ -142,10 +142,9 @@ impl Back {
         let service = TaskOwnersLayer::new().layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
-        let meter = Meter::default();
         // All that a caller waits for counts.
         let service = MeterLayer(meter.clone()).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions, meter })
+        Ok(Self { service: Erased::new(service), permissions, definitions })
     }
 }
 

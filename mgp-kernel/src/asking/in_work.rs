@@ -22,12 +22,12 @@ impl CallsInWork {
     }
 
     /// The call that has `stream`.
-    pub(super) fn on(&self, stream: StreamId) -> Option<CallContext> {
+    pub(crate) fn on(&self, stream: StreamId) -> Option<CallContext> {
         self.0.lock().get(&stream).cloned()
     }
 
     /// All calls, the latest first.
-    pub(super) fn latest_first(&self) -> Vec<CallContext> {
+    pub(crate) fn latest_first(&self) -> Vec<CallContext> {
         self.0.lock().values().rev().cloned().collect()
     }
 

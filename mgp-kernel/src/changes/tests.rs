@@ -3,7 +3,7 @@
 use mgp_types::{Method, Object, Request, Revision};
 
 use crate::router::scene::{GRANTED, Peer, Scene, until};
-use crate::upstream::told::What;
+use crate::upstream::What;
 
 fn log(level: &str) -> Request {
     let params = format!(r#"{{"level":"{level}","data":{{"x": 1.50}},"vendor":1}}"#);
@@ -211,7 +211,7 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
     let peer = Peer::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     let late = scene.server("late");
-    scene.told.changed(&"late".into(), What::Tools);
+    scene.told.connected(&"late".into());
     until(|| late.methods() == ["logging/setLevel"]).await;
 }
 

@@ -9,7 +9,7 @@ use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
 use crate::parts::Parts;
-use crate::upstream::told::{Told, What};
+use crate::upstream::{Told, What};
 
 /// Has the clients of the kernel told what its servers say.
 pub(crate) struct Teller(Weak<Parts>);
@@ -27,16 +27,19 @@ impl Teller {
 }
 
 impl Told for Teller {
+    fn connected(&self, server: &ServerId) {
+        let Some(parts) = self.0.upgrade() else { return };
+        parts.changes.levels.forget(server);
+        let errand = Arc::clone(&parts);
+        parts.changes.run(async move { tell_levels(&errand).await });
+    }
+
     fn log(&self, server: &ServerId, message: Request) {
         self.with(|changes| changes.log(server, &message));
     }
 
     fn changed(&self, server: &ServerId, what: What) {
-        let Some(parts) = self.0.upgrade() else { return };
-        parts.changes.changed(server, what);
-        // It may have connected just now.
-        let errand = Arc::clone(&parts);
-        parts.changes.run(async move { tell_levels(&errand).await });
+        self.with(|changes| changes.changed(server, what));
     }
 
     fn updated(&self, server: &ServerId, uri: &str) {

@@ -1,31 +1,194 @@
 //! All servers that the kernel has to do with.
 
+mod near;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mgp_types::mgp::ServerId;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_stream::callback::CallbackRelay;
+use mgp_types::mgp::{ServerId, ShutdownReason};
+use mgp_types::{Context, Params, Principal};
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use crate::upstream::Upstream;
+use crate::StartError;
+use crate::parts::Parts;
+use crate::upstream::{ServerView, Upstream};
+
+type Servers = BTreeMap<ServerId, Arc<Upstream>>;
 
 /// The servers, as a snapshot: readers never wait.
 #[derive(Default)]
-pub(crate) struct Fleet(ArcSwap<BTreeMap<ServerId, Arc<Upstream>>>);
+pub(crate) struct Fleet {
+    servers: ArcSwap<Servers>,
+    /// Held by whoever makes the next snapshot.
+    change: Mutex<()>,
+    callbacks: Mutex<CallbackRelay>,
+    /// What brings servers up and down.
+    moves: Mutex<JoinSet<()>>,
+}
+
+/// What came of a change of the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied {
+    /// Servers that are new.
+    pub added: Vec<ServerId>,
+    /// Servers that are connected to anew, as what is said about them is something else.
+    pub changed: Vec<ServerId>,
+    /// Servers that are gone.
+    pub removed: Vec<ServerId>,
+}
 
 impl Fleet {
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {
-        self.0.load().get(server).cloned()
+        self.servers.load().get(server).cloned()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Upstream>> {
-        self.0.load().values().cloned().collect()
+        self.servers.load().values().cloned().collect()
+    }
+
+    /// How all of them do.
+    pub(crate) fn views(&self) -> Vec<ServerView> {
+        self.servers.load().values().flat_map(|server| server.views()).collect()
+    }
+
+    /// A few ids that are written nearly like `server`.
+    pub(crate) fn near(&self, server: &str) -> Vec<ServerId> {
+        near::near(server, self.servers.load().keys())
+    }
+
+    /// The callbacks of all servers, on their way to clients.
+    pub(crate) fn callbacks(&self) -> &Mutex<CallbackRelay> {
+        &self.callbacks
+    }
+
+    /// The server that an `mgp/callback/respond` answers, and the parameters as it knows them; `None` if it answers
+    /// nothing that the sender was asked.
+    pub(crate) fn answered(&self, context: &Context, params: &Params) -> Option<(Arc<Upstream>, Params)> {
+        let routed = self.callbacks.lock().route(context, params, Instant::now())?;
+        Some((self.get(routed.server.as_str())?, routed.params))
+    }
+
+    /// Whether this agent reaches the server at all.
+    pub(crate) fn admits(&self, server: &str, agent: &Principal) -> bool {
+        self.servers.load().get(server).is_some_and(|server| server.admits(agent))
+    }
+
+    /// An agent has come: its own connections begin.
+    pub(crate) fn arrived(&self, agent: &Principal) {
+        for server in self.servers.load().values() {
+            server.arrived(agent);
+        }
+    }
+
+    /// Makes the fleet what `wanted` says. Servers about which nothing has changed are left alone, unless `all` are to
+    /// be connected to anew. Waits for none of them.
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not. Nothing is changed then.
+    pub(crate) fn apply(
+        &self,
+        parts: &Arc<Parts>,
+        wanted: &[ServerConfig],
+        all: bool,
+    ) -> Result<Applied, StartError> {
+        let _change = self.change.lock();
+        let mut old = Servers::clone(&self.servers.load());
+        let (mut next, mut applied) = (Servers::new(), Applied::default());
+        let mut beginning = Vec::new();
+        for config in wanted.iter().filter(|config| config.enabled) {
+            let id = ServerId::from(config.id.as_str());
+            if next.contains_key(&id) {
+                return Err(StartError::Config(format!("there are two servers with the id `{id}`")));
+            }
+            let before = old.remove(&id);
+            if let Some(same) = before.as_ref().filter(|before| !all && before.config() == config) {
+                next.insert(id, Arc::clone(same));
+                continue;
+            }
+            let upstream = Arc::new(Upstream::new(parts, config.clone())?);
+            let list = if before.is_some() { &mut applied.changed } else { &mut applied.added };
+            list.push(id.clone());
+            next.insert(id, Arc::clone(&upstream));
+            beginning.push((before, upstream));
+        }
+        applied.removed = old.keys().cloned().collect();
+        self.servers.store(Arc::new(next));
+        for (before, upstream) in beginning {
+            self.begin(before, upstream);
+        }
+        for gone in old.into_values() {
+            self.end(parts, gone);
+        }
+        Ok(applied)
+    }
+
+    /// Stops all servers, each with so long to finish its calls, and forgets them.
+    pub(crate) async fn shut_down(&self, reason: ShutdownReason, timeout: Duration) {
+        let servers = self.take();
+        let mut stopping = JoinSet::new();
+        for server in servers {
+            stopping.spawn(async move { server.stop(reason, timeout).await });
+        }
+        while stopping.join_next().await.is_some() {}
+        let mut moves = std::mem::take(&mut *self.moves.lock());
+        let _ = tokio::time::timeout(timeout, async { while moves.join_next().await.is_some() {} }).await;
+    }
+
+    /// Drops all servers, which ends their connections and processes at once.
+    pub(crate) fn abandon(&self) {
+        self.moves.lock().abort_all();
+        drop(self.take());
+    }
+
+    fn take(&self) -> Vec<Arc<Upstream>> {
+        let _change = self.change.lock();
+        let servers = self.servers.swap(Arc::default());
+        servers.values().cloned().collect()
+    }
+
+    /// Starts a server, after the one whose place it takes has let go of what both may need.
+    fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
+        let Some(before) = before else { return server.start() };
+        self.go(async move {
+            before.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+            server.start();
+        });
+    }
+
+    /// Ends a server; what it offered goes at once.
+    fn end(&self, parts: &Arc<Parts>, server: Arc<Upstream>) {
+        let id = server.id().clone();
+        parts.catalog.remove_server(&id);
+        self.callbacks.lock().end_of_server(&id);
+        let parts = Arc::clone(parts);
+        self.go(async move {
+            parts.index.remove_server(id.clone()).await;
+            server.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+        });
+    }
+
+    fn go(&self, step: impl Future<Output = ()> + Send + 'static) {
+        let mut moves = self.moves.lock();
+        // Those that are done are forgotten here.
+        while moves.try_join_next().is_some() {}
+        moves.spawn(step);
     }
 
     /// Adds a server that is none.
     #[cfg(test)]
     pub(crate) fn put(&self, upstream: Upstream) {
-        let mut servers = BTreeMap::clone(&self.0.load());
+        let mut servers = Servers::clone(&self.servers.load());
         servers.insert(upstream.id().clone(), Arc::new(upstream));
-        self.0.store(Arc::new(servers));
+        self.servers.store(Arc::new(servers));
     }
 }
+
+/// How long calls have to end when their server is replaced.
+const REPLACE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,21 +1,22 @@
 //! Asking several servers at once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Error, Object, Request, Response, RpcService};
+use mgp_types::{Error, Object, Request, Response};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::upstream::Upstream;
+use crate::upstream::{Upstream, UpstreamService};
 
 /// Sends each request its way and waits for all answers, of each server no longer than ten seconds.
 ///
 /// # Cancel safety
 /// Dropping the future takes back what was not answered.
-pub(crate) async fn ask<S: RpcService<Future: 'static>>(
-    requests: Vec<(ServerId, S, Request)>,
+pub(crate) async fn ask(
+    requests: Vec<(ServerId, UpstreamService, Request)>,
 ) -> Vec<(ServerId, Result<Response, Error>)> {
     let mut asked = JoinSet::new();
     for (server, mut service, request) in requests {
@@ -32,10 +33,7 @@ pub(crate) async fn ask<S: RpcService<Future: 'static>>(
 }
 
 /// The request, for one of several servers. What its layers find out is about that server, not about the whole.
-pub(super) fn to(
-    upstream: &Upstream,
-    request: &Request,
-) -> (ServerId, impl RpcService<Future: 'static> + use<>, Request) {
+pub(super) fn to(upstream: &Arc<Upstream>, request: &Request) -> (ServerId, UpstreamService, Request) {
     let mut request = request.clone();
     request.context.trail = None;
     (upstream.id().clone(), upstream.service(), request)

@@ -15,7 +15,9 @@ impl Eyes for CatalogEyes {
         let Some(principal) = &context.principal else { return false };
         let allowed =
             self.0.access.decide(principal.as_str(), tool.server.as_str(), Some(tool.name.as_str()));
-        allowed.allows() && self.0.definitions.is_admitted(&tool.server, &tool.name)
+        allowed.allows()
+            && self.0.definitions.is_admitted(&tool.server, &tool.name)
+            && self.0.fleet.admits(tool.server.as_str(), principal)
     }
 
     fn revision(&self) -> u64 {

@@ -74,6 +74,16 @@ pub(super) fn to_server(parts: &Arc<Parts>, server: &ServerId, request: Request)
     RouterFuture::Running(Service::call(&mut service, request))
 }
 
+/// Sends the answer to a callback to the server that asked.
+pub(super) fn callback(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
+    let Some((upstream, params)) = parts.fleet.answered(&request.context, &request.params) else {
+        let message = "the callback is not known; it was answered before, its call is over, or it was for somebody else";
+        return RouterFuture::done(Err(Error::invalid_params(message)));
+    };
+    request.params = params;
+    RouterFuture::Running(Service::call(&mut upstream.service(), request))
+}
+
 /// Whether the answer may be a task: the call asks for one, or its client declared that it takes one.
 fn may_become_task(request: &Request) -> bool {
     if request.params.contains("task") {

@@ -19,9 +19,8 @@ use super::Router;
 use crate::changes::Teller;
 use crate::erased::Erased;
 use crate::parts::Parts;
-use crate::upstream::Upstream;
 use crate::upstream::fake::Fake;
-use crate::upstream::told::Told;
+use crate::upstream::{Told, Upstream};
 
 /// Agents have what they were granted.
 pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;
@@ -65,11 +64,12 @@ impl Scene {
     pub(crate) fn server_with(&self, id: &str, revision: Revision, capabilities: &'static str) -> Server {
         let server = Server::default();
         let fake = Fake {
+            service: Erased::new(server.clone()),
             session: Arc::new(Session::new(revision)),
             capabilities: Object::parse(capabilities).unwrap(),
             instructions: Some(format!("Use {id} well.").into()),
         };
-        self.parts.fleet.put(Upstream::fake(id, Erased::new(server.clone()), fake));
+        self.parts.fleet.put(Upstream::fake(&self.parts, id, fake));
         server
     }
 

@@ -30,18 +30,20 @@ impl<'a> Sight<'a> {
         let (server, name) = (&tool.server, &tool.name);
         self.parts.access.decide(self.principal.as_str(), server.as_str(), Some(name.as_str())).allows()
             && self.parts.definitions.is_admitted(server, name)
+            && self.parts.fleet.admits(server.as_str(), &self.principal)
     }
 
     /// Whether the caller may use the server as a whole, its prompts and resources included.
     pub(crate) fn whole(&self, server: &ServerId) -> bool {
         self.parts.access.decide(self.principal.as_str(), server.as_str(), None).allows()
+            && self.parts.fleet.admits(server.as_str(), &self.principal)
     }
 
     /// The servers of which the caller may use anything.
     pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
-            upstream.admits(&self.principal)
-                && self.parts.access.reaches(self.principal.as_str(), upstream.id().as_str())
+            self.parts.access.reaches(self.principal.as_str(), upstream.id().as_str())
+                && upstream.admits(&self.principal)
         };
         self.parts.fleet.all().into_iter().filter(reaches)
     }

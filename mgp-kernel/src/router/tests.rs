@@ -59,6 +59,8 @@ async fn a_capability_and_instructions_of_a_server_reach_those_who_may_use_it_an
 #[tokio::test]
 async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
     let scene = Scene::open().await;
+    scene.server("a");
+    scene.server("b");
     scene.tool("a", "read");
     scene.tool("b", "write");
     let peer = Peer::stateless("some");
@@ -74,6 +76,7 @@ async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
 async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
     let scene = Scene::with(GRANTED).await;
     for (server, tool) in [("a", "read"), ("b", "write")] {
+        scene.server(server);
         scene.tool(server, tool);
         scene.prompt(server, "greet");
         scene.resource(server, &format!("file:///{server}"));

@@ -1,75 +1,281 @@
 //! One server: how it is reached, what lies in front of it, what it says unasked.
 
+mod agents;
+mod approver;
+mod changed;
+mod connect;
+mod environment;
 #[cfg(test)]
 pub(crate) mod fake;
-pub(crate) mod told;
+mod forward;
+mod inbound;
+mod instance;
+mod log;
+mod of_server;
+mod offered;
+mod publish;
+mod reports;
+mod shared;
+mod start;
+mod told;
+mod view;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use mgp_types::mgp::{ServerId, ServerState};
-use mgp_types::{Object, Principal, Session};
+use mgp_discovery::config::model::{ServerConfig, Sharing};
+use mgp_types::mgp::{ServerId, ServerState, ShutdownReason, TrustLevel};
+use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session};
+use tower_service::Service;
 
-use crate::erased::Erased;
+use self::agents::{Agents, ByAgent};
+use self::instance::Instance;
+use self::of_server::OfServer;
+use self::start::Patient;
+pub(crate) use self::told::{Told, What};
+pub use self::view::{MgpView, ServerView};
+use crate::StartError;
 use crate::meter::Meter;
+use crate::parts::Parts;
 
-/// A server of the kernel's, connected or not.
+/// A server of the kernel's, connected or not. Dropping it ends all its connections at once.
 pub(crate) struct Upstream {
     id: ServerId,
-    /// The way to the server with everything that lies in front of it.
-    service: Erased,
+    config: Arc<ServerConfig>,
+    parts: Arc<Parts>,
+    of_server: OfServer,
+    connections: Connections,
+}
+
+enum Connections {
+    Shared(Instance),
+    ByAgent(Arc<Agents>),
+    /// One that lies within a test.
     #[cfg(test)]
-    fake: Option<fake::Fake>,
-    meter: Meter,
+    Fake(fake::Fake),
 }
 
 impl Upstream {
+    /// A server that waits to be [started](Self::start).
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not.
+    pub(crate) fn new(parts: &Arc<Parts>, config: ServerConfig) -> Result<Self, StartError> {
+        let config = Arc::new(config);
+        let of_server = OfServer::default();
+        let connections = if config.sharing == Sharing::Shared && config.agents.is_empty() {
+            Connections::Shared(Instance::new(parts, &config, None, &of_server)?)
+        } else {
+            Connections::ByAgent(Agents::new(parts, &config, &of_server))
+        };
+        let id = ServerId::from(config.id.as_str());
+        Ok(Self { id, config, parts: Arc::clone(parts), of_server, connections })
+    }
+
+    /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them.
+    pub(crate) fn start(&self) {
+        if let Connections::Shared(instance) = &self.connections {
+            instance.supervised.start();
+        }
+    }
+
+    /// Stops it: calls in work have so long to end, then its processes do.
+    pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
+        match &self.connections {
+            Connections::Shared(instance) => instance.stop(reason, timeout).await,
+            Connections::ByAgent(agents) => agents.stop(reason, timeout).await,
+            #[cfg(test)]
+            Connections::Fake(_) => {}
+        }
+    }
+
+    /// Stops it, and starts it again, however often that was done before.
+    ///
+    /// # Errors
+    /// It cannot be connected to.
+    pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
+        for instance in self.instances() {
+            instance.supervised().restart(reason).await?;
+        }
+        Ok(())
+    }
+
+    /// An agent has come; if it has a connection of its own, that begins.
+    pub(crate) fn arrived(&self, agent: &Principal) {
+        if let Connections::ByAgent(agents) = &self.connections
+            && agents.admits(agent)
+            && let Err(error) = agents.connection(agent)
+        {
+            tracing::warn!(server = %self.id, %error, "an agent has no connection");
+        }
+    }
+
+    /// Whether this agent reaches the server at all.
+    pub(crate) fn admits(&self, agent: &Principal) -> bool {
+        match &self.connections {
+            Connections::Shared(_) => true,
+            Connections::ByAgent(agents) => agents.admits(agent),
+            #[cfg(test)]
+            Connections::Fake(_) => true,
+        }
+    }
+
     pub(crate) fn id(&self) -> &ServerId {
         &self.id
     }
 
-    pub(crate) fn service(&self) -> Erased {
-        self.service.clone()
+    pub(crate) fn config(&self) -> &ServerConfig {
+        &self.config
     }
 
-    /// Whether this agent reaches the server at all.
-    pub(crate) fn admits(&self, _: &Principal) -> bool {
-        true
+    /// The way to the server with everything that lies in front of it.
+    pub(crate) fn service(&self) -> UpstreamService {
+        match &self.connections {
+            Connections::Shared(instance) => UpstreamService(Way::Shared(instance.service())),
+            Connections::ByAgent(agents) => UpstreamService(Way::ByAgent(ByAgent(Arc::clone(agents)))),
+            #[cfg(test)]
+            Connections::Fake(fake) => UpstreamService(Way::Fake(fake.service.clone())),
+        }
     }
 
-    /// What was counted of its calls.
-    pub(crate) fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
-    /// How it does now.
+    /// How it does now. Of several connections the one that does best counts.
     pub(crate) fn state(&self) -> ServerState {
-        ServerState::Registered
+        let states = self.instances().into_iter().map(|instance| instance.supervised().state());
+        states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
 
     /// What was agreed with it, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Connections::Fake(fake) = &self.connections {
             return Some(Arc::clone(&fake.session));
         }
-        None
+        self.instances().into_iter().find_map(|instance| instance.get().session())
     }
 
     /// What it said that it can do, if it is connected.
     pub(crate) fn capabilities(&self) -> Object {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Connections::Fake(fake) = &self.connections {
             return fake.capabilities.clone();
         }
-        Object::new()
+        let all = self.instances().into_iter().map(|instance| instance.get().capabilities());
+        all.into_iter().find(|capabilities| !capabilities.is_empty()).unwrap_or_default()
     }
 
     /// What it told a model about itself, if it is connected.
     pub(crate) fn instructions(&self) -> Option<Arc<str>> {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Connections::Fake(fake) = &self.connections {
             return fake.instructions.clone();
         }
-        None
+        self.instances().into_iter().find_map(|instance| instance.get().client()?.instructions())
+    }
+
+    /// What was counted of its calls, by all its connections.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.of_server.meter
+    }
+
+    /// The last lines that it wrote to its standard error, the oldest first.
+    pub(crate) fn log(&self, lines: usize) -> Vec<String> {
+        self.of_server.log.last(lines)
+    }
+
+    /// How all its connections do; one line for a server without any.
+    pub(crate) fn views(&self) -> Vec<ServerView> {
+        let instances = self.instances();
+        if instances.is_empty() {
+            return vec![self.view(None)];
+        }
+        instances.iter().map(|instance| self.view(Some(instance.get()))).collect()
+    }
+
+    fn view(&self, instance: Option<&Instance>) -> ServerView {
+        let shared = instance.map(|instance| &instance.shared);
+        let session = instance.and_then(Instance::session);
+        let mgp = session.and_then(|session| {
+            let agreed = session.mgp.as_ref()?;
+            let extensions = agreed.extensions().names().map(ToString::to_string).collect();
+            Some(MgpView { version: agreed.version().to_string(), extensions })
+        });
+        let declared =
+            self.config.mgp.as_ref().and_then(|mgp| mgp.trust_level).unwrap_or(TrustLevel::Trusted);
+        let pid = shared.map_or(0, |shared| shared.pid.load(Ordering::Relaxed));
+        let state = instance.map_or(ServerState::Registered, |instance| instance.supervised.state());
+        let is_up = state == ServerState::Connected;
+        ServerView {
+            id: self.id.clone(),
+            agent: shared.and_then(|shared| shared.instance.as_deref().map(str::to_owned)),
+            state,
+            last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
+            restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
+            mgp,
+            trust: self.config.security.trust_level.unwrap_or(TrustLevel::Standard).min(declared),
+            tools: self.parts.catalog.snapshot().of_server(self.id.as_str()).len(),
+            pid: (is_up && pid > 0).then_some(pid),
+            uptime: shared.and_then(|shared| *shared.connected_at.lock()).map(|since| since.elapsed()),
+        }
+    }
+
+    fn instances(&self) -> Vec<Held<'_>> {
+        match &self.connections {
+            Connections::Shared(instance) => vec![Held::Borrowed(instance)],
+            Connections::ByAgent(agents) => agents.all().into_iter().map(Held::Kept).collect(),
+            #[cfg(test)]
+            Connections::Fake(_) => Vec::new(),
+        }
+    }
+}
+
+/// A connection that is looked at.
+enum Held<'a> {
+    Borrowed(&'a Instance),
+    Kept(Arc<Instance>),
+}
+
+impl Held<'_> {
+    fn get(&self) -> &Instance {
+        match self {
+            Self::Borrowed(instance) => instance,
+            Self::Kept(instance) => instance,
+        }
+    }
+
+    fn supervised(&self) -> &mgp_client_sdk::Supervised<shared::Kept> {
+        &self.get().supervised
+    }
+}
+
+/// The way to a server. It is always ready: what has to wait does so inside of a call.
+#[derive(Clone)]
+pub(crate) struct UpstreamService(Way);
+
+#[derive(Clone)]
+enum Way {
+    Shared(Patient),
+    ByAgent(ByAgent),
+    #[cfg(test)]
+    Fake(crate::erased::Erased),
+}
+
+impl Service<Request> for UpstreamService {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match &mut self.0 {
+            Way::Shared(patient) => patient.call(request),
+            Way::ByAgent(agents) => agents.call(request),
+            #[cfg(test)]
+            Way::Fake(service) => service.call(request),
+        }
     }
 }

@@ -16,6 +16,16 @@ pub(crate) enum What {
 /// Tells the clients of the kernel what its servers say beside their calls. None of it may wait: a client that reads
 /// slowly must not hold up a server.
 pub(crate) trait Told: Send + Sync + 'static {
+    /// A server can be asked from now on, for the first time or again.
+    fn connected(&self, server: &ServerId) {
+        tracing::debug!(%server, "a server is connected");
+    }
+
+    /// A notification that belongs to no call and is none of the others, like the status of a task.
+    fn said(&self, server: &ServerId, message: Request) {
+        tracing::debug!(%server, method = %message.method, "a notification is for nobody");
+    }
+
     /// A log message that belongs to no call, for the sessions that want messages of its level.
     fn log(&self, server: &ServerId, message: Request) {
         tracing::debug!(%server, method = %message.method, "a log message is for nobody");
@@ -31,18 +41,8 @@ pub(crate) trait Told: Send + Sync + 'static {
         tracing::debug!(%server, uri, "a resource changed");
     }
 
-    /// A notification that belongs to no call and is none of the others, like the status of a task.
-    fn said(&self, server: &ServerId, message: Request) {
-        tracing::debug!(%server, method = %message.method, "a notification is for nobody");
-    }
-
     /// The one client that is connected; `None` if there are more or none.
     fn only_client(&self) -> Option<Arc<Session>> {
         None
     }
 }
-
-/// Tells nobody.
-pub(crate) struct Nobody;
-
-impl Told for Nobody {}

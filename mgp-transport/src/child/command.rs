@@ -2,6 +2,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::process::{ChildStdout, Command};
@@ -19,6 +21,7 @@ pub struct ChildCommand {
     stderr: Stderr,
     guard: Guard,
     patience: Patience,
+    id_into: Option<Arc<AtomicU32>>,
 }
 
 /// What ends a server when this process dies without saying goodbye.
@@ -40,6 +43,7 @@ impl ChildCommand {
             stderr: Stderr::default(),
             guard: Guard::default(),
             patience: Patience::default(),
+            id_into: None,
         }
     }
 
@@ -91,6 +95,12 @@ impl ChildCommand {
         self
     }
 
+    /// Has the number of the process written to `place` when it starts, for whoever shows it.
+    pub fn id_into(mut self, place: Arc<AtomicU32>) -> Self {
+        self.id_into = Some(place);
+        self
+    }
+
     /// How long a server may take to exit once its stdin is closed. Default: 2 s.
     pub fn exit_timeout(mut self, timeout: Duration) -> Self {
         self.patience.exit = timeout;
@@ -117,6 +127,9 @@ impl ChildCommand {
         group.prepare(&mut self.command);
         let mut child = self.command.spawn()?;
         let group = group.with(&child);
+        if let (Some(place), Some(id)) = (&self.id_into, child.id()) {
+            place.store(id, Ordering::Relaxed);
+        }
         let pipes = (child.stdin.take(), child.stdout.take());
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let stderr = child.stderr.take().and_then(|pipe| stderr::read(pipe, self.stderr));

@@ -1,0 +1,172 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_types::mgp::ShutdownReason;
+use mgp_types::{BoxFuture, Error, Principal, Request, Response, code};
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tower_service::Service;
+
+use super::instance::Instance;
+use super::of_server::OfServer;
+use crate::StartError;
+use crate::parts::Parts;
+
+/// A server to which agents have connections of their own, each with the credentials of that agent and no other's.
+///
+/// A connection begins when its agent first comes, and ends when the agent has not called for a while. Where agents are
+/// configured nobody else has one.
+pub(super) struct Agents {
+    parts: Arc<Parts>,
+    config: Arc<ServerConfig>,
+    of_server: OfServer,
+    connections: Mutex<Connections>,
+    _sweeper: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct Connections {
+    by_agent: HashMap<Box<str>, Connection, RandomState>,
+    /// No connection begins any more.
+    is_closed: bool,
+}
+
+struct Connection {
+    instance: Arc<Instance>,
+    used_at: Instant,
+}
+
+impl Agents {
+    pub(super) fn new(parts: &Arc<Parts>, config: &Arc<ServerConfig>, of_server: &OfServer) -> Arc<Self> {
+        Arc::new_cyclic(|agents| {
+            let mut sweeper = JoinSet::new();
+            sweeper.spawn(sweep(Weak::clone(agents)));
+            Self {
+                parts: Arc::clone(parts),
+                config: Arc::clone(config),
+                of_server: of_server.clone(),
+                connections: Mutex::default(),
+                _sweeper: sweeper,
+            }
+        })
+    }
+
+    /// Whether this agent may have a connection.
+    pub(super) fn admits(&self, agent: &Principal) -> bool {
+        self.config.agents.is_empty() || self.config.agents.contains_key(agent.as_str())
+    }
+
+    /// The connection of this agent, which begins if there is none.
+    ///
+    /// # Errors
+    /// 1001: the agent may have none; or there are too many.
+    pub(super) fn connection(&self, agent: &Principal) -> Result<Arc<Instance>, Error> {
+        if !self.admits(agent) {
+            return Err(Error::new(
+                code::ACCESS_DENIED,
+                format!(
+                    "the server `{}` is for agents with credentials of their own; `servers.agents` names them",
+                    self.config.id
+                ),
+            ));
+        }
+        let mut connections = self.connections.lock();
+        if let Some(connection) = connections.by_agent.get_mut(agent.as_str()) {
+            connection.used_at = Instant::now();
+            return Ok(Arc::clone(&connection.instance));
+        }
+        if connections.is_closed {
+            return Err(Error::disconnected("the server is being removed"));
+        }
+        if connections.by_agent.len() >= MAX_CONNECTIONS {
+            return Err(Error::new(
+                code::RESOURCE_EXHAUSTED,
+                "too many agents have connections to this server; try again when some of them are done",
+            ));
+        }
+        let instance = self.begin(agent).map_err(|error| {
+            tracing::error!(server = self.config.id, %error, "a connection cannot begin");
+            Error::internal("the server is configured in a way that leads nowhere")
+        })?;
+        let instance = Arc::new(instance);
+        instance.supervised.start();
+        let connection = Connection { instance: Arc::clone(&instance), used_at: Instant::now() };
+        connections.by_agent.insert(agent.as_str().into(), connection);
+        Ok(instance)
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Instance>> {
+        self.connections.lock().by_agent.values().map(|connection| Arc::clone(&connection.instance)).collect()
+    }
+
+    pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
+        let connections = {
+            let mut connections = self.connections.lock();
+            connections.is_closed = true;
+            std::mem::take(&mut connections.by_agent)
+        };
+        let mut stopping = JoinSet::new();
+        for connection in connections.into_values() {
+            stopping.spawn(async move { connection.instance.stop(reason, timeout).await });
+        }
+        while stopping.join_next().await.is_some() {}
+    }
+
+    fn begin(&self, agent: &Principal) -> Result<Instance, StartError> {
+        Instance::new(&self.parts, &self.config, Some(agent.as_str()), &self.of_server)
+    }
+
+    /// Takes out the connections that nobody used for a while.
+    fn idle(&self) -> Vec<Arc<Instance>> {
+        let mut connections = self.connections.lock();
+        let idle = |connection: &Connection| {
+            connection.used_at.elapsed() >= IDLE && connection.instance.supervised.in_flight() == 0
+        };
+        let ended = connections.by_agent.extract_if(|_, connection| idle(connection));
+        ended.map(|(_, connection)| connection.instance).collect()
+    }
+}
+
+async fn sweep(agents: Weak<Agents>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        let Some(idle) = agents.upgrade().map(|agents| agents.idle()) else { return };
+        for instance in idle {
+            instance.stop(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
+        }
+    }
+}
+
+/// Leads each call to the connection of the agent that makes it.
+#[derive(Clone)]
+pub(super) struct ByAgent(pub(super) Arc<Agents>);
+
+impl Service<Request> for ByAgent {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let Some(agent) = &request.context.principal else {
+            return Box::pin(std::future::ready(Err(Error::internal("nobody calls"))));
+        };
+        match self.0.connection(agent) {
+            Ok(instance) => instance.service().call(request),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+}
+
+const MAX_CONNECTIONS: usize = 256;
+const IDLE: Duration = Duration::from_mins(10);
+const SWEEP: Duration = Duration::from_mins(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);

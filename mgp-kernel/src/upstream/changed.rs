@@ -1,0 +1,73 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_stream::event::Publisher;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::told::What;
+
+/// Which lists of one server changed since they were last asked for. However often a server says so, it is noted once.
+/// Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct Changed(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    lists: Mutex<Lists>,
+    news: Notify,
+    /// The channels that the server has published on.
+    channels: Mutex<HashSet<Box<str>, RandomState>>,
+}
+
+/// What is to be listed again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Lists {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+}
+
+impl Lists {
+    pub(super) const ALL: Self = Self { tools: true, prompts: true, resources: true };
+}
+
+impl Changed {
+    pub(super) fn mark(&self, what: What) {
+        let mut lists = self.0.lists.lock();
+        match what {
+            What::Tools => lists.tools = true,
+            What::Prompts => lists.prompts = true,
+            What::Resources => lists.resources = true,
+        }
+        drop(lists);
+        self.0.news.notify_one();
+    }
+
+    /// Waits until something is marked.
+    pub(super) async fn marked(&self) {
+        self.0.news.notified().await;
+    }
+
+    /// What is marked, which then is no more.
+    pub(super) fn take(&self) -> Lists {
+        std::mem::take(&mut *self.0.lists.lock())
+    }
+
+    /// Declares a channel of the server's, of which it may have so many.
+    pub(super) fn declare(&self, publisher: &Publisher, channel: &str) -> Result<(), String> {
+        let mut channels = self.0.channels.lock();
+        if channels.contains(channel) {
+            return Ok(());
+        }
+        if channels.len() >= MAX_CHANNELS {
+            return Err(format!("the server publishes on more than {MAX_CHANNELS} channels"));
+        }
+        publisher.declare(channel).map_err(|error| error.to_string())?;
+        channels.insert(channel.into());
+        Ok(())
+    }
+}
+
+const MAX_CHANNELS: usize = 64;

@@ -1,0 +1,45 @@
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use mgp_transport::child::ChildCommand;
+
+/// Gives a program the variables that every program needs and those that are configured, and none of the others: they
+/// may hold the secrets of somebody else.
+pub(super) fn limited<'a>(
+    command: ChildCommand,
+    configured: impl IntoIterator<Item = &'a BTreeMap<String, String>>,
+) -> ChildCommand {
+    let inherited = std::env::vars_os().filter(|(name, _)| is_needed(name));
+    let command = inherited.fold(command.env_clear(), |command, (name, value)| command.env(name, value));
+    configured.into_iter().flatten().fold(command, |command, (name, value)| command.env(name, value))
+}
+
+fn is_needed(name: &OsString) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let name = if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() };
+    NEEDED.contains(&&*name) || name.starts_with("LC_")
+}
+
+#[cfg(not(windows))]
+const NEEDED: [&str; 10] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
+
+#[cfg(windows)]
+const NEEDED: [&str; 16] = [
+    "PATH",
+    "PATHEXT",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+];

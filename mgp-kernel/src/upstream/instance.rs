@@ -1,0 +1,289 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
+use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
+use mgp_lifecycle::supervise::TimeLimits;
+use mgp_types::mcp::SubscriptionFilter;
+use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId, ServerState, ShutdownReason};
+use mgp_types::{Error, Object, RpcService, Session};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tower_layer::Layer;
+
+use super::approver;
+use super::changed::{Changed, Lists};
+use super::connect::{connect, startup_timeout};
+use super::forward::Forward;
+use super::of_server::OfServer;
+use super::reports::Reports;
+use super::shared::{Current, Kept, Shared};
+use super::start::{Patient, Start};
+use super::told::Told;
+use crate::StartError;
+use crate::asking::CallsInWork;
+use crate::parts::Parts;
+use crate::stack::Back;
+
+/// One connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
+pub(super) struct Instance {
+    pub(super) shared: Arc<Shared>,
+    pub(super) supervised: Supervised<Kept>,
+    service: Patient,
+    _tasks: JoinSet<()>,
+}
+
+impl Instance {
+    /// A connection that waits to be started.
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not.
+    pub(super) fn new(
+        parts: &Arc<Parts>,
+        config: &Arc<ServerConfig>,
+        instance: Option<&str>,
+        of_server: &OfServer,
+    ) -> Result<Self, StartError> {
+        let server = ServerId::from(config.id.as_str());
+        let current = Current::default();
+        let shared = Arc::new(Shared {
+            server: server.clone(),
+            instance: instance.map(Into::into),
+            config: Arc::clone(config),
+            parts: Arc::clone(parts),
+            calls: CallsInWork::default(),
+            reports: Reports::default(),
+            changed: Changed::default(),
+            of_server: of_server.clone(),
+            start: Start::new(),
+            current: Arc::clone(&current),
+            back: OnceLock::new(),
+            publishing: tokio::sync::Mutex::default(),
+            beside: Mutex::default(),
+            rejected: Notify::new(),
+            asked: watch::Sender::new(0),
+            last_error: Mutex::default(),
+            connected_at: Mutex::default(),
+            connects: AtomicU64::new(0),
+            pid: Arc::default(),
+        });
+        let supervised = supervised(&shared);
+        let session = move || current.load().as_ref().and_then(|client| client.session());
+        let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(parts));
+        let way = shared.calls.layer().layer(way);
+        let back =
+            Back::new(parts, config, approver::of(parts, &shared.asked), session, way, &of_server.meter)?;
+        let service = Patient::new(back.service.clone(), shared.start.clone(), startup_timeout(config));
+        // It is set here only.
+        let _ = shared.back.set(back);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(follow(Arc::clone(&shared), supervised.clone()));
+        tasks.spawn(republish(Arc::clone(&shared)));
+        Ok(Self { shared, supervised, service, _tasks: tasks })
+    }
+
+    pub(super) fn service(&self) -> Patient {
+        self.service.clone()
+    }
+
+    pub(super) fn session(&self) -> Option<Arc<Session>> {
+        self.client()?.session()
+    }
+
+    pub(super) fn capabilities(&self) -> Object {
+        self.client().map(|client| client.capabilities()).unwrap_or_default()
+    }
+
+    /// The client of the server as it is connected now.
+    pub(super) fn client(&self) -> Option<Arc<Kept>> {
+        self.shared.current.load_full()
+    }
+
+    pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
+        self.shared.start.end();
+        self.supervised.stop(reason, timeout).await;
+    }
+}
+
+fn supervised(shared: &Arc<Shared>) -> Supervised<Kept> {
+    let config = &shared.config;
+    let connecting = Arc::clone(shared);
+    let restoring = Arc::clone(shared);
+    let mut limits = TimeLimits::default();
+    // Some servers are asked what they are before they are offered a session, and take their time for both.
+    limits.connect = startup_timeout(config) * 2;
+    let supervisor = Client::supervise(shared.server.clone(), move || {
+        let shared = Arc::clone(&connecting);
+        async move {
+            // What belonged to the incarnation before ends here.
+            shared.current.store(None);
+            shared.beside.lock().abort_all();
+            let connected = connect(Arc::clone(&shared)).await;
+            if let Err(error) = &connected {
+                shared.note_error(error);
+            }
+            connected
+        }
+    });
+    let supervisor = supervisor
+        .with_restarts(restarts(config))
+        .with_limits(limits)
+        .with_audit(shared.parts.port())
+        .with_restore(move |client| {
+            let shared = Arc::clone(&restoring);
+            async move {
+                let restored = shared.restore(client).await;
+                if let Err(error) = &restored {
+                    shared.note_error(error);
+                }
+                restored
+            }
+        });
+    supervisor.spawn()
+}
+
+fn restarts(config: &ServerConfig) -> RestartSettings {
+    let said = config.restart();
+    let mut settings = RestartSettings::default();
+    settings.restart_policy = match said.policy {
+        Configured::Never => RestartPolicy::Never,
+        Configured::OnFailure => RestartPolicy::OnFailure,
+        Configured::Always => RestartPolicy::Always,
+    };
+    settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
+    settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
+    settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
+    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
+    settings
+}
+
+impl Shared {
+    /// Makes a server that was connected to ready: settles its permissions, and lists what it offers.
+    async fn restore(self: &Arc<Self>, client: Kept) -> Result<(), Error> {
+        let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
+        self.current.store(Some(Arc::new(client.clone())));
+        let mut asked = self.asked.subscribe();
+        let (settle, settled) = oneshot::channel();
+        {
+            let mut beside = JoinSet::new();
+            beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
+            if session.revision.is_stateless() {
+                beside.spawn(listen(client.clone()));
+            }
+            *self.beside.lock() = beside;
+        }
+        // From the moment on that a human is asked, the decision is waited for elsewhere: people take their time, and
+        // until then calls are refused.
+        tokio::select! {
+            outcome = settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
+            _ = asked.changed() => {}
+        }
+        self.publish(&client, Lists::ALL).await
+    }
+
+    async fn settle(
+        self: Arc<Self>,
+        client: Kept,
+        session: Arc<Session>,
+        settled: oneshot::Sender<Result<(), Error>>,
+    ) {
+        let Some(back) = self.back.get() else { return };
+        let outcome = back.permissions.negotiate(&mut client.clone(), &session).await.map(drop);
+        let is_rejected = outcome.is_err();
+        if let Err(Err(error)) = settled.send(outcome) {
+            // Nobody waited for it any more.
+            self.note_error(&error);
+            self.rejected.notify_one();
+        }
+        if is_rejected {
+            return;
+        }
+        if let Err(error) = back.permissions.follow(client).await {
+            tracing::debug!(server = %self.server, %error, "the server hears of no more decisions");
+        }
+    }
+
+    /// Tells everybody how the server does now.
+    async fn note(&self, change: LifecycleChange) {
+        let state = change.new_state;
+        match state {
+            ServerState::Connected => {
+                self.connects.fetch_add(1, Ordering::Relaxed);
+                *self.connected_at.lock() = Some(Instant::now());
+                *self.last_error.lock() = None;
+                self.parts.told().connected(&self.server);
+            }
+            ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
+                *self.connected_at.lock() = None;
+                self.parts.fleet.callbacks().lock().end_of_server(&self.server);
+                if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
+                    self.last_error.lock().get_or_insert_with(|| reason.clone());
+                }
+            }
+            _ => {}
+        }
+        if !matches!(state, ServerState::Registered | ServerState::Connecting) {
+            self.start.end();
+        }
+        self.parts.index.set_state(self.server.clone(), state).await;
+        let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
+        if let Ok(data) = Object::from_value(&change)
+            && let Err(error) = self.parts.events.publish("lifecycle", severity, &data)
+        {
+            tracing::debug!(server = %self.server, %error, "a change is not told");
+        }
+    }
+}
+
+/// Follows the server through its life.
+async fn follow(shared: Arc<Shared>, supervised: Supervised<Kept>) {
+    let mut changes = supervised.changes();
+    loop {
+        tokio::select! {
+            change = changes.next() => match change {
+                Some(change) => shared.note(change).await,
+                None => return,
+            },
+            () = shared.rejected.notified() => {
+                supervised.stop(ShutdownReason::OperatorRequest, STOP_TIMEOUT).await;
+            }
+        }
+    }
+}
+
+/// Lists again what changed: once for all that changes in a short while.
+async fn republish(shared: Arc<Shared>) {
+    loop {
+        shared.changed.marked().await;
+        tokio::time::sleep(DEBOUNCE).await;
+        let lists = shared.changed.take();
+        // One that is connected to again is listed anyway.
+        let Some(client) = shared.current.load_full() else { continue };
+        match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(server = %shared.server, %error, "what changed cannot be listed")
+            }
+            Err(_) => tracing::warn!(server = %shared.server, "what changed was not listed in time"),
+        }
+    }
+}
+
+/// Has a server without sessions tell what changes. What it tells comes to the inbound layer.
+async fn listen<S: RpcService + Sync>(client: Client<S>) {
+    let filter = SubscriptionFilter::new()
+        .with_tools_list_changed(true)
+        .with_prompts_list_changed(true)
+        .with_resources_list_changed(true);
+    match client.subscribe(filter).await {
+        Ok(mut listening) => while listening.next().await.is_some() {},
+        Err(error) => tracing::debug!(%error, "the server does not tell what changes"),
+    }
+}
+
+const DEBOUNCE: Duration = Duration::from_millis(100);
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,0 +1,161 @@
+use std::sync::Arc;
+
+use mgp_client_sdk::Client;
+use mgp_security::definition::GuardLayer;
+use mgp_security::tool::effective;
+use mgp_toolindex::{Listing, ServerTools};
+use mgp_types::mgp::{ResolvedTool, ToolName};
+use mgp_types::{Error, Method, Object, RawJson, Request, RpcService};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::changed::Lists;
+use super::shared::Shared;
+use super::told::{Told, What};
+use crate::settings;
+
+impl Shared {
+    /// Lists what the server offers, and puts it where clients find it. One list at a time: an older one must not undo
+    /// what a newer one said.
+    ///
+    /// # Errors
+    /// The tools cannot be listed. What else cannot be listed is not offered.
+    pub(super) async fn publish<S>(&self, client: &Client<S>, lists: Lists) -> Result<(), Error>
+    where
+        S: RpcService<Future: 'static> + Sync,
+    {
+        let _turn = self.publishing.lock().await;
+        let capabilities = client.capabilities();
+        if lists.tools {
+            if let Some(back) = self.back.get() {
+                back.definitions.list_changed();
+                let tools = if capabilities.contains("tools") {
+                    tools(client, &back.definitions).await?
+                } else {
+                    Vec::new()
+                };
+                self.put_tools(tools, description(client)).await;
+            }
+        }
+        if lists.prompts {
+            let prompts =
+                self.listed(client, capabilities.contains("prompts"), "prompts/list", "prompts").await;
+            self.put(What::Prompts, self.parts.catalog.put_prompts(self.server.clone(), prompts));
+        }
+        if lists.resources {
+            let has = capabilities.contains("resources");
+            let resources = self.listed(client, has, "resources/list", "resources").await;
+            let templates = self.listed(client, has, "resources/templates/list", "resourceTemplates").await;
+            self.put(What::Resources, self.parts.catalog.put_resources(self.server.clone(), resources));
+            self.put(What::Resources, self.parts.catalog.put_templates(self.server.clone(), templates));
+        }
+        Ok(())
+    }
+
+    async fn put_tools(&self, definitions: Vec<Object>, said: Option<String>) {
+        let rules = settings::tool_rules(&self.config);
+        let resolved: Vec<_> = definitions
+            .into_iter()
+            .filter_map(|definition| {
+                let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
+                let is_off = self.config.tools.get(name.as_str()).is_some_and(|rule| !rule.enabled);
+                if is_off {
+                    return None;
+                }
+                let security = effective(&definition, &rules);
+                Some(ResolvedTool::new(self.server.clone(), name, definition, security))
+            })
+            .collect();
+        let resolved = self.of_server.offered.put(self.instance.as_deref(), resolved);
+        self.put(What::Tools, self.parts.catalog.put_server(self.server.clone(), resolved));
+        let snapshot = self.parts.catalog.snapshot();
+        let listings = snapshot.of_server(self.server.as_str()).iter().filter_map(|tool| {
+            let ResolvedTool { definition, security, .. } = &*tool.resolved;
+            let listing = Listing::read(&definition.to_raw()).ok()?;
+            let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
+            Some(listing.shown_as(Arc::clone(&tool.shown)))
+        });
+        let mut server = ServerTools::new(self.server.clone(), listings.collect());
+        if let Some(description) = self.config.description.clone().or(said) {
+            server = server.description(description);
+        }
+        self.parts.index.put_server(server).await;
+    }
+
+    fn put(&self, what: What, outcome: Result<bool, mgp_discovery::catalog::CatalogError>) {
+        match outcome {
+            Ok(true) => self.parts.told().changed(&self.server, what),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(server = %self.server, %error, "what the server has is not offered"),
+        }
+    }
+
+    async fn listed<S: RpcService>(
+        &self,
+        client: &Client<S>,
+        has: bool,
+        method: &'static str,
+        member: &str,
+    ) -> Vec<Object> {
+        if !has {
+            return Vec::new();
+        }
+        match all_pages(client, method, member).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::debug!(server = %self.server, method, %error, "a list cannot be had");
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The tools whose definitions may be shown.
+async fn tools<S>(client: &Client<S>, definitions: &GuardLayer) -> Result<Vec<Object>, Error>
+where
+    S: RpcService<Future: 'static> + Sync,
+{
+    let mut guarded = definitions.layer(client.clone());
+    std::future::poll_fn(|cx| guarded.poll_ready(cx)).await?;
+    let response = guarded.call(Request::call(Method::TOOLS_LIST, Object::new())).await?;
+    let result = Object::from_raw(&response.to_raw()).map_err(|_| malformed())?;
+    objects(&result, "tools")
+}
+
+async fn all_pages<S: RpcService>(
+    client: &Client<S>,
+    method: &'static str,
+    member: &str,
+) -> Result<Vec<Object>, Error> {
+    let mut all = Vec::new();
+    let mut params = Object::new();
+    for _ in 0..MAX_PAGES {
+        let page = client.request(Method::new(method), &params).await?;
+        let page = Object::from_raw(&page).map_err(|_| malformed())?;
+        all.extend(objects(&page, member)?);
+        match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
+            Some(cursor) if all.len() <= MAX_LISTED => params.set("cursor", cursor),
+            _ => return Ok(all),
+        }
+    }
+    Err(Error::misbehaved("the server's list does not end"))
+}
+
+fn objects(page: &Object, member: &str) -> Result<Vec<Object>, Error> {
+    let listed: Vec<RawJson> = page.get(member).ok_or_else(malformed)?.to().map_err(|_| malformed())?;
+    // What is kept must not keep the page that it came in.
+    Ok(listed.iter().filter_map(|item| Object::from_raw(&item.detached()).ok()).collect())
+}
+
+fn malformed() -> Error {
+    Error::misbehaved("the server's list is none")
+}
+
+/// What the server says it is for.
+fn description<S: RpcService>(client: &Client<S>) -> Option<String> {
+    let info = client.server_info()?;
+    info.description.or(info.title).map(Into::into)
+}
+
+const MAX_PAGES: usize = 1_000;
+const MAX_LISTED: usize = 20_000;

@@ -1,0 +1,74 @@
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwapOption;
+use mgp_client_sdk::{Client, Standing};
+use mgp_discovery::config::model::{ServerAgent, ServerConfig};
+use mgp_types::Error;
+use mgp_types::mgp::ServerId;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::changed::Changed;
+use super::of_server::OfServer;
+use super::reports::Reports;
+use super::start::Start;
+use crate::asking::CallsInWork;
+use crate::erased::Erased;
+use crate::parts::Parts;
+use crate::stack::Back;
+
+/// The client of a server that is kept alive.
+pub(super) type Kept = Client<Standing<Erased>>;
+
+/// The incarnation of a server that was connected last.
+pub(super) type Current = Arc<ArcSwapOption<Kept>>;
+
+/// What the parts of one connection to a server share.
+pub(super) struct Shared {
+    pub(super) server: ServerId,
+    /// Whose connection it is, if agents have their own.
+    pub(super) instance: Option<Box<str>>,
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) parts: Arc<Parts>,
+    pub(super) calls: CallsInWork,
+    pub(super) reports: Reports,
+    pub(super) changed: Changed,
+    pub(super) of_server: OfServer,
+    pub(super) start: Start,
+    pub(super) current: Current,
+    /// What lies in front of the server. It leads to the supervisor, so it comes after it, and before the first connect.
+    pub(super) back: OnceLock<Back>,
+    pub(super) publishing: tokio::sync::Mutex<()>,
+    /// What is done beside the connection, for one incarnation.
+    pub(super) beside: Mutex<JoinSet<()>>,
+    /// Told when the server may not have what it needs.
+    pub(super) rejected: Notify,
+    /// How often humans were asked.
+    pub(super) asked: watch::Sender<u64>,
+    pub(super) last_error: Mutex<Option<String>>,
+    pub(super) connected_at: Mutex<Option<Instant>>,
+    pub(super) connects: AtomicU64,
+    /// The number of the process; 0 if there is none.
+    pub(super) pid: Arc<AtomicU32>,
+}
+
+impl Shared {
+    pub(super) fn agent_config(&self) -> Option<&ServerAgent> {
+        self.config.agents.get(&**self.instance.as_ref()?)
+    }
+
+    pub(super) fn note_error(&self, error: &Error) {
+        let mut text = error.message().to_owned();
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause.take().filter(|_| text.len() < MAX_ERROR_BYTES) {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        *self.last_error.lock() = Some(text);
+    }
+}
+
+const MAX_ERROR_BYTES: usize = 1 << 10;

@@ -30,7 +30,7 @@ use crate::StartError;
 use crate::asking::AskingLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
-use crate::methods::MethodsAsToolsLayer;
+use crate::methods::{MethodsAsToolsLayer, ServerHealthLayer};
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
@@ -69,6 +69,7 @@ impl Front {
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);
+        let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);
         let service = MethodsAsToolsLayer.layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));

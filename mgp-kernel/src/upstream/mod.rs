@@ -155,6 +155,11 @@ impl Upstream {
         self.instances().into_iter().find_map(|instance| instance.get().session())
     }
 
+    /// The client of it, past all that lies in front; of several connections any.
+    pub(crate) fn client(&self) -> Option<Arc<shared::Kept>> {
+        self.instances().into_iter().find_map(|instance| instance.get().client())
+    }
+
     /// What it said that it can do, if it is connected.
     pub(crate) fn capabilities(&self) -> Object {
         #[cfg(test)]

@@ -146,6 +146,18 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
 }
 
 #[tokio::test]
+async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
+    let scene = Scene::open().await;
+    let peer = Peer::stateless("some");
+    let mut router = scene.router.clone();
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{}}"#);
+    let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    assert_eq!(peer.told().await.method, Method::ACKNOWLEDGED);
+    scene.parts.changes.end();
+    assert_eq!(listening.await.unwrap().unwrap().result.as_bytes(), b"{}");
+}
+
+#[tokio::test]
 async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
     let scene = Scene::open().await;
     let server = scene.server_in("a", Revision::V2026_07_28);

@@ -64,7 +64,7 @@ impl Changes {
         for listener in self.reaching(server) {
             let session = listener.session.as_ref().and_then(Weak::upgrade);
             if session.is_some_and(|session| session.wants_log(level)) {
-                self.offer(&listener, News::Message(message.clone()));
+                self.offer(&listener, News::Message(Box::new(message.clone())));
             }
         }
     }
@@ -114,7 +114,7 @@ impl Changes {
                 Some(Some(task)) => self.tasks.server(&listener.principal, task).as_ref() == Some(server),
             };
             if is_for_it {
-                self.offer(&listener, News::Message(message.clone()));
+                self.offer(&listener, News::Message(Box::new(message.clone())));
             }
         }
     }

@@ -29,6 +29,8 @@ impl Teller {
 impl Told for Teller {
     fn connected(&self, server: &ServerId) {
         let Some(parts) = self.0.upgrade() else { return };
+        // Who may use it may be others than before, with the same tools.
+        parts.changes.revision.fetch_add(1, Ordering::AcqRel);
         parts.changes.levels.forget(server);
         let errand = Arc::clone(&parts);
         parts.changes.run(async move { tell_levels(&errand).await });

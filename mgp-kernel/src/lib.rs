@@ -16,6 +16,7 @@ mod meter;
 mod methods;
 mod operator;
 mod parts;
+mod registration;
 mod resolve;
 mod router;
 mod serve;

@@ -72,7 +72,7 @@ impl Parts {
         Ok(Arc::new(Self {
             pending: PendingApprovals::new(clock.clone()),
             tickets: Tickets::new(port, clock.clone()),
-            definitions: Arc::new(DefinitionGuard::new(pins)),
+            definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),

@@ -69,8 +69,8 @@ impl<S> ServerHealth<S> {
         if !is_operator && !parts.config.load().kernel.agents_manage {
             return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
         }
-        let reaches =
-            is_operator || (parts.access.reaches(caller.as_str(), server) && parts.fleet.admits(server, caller));
+        let reaches = is_operator
+            || (parts.access.reaches(caller.as_str(), server) && parts.fleet.admits(server, caller));
         let found = parts.fleet.get(server).filter(|_| reaches);
         found.ok_or_else(|| Error::invalid_params(format!("there is no server `{server}`")))
     }
@@ -99,7 +99,8 @@ async fn status(server: &Upstream) -> HealthStatus {
     if server.state() != ServerState::Connected {
         return HealthStatus::Unhealthy;
     }
-    let Some((client, session)) = server.client().and_then(|client| Some((client.clone(), client.session()?)))
+    let Some((client, session)) =
+        server.client().and_then(|client| Some((client.clone(), client.session()?)))
     else {
         return HealthStatus::Unhealthy;
     };

@@ -134,7 +134,10 @@ async fn a_reload_touches_only_what_changed() {
     gone(pids[1]).await;
     gone(pids[2]).await;
     let listed = names(&client).await;
-    assert!(!listed.contains(&"goes.pid".to_owned()) && listed.contains(&"comes.pid".to_owned()), "{listed:?}");
+    assert!(
+        !listed.contains(&"goes.pid".to_owned()) && listed.contains(&"comes.pid".to_owned()),
+        "{listed:?}"
+    );
 }
 
 async fn a_program_finds_what_is_configured_in_its_environment_and_no_more() {

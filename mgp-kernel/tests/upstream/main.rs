@@ -36,7 +36,8 @@ fn main() -> ExitCode {
         if !words.iter().all(|word| name.contains(word.as_str())) {
             continue;
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let outcome = catch_unwind(AssertUnwindSafe(|| runtime.block_on(test())));
         runtime.shutdown_background();
         println!("test {name} ... {}", if outcome.is_ok() { "ok" } else { "FAILED" });

@@ -62,15 +62,18 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))
         })
-        .tool(Tool::new("storm", "Changes its list again and again."), async |Count { to }: Count, cx: Cx| {
-            let server = cx.server();
-            server.add_tool(Tool::new("late", "Came later."), async || "late")?;
-            for _ in 0..to {
-                server.tools_changed();
-                tokio::task::yield_now().await;
-            }
-            Ok::<_, Error>(to)
-        });
+        .tool(
+            Tool::new("storm", "Changes its list again and again."),
+            async |Count { to }: Count, cx: Cx| {
+                let server = cx.server();
+                server.add_tool(Tool::new("late", "Came later."), async || "late")?;
+                for _ in 0..to {
+                    server.tools_changed();
+                    tokio::task::yield_now().await;
+                }
+                Ok::<_, Error>(to)
+            },
+        );
     server.layer(counting)
 }
 

@@ -12,7 +12,10 @@ use serde_json::json;
 use crate::host::{Host, child, say, until};
 use crate::tests;
 
-tests![two_clients_with_equal_progress_tokens_get_their_own, a_question_goes_to_the_client_whose_call_it_is_about,];
+tests![
+    two_clients_with_equal_progress_tokens_get_their_own,
+    a_question_goes_to_the_client_whose_call_it_is_about,
+];
 
 async fn two_clients_with_equal_progress_tokens_get_their_own() {
     let host = Host::start(vec![child("files")]).await;
@@ -45,10 +48,11 @@ async fn a_question_goes_to_the_client_whose_call_it_is_about() {
     let host = Host::start(vec![child("files")]).await;
     host.up("files").await;
     let connect = async |agent: &'static str, revision| {
-        let builder = Client::builder("tests", "1.0.0").revisions([revision]).on_sampling(move |_, _| async move {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            CreateMessageResult::new(Role::Assistant, SamplingContents::from("I am"), agent)
-        });
+        let builder =
+            Client::builder("tests", "1.0.0").revisions([revision]).on_sampling(move |_, _| async move {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                CreateMessageResult::new(Role::Assistant, SamplingContents::from("I am"), agent)
+            });
         host.connect(agent, builder).await
     };
     let one = connect("one", Revision::V2025_11_25).await;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use arc_swap::ArcSwap;
 use mgp_types::Object;
 
-use super::names::check_name;
+use super::names::{check_name, check_spelling};
 use super::scan::scan_definition;
 use super::{Definition, Diff, Pins, ServerId, ToolName, Verdict};
 use crate::{Digest, Finding, StoreError};
@@ -19,6 +19,8 @@ pub struct DefinitionGuard {
     pins: Pins,
     /// The tools of each server that were refused in its last list, approved before or not.
     refused: ArcSwap<HashMap<ServerId, HashSet<ToolName>>>,
+    /// Whether models call tools by the name of their server, too, so that two servers may have one of the same name.
+    has_qualified_names: bool,
 }
 
 /// What may be done with a tool.
@@ -64,7 +66,15 @@ pub struct Examined {
 impl DefinitionGuard {
     /// A guard that remembers in `pins`.
     pub fn new(pins: Pins) -> Self {
-        Self { pins, refused: ArcSwap::default() }
+        Self { pins, refused: ArcSwap::default(), has_qualified_names: false }
+    }
+
+    /// The guard where tools are shown by names that say whose they are. A tool may then be called as another server's
+    /// is: neither can be taken for the other.
+    #[must_use]
+    pub fn with_qualified_names(mut self) -> Self {
+        self.has_qualified_names = true;
+        self
     }
 
     /// Whether `tool` may be called: it has an approved definition, and the last list did not change or poison it.
@@ -89,7 +99,11 @@ impl DefinitionGuard {
             .iter()
             .map(|tool| {
                 let name = tool.text("name").unwrap_or_default();
-                check_name(server, &name, &names)?;
+                if self.has_qualified_names {
+                    check_spelling(&name)?;
+                } else {
+                    check_name(server, &name, &names)?;
+                }
                 scan_definition(tool)?;
                 let definition = Definition::read(tool).map_err(|error| {
                     Finding::new("malformed-definition", format!("the definition cannot be pinned: {error}"))
@@ -208,6 +222,16 @@ mod tests {
         guard.pins().forget(&ServerId::new("mail")).unwrap();
         let later = guard.examine(&ServerId::new("other"), &[tool("send-email", "Sends mail.")]).unwrap();
         assert_eq!(rules(&later), ["admitted"]);
+    }
+
+    #[test]
+    fn where_names_say_whose_they_are_two_servers_may_have_a_tool_of_one_name() {
+        let guard = guard().with_qualified_names();
+        for server in ["mail", "other"] {
+            let list = [tool("send_email", "Sends mail."), tool("mgp.access.grant", "Grants.")];
+            let examined = guard.examine(&ServerId::new(server), &list).unwrap();
+            assert_eq!(rules(&examined), ["admitted", "reserved-name"]);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
-use mgp_types::{Outbox, Principal};
+use mgp_types::{Error, Outbox, Principal};
 
 use crate::erased::Erased;
 use crate::parts::Parts;
@@ -27,6 +27,12 @@ struct Inner {
     parts: Arc<Parts>,
     front: Front,
     identity: Arc<ServerIdentity>,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernel").finish_non_exhaustive()
+    }
 }
 
 impl Drop for Inner {
@@ -78,6 +84,19 @@ impl Kernel {
             parts.config.store(old);
         }
         applied
+    }
+
+    /// Stops a server, if it runs, and starts it again, however often that was done before.
+    ///
+    /// # Errors
+    /// There is no such server, or it cannot be connected to.
+    pub async fn restart(&self, server: &str) -> Result<(), Error> {
+        let fleet = &self.0.parts.fleet;
+        let Some(upstream) = fleet.get(server) else {
+            let near: Vec<_> = fleet.near(server).iter().map(|id| format!("; is it `{id}`?")).collect();
+            return Err(Error::invalid_params(format!("there is no server `{server}`{}", near.concat())));
+        };
+        upstream.restart(ShutdownReason::OperatorRequest).await
     }
 
     /// How the servers do.

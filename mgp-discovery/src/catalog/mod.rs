@@ -47,6 +47,7 @@ mod uri;
 pub use self::book::Catalog;
 pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
 pub use self::error::CatalogError;
+pub(crate) use self::name::is_reserved_server;
 pub use self::name::shown_name;
 pub use self::snapshot::CatalogSnapshot;
 pub use self::uri::ResourceOwner;

@@ -35,7 +35,7 @@ pub(super) fn is_reserved(name: &str) -> bool {
 }
 
 /// Whether tools of the server could not be told from those of the kernel.
-pub(super) fn is_reserved_server(id: &str) -> bool {
+pub(crate) fn is_reserved_server(id: &str) -> bool {
     id == "mgp" || is_reserved(&fit(id))
 }
 
@@ -87,8 +87,9 @@ fn digest(server: &str, name: &str) -> String {
     hash.update((server.len() as u64).to_le_bytes());
     hash.update(server);
     hash.update(name);
-    let [a, b, c, d, e, ..]: [u8; 32] = hash.finalize().into();
-    format!("{:0DIGEST$x}", u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
+    let bits =
+        hash.finalize().iter().take(DIGEST / 2).fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
+    format!("{bits:0DIGEST$x}")
 }
 
 /// What models and clients take at the most.

@@ -218,7 +218,7 @@ fn readers_see_whole_snapshots_while_others_write() {
 }
 
 #[test]
-fn a_change_among_many_tools_is_quick() {
+fn one_server_among_many_changes() {
     let catalog = Catalog::new();
     for server in 0..100 {
         let id = format!("server{server}");

@@ -1,1 +1,52 @@
-//! Servers that register themselves (§15.4).
+//! Servers that register themselves while others are at work (§15.2, §15.4, §15.5).
+//!
+//! [`DiscoveryLayer`] answers `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister`; what it answers
+//! it asks a [`Registry`], which can be asked without it as well. Nobody may register anything unless a
+//! [`RegistrationPolicy`] says so:
+//!
+//! * An operator may, and the agents that are listed; who it is tells the connection, never the parameters.
+//! * A program is started only if it is listed, by the very text of the list. An address is reached only if it begins
+//!   with a listed one. Of the environment only listed variables are passed on, with the values that the kernel has.
+//! * What an agent registers is sandboxed. The script of a sandboxed server is inspected ([`InspectCode`]), no dangerous
+//!   permission may be asked for, and it is not started before an operator has approved it.
+//! * A script that has changed since it was inspected is not started.
+//!
+//! | | |
+//! |---|---|
+//! | [`Registry`], [`RegistryBuilder`] | who registered what, and what has become of it |
+//! | [`RegistrationPolicy`] | what may be registered, by whom |
+//! | [`Terms`], [`Lifetime`] | for how long, and whether it has been approved already |
+//! | [`Registered`], [`Launch`] | a server that was registered |
+//! | [`Fleet`], [`ServerView`] | the servers that run: implemented by whoever runs them |
+//! | [`InspectCode`], [`Script`] | what looks at code: implemented by whoever can |
+//! | [`RegistryStore`], [`MemoryRegistryStore`], [`SqliteRegistryStore`] | what survives a restart |
+//! | [`DiscoveryLayer`], [`Discovery`] | the methods, and the same as tools |
+
+mod admission;
+mod blocking;
+mod claim;
+mod error;
+mod event;
+mod layer;
+mod policy;
+mod ports;
+mod program;
+mod record;
+mod service;
+#[cfg(feature = "store")]
+mod sqlite;
+mod store;
+mod view;
+
+pub use self::error::{RegistryError, StoreError};
+pub use self::layer::{Discovery, DiscoveryFuture, DiscoveryLayer};
+pub use self::policy::RegistrationPolicy;
+pub use self::ports::{Fleet, InspectCode, Inspection, Script, ServerView};
+pub use self::record::{Approval, Launch, Lifetime, Registered, Registrant, Terms, WebTransport};
+pub use self::service::{Registry, RegistryBuilder};
+#[cfg(feature = "store")]
+pub use self::sqlite::SqliteRegistryStore;
+pub use self::store::{MemoryRegistryStore, RegistryStore};
+
+#[cfg(test)]
+mod tests;

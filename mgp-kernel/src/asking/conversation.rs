@@ -93,8 +93,13 @@ impl Conversation {
     pub(super) fn begin(request: &Request, session: &Arc<Session>, desk: &Desk) -> Arc<Self> {
         let Context { principal, trail, outbox, .. } = &request.context;
         let round = Round::of(request, session);
+        let stream = match outbox.stream() {
+            // No way back, and so no stream; but the call has to be told from others.
+            StreamId::STANDALONE => StreamId::fresh(),
+            stream => stream,
+        };
         Arc::new(Self {
-            stream: outbox.stream(),
+            stream,
             progress: round.progress.clone(),
             principal: principal.clone(),
             trail: trail.clone(),

@@ -34,11 +34,11 @@ impl CallsInWork {
     /// Notes a call that can be asked about, for as long as the entry lives.
     fn enter(&self, request: &Request) -> Option<Entry> {
         let context = &request.context;
-        let can_ask = context.outbox.is_open() && context.session.is_some();
-        if request.kind == Kind::Notify || !can_ask {
+        let stream = context.outbox.stream();
+        let is_of_a_client = context.session.is_some() && stream != StreamId::STANDALONE;
+        if request.kind == Kind::Notify || !is_of_a_client || !context.outbox.is_open() {
             return None;
         }
-        let stream = context.outbox.stream();
         self.0.lock().insert(stream, context.clone());
         Some(Entry { calls: self.clone(), stream })
     }

@@ -5,10 +5,10 @@
 //!
 //! | client | server | what happens |
 //! |---|---|---|
-//! | session | session | [`PassOn`](pass_on::PassOn) finds the call, and its outbox sends the request |
+//! | session | session | [`PassOnLayer`] finds the call, and its outbox sends the request |
 //! | stateless | stateless | the server's questions and its state pass through as they are |
-//! | session | stateless | the way to the server goes through the rounds, and [`PassOn`] asks for each question |
-//! | stateless | session | [`PassOn`] finds the call, and [`Asking`] parks it: the question is the result |
+//! | session | stateless | the way to the server goes through the rounds, and [`PassOnLayer`] asks for each question |
+//! | stateless | session | [`PassOnLayer`] finds the call, and [`Asking`] parks it: the question is the result |
 
 mod conversation;
 mod declared;

@@ -64,7 +64,11 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
     let result: CallToolResult = result?;
     let failed = result.is_error == Some(true);
     output.show(&result, write_result)?;
-    if failed { Err(Failure::new(Exit::Tool, format!("{} says that it failed", tool.name))) } else { Ok(Exit::Done) }
+    if failed {
+        Err(Failure::new(Exit::Tool, format!("{} says that it failed", tool.name)))
+    } else {
+        Ok(Exit::Done)
+    }
 }
 
 fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
@@ -86,7 +90,8 @@ fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
 }
 
 fn progress(report: ProgressParams) {
-    let number = |number: f64| if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number}") };
+    let number =
+        |number: f64| if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number}") };
     let done = number(report.progress.as_f64());
     let share = report.total.map_or(done.clone(), |total| format!("{done}/{}", number(total.as_f64())));
     let message = report.message.as_deref().map(printable).unwrap_or_default().replace('\n', " ");

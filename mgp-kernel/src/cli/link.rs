@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep};
 
 use super::exit::{Exit, Failure};
 use super::place::{Configured, Place};
+use crate::StartError;
 use crate::kernel::Kernel;
 use crate::operator::servers::Servers;
 use crate::operator::{method, socket};
-use crate::StartError;
 
 /// A kernel that a command talks to.
 pub(super) struct Link {
@@ -52,7 +52,11 @@ impl Link {
         let kernel = Kernel::start(config, state.clone()).await.map_err(|error| match error {
             StartError::Store(StoreError::InUse) => Failure::new(
                 Exit::Unreachable,
-                format!("another mgp has {} open, and nobody answers at {}", state.display(), socket.display()),
+                format!(
+                    "another mgp has {} open, and nobody answers at {}",
+                    state.display(),
+                    socket.display()
+                ),
             )
             .hint("name its socket with `--socket`, or stop it"),
             error => not_started(&error),
@@ -79,8 +83,11 @@ impl Link {
     ) -> Result<R, Failure> {
         let result = self.client.request(method, params).await.map_err(|error| older(error, method))?;
         result.to().map_err(|error| {
-            Failure::new(Exit::Unreachable, format!("the kernel answers {method} unlike this mgp expects: {error}"))
-                .hint("is it another version? restart it with this one")
+            Failure::new(
+                Exit::Unreachable,
+                format!("the kernel answers {method} unlike this mgp expects: {error}"),
+            )
+            .hint("is it another version? restart it with this one")
         })
     }
 
@@ -116,9 +123,7 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
     let (reader, writer) = match mgp_transport::unix::connect(path).await {
         Ok(halves) => halves,
         // There is none, or a dead one has left it.
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
-        {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Ok(None);
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -142,9 +147,7 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
 }
 
 fn builder() -> mgp_client_sdk::ClientBuilder {
-    Client::builder("mgp", env!("CARGO_PKG_VERSION"))
-        .mgp(Offer::new(ExtensionSet::standard()))
-        .caching(false)
+    Client::builder("mgp", env!("CARGO_PKG_VERSION")).mgp(Offer::new(ExtensionSet::standard())).caching(false)
 }
 
 fn older(error: Error, method: &str) -> Failure {

@@ -58,7 +58,8 @@ impl Place {
         let files = locations.files();
         let found = files.iter().find(|file| file.is_file()).or_else(|| files.last());
         found.cloned().ok_or_else(|| {
-            Failure::usage("there is no home directory for a configuration").hint("say where: `--config FILE`")
+            Failure::usage("there is no home directory for a configuration")
+                .hint("say where: `--config FILE`")
         })
     }
 

@@ -4,9 +4,7 @@ use std::task::{Context, Poll};
 
 use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId,
-};
+use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
 use mgp_types::{Error, Kind, Principal, Request, Response, Role, RpcService};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

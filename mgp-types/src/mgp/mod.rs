@@ -30,6 +30,7 @@ mod access;
 mod audit;
 mod callback;
 mod code_safety;
+mod discovery;
 mod effective;
 mod event;
 mod extension;
@@ -62,6 +63,10 @@ pub use self::access::{
 pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome};
 pub use self::callback::{CallbackAnswer, CallbackRequest, CallbackRespond, CallbackType};
 pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
+pub use self::discovery::{
+    DeregisterServer, DeregisteredServer, ListServers, ListedServer, ListedServers, RegisterMgp,
+    RegisterServer, RegisteredServer, ServerFilter, ServerStatus,
+};
 pub use self::effective::{EffectiveSecurity, ResolvedTool};
 pub use self::event::{
     ChannelError, ChannelName, ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed,

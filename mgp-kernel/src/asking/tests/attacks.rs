@@ -116,3 +116,16 @@ async fn each_round_has_its_own_time() {
     tokio::time::sleep(Duration::from_secs(601)).await;
     assert_eq!(world.parked(), 0);
 }
+
+#[tokio::test]
+async fn answers_of_calls_that_wait_at_the_same_time_are_kept_apart() {
+    let world = World::new(false).await;
+    let front = world.front("a");
+    let (one, other) = (ask(&front, "name").await, ask(&front, "name").await);
+    assert_eq!(world.parked(), 2);
+    let text_of = async |asked, name| {
+        text(&send(&front, again("name", asked, &answers(asked, name))).await.unwrap()).to_owned()
+    };
+    assert_eq!((text_of(&other, "B").await, text_of(&one, "A").await), ("B".into(), "A".into()));
+    assert_eq!((world.passed(), world.parked()), (2, 0));
+}

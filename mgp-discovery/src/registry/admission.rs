@@ -1,0 +1,273 @@
+use mgp_types::mgp::{Permission, RegisterServer, RiskLevel, ServerId, Timestamp, TrustLevel};
+use mgp_types::{Principal, Role};
+
+use super::policy::{RegistrationPolicy, is_web};
+use super::program::Code;
+use super::{Approval, Launch, Registered, Registrant, RegistryError, Terms, WebTransport};
+use crate::catalog::is_reserved_server;
+
+/// A server that the policy allows, apart from its code.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) server: Registered,
+    /// Variables that were asked for and are not passed on.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Holds what is to be registered to the policy.
+pub(super) fn admit(
+    policy: &RegistrationPolicy,
+    by: &Principal,
+    wanted: RegisterServer,
+    terms: Terms,
+    now: Timestamp,
+) -> Result<Admitted, RegistryError> {
+    if !policy.admits(by) {
+        return Err(forbidden("only operators and the agents listed for it may register servers"));
+    }
+    check_id(&wanted.id)?;
+    if policy.is_configured(&wanted.id) {
+        return Err(RegistryError::Taken(wanted.id));
+    }
+    let is_operator = by.role() == Role::Operator;
+    let trust = if is_operator { wanted.mgp.trust_level } else { TrustLevel::Sandboxed };
+    let (launch, left_out) = launch(policy, &wanted)?;
+    let permissions = permissions(wanted.mgp.permissions_required, trust)?;
+    if wanted.mgp.extensions.len() > MOST_WORDS || wanted.mgp.extensions.iter().any(|name| !is_word(name)) {
+        return Err(malformed(format!("`mgp.extensions` takes up to {MOST_WORDS} short names")));
+    }
+    let approval = match terms.approved_by {
+        Some(by) => Approval::Approved { by, at: now },
+        None if trust > TrustLevel::Sandboxed => Approval::Approved { by: by.as_str().to_owned(), at: now },
+        None => Approval::Pending,
+    };
+    let server = Registered {
+        id: wanted.id,
+        launch,
+        extensions: wanted.mgp.extensions,
+        permissions,
+        trust,
+        registrant: Registrant::of(by),
+        label: words(wanted.created_by, "created_by")?,
+        justification: words(wanted.justification, "justification")?,
+        registered_at: now,
+        approval,
+        digest: None,
+        lifetime: terms.lifetime,
+    };
+    check_code(&server)?;
+    Ok(Admitted { server, left_out })
+}
+
+/// Whether a server that was allowed once still is.
+pub(super) fn check_again(policy: &RegistrationPolicy, server: &Registered) -> Result<(), RegistryError> {
+    if policy.is_configured(&server.id) {
+        return Err(RegistryError::Taken(server.id.clone()));
+    }
+    if let Registrant::Agent(name) = &server.registrant
+        && !policy.admits(&Principal::new(name.as_str()))
+    {
+        return Err(forbidden("the agent that registered the server may not register servers any more"));
+    }
+    match &server.launch {
+        Launch::Program { command, env, .. } => {
+            check_program(policy, command)?;
+            match env.iter().find(|name| !policy.allows_variable(name)) {
+                Some(name) => {
+                    Err(forbidden(format!("the variable `{name}` is not listed for registration any more")))
+                }
+                None => Ok(()),
+            }
+        }
+        Launch::Web { url, .. } => check_address(policy, url),
+    }
+}
+
+/// The script that is to be inspected, if there is one.
+pub(super) fn script(server: &Registered) -> Option<(&str, &'static str)> {
+    let Launch::Program { command, args, .. } = &server.launch else { return None };
+    match Code::of(command, args) {
+        Code::Script { path, language } if server.trust == TrustLevel::Sandboxed => Some((path, language)),
+        _ => None,
+    }
+}
+
+fn check_id(id: &ServerId) -> Result<(), RegistryError> {
+    let text = id.as_str();
+    let is_written_well = text.len() <= LONGEST_ID
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+    if !is_written_well {
+        return Err(malformed(format!(
+            "`id` takes up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, and begins with a letter or digit"
+        )));
+    }
+    if is_reserved_server(text) {
+        return Err(malformed(
+            "an `id` that is or begins with `mgp` and `.` or `_` is reserved: choose another",
+        ));
+    }
+    Ok(())
+}
+
+fn launch(
+    policy: &RegistrationPolicy,
+    wanted: &RegisterServer,
+) -> Result<(Launch, Vec<String>), RegistryError> {
+    let transport = wanted.transport.as_deref();
+    match (&wanted.command, &wanted.url) {
+        (Some(command), None) => {
+            if !matches!(transport, None | Some("stdio")) {
+                return Err(malformed("`transport` of a `command` is `stdio`"));
+            }
+            check_program(policy, command)?;
+            check_args(&wanted.args)?;
+            let (env, left_out) = environment(policy, wanted)?;
+            let (command, args) = (command.clone(), wanted.args.clone());
+            Ok((Launch::Program { command, args, env }, left_out))
+        }
+        (None, Some(url)) => {
+            let transport = match transport {
+                None | Some("http" | "streamable-http" | "streamable_http") => WebTransport::Http,
+                Some("sse") => WebTransport::Sse,
+                Some(_) => return Err(malformed("`transport` of a `url` is `http` or `sse`")),
+            };
+            if !wanted.args.is_empty() || !wanted.env.is_empty() {
+                return Err(malformed("a server at a `url` takes neither `args` nor `env`"));
+            }
+            check_address(policy, url)?;
+            Ok((Launch::Web { url: url.clone(), transport }, Vec::new()))
+        }
+        _ => Err(malformed("a server has either a `command` or a `url`")),
+    }
+}
+
+/// The very text has to be listed, so no other spelling of a path and no other directory is ever reached.
+fn check_program(policy: &RegistrationPolicy, command: &str) -> Result<(), RegistryError> {
+    if command.is_empty() || command.len() > LONGEST_ARG || command.contains(char::is_control) {
+        return Err(malformed("`command` is the name or the full path of a program, and no more"));
+    }
+    let is_path = command.contains(['/', '\\']);
+    let is_plain = !command.split(['/', '\\']).any(|part| matches!(part, "." | ".."));
+    if !is_plain || (is_path && !is_absolute(command)) {
+        return Err(malformed("`command` is a bare name or a full path without `.` and `..`"));
+    }
+    if !policy.allows_program(command) {
+        return Err(forbidden(
+            "this `command` is not listed for registration; an operator lists it in mgp.toml",
+        ));
+    }
+    Ok(())
+}
+
+fn is_absolute(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    bytes.first() == Some(&b'/')
+        || matches!(bytes, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
+}
+
+fn check_args(args: &[String]) -> Result<(), RegistryError> {
+    if args.len() > MOST_ARGS || args.iter().any(|arg| arg.len() > LONGEST_ARG) {
+        return Err(malformed(format!("`args` takes up to {MOST_ARGS} texts of {LONGEST_ARG} bytes")));
+    }
+    if args.iter().any(|arg| arg.contains(char::is_control)) {
+        return Err(malformed("`args` must not hold line breaks or other control characters"));
+    }
+    Ok(())
+}
+
+/// Which variables are passed on, and which are not because nobody listed them.
+///
+/// The values are the kernel's own: what a caller writes would be stored in the clear, and `${OTHER}` would tell it a
+/// variable that is not listed.
+fn environment(
+    policy: &RegistrationPolicy,
+    wanted: &RegisterServer,
+) -> Result<(Vec<String>, Vec<String>), RegistryError> {
+    if wanted.env.len() > MOST_WORDS || wanted.env.keys().any(|name| !is_word(name)) {
+        return Err(malformed(format!("`env` takes up to {MOST_WORDS} names of variables")));
+    }
+    for (name, value) in &wanted.env {
+        let is_own = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) == Some(name.as_str());
+        if !is_own && !value.is_empty() {
+            return Err(malformed(format!(
+                "`env.{name}` has the value of the kernel's variable: write \"${{{name}}}\""
+            )));
+        }
+    }
+    Ok(wanted.env.keys().cloned().partition(|name| policy.allows_variable(name)))
+}
+
+fn check_address(policy: &RegistrationPolicy, url: &str) -> Result<(), RegistryError> {
+    let plain = url.len() <= LONGEST_ARG && url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if !is_web(url) || !plain {
+        return Err(malformed("`url` begins with `http://` or `https://` and holds no spaces"));
+    }
+    let behind = url.split_once("://").map_or("", |(_, behind)| behind);
+    let (host, path) = behind.split_at(behind.find(['/', '?', '#']).unwrap_or(behind.len()));
+    let climbs = |part: &str| {
+        let part = part.to_ascii_lowercase().replace("%2e", ".");
+        part == "." || part == ".." || part.contains("%2f") || part.contains("%5c")
+    };
+    if host.is_empty() || host.contains('@') || path.contains('#') || path.split(['/', '?']).any(climbs) {
+        return Err(malformed("`url` has a host and a plain path: no user, no `..`, no fragment"));
+    }
+    if !policy.allows_address(url) {
+        return Err(forbidden(
+            "this `url` is not listed for registration; an operator lists what it begins with in mgp.toml",
+        ));
+    }
+    Ok(())
+}
+
+/// A sandboxed server gets nothing that is dangerous; what nobody knows is.
+fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permission>, RegistryError> {
+    if asked.len() > MOST_WORDS || asked.iter().any(|permission| !is_word(permission.as_str())) {
+        return Err(malformed(format!("`mgp.permissions_required` takes up to {MOST_WORDS} short names")));
+    }
+    if trust == TrustLevel::Sandboxed
+        && let Some(dangerous) = asked.iter().find(|permission| permission.risk() == RiskLevel::Dangerous)
+    {
+        return Err(forbidden(format!("a sandboxed server cannot have the permission `{dangerous}`")));
+    }
+    Ok(asked)
+}
+
+/// The code of a sandboxed server has to be where it can be looked at.
+fn check_code(server: &Registered) -> Result<(), RegistryError> {
+    let Launch::Program { command, args, .. } = &server.launch else { return Ok(()) };
+    match Code::of(command, args) {
+        Code::Hidden(why) if server.trust == TrustLevel::Sandboxed => Err(forbidden(format!(
+            "the code of a sandboxed server has to be a script that can be inspected: {why}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn words(text: Option<String>, member: &str) -> Result<Option<String>, RegistryError> {
+    match text {
+        Some(text) if text.len() > LONGEST_TEXT => {
+            Err(malformed(format!("`{member}` takes up to {LONGEST_TEXT} bytes")))
+        }
+        text => Ok(text),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.len() <= LONGEST_WORD && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn forbidden(why: impl Into<String>) -> RegistryError {
+    RegistryError::Forbidden(why.into())
+}
+
+fn malformed(why: impl Into<String>) -> RegistryError {
+    RegistryError::Malformed(why.into())
+}
+
+const LONGEST_ID: usize = 64;
+const LONGEST_ARG: usize = 4096;
+const LONGEST_TEXT: usize = 1000;
+const LONGEST_WORD: usize = 128;
+const MOST_ARGS: usize = 64;
+const MOST_WORDS: usize = 32;

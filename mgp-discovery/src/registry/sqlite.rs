@@ -1,0 +1,109 @@
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+use mgp_types::mgp::ServerId;
+use parking_lot::Mutex;
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
+
+use super::{Registered, RegistryStore, StoreError};
+
+/// Registered servers in SQLite, in a file that this process has for itself.
+#[derive(Debug)]
+pub struct SqliteRegistryStore(Mutex<Connection>);
+
+impl SqliteRegistryStore {
+    /// Opens the file at `path`, and makes it, for its owner only, if there is none.
+    ///
+    /// # Errors
+    /// Another process has it, a newer version wrote it, or SQLite refuses.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        // SQLite would make it readable for everybody; what it makes beside it has the same mode.
+        options
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        Self::prepare(Connection::open(path)?)
+    }
+
+    /// A store that is gone with its handle.
+    ///
+    /// # Errors
+    /// SQLite has no memory.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::prepare(Connection::open_in_memory()?)
+    }
+
+    fn prepare(mut connection: Connection) -> Result<Self, StoreError> {
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "trusted_schema", "OFF")?;
+        // The lock that the first transaction takes is kept until the process ends, however it does.
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
+        let found: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
+        if found > known {
+            return Err(StoreError::Newer { found, known });
+        }
+        for migration in MIGRATIONS.iter().skip(found as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "user_version", known)?;
+        transaction.commit()?;
+        Ok(Self(Mutex::new(connection)))
+    }
+}
+
+impl RegistryStore for SqliteRegistryStore {
+    fn load(&self) -> Result<Vec<Registered>, StoreError> {
+        let connection = self.0.lock();
+        let mut query = connection.prepare("SELECT record FROM registered_servers ORDER BY id")?;
+        let mut rows = query.query([])?;
+        let mut servers = Vec::new();
+        while let Some(row) = rows.next()? {
+            let record = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+            let server = serde_json::from_str(record);
+            servers.push(server.map_err(|error| StoreError::Damaged(error.to_string()))?);
+        }
+        Ok(servers)
+    }
+
+    fn put(&self, server: &Registered) -> Result<(), StoreError> {
+        let record =
+            serde_json::to_string(server).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        self.0.lock().execute(
+            "INSERT INTO registered_servers (id, record) VALUES (?1, ?2)
+             ON CONFLICT (id) DO UPDATE SET record = excluded.record",
+            params![server.id.as_str(), record],
+        )?;
+        Ok(())
+    }
+
+    fn remove(&self, id: &ServerId) -> Result<(), StoreError> {
+        self.0.lock().execute("DELETE FROM registered_servers WHERE id = ?1", [id.as_str()])?;
+        Ok(())
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
+            _ => Self::Unavailable(Box::new(error)),
+        }
+    }
+}
+
+const BUSY: Duration = Duration::from_millis(500);
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE registered_servers (
+    id TEXT PRIMARY KEY CHECK (id <> ''),
+    record TEXT NOT NULL
+) STRICT"];

@@ -1,0 +1,186 @@
+//! A fleet, an inspector and a trail that do as they are told.
+
+mod denied;
+mod life;
+mod methods;
+mod stored;
+
+use std::sync::Arc;
+
+use mgp_types::mgp::{
+    AuditEvent, AuditPort, CodeRejection, MgpVersion, Permission, RegisterMgp, RegisterServer, ServerId,
+    ServerStatus, TrustLevel,
+};
+use mgp_types::{BoxFuture, Context, Error, Principal};
+use parking_lot::Mutex;
+
+use super::*;
+use crate::config::model::RegistrationSettings;
+
+#[derive(Debug, Default)]
+struct Ships {
+    /// What was started and stopped, as `+id` and `-id`.
+    log: Mutex<Vec<String>>,
+    broken: Mutex<Option<Error>>,
+}
+
+impl Ships {
+    fn log(&self) -> Vec<String> {
+        self.log.lock().clone()
+    }
+
+    fn break_down(&self) {
+        *self.broken.lock() = Some(Error::internal("the dock is closed"));
+    }
+
+    fn note(&self, what: String) -> BoxFuture<'_, Result<(), Error>> {
+        let outcome = self.broken.lock().clone().map_or(Ok(()), Err);
+        if outcome.is_ok() {
+            self.log.lock().push(what);
+        }
+        Box::pin(async { outcome })
+    }
+}
+
+impl Fleet for Ships {
+    fn servers(&self, context: &Context) -> Vec<ServerView> {
+        let mut first =
+            ServerView::new("mind.cerebras".into(), ServerStatus::Connected, TrustLevel::Standard);
+        first.mgp_version = Some(MgpVersion::new(0, 1, 0));
+        first.extensions = ["security", "lifecycle", "streaming"].map(str::to_owned).to_vec();
+        first.tools = ["think", "analyze"].map(str::to_owned).to_vec();
+        first.permissions = vec![Permission::NetworkOutbound];
+        let plain = ServerView::new("files".into(), ServerStatus::Error, TrustLevel::Sandboxed);
+        if context.principal.as_ref().is_some_and(|by| by.as_str() == "blind") {
+            return Vec::new();
+        }
+        vec![first, plain]
+    }
+
+    fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
+        self.note(format!("+{}", server.id))
+    }
+
+    fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        self.note(format!("-{server}"))
+    }
+}
+
+/// Refuses scripts with `evil` in their path, cannot read those with `odd` in it, and says how often a script has changed.
+#[derive(Debug, Default)]
+struct Eye(Mutex<u32>);
+
+impl InspectCode for Eye {
+    fn inspect<'a>(&'a self, script: Script<'a>) -> BoxFuture<'a, Inspection> {
+        let path = script.path.display().to_string();
+        let found = if path.contains("evil") {
+            let violation = "Blocked import: 'socket'".into();
+            Inspection::Rejected(Box::new(CodeRejection::new(vec![violation])))
+        } else if path.contains("odd") {
+            Inspection::Unreadable(format!("no one reads {}", script.language))
+        } else {
+            Inspection::Harmless { digest: format!("{} {}", script.language, self.0.lock()) }
+        };
+        Box::pin(async { found })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Trail {
+    events: Mutex<Vec<AuditEvent>>,
+    is_full: Mutex<bool>,
+}
+
+impl Trail {
+    /// What happened, as `type outcome`.
+    fn lines(&self) -> Vec<String> {
+        let line = |event: &AuditEvent| {
+            let kind = event.event_type.as_str();
+            let kind = kind.strip_prefix("dev.cloto.mgp.").unwrap_or(kind);
+            format!("{kind} {}", event.result.as_str())
+        };
+        self.events.lock().iter().map(line).collect()
+    }
+}
+
+impl AuditPort for Trail {
+    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
+        let outcome = if *self.is_full.lock() { Err(Error::internal("the log is full")) } else { Ok(()) };
+        if outcome.is_ok() {
+            self.events.lock().push(event);
+        }
+        Box::pin(async { outcome })
+    }
+}
+
+struct World {
+    registry: Registry,
+    ships: Arc<Ships>,
+    eye: Arc<Eye>,
+    trail: Arc<Trail>,
+}
+
+fn world() -> World {
+    world_with(Arc::new(MemoryRegistryStore::new()))
+}
+
+fn world_with(store: Arc<dyn RegistryStore>) -> World {
+    let (ships, eye, trail) =
+        (Arc::new(Ships::default()), Arc::new(Eye::default()), Arc::new(Trail::default()));
+    let registry = Registry::builder(ships.clone())
+        .policy(policy())
+        .inspector(eye.clone())
+        .audit(trail.clone())
+        .store(store)
+        .build()
+        .unwrap();
+    World { registry, ships, eye, trail }
+}
+
+fn settings() -> RegistrationSettings {
+    let listed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    RegistrationSettings {
+        agents: listed(&["maker"]),
+        commands: listed(&["python", "sh", "/opt/tools/server", "https://tools.example/mcp"]),
+        env: listed(&["API_KEY"]),
+        max_servers: Some(3),
+    }
+}
+
+fn policy() -> RegistrationPolicy {
+    RegistrationPolicy::new(&settings(), ["files".into(), "mind.cerebras".into()])
+}
+
+fn maker() -> Principal {
+    Principal::new("maker")
+}
+
+fn admin() -> Principal {
+    Principal::operator("admin")
+}
+
+fn script(id: &str, path: &str) -> RegisterServer {
+    RegisterServer::new(id.into(), "python", vec![path.into()])
+}
+
+fn standard(id: &str) -> RegisterServer {
+    script(id, "a.py").with_mgp(RegisterMgp::new(TrustLevel::Standard, vec![Permission::ShellExecute]))
+}
+
+impl World {
+    async fn register(
+        &self,
+        by: &Principal,
+        wanted: RegisterServer,
+    ) -> Result<mgp_types::mgp::RegisteredServer, RegistryError> {
+        self.registry.register(by, None, wanted, Terms::default()).await
+    }
+
+    /// The code of the error that a registration ends in.
+    #[track_caller]
+    fn refused(&self, by: &Principal, wanted: RegisterServer) -> i64 {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let outcome = runtime.block_on(self.register(by, wanted));
+        Error::from(outcome.expect_err("it is refused")).code()
+    }
+}

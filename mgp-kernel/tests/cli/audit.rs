@@ -54,13 +54,12 @@ fn a_record_that_was_changed_does_not_verify() {
     let elsewhere = format!("{}:{}", intact["head"]["seq"], "0".repeat(64));
     assert_eq!(home.run(["audit", "verify", "--known", &elsewhere]).code, Some(5));
 
-    // Somebody writes another agent into the first event, in place.
-    let path = home.path(".local/state/mgp/audit.db");
-    let mut bytes = fs::read(&path).unwrap();
-    let needle = br#""agent_id":"a""#;
-    let place = bytes.windows(needle.len()).position(|part| part == needle).unwrap();
-    bytes[place + needle.len() - 2] = b'z';
-    fs::write(&path, bytes).unwrap();
+    // Somebody makes another agent of the first.
+    let record = rusqlite::Connection::open(home.path(".local/state/mgp/audit.db")).unwrap();
+    record.execute("DROP TRIGGER audit_events_are_not_changed", []).unwrap();
+    let change = r#"UPDATE audit_events SET event = replace(event, '"agent_id":"a"', '"agent_id":"z"')"#;
+    assert!(record.execute(change, []).unwrap() > 0);
+    drop(record);
     let changed = home.run(["audit", "verify", "--json"]);
     assert_eq!(changed.code, Some(5), "{changed:?}");
     let changed: Value = serde_json::from_str(&changed.out).unwrap();

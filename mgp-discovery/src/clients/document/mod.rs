@@ -9,6 +9,8 @@ mod yaml;
 
 use std::{fmt, ops::Range};
 
+pub(crate) use self::json::skip_trivia;
+
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

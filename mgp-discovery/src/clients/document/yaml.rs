@@ -118,7 +118,11 @@ impl<'a> Reader<'a> {
                 return Err(self.wrong(span.start.index(), "only texts can be names here"));
             };
             let Some((event, span)) = self.next()? else { break };
-            let node = self.node(event, span, depth + 1)?;
+            let mut node = self.node(event, span, depth + 1)?;
+            if matches!(node.value, Value::Null) && node.span.is_empty() {
+                // The parser has it at what follows.
+                node.span = key.span.end..key.span.end;
+            }
             members.push(Member { key: name, key_span: key.span, node });
         }
         Err(self.wrong(usize::MAX, "the file ends within a table"))

@@ -132,9 +132,8 @@ mod tests {
         ]));
         let places = Places::new(System::Linux, "/h").project("/p");
         let found = detect(&places, &files);
-        let kinds: Vec<ClientKind> = found.iter().map(|found| found.kind).collect();
-        use ClientKind::{ClaudeCode, Codex, Cursor, Goose};
-        assert_eq!(kinds, [ClaudeCode, Cursor, Goose, Codex]);
+        let kinds: Vec<&str> = found.iter().map(|found| found.kind.name()).collect();
+        assert_eq!(kinds, ["claude-code", "cursor", "goose", "codex"]);
         assert!(matches!(found[0].state, FileState::Servers(0)));
         assert!(matches!(found[1].state, FileState::Servers(2)));
         assert!(matches!(found[2].state, FileState::Broken(_)));

@@ -12,6 +12,7 @@ mod kind;
 mod places;
 mod secret;
 
+pub(crate) use self::import::variable;
 pub use self::{
     detect::{Detected, Disk, FileState, Files, detect},
     document::{Format, Position},

@@ -106,7 +106,7 @@ impl Places {
                 user(directory.join("settings.json"), directory);
             }
             ClientKind::Windsurf => {
-                user(home(".codeium/windsurf/mcp_config.json"), home(".codeium/windsurf"))
+                user(home(".codeium/windsurf/mcp_config.json"), home(".codeium/windsurf"));
             }
             ClientKind::Gemini => user(home(".gemini/settings.json"), home(".gemini")),
             ClientKind::Cline => {

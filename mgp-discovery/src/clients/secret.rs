@@ -159,12 +159,10 @@ fn split(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower_before = false;
     for c in name.chars() {
-        if !c.is_alphanumeric() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && lower_before) {
             words.push(String::new());
-        } else {
-            if c.is_uppercase() && lower_before {
-                words.push(String::new());
-            }
+        }
+        if c.is_alphanumeric() {
             words.last_mut().expect("there is one from the start").extend(c.to_lowercase());
         }
         lower_before = c.is_lowercase();

@@ -54,7 +54,7 @@ impl Reader<'_> {
     fn skip(&mut self) -> Result<(), SyntaxError> {
         loop {
             if self.rest().starts_with("//") {
-                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                self.at += self.rest().find('\n').unwrap_or_else(|| self.rest().len());
             } else if let Some(comment) = self.rest().strip_prefix("/*") {
                 let Some(end) = comment.find("*/") else {
                     return Err(self.wrong("the comment has no end: close it with `*/`"));
@@ -163,7 +163,7 @@ impl Reader<'_> {
         self.at += 1;
         let mut text = String::new();
         loop {
-            let plain = self.rest().find(['"', '\\', '\n']).unwrap_or(self.rest().len());
+            let plain = self.rest().find(['"', '\\', '\n']).unwrap_or_else(|| self.rest().len());
             text.push_str(&self.rest()[..plain]);
             self.at += plain;
             if self.take(b'"') {

@@ -184,11 +184,9 @@ mod tests {
     fn aliases_are_followed_and_bounded() {
         let node = parse("a: &x {k: v}\nb: *x\n").unwrap();
         assert_eq!(node.get("a"), node.get("b"));
-        let mut bomb = "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n".to_owned();
-        for level in 1..9 {
-            let inner = format!("*a{},", level - 1).repeat(10);
-            bomb.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
-        }
+        let level =
+            |level: usize| format!("a{level}: &a{level} [{}]\n", format!("*a{},", level - 1).repeat(10));
+        let bomb = format!("a0: &a0 [{}]\n{}", "1,".repeat(10), (1..9).map(level).collect::<String>());
         assert!(parse(&bomb).unwrap_err().what.contains("aliases"));
     }
 

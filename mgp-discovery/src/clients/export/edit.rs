@@ -64,7 +64,7 @@ pub(super) fn edit(
     let listed = kind == ClientKind::Continue;
     let expected = expected(text, root, home, change, entry, listed)?;
     let (remove, put): (Remove, Put) = match kind.format() {
-        Format::Json => (edit_json::remove, edit_json::put),
+        Format::Json => (|target, names| Ok(edit_json::remove(target, names)), edit_json::put),
         Format::Yaml => (edit_yaml::remove, edit_yaml::put),
         Format::Toml => (edit_toml::remove, edit_toml::put),
     };

@@ -7,7 +7,7 @@ use super::{
 use crate::clients::document::skip_trivia;
 
 /// Takes members out of the table at home.
-pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, ExportError> {
+pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> String {
     let members = target.root.at(target.home).map(Node::members).unwrap_or_default();
     let goes = |name: &str| names.contains(&name);
     let mut splices: Vec<Splice> = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, Expo
     {
         splices.push((comma..comma + 1, String::new()));
     }
-    Ok(splice(target.text, splices))
+    splice(target.text, splices)
 }
 
 /// Puts a member into the table at home, which is made if there is none.

@@ -23,11 +23,8 @@ fn a_new_file_is_written_for_every_client() {
             };
             assert!(plan.changes() && plan.before().is_none());
             let imported = read(kind, plan.after(), &ReadOptions::default()).unwrap();
-            let [name] = [imported
-                .servers
-                .first()
-                .map(|server| &server.name)
-                .or(imported.skipped.first().map(|s| &s.name))];
+            let skipped = imported.skipped.first().map(|skipped| &skipped.name);
+            let name = imported.servers.first().map(|server| &server.name).or(skipped);
             assert_eq!(name.map(String::as_str), Some("kernel"), "{kind}: {}", plan.after());
             if matches!(entry, Entry::Url { .. }) {
                 let config = &imported.servers[0].config;

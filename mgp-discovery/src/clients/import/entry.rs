@@ -81,7 +81,7 @@ impl Reader<'_> {
             "disabled" => self.config.enabled &= !is(node),
             "enabled" => self.config.enabled &= is(node),
             "description" => {
-                self.config.description = Some(self.text(key, node)?).filter(|text| !text.is_empty())
+                self.config.description = Some(self.text(key, node)?).filter(|text| !text.is_empty());
             }
             "disabledTools" | "disabled_tools" | "excludeTools" | "exclude_tools" => {
                 for tool in self.texts(key, node)? {
@@ -103,7 +103,7 @@ impl Reader<'_> {
             "timeout" => self.config.limits.timeout_ms = self.milliseconds(key, node, unit),
             "tool_timeout_sec" => self.config.limits.timeout_ms = self.milliseconds(key, node, 1000.0),
             "startup_timeout_sec" => {
-                self.config.limits.startup_timeout_ms = self.milliseconds(key, node, 1000.0)
+                self.config.limits.startup_timeout_ms = self.milliseconds(key, node, 1000.0);
             }
             "startup_timeout_ms" | "connectionTimeout" => {
                 self.config.limits.startup_timeout_ms = self.milliseconds(key, node, 1.0);

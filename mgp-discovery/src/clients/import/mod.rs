@@ -3,7 +3,7 @@
 mod conceal;
 mod entry;
 mod reference;
-mod variable;
+pub(crate) mod variable;
 
 use std::path::PathBuf;
 

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 /// Whether the environment can hold a variable of that name.
-pub(super) fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// A name that the environment can hold, as near as can be to what was given. One that is fit already stays.
-pub(super) fn name(given: &str) -> String {
+pub(crate) fn name(given: &str) -> String {
     if is_name(given) && !given.contains(|c: char| c.is_ascii_lowercase()) {
         return given.to_owned();
     }
@@ -23,11 +23,11 @@ pub(super) fn name(given: &str) -> String {
 
 /// Gives out names of which no two are alike.
 #[derive(Default)]
-pub(super) struct Unique(HashSet<String>);
+pub(crate) struct Unique(HashSet<String>);
 
 impl Unique {
     /// The name, with a number behind it if it was given out before.
-    pub(super) fn name(&mut self, wanted: &str, between: &str) -> String {
+    pub(crate) fn name(&mut self, wanted: &str, between: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1_usize;
         while !self.0.insert(name.clone()) {
@@ -39,7 +39,7 @@ impl Unique {
 }
 
 /// A name that a server can have in `mgp.toml`: letters, digits, `.`, `_` and `-`.
-pub(super) fn server_id(name: &str) -> String {
+pub(crate) fn server_id(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let id: String = name.trim().chars().take(MAX_ID_CHARS).map(fit).collect();
     let id = id.trim_matches('-');

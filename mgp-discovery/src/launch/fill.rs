@@ -29,6 +29,11 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// Whether something is still to be answered.
+    pub(super) fn is_missing(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
     pub(super) fn into_needed(self) -> Vec<Needed> {
         self.needed
     }
@@ -64,7 +69,9 @@ impl<'a> Filler<'a> {
     ) -> Result<Vec<String>, LaunchError> {
         match &input.value {
             Some(value) if !input.is_secret || !input.variables.is_empty() => {
-                Ok(vec![self.template(name, value, &input.variables)?])
+                let (text, whole) = self.fill_in(name, value, &input.variables)?;
+                // `Bearer ` alone is worse than nothing.
+                Ok(if whole || input.is_required { vec![text] } else { Vec::new() })
             }
             _ => self.ask(name, input, repeated),
         }
@@ -77,7 +84,18 @@ impl<'a> Filler<'a> {
         text: &str,
         variables: &BTreeMap<String, Input>,
     ) -> Result<String, LaunchError> {
+        self.fill_in(place, text, variables).map(|(text, _)| text)
+    }
+
+    /// The text, and whether there was something for every name in it.
+    fn fill_in(
+        &mut self,
+        place: &str,
+        text: &str,
+        variables: &BTreeMap<String, Input>,
+    ) -> Result<(String, bool), LaunchError> {
         authored(place, text)?;
+        let mut whole = true;
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, behind)) = rest.split_once('{') {
@@ -97,11 +115,12 @@ impl<'a> Filler<'a> {
                 }
                 _ => self.ask(name, input, false)?.into_iter().next(),
             };
+            whole &= value.is_some();
             out.push_str(&value.unwrap_or_default());
             rest = after;
         }
         out.push_str(rest);
-        Ok(out)
+        Ok((out, whole))
     }
 
     fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>, LaunchError> {

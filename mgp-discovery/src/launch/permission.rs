@@ -35,14 +35,17 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PermissionReque
         };
         // `-v/:/host` says the same as `-v /:/host`.
         let attached = !option.starts_with("--") && option.len() > 2 && option.is_char_boundary(2);
-        let option = if container && attached && option.starts_with('-') { &option[..2] } else { option };
+        let attached = container && attached && option.starts_with('-');
+        let option = if attached { &option[..2] } else { option };
         let harmless = if container { CONTAINER_HARMLESS } else { RUNNER_HARMLESS };
         let takes_value =
             container && (VALUED.contains(&option) || kind(option).is_some_and(|_| !BARE.contains(&option)));
         if takes_value && value.is_none() && option == word {
             value = words.next_if(|next| !next.starts_with('-')).map(String::as_str);
         }
-        if harmless.contains(&option) {
+        // Options of one letter can stand together: `-iv /:/host` is `-i -v /:/host`.
+        let together = attached && option != "-e" && !["-it", "-ti"].contains(&word.as_str());
+        if harmless.contains(&option) && !together {
             continue;
         }
         let kind =
@@ -73,7 +76,9 @@ fn kind(option: &str) -> Option<PermissionKind> {
 const CONTAINER_HARMLESS: &[&str] = &[
     "run",
     "-i",
+    "-t",
     "--interactive",
+    "--tty",
     "--rm",
     "--init",
     "-e",

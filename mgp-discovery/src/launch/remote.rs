@@ -15,7 +15,8 @@ pub(super) fn launch(remote: &Remote, filler: &mut Filler<'_>) -> Result<Launch,
         return Err(LaunchError::TooLarge { what: "headers", limit: MAX_HEADERS });
     }
     let url = filler.template("the url", &remote.url, &remote.variables)?;
-    if !url.starts_with("https://") && !url.starts_with("http://") {
+    // Without all answers, nobody knows yet what it will be.
+    if !filler.is_missing() && !url.starts_with("https://") && !url.starts_with("http://") {
         return Err(LaunchError::Malformed { what: "http address", text: show::visible(&url) });
     }
     let mut notes = Vec::new();

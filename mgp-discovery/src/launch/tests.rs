@@ -125,10 +125,37 @@ fn containers_get_their_variables_and_tell_what_they_ask_for() {
     );
     assert!(launch.shown.ends_with(" docker.io/x/w@sha256:abc"), "{}", launch.shown);
     assert_eq!(launch.config.env["TOKEN"], "${WEATHER_TOKEN}");
-    use PermissionKind::{Files, Network, Option, Privileges};
-    let kinds: Vec<PermissionKind> = launch.permissions.iter().map(|request| request.kind).collect();
-    assert_eq!(kinds, [Network, Files, Privileges, Files, Option, Option]);
+    let kinds: Vec<String> = launch.permissions.iter().map(|request| format!("{:?}", request.kind)).collect();
+    assert_eq!(kinds, ["Network", "Files", "Privileges", "Files", "Option", "Option"]);
     assert_eq!(launch.permissions[0].words, "--network host");
+}
+
+#[test]
+fn nothing_hides_among_harmless_options() {
+    for (words, expected) in [
+        (r#""-it", "-eA=b", "--name", "x""#, 0),
+        (r#""-iv", "/:/host""#, 2),
+        (r#""--init", "evil/image""#, 1),
+        (r#""--name=x", "evil/image""#, 1),
+        (r#""-e", "--privileged""#, 1),
+    ] {
+        let words: Vec<String> =
+            words.split(", ").map(|word| format!(r#"{{"type": "positional", "value": {word}}}"#)).collect();
+        let words = words.join(", ");
+        let rest = format!(r#""registryType": "oci", "identifier": "x/w:1", "runtimeArguments": [{words}]"#);
+        assert_eq!(launched(&rest, &Answers::new()).permissions.len(), expected, "{words}");
+    }
+}
+
+#[test]
+fn what_hangs_on_an_answer_that_nobody_gave_is_left_out() {
+    let json = r#"{"name": "x/w", "remotes": [{"type": "sse", "url": "{base}/sse",
+        "variables": {"base": {"isRequired": true}},
+        "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}"#;
+    let server = server(json);
+    assert_eq!(needed(&server, Choice::Remote(0)).unwrap().len(), 2);
+    let launch = launch(&server, Choice::Remote(0), &Answers::new().with("base", "https://h")).unwrap();
+    assert!(launch.config.headers.is_empty());
 }
 
 #[test]

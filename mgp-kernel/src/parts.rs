@@ -55,17 +55,18 @@ impl Parts {
         let clock = Clock::system();
         let audit = audit_log(&config, &state)?;
         let port: Arc<dyn AuditPort> = Arc::new(audit.clone());
-        let database = || Database::open(&state.join("mgp.db"));
+        // Whoever opens it holds its lock, so it is opened once and shared.
+        let database = Database::open(&state.join("mgp.db"))?;
         let access = AccessPolicy::builder()
-            .store(SqliteAccessStore::new(database()?)?)
+            .store(SqliteAccessStore::new(database.clone())?)
             .audit(Arc::clone(&port))
             .clock(clock.clone())
             .default_policy(settings::default_policy(&config))
             .build()?;
         let grants =
-            GrantBook::open(SqliteGrants::new(database()?)?, Arc::clone(&port), clock.clone()).await?;
-        let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database()?)?)?;
-        let keys = KeyRing::open(SqliteKeyStore::new(database()?)?)?;
+            GrantBook::open(SqliteGrants::new(database.clone())?, Arc::clone(&port), clock.clone()).await?;
+        let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database.clone())?)?;
+        let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
         let index = index(&config, &state).await?;
         let events = Publisher::new(CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         Ok(Arc::new(Self {

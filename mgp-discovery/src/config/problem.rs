@@ -165,6 +165,12 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// Whether there are as many of a severity as somebody would read. To find the line of each in a file that has a mistake
+/// in every line would take the square of its length.
+pub(super) fn enough(problems: &[Problem], severity: Severity) -> bool {
+    problems.iter().filter(|problem| problem.severity == severity).count() >= MOST_PROBLEMS
+}
+
 const MOST_PROBLEMS: usize = 50;
 const LONGEST_QUOTE: usize = 160;
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::endpoint::{EndpointError, is_http_url};
 use super::model::{Config, ServerConfig};
 use super::nearest::nearest;
-use super::problem::{Problem, Severity};
+use super::problem::{Problem, Severity, enough};
 use super::source::{Place, Source};
 use super::template::Template;
 
@@ -197,7 +197,7 @@ impl Checks<'_> {
     }
 
     fn known(&mut self, server: &str, place: &Place, known: &BTreeSet<&str>) {
-        if known.contains(server) {
+        if known.contains(server) || enough(&self.problems, Severity::Warning) {
             return;
         }
         let problem = self.source.value(Severity::Warning, place, format!("there is no server `{server}`"));
@@ -208,6 +208,9 @@ impl Checks<'_> {
     }
 
     fn error(&mut self, place: &Place, what: impl Into<String>, instead: impl Into<String>) {
+        if enough(&self.problems, Severity::Error) {
+            return;
+        }
         self.problems.push(self.source.value(Severity::Error, place, what).instead(instead));
     }
 }

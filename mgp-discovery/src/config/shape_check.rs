@@ -4,7 +4,7 @@
 use toml_edit::Value;
 
 use super::nearest::nearest;
-use super::problem::{Problem, Severity};
+use super::problem::{Problem, Severity, enough};
 use super::shape::{self, Shape, TableShape, Word};
 use super::source::{Node, Place, Source};
 
@@ -67,6 +67,9 @@ impl Walk<'_> {
             }
         }
         for key in shape.keys.iter().filter(|key| key.required && !table.contains_key(&key.name)) {
+            if enough(&self.problems, Severity::Error) {
+                return;
+            }
             let problem = self.source.value(Severity::Error, place, format!("`{}` is missing", key.name));
             self.problems.push(problem.instead(format!("`{}` is: {}", key.name, key.doc)));
         }
@@ -74,6 +77,9 @@ impl Walk<'_> {
 
     fn unknown_key(&mut self, shape: &TableShape, name: &str, place: &Place) {
         let severity = if shape.closed { Severity::Error } else { Severity::Warning };
+        if enough(&self.problems, severity) {
+            return;
+        }
         let fate = if shape.closed { "" } else { ", and has no effect" };
         let problem =
             self.source.key(severity, &place.key(name), format!("`{name}` is not known here{fate}"));
@@ -96,6 +102,9 @@ impl Walk<'_> {
             (true, Some(_)) => Severity::Warning,
             (false, _) => Severity::Error,
         };
+        if enough(&self.problems, severity) {
+            return;
+        }
         let problem = self.source.value(severity, place, format!("`{written}` is not known here"));
         self.problems.push(match meant {
             Some(meant) => problem.instead(format!("did you mean `{meant}`?")),
@@ -104,7 +113,7 @@ impl Walk<'_> {
     }
 
     fn number(&mut self, number: i64, least: i64, most: i64, place: &Place) {
-        if !(least..=most).contains(&number) {
+        if !(least..=most).contains(&number) && !enough(&self.problems, Severity::Error) {
             let problem = self.source.value(Severity::Error, place, format!("{number} is out of range"));
             self.problems.push(problem.instead(match most {
                 i64::MAX => format!("write a whole number from {least} up"),
@@ -114,6 +123,9 @@ impl Walk<'_> {
     }
 
     fn mismatch(&mut self, node: Node<'_>, place: &Place, wanted: &str) {
+        if enough(&self.problems, Severity::Error) {
+            return;
+        }
         let problem = self.source.value(Severity::Error, place, format!("this is {}", node.kind()));
         let example = match (wanted, node.scalar()) {
             ("a list", Some(Value::String(text))) => format!(", such as [{}]", text.to_string().trim()),

@@ -167,7 +167,19 @@ fn a_rule_for_a_server_that_there_is_not_is_a_warning() {
 
 #[test]
 fn a_file_of_mistakes_is_not_answered_with_a_book() {
-    let text = "[[servers]]\nid=1\n".repeat(1000);
-    let error = parse(&text).unwrap_err();
-    assert!(error.problems().len() <= 50);
+    for mistake in ["[[servers]]\nid=1\n", "[[servers]]\nid='a b'\n", "[[agents]]\n", "[[access.rules]]\n"] {
+        let error = parse(&mistake.repeat(20_000)).unwrap_err();
+        assert!(error.problems().len() <= 50);
+    }
+    let odd = (0..20_000).map(|number| format!("odd{number} = 1")).collect::<Vec<_>>().join("\n") + "\n";
+    assert!(parse(&odd).unwrap().1.len() <= 50);
+    assert!(parse(&format!("{odd}servers = 1")).is_err(), "warnings do not hide a mistake");
+}
+
+#[test]
+fn a_file_that_is_nested_without_end_is_refused() {
+    for text in ["a=[".repeat(100_000), "a={a=".repeat(100_000), format!("[{}a]", "a.".repeat(100_000))] {
+        let _ = parse(&text).map_err(|error| assert!(!error.problems().is_empty()));
+    }
+    assert!(parse(&format!("a={}", "[".repeat(100_000))).is_err());
 }

@@ -20,14 +20,14 @@ pub(super) struct Cli {
 /// What holds for every command.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Global {
-    /// The configuration [default: mgp.toml here or above, else that of the user]
-    #[arg(long, global = true, value_name = "FILE", env = "MGP_CONFIG")]
+    /// The configuration [default: mgp.toml here, and that of the user]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// Where the kernel keeps keys, grants, pins and the record
-    #[arg(long, global = true, value_name = "DIR", env = "MGP_STATE")]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(super) state: Option<PathBuf>,
     /// Where a running kernel is reached
-    #[arg(long, global = true, value_name = "PATH", env = "MGP_SOCKET")]
+    #[arg(long, global = true, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
     /// Print one JSON value, and errors as one JSON line
     #[arg(long, global = true)]

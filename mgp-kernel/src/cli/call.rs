@@ -86,10 +86,9 @@ fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
 }
 
 fn progress(report: ProgressParams) {
-    let share = report.total.map_or_else(
-        || report.progress.to_string(),
-        |total| format!("{}/{total}", report.progress),
-    );
+    let number = |number: f64| if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number}") };
+    let done = number(report.progress.as_f64());
+    let share = report.total.map_or(done.clone(), |total| format!("{done}/{}", number(total.as_f64())));
     let message = report.message.as_deref().map(printable).unwrap_or_default().replace('\n', " ");
     // Nobody has to read it.
     let _ = write!(io::stderr(), "\r\u{1b}[K{share} {message}");

@@ -14,7 +14,7 @@ pub(super) struct CheckRows {
 }
 
 /// It needs no kernel: rows `{"id","input"}` come in, verdicts go out, a line each.
-pub(super) fn run(args: CheckRows) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CheckRows) -> Result<Exit, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.kind.judge_rows(io::stdin().lock(), &mut out) {
         Ok(_) => Ok(Exit::Done),

@@ -1,4 +1,5 @@
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use clap::Subcommand;
 use serde::Serialize;
@@ -18,12 +19,16 @@ pub(super) enum ConfigCommand {
     Show,
     /// Print the JSON Schema of mgp.toml, for editors
     Schema,
+    /// Print what mgp.toml may say, in Markdown
+    Reference,
 }
 
 /// What was read.
 #[derive(Debug, Serialize)]
 struct Checked {
-    file: Option<String>,
+    files: Vec<PathBuf>,
+    /// What is probably not meant.
+    warnings: Vec<String>,
     servers: usize,
     state: String,
     socket: String,
@@ -33,23 +38,37 @@ pub(super) async fn run(place: &Place, output: &Output, command: ConfigCommand) 
     match command {
         ConfigCommand::Check => check(place, output),
         ConfigCommand::Show => show(place, output).await,
-        ConfigCommand::Schema => schema(output),
+        ConfigCommand::Schema => {
+            output.write(mgp_discovery::config::schema().as_bytes())?;
+            Ok(Exit::Done)
+        }
+        ConfigCommand::Reference => {
+            output.write(mgp_discovery::config::reference().as_bytes())?;
+            Ok(Exit::Done)
+        }
     }
 }
 
 fn check(place: &Place, output: &Output) -> Result<Exit, Failure> {
     let configured = place.read()?;
     let checked = Checked {
-        file: configured.file.map(|file| file.display().to_string()),
+        files: configured.files,
+        warnings: configured.warnings,
         servers: configured.config.servers.len(),
         state: configured.state.display().to_string(),
         socket: configured.socket.display().to_string(),
     };
     output.show(&checked, |checked, out| {
-        match &checked.file {
-            Some(file) => writeln!(out, "{file}: {} servers", checked.servers)?,
-            None => writeln!(out, "there is no configuration; `mgp add NAME -- COMMAND` writes one")?,
+        for file in &checked.files {
+            writeln!(out, "file    {}", file.display())?;
         }
+        if checked.files.is_empty() {
+            writeln!(out, "there is no configuration; `mgp add NAME -- COMMAND` writes one")?;
+        }
+        for warning in &checked.warnings {
+            writeln!(out, "{}", warning.trim_end())?;
+        }
+        writeln!(out, "servers {}", checked.servers)?;
         writeln!(out, "state   {}", checked.state)?;
         writeln!(out, "socket  {}", checked.socket)
     })?;
@@ -62,15 +81,6 @@ async fn show(place: &Place, output: &Output) -> Result<Exit, Failure> {
     link.close().await;
     output.show(&shown?, |shown, out| {
         serde_json::to_writer_pretty(&mut *out, &shown.config)?;
-        writeln!(out)
-    })?;
-    Ok(Exit::Done)
-}
-
-fn schema(output: &Output) -> Result<Exit, Failure> {
-    let schema = schemars::schema_for!(mgp_discovery::Config);
-    output.show(&schema, |schema, out| {
-        serde_json::to_writer_pretty(&mut *out, schema)?;
         writeln!(out)
     })?;
     Ok(Exit::Done)

@@ -61,15 +61,21 @@ pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure>
 fn configured(place: &Place, findings: &mut Vec<Finding>) -> bool {
     match place.read() {
         Ok(configured) => {
-            let told = match &configured.file {
-                Some(file) => format!("{}, {} servers", file.display(), configured.config.servers.len()),
-                None => "there is none".to_owned(),
+            let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
+            let told = if files.is_empty() {
+                "there is none".to_owned()
+            } else {
+                format!("{}, {} servers", files.join(" and "), configured.config.servers.len())
             };
             let mut finding = Finding::right("configuration", told);
             if configured.config.servers.is_empty() {
                 finding.hint = Some("`mgp add NAME -- COMMAND` adds a server".to_owned());
             }
             findings.push(finding);
+            for warning in configured.warnings {
+                let told = warning.trim_end().to_owned();
+                findings.push(Finding { what: "configuration", ok: false, told, hint: None });
+            }
             findings.push(Finding::right("state", configured.state.display().to_string()));
             true
         }

@@ -29,9 +29,7 @@ pub(super) fn run(output: &Output, args: &Man) -> Result<Exit, Failure> {
 
 fn pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
     let path = folder.join(format!("{name}.1"));
-    // The name with spaces is the command; that of the page has hyphens.
-    let titled = command.clone().name(name.to_owned());
-    fs::write(&path, page(&titled)?).map_err(|error| unwritten(&path, &error))?;
+    fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;
     for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
         pages(inner, &format!("{name}-{}", inner.get_name()), folder)?;
     }

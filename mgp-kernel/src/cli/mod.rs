@@ -84,13 +84,13 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
         Command::Keys(args) => keys::run(&place, output, args).await,
         Command::Audit(args) => audit::run(&place, output, args).await,
         Command::Pin(args) => pins::run(&place, output, args).await,
-        Command::Check(args) => check::run(args),
+        Command::Check(args) => check::run(&args),
         Command::Logs(args) => server_commands::logs(&place, output, args).await,
         Command::Restart(args) => server_commands::restart(&place, output, &args).await,
         Command::Stats => stats::run(&place, output).await,
         Command::Doctor => doctor::run(&place, output).await,
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),
-        Command::Config(args) => config::run(&place, output, args),
+        Command::Config(args) => config::run(&place, output, args).await,
     }
 }

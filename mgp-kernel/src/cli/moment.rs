@@ -43,7 +43,7 @@ pub(super) fn moment(text: &str) -> Result<Moment, String> {
 /// Reads a span of time; a number alone is seconds.
 pub(super) fn span(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
+    let unit: Option<u64> = match &text[digits.len()..] {
         "ms" => Some(1),
         "" | "s" => Some(1_000),
         "m" => Some(60_000),

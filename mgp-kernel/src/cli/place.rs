@@ -2,6 +2,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::Config;
+use mgp_discovery::config::{Loaded, Locations, ProcessEnvironment};
 
 use super::args::Global;
 use super::exit::Failure;
@@ -18,8 +19,10 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Configured {
     pub(super) config: Config,
-    /// Where it was read; nothing if there is none, which is a configuration without servers.
-    pub(super) file: Option<PathBuf>,
+    /// The files it was read from; none if there is none, which is a configuration without servers.
+    pub(super) files: Vec<PathBuf>,
+    /// What is probably not meant.
+    pub(super) warnings: Vec<String>,
     pub(super) state: PathBuf,
     pub(super) socket: PathBuf,
 }
@@ -31,21 +34,32 @@ impl Place {
 
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<Configured, Failure> {
-        let file = self.found();
-        let config = match &file {
-            None => Config::default(),
-            Some(path) => parse(path)?,
-        };
-        let state = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
+        let loaded = Config::load(&self.locations(), &ProcessEnvironment);
+        let Loaded { config, warnings, files, .. } = loaded.map_err(|error| {
+            Failure::usage(error.to_string().trim_end().to_owned())
+                .hint("`mgp config reference` shows what can be written, `--config` names another file")
+        })?;
+        let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
         // A state of one's own has a socket of its own, or two kernels would take each other's.
-        let beside = state.as_ref().map(|state| state.join("mgp.sock"));
-        let state = match state {
+        let beside = own.as_ref().map(|state| state.join("mgp.sock"));
+        let state = match own {
             Some(state) => state,
             None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
         };
         let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
         let socket = socket.or(beside).unwrap_or_else(|| socket::default_path(&state));
-        Ok(Configured { config, file, state, socket })
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Ok(Configured { config, files, warnings, state, socket })
+    }
+
+    /// The configuration that commands change: the first that is there, or else the user's.
+    pub(super) fn to_change(&self) -> Result<PathBuf, Failure> {
+        let locations = self.locations();
+        let files = locations.files();
+        let found = files.iter().find(|file| file.is_file()).or_else(|| files.last());
+        found.cloned().ok_or_else(|| {
+            Failure::usage("there is no home directory for a configuration").hint("say where: `--config FILE`")
+        })
     }
 
     pub(super) fn verbosity(&self) -> Verbosity {
@@ -57,40 +71,23 @@ impl Place {
         }
     }
 
-    /// The configuration that commands change: the one that is read, or the user's.
-    pub(super) fn to_change(&self) -> Result<PathBuf, Failure> {
-        match self.found() {
-            Some(path) => Ok(path),
-            None => Ok(home("XDG_CONFIG_HOME", ".config")?.join("mgp").join(FILE)),
+    /// Where configuration may lie.
+    pub(super) fn locations(&self) -> Locations {
+        match &self.global.config {
+            Some(file) => Locations::only(file),
+            None => {
+                let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+                Locations::from_env(&ProcessEnvironment, &here)
+            }
         }
     }
-
-    fn found(&self) -> Option<PathBuf> {
-        if let Some(path) = &self.global.config {
-            return Some(path.clone());
-        }
-        let here = env::current_dir().ok();
-        let above = here.iter().flat_map(|here| here.ancestors()).map(|folder| folder.join(FILE));
-        let of_user = home("XDG_CONFIG_HOME", ".config").ok().map(|folder| folder.join("mgp").join(FILE));
-        above.chain(of_user).find(|path| path.is_file())
-    }
-}
-
-fn parse(path: &Path) -> Result<Config, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("{} cannot be read: {error}", path.display()))
-            .hint("`mgp add NAME -- COMMAND` writes a first one; `--config` names another place")
-    })?;
-    toml_edit::de::from_str(&text)
-        .map_err(|error| Failure::usage(format!("{}: {}", path.display(), error.to_string().trim_end())))
 }
 
 fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {
-    let absolute = |path: &PathBuf| path.is_absolute();
-    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(absolute);
+    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     of(variable)
         .or_else(|| of("HOME").or_else(|| of("USERPROFILE")).map(|home| home.join(otherwise)))
-        .ok_or_else(|| Failure::usage("there is no home directory").hint("say where: `--config`, `--state`"))
+        .ok_or_else(|| Failure::usage("there is no home directory").hint("say where: `--state DIR`"))
 }
 
 /// A path of the configuration, where `~` is the home directory.
@@ -100,5 +97,3 @@ fn expanded(path: &str) -> PathBuf {
         _ => PathBuf::from(path),
     }
 }
-
-const FILE: &str = "mgp.toml";

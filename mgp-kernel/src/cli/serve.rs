@@ -1,6 +1,5 @@
 use std::io::IsTerminal as _;
-use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -18,8 +17,8 @@ use crate::{Kernel, StartError};
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// Serve over HTTP at this address; off the loopback address keys are required
-    #[arg(long, value_name = "ADDR", value_parser = address)]
-    http: Option<SocketAddr>,
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
     /// Serve on standard input and output, also beside HTTP
     #[arg(long, overrides_with = "no_stdio")]
     stdio: bool,
@@ -33,15 +32,14 @@ pub(super) struct Serve {
 
 /// Standard output belongs to the protocol, so all that is told goes to standard error.
 pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
-    let Configured { config, file, state, socket } = place.read()?;
+    let Configured { mut config, files, warnings, state, socket } = place.read()?;
     super::log::start(place.verbosity(), config.telemetry.log.as_deref())?;
-    let http = match (&args.http, &config.listen.http) {
-        (Some(address), _) => Some(*address),
-        (None, Some(configured)) => Some(address(configured).map_err(|error| {
-            Failure::usage(format!("`listen.http`: {error}"))
-        })?),
-        (None, None) => None,
-    };
+    for warning in &warnings {
+        output.note(warning.trim_end());
+    }
+    // What follows from the address, as that keys are required, follows from the one that is used.
+    config.listen.http = args.http.or(config.listen.http);
+    let http = config.listen.address().map_err(|error| Failure::usage(error.to_string()))?;
     // A terminal is no client: who starts it there for HTTP wants HTTP.
     let wants_stdio = args.stdio || (!args.no_stdio && http.is_none());
     if wants_stdio && std::io::stdin().is_terminal() {
@@ -55,7 +53,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         drain: Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS)),
     };
     let kernel = Kernel::start(config, state).await.map_err(|error| not_started(&error))?;
-    let stop = until_stopped(place, &kernel, args.watch.then_some(file.as_deref()).flatten());
+    let stop = until_stopped(place, &kernel, if args.watch { &files } else { &[] });
     let at = serving.socket.display().to_string();
     let served = serve(&kernel, serving, stop, |http| {
         if let Some(http) = http {
@@ -81,13 +79,15 @@ fn cause(error: &StartError) -> String {
 }
 
 /// Ends at SIGTERM and ctrl-c. Meanwhile SIGHUP, and with `watch` a change of the file, bring the configuration anew.
-async fn until_stopped(place: &Place, kernel: &Kernel, watch: Option<&Path>) {
+async fn until_stopped(place: &Place, kernel: &Kernel, watched: &[PathBuf]) {
     let (Ok(mut term), Ok(mut hup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
         let _ = tokio::signal::ctrl_c().await;
         return;
     };
-    let changed = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
-    let mut seen: Option<SystemTime> = watch.and_then(changed);
+    let changed = || -> Option<Vec<SystemTime>> {
+        watched.iter().map(|path| std::fs::metadata(path).and_then(|file| file.modified()).ok()).collect()
+    };
+    let mut seen = changed();
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -95,8 +95,8 @@ async fn until_stopped(place: &Place, kernel: &Kernel, watch: Option<&Path>) {
             _ = tokio::signal::ctrl_c() => return,
             _ = term.recv() => return,
             _ = hup.recv() => reload(place, kernel),
-            _ = looks.tick(), if watch.is_some() => {
-                let now = watch.and_then(changed);
+            _ = looks.tick(), if !watched.is_empty() => {
+                let now = changed();
                 // A file that is just being replaced is looked at again.
                 if now.is_some() && now != seen {
                     seen = now;
@@ -122,15 +122,6 @@ fn reload(place: &Place, kernel: &Kernel) {
         ),
         Err(error) => tracing::error!(%error, "the configuration stays as it was"),
     }
-}
-
-/// An address, or a port of the loopback address.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(port) = text.trim_start_matches(':').parse::<u16>() {
-        return Ok(([127, 0, 0, 1], port).into());
-    }
-    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.ok_or_else(|| format!("`{text}` is no address such as 127.0.0.1:7332"))
 }
 
 const DRAIN_SECS: u64 = 30;

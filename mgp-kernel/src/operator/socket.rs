@@ -63,10 +63,10 @@ impl ControlSocket {
                 tracing::warn!("somebody else than this user was not let in at the socket");
                 continue;
             };
-            let connection = carry(&kernel, operator, reader, writer);
+            let kernel = kernel.clone();
             connections.spawn(async move {
                 let _place = place;
-                connection.await;
+                carry(&kernel, operator, reader, writer).await;
             });
         }
     }

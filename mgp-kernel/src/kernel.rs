@@ -52,6 +52,9 @@ impl Kernel {
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
+        // A life that begins can always go on to these.
+        let begun = parts.life.starting().and_then(|()| parts.life.ready());
+        debug_assert!(begun.is_ok(), "{begun:?}");
         Ok(kernel)
     }
 
@@ -91,8 +94,11 @@ impl Kernel {
         fleet.get(server).map(|server| server.log(lines)).ok_or_else(|| fleet.near(server))
     }
 
-    /// Stops all servers: each gets `timeout` to finish the calls it has, and leaves no process behind.
+    /// Takes no more calls, and stops all servers: each gets `timeout` to finish the calls it has, and leaves no process
+    /// behind.
     pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
+        self.0.parts.set_stopping();
+        self.0.parts.life.shutdown(reason, timeout).await;
         self.0.parts.fleet.shut_down(reason, timeout).await;
     }
 

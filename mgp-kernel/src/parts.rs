@@ -61,7 +61,7 @@ impl Parts {
             .store(SqliteAccessStore::new(database.clone())?)
             .audit(Arc::clone(&port))
             .clock(clock.clone())
-            .default_policy(settings::default_policy(&config))
+            .default_policy(config.default_policy())
             .build()?;
         let grants =
             GrantBook::open(SqliteGrants::new(database.clone())?, Arc::clone(&port), clock.clone()).await?;

@@ -21,28 +21,13 @@ use mgp_security::validator::{Network, Paths, Sandbox, Validators};
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::level::Level;
-use mgp_types::mgp::{ApprovalPolicy, DefaultPolicy, SearchStrategy, ToolContextBudget, TrustLevel};
+use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget};
 
 use crate::StartError;
 use crate::asking::AskingLimits;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
-}
-
-/// Off the loopback address nobody is let in without a key.
-pub(crate) fn keys_required(config: &Config) -> bool {
-    config.listen.require_keys || config.listen.http.as_deref().is_some_and(|address| !is_loopback(address))
-}
-
-fn is_loopback(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-pub(crate) fn default_policy(config: &Config) -> DefaultPolicy {
-    let safe = if keys_required(config) { DefaultPolicy::OptIn } else { DefaultPolicy::OptOut };
-    config.access.default.unwrap_or(safe)
 }
 
 pub(crate) fn first_use(config: &Config) -> FirstUse {
@@ -74,9 +59,7 @@ pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
 /// What is asked of a server's tools, whatever it says itself.
 pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
     let security = &server.security;
-    let declared = server.mgp.as_ref().and_then(|mgp| mgp.trust_level).unwrap_or(TrustLevel::Trusted);
-    let trust = security.trust_level.unwrap_or(TrustLevel::Standard).min(declared);
-    let mut rules = ToolRules::new(trust);
+    let mut rules = ToolRules::new(server.trust());
     for validator in &security.validators {
         rules = rules.with_validator(validator.clone());
     }

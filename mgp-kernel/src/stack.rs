@@ -30,7 +30,7 @@ use crate::StartError;
 use crate::asking::AskingLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
-use crate::methods::MethodsAsToolsLayer;
+use crate::methods::{MethodsAsToolsLayer, ServerHealthLayer};
 use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
@@ -70,6 +70,7 @@ impl Front {
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);
+        let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);
         let service = MethodsAsToolsLayer.layer(service);
         // For operators only, also while the kernel drains; to all others there is no such thing.
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);

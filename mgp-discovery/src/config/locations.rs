@@ -53,29 +53,33 @@ mod tests {
         let environment = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Locations::from_env(&environment, Path::new("/work")).files().to_vec()
+        Locations::from_env(&environment, Path::new("/project")).files().to_vec()
     }
 
     // covers: MGP-15.2-02, MGP-15.2-03
     #[test]
     fn the_projects_file_goes_before_the_users() {
-        let user = PathBuf::from("/home/u/.config/mgp/servers.toml");
-        assert_eq!(at(&[("HOME", "/home/u")]), [PathBuf::from("/work/mgp.toml"), user]);
+        let user = PathBuf::from("/users/u/.config/mgp/servers.toml");
+        assert_eq!(at(&[("HOME", "/users/u")]), [PathBuf::from("/project/mgp.toml"), user]);
         assert_eq!(
-            at(&[("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/x")])[1],
+            at(&[("HOME", "/users/u"), ("XDG_CONFIG_HOME", "/x")])[1],
             Path::new("/x/mgp/servers.toml")
         );
-        assert_eq!(at(&[]), [PathBuf::from("/work/mgp.toml")], "without a home there is no file of the user");
+        assert_eq!(
+            at(&[]),
+            [PathBuf::from("/project/mgp.toml")],
+            "without a home there is no file of the user"
+        );
     }
 
     // covers: MGP-15.2-04
     #[test]
     fn a_file_named_in_the_environment_is_the_only_one() {
         assert_eq!(
-            at(&[("HOME", "/home/u"), ("MGP_CONFIG_PATH", "/etc/mgp.toml")]),
+            at(&[("HOME", "/users/u"), ("MGP_CONFIG_PATH", "/etc/mgp.toml")]),
             [PathBuf::from("/etc/mgp.toml")]
         );
-        assert_eq!(at(&[("MGP_CONFIG_PATH", "other.toml")]), [PathBuf::from("/work/other.toml")]);
+        assert_eq!(at(&[("MGP_CONFIG_PATH", "other.toml")]), [PathBuf::from("/project/other.toml")]);
         assert_eq!(at(&[("MGP_CONFIG_PATH", "")]).len(), 1, "an empty variable says nothing");
     }
 }

@@ -30,7 +30,7 @@ impl Kernel {
     ) -> io::Result<()> {
         let parts = self.parts();
         let config = parts.config.load_full();
-        let required = settings::keys_required(&config) || !socket.local_addr()?.ip().is_loopback();
+        let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
         let ring = parts.keys.clone();
         let guard = HttpAuthLayer::new(ring.clone());
         let (auth, guard) = if required {

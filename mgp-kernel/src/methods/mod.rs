@@ -1,5 +1,7 @@
 //! MGP's methods, as far as the kernel itself serves them.
 
 mod as_tools;
+mod of_servers;
 
 pub(crate) use self::as_tools::MethodsAsToolsLayer;
+pub(crate) use self::of_servers::ServerHealthLayer;

@@ -24,7 +24,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_discovery::config::model::{ServerConfig, Sharing};
-use mgp_types::mgp::{ServerId, ServerState, ShutdownReason, TrustLevel};
+use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session};
 use tower_service::Service;
 
@@ -140,6 +140,11 @@ impl Upstream {
         self.instances().into_iter().find_map(|instance| instance.get().session())
     }
 
+    /// The client of it, past all that lies in front; of several connections any.
+    pub(crate) fn client(&self) -> Option<Arc<shared::Kept>> {
+        self.instances().into_iter().find_map(|instance| instance.get().client())
+    }
+
     /// What it said that it can do, if it is connected.
     pub(crate) fn capabilities(&self) -> Object {
         let all = self.instances().into_iter().map(|instance| instance.get().capabilities());
@@ -178,8 +183,6 @@ impl Upstream {
             let extensions = agreed.extensions().names().map(ToString::to_string).collect();
             Some(MgpView { version: agreed.version().to_string(), extensions })
         });
-        let declared =
-            self.config.mgp.as_ref().and_then(|mgp| mgp.trust_level).unwrap_or(TrustLevel::Trusted);
         let pid = shared.map_or(0, |shared| shared.pid.load(Ordering::Relaxed));
         let state = instance.map_or(ServerState::Registered, |instance| instance.supervised.state());
         let is_up = state == ServerState::Connected;
@@ -190,7 +193,7 @@ impl Upstream {
             last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
-            trust: self.config.security.trust_level.unwrap_or(TrustLevel::Standard).min(declared),
+            trust: self.config.trust(),
             tools: self.parts.catalog.snapshot().of_server(self.id.as_str()).len(),
             pid: (is_up && pid > 0).then_some(pid),
             uptime: shared.and_then(|shared| *shared.connected_at.lock()).map(|since| since.elapsed()),

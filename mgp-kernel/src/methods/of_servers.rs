@@ -1,0 +1,141 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_lifecycle::supervise::{Beat, ProbeMethod, probe};
+use mgp_security::GateFuture;
+use mgp_types::mgp::{
+    HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
+};
+use mgp_types::{Error, Kind, Request, Response, Role, RpcService, code};
+use serde::Serialize;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::parts::{KERNEL, Parts};
+use crate::upstream::Upstream;
+
+/// Serves the methods of §11 for the servers of the kernel, where `server_id` names one. Makes [`ServerHealth`] services.
+#[derive(Clone)]
+pub(crate) struct ServerHealthLayer(pub(crate) Arc<Parts>);
+
+impl<S> Layer<S> for ServerHealthLayer {
+    type Service = ServerHealth<S>;
+
+    fn layer(&self, inner: S) -> ServerHealth<S> {
+        ServerHealth { inner, parts: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`ServerHealthLayer`].
+///
+/// `mgp/health/ping`, `mgp/health/status` and `mgp/lifecycle/shutdown` with a `server_id` are about that server: it is
+/// asked in the best way that it understands, or stopped. Only operators may, unless the configuration lets agents; an
+/// agent learns nothing of a server that it does not reach in any case. Without `server_id` they are about the kernel
+/// and go on, like everything else.
+#[derive(Clone)]
+pub(crate) struct ServerHealth<S> {
+    inner: S,
+    parts: Arc<Parts>,
+}
+
+impl<S: RpcService> Service<Request> for ServerHealth<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let served = [method::HEALTH_PING, method::HEALTH_STATUS, method::LIFECYCLE_SHUTDOWN];
+        let is_served = request.kind == Kind::Call && served.contains(&request.method.as_str());
+        let server = request.params.text("server_id").filter(|server| is_served && server != KERNEL);
+        let Some(server) = server else { return GateFuture::passed(self.inner.call(request)) };
+        match self.server(&request, &server) {
+            Ok(server) => GateFuture::waiting(answer(server, request)),
+            Err(error) => GateFuture::refused(error),
+        }
+    }
+}
+
+impl<S> ServerHealth<S> {
+    fn server(&self, request: &Request, server: &str) -> Result<Arc<Upstream>, Error> {
+        let parts = &self.parts;
+        let caller = request.context.principal.as_ref();
+        let caller = caller.ok_or_else(|| Error::new(code::AUTH_REQUIRED, "who calls is not known"))?;
+        let is_operator = caller.role() == Role::Operator;
+        if !is_operator && !parts.config.load().kernel.agents_manage {
+            return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
+        }
+        let reaches = is_operator
+            || (parts.access.reaches(caller.as_str(), server) && parts.fleet.admits(server, caller));
+        let found = parts.fleet.get(server).filter(|_| reaches);
+        found.ok_or_else(|| Error::invalid_params(format!("there is no server `{server}`")))
+    }
+}
+
+async fn answer(server: Arc<Upstream>, request: Request) -> Result<Response, Error> {
+    match request.method.as_str() {
+        method::HEALTH_PING => {
+            let status = status(&server).await;
+            written(&HealthPong::new(status, Timestamp::now(), uptime(&server), server.id().clone()))
+        }
+        method::HEALTH_STATUS => report(&server).await,
+        _ => {
+            let shutdown: Shutdown = request.body()?;
+            let pending = server.meter().read().in_work;
+            let timeout = Duration::from_millis(shutdown.timeout_ms);
+            // It is answered at once, and stopped whether or not the answer arrives.
+            tokio::spawn(async move { server.stop(shutdown.reason, timeout).await });
+            written(&ShutdownAnswer::accepted(pending, shutdown.timeout_ms))
+        }
+    }
+}
+
+/// How a server says it does; one that is plain MCP says nothing but that it is there.
+async fn status(server: &Upstream) -> HealthStatus {
+    if server.state() != ServerState::Connected {
+        return HealthStatus::Unhealthy;
+    }
+    let Some((client, session)) =
+        server.client().and_then(|client| Some((client.clone(), client.session()?)))
+    else {
+        return HealthStatus::Unhealthy;
+    };
+    let beat = probe(client.get_ref().clone(), ProbeMethod::for_session(&session));
+    match tokio::time::timeout(PATIENCE, beat).await {
+        Ok(Beat::Answered(status)) => status,
+        _ => HealthStatus::Unhealthy,
+    }
+}
+
+/// What a server reports of itself, and what the kernel knows of one that does not.
+async fn report(server: &Upstream) -> Result<Response, Error> {
+    let speaks = |session: &mgp_types::Session| {
+        session.mgp.as_ref().is_some_and(|mgp| mgp.has(&mgp_types::mgp::Extension::Lifecycle))
+    };
+    if let Some(client) = server.client().filter(|client| client.session().is_some_and(|s| speaks(&s))) {
+        let asked = client.request(method::HEALTH_STATUS, mgp_types::Object::new());
+        if let Ok(Ok(report)) = tokio::time::timeout(PATIENCE, asked).await {
+            return Ok(Response::plain(report));
+        }
+    }
+    let mut report = HealthReport::new(status(server).await, uptime(server));
+    report.pending_requests = server.meter().read().in_work;
+    report.tools_total = server.views().iter().map(|view| view.tools as u64).max().unwrap_or(0);
+    report.tools_available = if server.state() == ServerState::Connected { report.tools_total } else { 0 };
+    written(&report)
+}
+
+fn uptime(server: &Upstream) -> u64 {
+    server.views().iter().filter_map(|view| view.uptime).max().unwrap_or_default().as_secs()
+}
+
+fn written<T: Serialize>(body: &T) -> Result<Response, Error> {
+    Response::with_body(body)
+}
+
+/// A server has to answer a ping within this (§11.3).
+const PATIENCE: Duration = Duration::from_secs(5);

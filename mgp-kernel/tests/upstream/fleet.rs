@@ -1,0 +1,154 @@
+//! Servers that come, go, crash and change.
+
+use std::time::{Duration, Instant};
+
+use mgp_types::mgp::{ServerState, ShutdownReason};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::host::{Host, child, config, gone, is_there, names, say, signal, silent, until};
+use crate::server;
+use crate::tests;
+
+tests![
+    a_child_and_an_http_server_are_listed_and_answer,
+    what_a_child_writes_to_its_standard_error_is_kept,
+    one_bad_server_of_five_delays_no_other,
+    twenty_servers_that_never_answer_do_not_delay_the_start,
+    a_server_that_crashed_comes_back_with_its_tools,
+    no_process_outlives_the_kernel,
+    a_storm_of_changed_lists_is_listed_a_few_times,
+    a_reload_touches_only_what_changed,
+    a_program_finds_what_is_configured_in_its_environment_and_no_more,
+];
+
+async fn a_child_and_an_http_server_are_listed_and_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let serving = tokio::spawn(server::server().serve_http(listener));
+    let host = Host::start(vec![child("near"), json!({"id": "far", "url": url})]).await;
+    let client = host.client("one").await;
+    let (near, far) = (host.up("near").await, host.up("far").await);
+    let listed = names(&client).await;
+    assert!(listed.contains(&"near.pid".to_owned()) && listed.contains(&"far.pid".to_owned()), "{listed:?}");
+    let pid = say(&client, "near.pid", json!({})).await;
+    assert_eq!(near.pid.unwrap().to_string(), pid);
+    assert_eq!(say(&client, "far.pid", json!({})).await, std::process::id().to_string());
+    assert_eq!((far.pid, far.last_error, far.restarts), (None, None, 0));
+    assert!(near.uptime.is_some());
+    serving.abort();
+}
+
+async fn what_a_child_writes_to_its_standard_error_is_kept() {
+    let host = Host::start(vec![child("files")]).await;
+    host.up("files").await;
+    assert_eq!(host.kernel.server_log("files", 10), Ok(vec!["the server has begun".to_owned()]));
+    assert_eq!(host.kernel.server_log("flies", 10), Err(vec!["files".into()]));
+}
+
+async fn one_bad_server_of_five_delays_no_other() {
+    let mut servers: Vec<_> = ["a", "b", "d", "e"].map(child).into();
+    servers.insert(2, silent("c"));
+    let host = Host::start(servers).await;
+    for server in ["a", "b", "d", "e"] {
+        host.up(server).await;
+    }
+    assert_eq!(host.view("c").state, ServerState::Connecting);
+    let client = host.client("one").await;
+    assert!(!say(&client, "e.pid", json!({})).await.is_empty());
+}
+
+async fn twenty_servers_that_never_answer_do_not_delay_the_start() {
+    let began = Instant::now();
+    let without = Host::start(Vec::new()).await;
+    let usual = began.elapsed();
+    let began = Instant::now();
+    let host = Host::start((0..20).map(|number| silent(&format!("s{number}"))).collect()).await;
+    let spent = began.elapsed();
+    println!("the kernel starts in {usual:?} without servers, and in {spent:?} with 20 that never answer");
+    assert!(spent < usual + Duration::from_millis(50), "{usual:?} {spent:?}");
+    assert_eq!((host.kernel.servers().len(), without.kernel.servers().len()), (20, 0));
+}
+
+async fn a_server_that_crashed_comes_back_with_its_tools() {
+    let host = Host::start(vec![child("files")]).await;
+    let before = host.up("files").await.pid.unwrap();
+    let client = host.client("one").await;
+    signal("KILL", before);
+    let after = until(|| host.view("files").pid.filter(|pid| *pid != before)).await;
+    gone(before).await;
+    host.up("files").await;
+    assert_eq!(say(&client, "files.pid", json!({})).await, after.to_string());
+    assert_eq!(host.view("files").restarts, 1);
+    assert!(names(&client).await.contains(&"files.pid".to_owned()));
+}
+
+async fn no_process_outlives_the_kernel() {
+    for gently in [true, false] {
+        let host = Host::start(vec![child("files")]).await;
+        let own = host.up("files").await.pid.unwrap();
+        let client = host.client("one").await;
+        let spawned: u32 = say(&client, "files.spawn", json!({})).await.parse().unwrap();
+        assert!(is_there(own) && is_there(spawned));
+        if gently {
+            host.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
+            assert!(host.kernel.servers().is_empty());
+        }
+        drop(host);
+        gone(own).await;
+        gone(spawned).await;
+    }
+}
+
+async fn a_storm_of_changed_lists_is_listed_a_few_times() {
+    let host = Host::start(vec![child("files")]).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    let before: u64 = say(&client, "files.lists", json!({})).await.parse().unwrap();
+    say(&client, "files.storm", json!({"to": 500})).await;
+    let tools = host.view("files").tools;
+    until(|| (host.view("files").tools > tools).then_some(())).await;
+    assert_eq!(say(&client, "files.late", json!({})).await, "late");
+    let after: u64 = say(&client, "files.lists", json!({})).await.parse().unwrap();
+    assert!(after - before <= 10, "{before} {after}");
+}
+
+async fn a_reload_touches_only_what_changed() {
+    let host = Host::start(vec![child("stays"), child("changes"), child("goes")]).await;
+    let client = host.client("one").await;
+    let mut pids = Vec::new();
+    for server in ["stays", "changes", "goes"] {
+        pids.push(host.up(server).await.pid.unwrap());
+    }
+    let mut other = child("changes");
+    other["description"] = json!("another one");
+    let applied = host.kernel.reload(config(vec![child("stays"), other, child("comes")])).unwrap();
+    assert_eq!(applied.added, ["comes".into()]);
+    assert_eq!(applied.changed, ["changes".into()]);
+    assert_eq!(applied.removed, ["goes".into()]);
+    // A call that comes meanwhile waits.
+    let anew = say(&client, "changes.pid", json!({})).await;
+    assert_ne!(anew, pids[1].to_string());
+    host.up("comes").await;
+    assert_eq!(host.view("stays").pid, Some(pids[0]));
+    gone(pids[1]).await;
+    gone(pids[2]).await;
+    let listed = names(&client).await;
+    assert!(
+        !listed.contains(&"goes.pid".to_owned()) && listed.contains(&"comes.pid".to_owned()),
+        "{listed:?}"
+    );
+}
+
+async fn a_program_finds_what_is_configured_in_its_environment_and_no_more() {
+    assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
+    let mut server = child("files");
+    server["env"] = json!({"TOKEN": "secret"});
+    let host = Host::start(vec![server]).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    let variable = async |name: &str| say(&client, "files.variable", json!({"name": name})).await;
+    assert_eq!(variable("TOKEN").await, "secret");
+    assert_eq!(variable("PATH").await, std::env::var("PATH").unwrap());
+    assert_eq!(variable("CARGO_MANIFEST_DIR").await, "");
+}

@@ -1,0 +1,113 @@
+//! The server of all tests.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_server_sdk::mcp::{CreateMessageParams, Role, SamplingMessage};
+use mgp_server_sdk::{Cx, Error, Server, Tool, ToolError};
+use mgp_types::{Error as RpcError, Method, Request, Response, RpcService};
+use tower_layer::{Identity, Layer, Stack};
+use tower_service::Service;
+
+/// The argument by which the test binary is a server.
+pub(crate) const SERVE: &str = "--serve";
+
+/// Serves on this process' standard input and output.
+pub(crate) fn serve_stdio() -> ExitCode {
+    eprintln!("the server has begun");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    match runtime.block_on(server().serve_stdio()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Count {
+    to: u32,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Name {
+    name: String,
+}
+
+pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
+    let lists = Arc::new(AtomicU64::new(0));
+    let counting = CountLists(lists.clone());
+    let server = Server::new("tests", "1.0.0")
+        .dynamic()
+        .tool(Tool::new("pid", "The number of the process."), async || std::process::id())
+        .tool(Tool::new("spawn", "Starts a process, and says its number."), async || {
+            let child = std::process::Command::new("/bin/sleep").arg("300").spawn();
+            child.map(|child| child.id()).map_err(|error| ToolError::new(error.to_string()))
+        })
+        .tool(Tool::new("variable", "A variable of the environment."), async |Name { name }: Name| {
+            std::env::var(name).unwrap_or_default()
+        })
+        .tool(Tool::new("count", "Tells progress."), async |Count { to }: Count, cx: Cx| {
+            for step in 1..=to {
+                cx.progress(f64::from(step), Some(f64::from(to)), None).await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Ok::<_, ToolError>(to)
+        })
+        .tool(Tool::new("think", "Asks the caller's model."), async |cx: Cx| {
+            let params = CreateMessageParams::new(vec![SamplingMessage::new(Role::User, "who are you?")], 10);
+            Ok::<_, ToolError>(cx.sample("think", params).await?.model)
+        })
+        .tool(Tool::new("lists", "How often the tools were listed."), move || {
+            std::future::ready(lists.load(Ordering::Relaxed))
+        })
+        .tool(
+            Tool::new("storm", "Changes its list again and again."),
+            async |Count { to }: Count, cx: Cx| {
+                let server = cx.server();
+                server.add_tool(Tool::new("late", "Came later."), async || "late")?;
+                for _ in 0..to {
+                    server.tools_changed();
+                    tokio::task::yield_now().await;
+                }
+                Ok::<_, Error>(to)
+            },
+        );
+    server.layer(counting)
+}
+
+/// Counts how often the tools are listed.
+#[derive(Clone)]
+pub(crate) struct CountLists(Arc<AtomicU64>);
+
+impl<S> Layer<S> for CountLists {
+    type Service = Counting<S>;
+
+    fn layer(&self, inner: S) -> Counting<S> {
+        Counting { inner, lists: self.0.clone() }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Counting<S> {
+    inner: S,
+    lists: Arc<AtomicU64>,
+}
+
+impl<S: RpcService> Service<Request> for Counting<S> {
+    type Response = Response;
+    type Error = RpcError;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RpcError>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> S::Future {
+        if request.method == Method::TOOLS_LIST {
+            self.lists.fetch_add(1, Ordering::Relaxed);
+        }
+        self.inner.call(request)
+    }
+}

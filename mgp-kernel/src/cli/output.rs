@@ -36,6 +36,10 @@ impl Output {
         self.json
     }
 
+    pub(super) const fn is_colored(&self) -> bool {
+        self.color
+    }
+
     pub(super) const fn is_watched(&self) -> bool {
         self.watched
     }

@@ -7,6 +7,8 @@ mod asking;
 mod changes;
 #[cfg(unix)]
 pub mod cli;
+#[cfg(unix)]
+pub mod demo;
 mod erased;
 mod error;
 mod fleet;

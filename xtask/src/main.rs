@@ -5,6 +5,7 @@
 //! cargo xtask tidy          crate graph, docs, file sizes, forbidden words
 //! cargo xtask ledger        which requirements no test covers
 //! cargo xtask conformance   the official MCP conformance suite, server and client
+//! cargo xtask walk          what a new user does with `mgp`, step by step
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
 //! cargo xtask guard         what the validators stop, and what they stop wrongly
@@ -28,6 +29,7 @@ mod process;
 mod python;
 mod table;
 mod tidy;
+mod walk;
 mod workspace;
 
 use std::process::ExitCode;
@@ -54,6 +56,8 @@ enum Chore {
     Ledger(ledger::Args),
     /// The official MCP conformance suite against our examples
     Conformance(conformance::Args),
+    /// What a new user does with `mgp`, step by step
+    Walk(walk::Args),
     /// Other SDKs against ours, in both directions
     Interop(interop::Args),
     /// Speed beside rmcp and a hand-written floor
@@ -83,6 +87,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Ledger(args) => ledger::run(&workspace, &args),
         Chore::Conformance(args) => conformance::run(&workspace, &args),
+        Chore::Walk(args) => walk::run(&workspace, &args),
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),
         Chore::Guard(args) => guard::run(&workspace, &args),

@@ -47,6 +47,18 @@ pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<bool> {
     }
 }
 
+/// Looks again and again until it is so; fails after a while.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let deadline = Instant::now() + START_LIMIT;
+    while !is_so()? {
+        if Instant::now() > deadline {
+            bail!("waited {} s in vain for {what}", START_LIMIT.as_secs());
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
 /// Whether a command, run in silence, exits with zero.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())

@@ -90,6 +90,13 @@ impl Workspace {
         Ok(self.target.join("release/examples").join(example))
     }
 
+    /// Builds the program of a crate in release mode and returns its path.
+    pub(crate) fn build_program(&self, package: &str, program: &str) -> Result<PathBuf> {
+        self.require_member(package)?;
+        process::run(self.cargo().args(["build", "--release", "-p", package, "--bin", program]))?;
+        Ok(self.target.join("release").join(program))
+    }
+
     /// Every file that belongs to the project, relative to the root, in a stable order.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();

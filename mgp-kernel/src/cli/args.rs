@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    access, audit, call, check, completions, config, keys, man, permissions, pins, search, serve,
+    access, audit, call, check, completions, config, demo, keys, man, permissions, pins, search, serve,
     server_commands, servers, servers_edit, tools,
 };
 
@@ -55,6 +55,11 @@ pub(super) enum ColorChoice {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// See what all this is for, on servers that are part of this program
+    Demo,
+    /// Serve one of the demo's servers; the demo does so itself
+    #[command(hide = true)]
+    DemoServer(demo::DemoServer),
     /// Run the kernel: on standard input and output, over HTTP, or both
     Serve(serve::Serve),
     /// Add a server to the configuration

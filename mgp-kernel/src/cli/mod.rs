@@ -12,6 +12,7 @@ mod call;
 mod check;
 mod completions;
 mod config;
+mod demo;
 mod doctor;
 mod exit;
 mod keys;
@@ -72,6 +73,8 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
 async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     let place = Place::new(&cli.global);
     match cli.command {
+        Command::Demo => demo::run(output).await,
+        Command::DemoServer(args) => demo::serve(&args).await,
         Command::Serve(args) => serve::run(&place, output, args).await,
         Command::Add(args) => servers_edit::add(&place, output, args),
         Command::Remove(args) => servers_edit::remove(&place, output, &args),

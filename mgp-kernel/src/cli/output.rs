@@ -51,6 +51,10 @@ impl Output {
         self.form == Form::Json
     }
 
+    pub(super) const fn is_colored(&self) -> bool {
+        self.color
+    }
+
     pub(super) const fn is_watched(&self) -> bool {
         self.watched
     }

@@ -140,12 +140,18 @@ impl ToolSessions {
         known && self.with(key, view, |session| session.is_outdated(view))
     }
 
-    /// The level of a session: the one that was chosen when it was first asked for. `choose` is told what the pinned
-    /// tools take; the session is not locked while it thinks.
+    /// The level of a session: the first above L0 that was chosen. `choose` is told what the pinned tools take; the session
+    /// is not locked while it thinks.
+    ///
+    /// Servers connect while clients are there already, so that few tools may become many. A session that lists all of
+    /// them has a new list with each of them anyway; one that searches keeps to that, whatever goes.
     pub fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
         let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
         known.unwrap_or_else(|| {
             let chosen = choose(pinned_tokens);
+            if chosen == Level::L0 {
+                return chosen;
+            }
             self.with(key, view, |session| *session.level.get_or_insert(chosen))
         })
     }

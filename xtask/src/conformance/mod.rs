@@ -1,8 +1,9 @@
-//! `cargo xtask conformance`: the official MCP conformance suite against our examples.
+//! `cargo xtask conformance`: the official MCP conformance suite against our examples, and against one behind the kernel.
 //!
 //! The suite knows a set of requirements for each revision, frozen at its release. A set has scored scenarios, and
 //! others that run beside them; we ask for both.
 
+mod kernel;
 mod results;
 
 use std::{
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Only our client
     #[arg(long)]
     client: bool,
+    /// Our server behind `mgp serve`, in place of the examples themselves
+    #[arg(long, conflicts_with_all = ["client", "url", "command"])]
+    kernel: bool,
     /// Only the requirements of this revision: 2025-11-25 or 2026-07-28
     #[arg(long, value_name = "REVISION")]
     requirements: Option<String>,
@@ -53,13 +57,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !args.client {
         let (url, _running) = match &args.url {
             Some(url) => (url.clone(), None),
+            None if args.kernel => kernel::start(workspace, &suite.folder)?,
             None => start_server(workspace, &suite)?,
         };
         for revision in &revisions {
             failed += suite.judge(Side::Server, revision, args.scenario.as_deref(), &["--url", &url])?;
         }
     }
-    if !args.server {
+    if !args.server && !args.kernel {
         let command = match &args.command {
             Some(command) => command.clone(),
             None => workspace

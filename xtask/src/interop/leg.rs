@@ -15,52 +15,67 @@ use crate::process;
 
 /// The server that a client is told to use: a command line, or an address.
 #[derive(Debug)]
-pub(super) struct Target(Vec<String>);
+pub(crate) struct Target {
+    words: Vec<String>,
+    lists: &'static str,
+}
 
 impl Target {
-    pub(super) fn program(program: &Path, arguments: &[&str]) -> Self {
-        Self(
-            std::iter::once(program.display().to_string())
-                .chain(arguments.iter().map(|a| (*a).into()))
-                .collect(),
-        )
+    pub(crate) fn program(program: &Path, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|a| (*a).into());
+        Self::new(std::iter::once(program.display().to_string()).chain(arguments).collect())
     }
 
-    pub(super) fn command(command: &Command) -> Self {
+    pub(crate) fn command(command: &Command) -> Self {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
-        Self(words.map(|w| w.to_string_lossy().into_owned()).collect())
+        Self::new(words.map(|w| w.to_string_lossy().into_owned()).collect())
     }
 
-    pub(super) fn url(transport: Transport, port: u16) -> Self {
+    pub(crate) fn url(transport: Transport, port: u16) -> Self {
         let path = if transport == Transport::Sse { "sse" } else { "mcp" };
-        Self(vec![format!("http://127.0.0.1:{port}/{path}")])
+        Self::new(vec![format!("http://127.0.0.1:{port}/{path}")])
     }
 
-    pub(super) fn arguments(&self) -> &[String] {
-        &self.0
+    /// A server in whose list of tools this stands, in place of the fixtures.
+    pub(crate) fn listing(mut self, lists: &'static str) -> Self {
+        self.lists = lists;
+        self
+    }
+
+    pub(crate) fn arguments(&self) -> &[String] {
+        &self.words
+    }
+
+    /// What stands in the list of its tools.
+    pub(crate) fn lists(&self) -> &'static str {
+        self.lists
+    }
+
+    fn new(words: Vec<String>) -> Self {
+        Self { words, lists: "\"test_simple_text\"" }
     }
 }
 
 /// The checks of one run, by name.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Checks {
-    pub(super) passed: Vec<String>,
+pub(crate) struct Checks {
+    pub(crate) passed: Vec<String>,
     /// Each with what went wrong.
-    pub(super) failed: Vec<String>,
+    pub(crate) failed: Vec<String>,
     /// Failed, because the peer cannot do it.
-    pub(super) lacking: Vec<String>,
+    pub(crate) lacking: Vec<String>,
 }
 
 impl Checks {
-    pub(super) fn passed(check: &str) -> Self {
+    pub(crate) fn passed(check: &str) -> Self {
         Self { passed: vec![check.to_owned()], ..Self::default() }
     }
 
-    pub(super) fn broken(why: &str) -> Self {
+    pub(crate) fn broken(why: &str) -> Self {
         Self { failed: vec![why.to_owned()], ..Self::default() }
     }
 
-    pub(super) fn add(&mut self, check: &str, outcome: Result<(), String>) {
+    pub(crate) fn add(&mut self, check: &str, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => self.passed.push(check.to_owned()),
             Err(why) => self.failed.push(format!("{check}: {why}")),
@@ -68,7 +83,7 @@ impl Checks {
     }
 
     /// Moves the failures of what the peer is known to lack aside.
-    pub(super) fn without(mut self, lacks: &[&str]) -> Self {
+    pub(crate) fn without(mut self, lacks: &[&str]) -> Self {
         let is_lacking = |fault: &String| lacks.iter().any(|l| fault.starts_with(&format!("{l}: ")));
         let (lacking, failed) = self.failed.into_iter().partition(is_lacking);
         self.lacking = lacking;
@@ -80,13 +95,13 @@ impl Checks {
 }
 
 /// Runs a client that reports in lines of JSON.
-pub(super) fn run(command: &mut Command, log: &Path) -> Result<Checks> {
+pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Checks> {
     let (ended_well, output) = finish(command, log)?;
     Ok(parse(&output, ended_well))
 }
 
 /// Runs a program to its end and returns whether it ended well, and what it wrote.
-pub(super) fn finish(command: &mut Command, log: &Path) -> Result<(bool, String)> {
+pub(crate) fn finish(command: &mut Command, log: &Path) -> Result<(bool, String)> {
     let file = fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let errors = fs::File::create(log.with_extension("stderr"))?;
     command.stdin(Stdio::null()).stdout(file).stderr(errors);

@@ -6,8 +6,8 @@
 //! server lists them, and otherwise calls what is there: `echo`, or `list_allowed_directories`. A leg counts only if it
 //! reports `tools/list` and `tools/call`.
 
-mod leg;
-mod peers;
+pub(crate) mod leg;
+pub(crate) mod peers;
 
 use std::{
     fs,

@@ -13,13 +13,13 @@ use super::leg::{self, Checks, Target};
 use crate::{node::Node, python};
 
 /// An independent implementation of MCP.
-pub(super) struct Peer {
-    pub(super) name: &'static str,
+pub(crate) struct Peer {
+    pub(crate) name: &'static str,
     kind: Kind,
     /// How its client can reach our server.
-    pub(super) client: &'static [Route],
+    pub(crate) client: &'static [Route],
     /// How our client can reach its server.
-    pub(super) server: &'static [Route],
+    pub(crate) server: &'static [Route],
 }
 
 #[derive(Clone, Copy)]
@@ -37,20 +37,20 @@ enum Kind {
 }
 
 /// A transport, and the eras to try over it.
-pub(super) struct Route {
-    pub(super) transport: Transport,
-    pub(super) eras: &'static [&'static str],
+pub(crate) struct Route {
+    pub(crate) transport: Transport,
+    pub(crate) eras: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Transport {
+pub(crate) enum Transport {
     Stdio,
     Http,
     Sse,
 }
 
 impl Transport {
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
@@ -67,20 +67,20 @@ impl fmt::Display for Transport {
 
 /// Which side is theirs; the other one is ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     TheirClient,
     TheirServer,
 }
 
 impl Direction {
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::TheirClient => "client",
             Self::TheirServer => "server",
         }
     }
 
-    pub(super) fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::TheirClient => "their client",
             Self::TheirServer => "their server",
@@ -99,7 +99,7 @@ const BOTH: &[&str] = &["legacy", "auto", "modern"];
 
 use Transport::{Http, Sse, Stdio};
 
-pub(super) const PEERS: [Peer; 7] = [
+pub(crate) const PEERS: [Peer; 7] = [
     Peer {
         name: "ts1",
         kind: Kind::Node,
@@ -153,7 +153,7 @@ const PACKAGES: [&str; 9] = [
 
 impl Peer {
     /// Checks that cannot pass, because the peer does not do what they ask for.
-    pub(super) fn lacks(
+    pub(crate) fn lacks(
         &self,
         direction: Direction,
         transport: Transport,
@@ -167,7 +167,7 @@ impl Peer {
     }
 
     /// Lets their client check our server.
-    pub(super) fn client_checks(
+    pub(crate) fn client_checks(
         &self,
         tools: &Tools,
         transport: Transport,
@@ -184,7 +184,7 @@ impl Peer {
     }
 
     /// The command that starts their server.
-    pub(super) fn server_command(&self, tools: &Tools, transport: Transport, port: u16) -> Command {
+    pub(crate) fn server_command(&self, tools: &Tools, transport: Transport, port: u16) -> Command {
         match self.kind {
             Kind::Everything => {
                 let mut command = tools.module("server-everything");
@@ -215,7 +215,7 @@ impl Peer {
 /// The inspector makes one request a run; its answer must hold a text that only our server gives.
 fn inspect(tools: &Tools, transport: Transport, era: &str, target: &Target, log: &Path) -> Result<Checks> {
     let requests: [(&str, &[&str], &str); 4] = [
-        ("tools/list", &[], "\"test_simple_text\""),
+        ("tools/list", &[], target.lists()),
         ("tools/call", &["--tool-name", "test_simple_text"], "This is a simple text response for testing."),
         (
             "resources/read",
@@ -238,7 +238,7 @@ fn inspect(tools: &Tools, transport: Transport, era: &str, target: &Target, log:
 }
 
 /// What was installed for the peers.
-pub(super) struct Tools {
+pub(crate) struct Tools {
     folder: PathBuf,
     node: Option<Node>,
     python: BTreeMap<&'static str, PathBuf>,
@@ -246,7 +246,7 @@ pub(super) struct Tools {
 
 impl Tools {
     /// Installs what these peers need and copies the scripts to where their imports are found.
-    pub(super) fn install(folder: &Path, scripts: &Path, peers: &[&Peer]) -> Result<Self> {
+    pub(crate) fn install(folder: &Path, scripts: &Path, peers: &[&Peer]) -> Result<Self> {
         fs::create_dir_all(folder)?;
         for script in fs::read_dir(scripts)? {
             let script = script?;
@@ -278,7 +278,8 @@ impl Tools {
         }
     }
 
-    fn module(&self, package: &str) -> Command {
+    /// The command that runs a reference server.
+    pub(crate) fn module(&self, package: &str) -> Command {
         let module = self.node().module("@modelcontextprotocol").join(package);
         self.node().script(&module.join("dist/index.js"))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mgp_types::mgp::ServerId;
 use mgp_types::{RawJson, Revision, code};
 use serde_json::json;
 
@@ -50,7 +51,7 @@ async fn the_list_is_one_page_that_nobody_else_may_keep() {
 }
 
 #[tokio::test]
-async fn the_layer_chooses_the_level_of_a_session_once() {
+async fn a_session_comes_to_search_when_tools_become_many_and_keeps_to_it() {
     let mut host = HostProfile::default();
     let few = World::with(ToolDiscoverySettings::new().automatic_level(host)).await;
     few.server.says(json!({ "tools": [{ "name": "all" }] }));
@@ -60,8 +61,14 @@ async fn the_layer_chooses_the_level_of_a_session_once() {
     let many = (0..200).map(|n| super::world::tool(&format!("tool_{n}"), &words, &json!({}))).collect();
     few.index.put_server(ServerTools::new("many", many)).await;
     few.index.settled().await;
-    assert_eq!(few.listed(&early).await, ["all"]);
-    assert_eq!(few.listed(&late).await, [META[0], META[1], "think"]);
+    for peer in [&early, &late] {
+        assert_eq!(few.listed(peer).await, [META[0], META[1], "think"]);
+    }
+    few.index.remove_server(ServerId::from("many")).await;
+    few.index.settled().await;
+    let new = Peer::mgp();
+    assert_eq!(few.listed(&new).await, ["all"]);
+    assert_eq!(few.listed(&early).await, [META[0], META[1], "think"]);
 
     host.most_tools = Some(3);
     let limited = World::with(ToolDiscoverySettings::new().automatic_level(host)).await;

@@ -1,0 +1,26 @@
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use crate::demo::{self, Options};
+
+#[derive(Debug, Args)]
+pub(super) struct DemoServer {
+    /// Which of the demo's servers
+    name: String,
+}
+
+pub(super) async fn run(output: &Output) -> Result<Exit, Failure> {
+    let options = Options::new().json(output.is_json()).color(output.is_colored());
+    demo::run(options).await.map_err(failed)?;
+    Ok(Exit::Done)
+}
+
+pub(super) async fn serve(args: &DemoServer) -> Result<Exit, Failure> {
+    demo::serve(&args.name).await.map_err(failed)?;
+    Ok(Exit::Done)
+}
+
+fn failed(error: anyhow::Error) -> Failure {
+    Failure::new(Exit::Tool, format!("{error:#}"))
+}

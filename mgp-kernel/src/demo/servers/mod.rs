@@ -1,0 +1,71 @@
+//! The servers of the demo. Each is a process of its own: this program, with the name of the server.
+
+mod calendar;
+mod clock;
+mod files;
+mod fragile;
+mod issues;
+mod mail;
+mod notes;
+mod shell;
+
+use anyhow::bail;
+
+/// The servers, with what they are for.
+pub(super) const ALL: [(&str, &str); 8] = [
+    ("calendar", "Appointments, invitations and free time"),
+    ("clock", "Times and durations"),
+    ("files", "Files of one folder"),
+    ("fragile", "A counter that crashes on demand"),
+    ("issues", "Projects and their issues"),
+    ("mail", "Messages and folders of one mailbox"),
+    ("notes", "Short notes"),
+    ("shell", "Commands and scripts"),
+];
+
+/// Serves the server of this name on standard input and output, until the client is gone.
+///
+/// # Errors
+/// There is no such server, or the connection broke.
+pub(super) async fn serve(name: &str) -> anyhow::Result<()> {
+    match name {
+        "calendar" => calendar::server().serve_stdio().await?,
+        "clock" => clock::server().serve_stdio().await?,
+        "files" => files::server()?.serve_stdio().await?,
+        "fragile" => fragile::server().serve_stdio().await?,
+        "issues" => issues::server().serve_stdio().await?,
+        "mail" => mail::server().serve_stdio().await?,
+        "notes" => notes::server().serve_stdio().await?,
+        "shell" => shell::server()?.serve_stdio().await?,
+        _ => bail!("there is no server `{name}`; there are {}", ALL.map(|(name, _)| name).join(", ")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_unknown_server_is_told_with_those_that_there_are() {
+        let error = serve("nobody").await.unwrap_err().to_string();
+        assert!(error.contains("`nobody`") && error.contains("calendar, clock"), "{error}");
+    }
+
+    #[test]
+    fn there_are_more_tools_than_anybody_wants_in_a_prompt() {
+        let servers = [
+            calendar::server().tools(),
+            clock::server().tools(),
+            files::server().unwrap().tools(),
+            fragile::server().tools(),
+            issues::server().tools(),
+            mail::server().tools(),
+            notes::server().tools(),
+            shell::server().unwrap().tools(),
+        ];
+        let tools: usize = servers.iter().map(Vec::len).sum();
+        // From thirty on the kernel lets tools be searched in place of listing them.
+        assert!(tools >= 40, "only {tools} tools");
+    }
+}

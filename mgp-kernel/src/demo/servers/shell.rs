@@ -1,0 +1,111 @@
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use mgp_server_sdk::{Server, Tool, ToolError};
+use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName};
+use tokio::process::Command;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct CommandLine {
+    /// A program and its arguments, separated by spaces.
+    command: String,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Script {
+    /// What the script is called.
+    name: String,
+    /// The script, in Python.
+    code: String,
+}
+
+/// Serves commands in the working directory, as dangerous as any shell by what it says of itself. In truth it runs only
+/// what changes nothing, so that the demo is safe on any machine, whatever the kernel lets through.
+pub(super) fn server() -> anyhow::Result<Server> {
+    let folder: Arc<Path> = std::env::current_dir().context("there is no working directory")?.into();
+    let (running, saving) = (Arc::clone(&folder), folder);
+    let offer = Offer::new(ExtensionSet::from_names(["security"]))
+        .with_permissions_required([Permission::ShellExecute.as_str()]);
+    let runs = ToolSecurity::new(RiskLevel::Dangerous)
+        .with_permissions([Permission::ShellExecute])
+        .with_side_effects([SideEffect::Process, SideEffect::Filesystem])
+        .with_validator(ValidatorName::Sandbox)
+        .with_reversible(false);
+    let saves = ToolSecurity::new(RiskLevel::Moderate)
+        .with_permissions([Permission::ShellExecute])
+        .with_side_effects([SideEffect::Filesystem])
+        .with_validator(ValidatorName::CodeSafety);
+    Ok(Server::new("shell", "1.0.0")
+        .mgp(offer)
+        .tool(
+            Tool::new("run_command", "Runs a command and shows what it prints.").security(&runs),
+            move |CommandLine { command }: CommandLine| {
+                let folder = Arc::clone(&running);
+                async move { run(&folder, &command).await }
+            },
+        )
+        .tool(
+            Tool::new("save_script", "Keeps a Python script for later use.").security(&saves),
+            move |Script { name, code }: Script| {
+                let folder = Arc::clone(&saving);
+                async move { save(&folder, &name, &code) }
+            },
+        ))
+}
+
+async fn run(folder: &Path, command: &str) -> Result<String, ToolError> {
+    let mut words = command.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    if !HARMLESS.contains(&program) {
+        return Err(ToolError::new(format!("this shell has only {}", HARMLESS.join(", "))));
+    }
+    let mut child = Command::new(program);
+    child.args(words).current_dir(folder).stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let Ok(output) = tokio::time::timeout(PATIENCE, child.output()).await else {
+        return Err(ToolError::new("the command takes too long"));
+    };
+    let output = output?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(ToolError::new(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+}
+
+fn save(folder: &Path, name: &str, code: &str) -> Result<String, ToolError> {
+    let stands = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(stands) {
+        return Err(ToolError::new("a name has up to 64 letters, digits and `_`"));
+    }
+    fs::write(folder.join(name).with_extension("py"), code)?;
+    Ok(format!("{name}.py has {} lines", code.lines().count()))
+}
+
+/// Programs that change nothing, whatever they are given.
+const HARMLESS: [&str; 4] = ["echo", "ls", "pwd", "wc"];
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_harmless_commands_are_run() {
+        let place = tempfile::tempdir().unwrap();
+        assert_eq!(run(place.path(), "echo hello").await.unwrap(), "hello\n");
+        for command in ["rm -rf /", "", "sh -c ls", "/bin/ls"] {
+            assert!(run(place.path(), command).await.is_err(), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_script_is_saved_where_it_belongs() {
+        let place = tempfile::tempdir().unwrap();
+        assert_eq!(save(place.path(), "double", "a\nb\n").unwrap(), "double.py has 2 lines");
+        assert!(save(place.path(), "../double", "").is_err());
+        assert_eq!(fs::read_to_string(place.path().join("double.py")).unwrap(), "a\nb\n");
+    }
+}

@@ -1,0 +1,47 @@
+//! The example `everything` behind `mgp serve`.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    process::{self, Background},
+    workspace::{Features, Workspace},
+};
+
+/// Starts the kernel in front of the example; returns where it listens.
+pub(super) fn start(workspace: &Workspace, folder: &Path) -> Result<(String, Option<Background>)> {
+    let everything = workspace.build_example("mgp-server-sdk", "everything", Features::Default)?;
+    let mgp = workspace.build_program("mgp-kernel", "mgp")?;
+    let home = folder.join("kernel");
+    if home.exists() {
+        fs::remove_dir_all(&home)?;
+    }
+    fs::create_dir_all(&home)?;
+    let config = home.join("mgp.toml");
+    fs::write(&config, configuration(&everything))?;
+    let port = process::free_port()?;
+    let mut command = Command::new(&mgp);
+    command.arg("--config").arg(&config).arg("--state").arg(home.join("state"));
+    command.args(["serve", "--http", &format!("127.0.0.1:{port}")]);
+    let kernel = Background::start(&mut command, port, &folder.join("kernel.log"))?;
+    // It listens before its servers are there. A command that looks at tools waits for them.
+    let mut look = Command::new(&mgp);
+    look.arg("--config").arg(&config).arg("--state").arg(home.join("state")).arg("tools");
+    process::until("the kernel to know the tools", || {
+        Ok(process::output(&mut look)?.contains("everything.test_simple_text"))
+    })?;
+    Ok((format!("http://127.0.0.1:{port}/mcp"), Some(kernel)))
+}
+
+/// All tools are listed, and nobody is there to be asked: the suite is the only human.
+fn configuration(everything: &Path) -> String {
+    format!(
+        "[permissions]\npolicy = \"auto_approve\"\n\n[confirmation]\ndangerous = false\n\n[access]\n\
+         default = \"opt-out\"\n\n[tools]\nlevel = \"L0\"\n\n[[servers]]\nid = \"everything\"\ncommand = {}\n\
+         args = [\"stdio\"]\n",
+        // A string of JSON is one of TOML.
+        json!(everything)
+    )
+}

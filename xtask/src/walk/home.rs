@@ -1,0 +1,116 @@
+//! A home directory of somebody new, and `mgp` run in it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::json;
+
+use crate::process;
+
+/// A home that holds nothing but the configuration of a client.
+pub(super) struct Home {
+    folder: PathBuf,
+    mgp: PathBuf,
+}
+
+/// A server, as `mgp servers --json` shows it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Shown {
+    pub(super) id: String,
+    pub(super) state: String,
+    #[serde(default)]
+    pub(super) pid: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Servers {
+    servers: Vec<Shown>,
+}
+
+impl Home {
+    /// A fresh home in place of an old one.
+    pub(super) fn new(folder: PathBuf, mgp: PathBuf) -> Result<Self> {
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        Ok(Self { folder, mgp })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Writes what Claude Desktop would have there: these servers, by name.
+    pub(super) fn write_client(&self, servers: &[(&str, Command)]) -> Result<()> {
+        let of_system = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+        let folder = self.folder.join(of_system).join("Claude");
+        fs::create_dir_all(&folder)?;
+        let entry = |command: &Command| {
+            let words: Vec<_> = words(command).collect();
+            json!({ "command": words[0], "args": words[1..] })
+        };
+        let servers: serde_json::Map<_, _> =
+            servers.iter().map(|(name, command)| ((*name).to_owned(), entry(command))).collect();
+        let config = json!({ "mcpServers": servers });
+        fs::write(folder.join("claude_desktop_config.json"), serde_json::to_vec_pretty(&config)?)?;
+        Ok(())
+    }
+
+    /// `mgp` with these arguments, which knows nothing but this home.
+    pub(super) fn mgp(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.mgp);
+        command.args(arguments).current_dir(&self.folder).env("HOME", &self.folder).stdin(Stdio::null());
+        for name in ["MGP_CONFIG", "MGP_CONFIG_PATH", "MGP_STATE", "MGP_SOCKET"] {
+            command.env_remove(name);
+        }
+        for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs `mgp` to its end, and returns what it printed.
+    pub(super) fn run(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = self.mgp(arguments);
+        let (out, errors) = (self.folder.join("stdout.txt"), self.folder.join("stderr.txt"));
+        command.stdout(fs::File::create(&out)?).stderr(fs::File::create(&errors)?);
+        let ended_well = process::within(&mut command, LIMIT)?;
+        let told = fs::read_to_string(errors)?;
+        ensure!(ended_well, "`mgp {}` failed: {}", arguments.join(" "), told.trim());
+        Ok(fs::read_to_string(out)?)
+    }
+
+    /// Runs `mgp --json` to its end, and reads what it printed.
+    pub(super) fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T> {
+        let all: Vec<_> = arguments.iter().copied().chain(["--json"]).collect();
+        let printed = self.run(&all)?;
+        serde_json::from_str(&printed).with_context(|| format!("`mgp {}` prints {printed}", all.join(" ")))
+    }
+
+    /// How the servers do.
+    pub(super) fn servers(&self) -> Result<Vec<Shown>> {
+        Ok(self.json::<Servers>(&["servers"])?.servers)
+    }
+
+    /// The process of a server that is connected; `None` if it is not.
+    pub(super) fn process_of(&self, server: &str) -> Result<Option<u32>> {
+        let servers = self.servers()?;
+        let connected = |shown: &&Shown| shown.id == server && shown.state == "connected";
+        Ok(servers.iter().find(connected).and_then(|shown| shown.pid))
+    }
+}
+
+/// The words of a command line.
+pub(super) fn words(command: &Command) -> impl Iterator<Item = String> {
+    let all = std::iter::once(command.get_program()).chain(command.get_args());
+    all.map(|word| word.to_string_lossy().into_owned())
+}
+
+const LIMIT: Duration = Duration::from_mins(1);

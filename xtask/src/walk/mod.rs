@@ -1,0 +1,222 @@
+//! `cargo xtask walk`: what a new user does with `mgp`, each step with a look at what came out.
+//!
+//! Somebody has Claude Desktop with two reference servers: `mgp` takes them over, shows, searches and calls their tools,
+//! serves them to the inspector and to the SDKs of TypeScript and Python, brings a server back that was killed, and follows
+//! a change of `mgp.toml`. The SDKs' scripts are those of `cargo xtask interop`; their fixtures come with the third
+//! server, which the change of the file adds.
+
+mod home;
+
+use std::{path::PathBuf, process::Command, time::Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use crate::{
+    interop::{
+        leg::Target,
+        peers::{PEERS, Peer, Tools, Transport},
+    },
+    process::{self, Background},
+    table::Table,
+    workspace::{Features, Workspace},
+};
+use home::{Home, words};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A program in the place of `mgp`, built in release mode
+    #[arg(long, value_name = "PROGRAM")]
+    mgp: Option<PathBuf>,
+    /// A program in the place of our example `everything`
+    #[arg(long, value_name = "PROGRAM")]
+    server: Option<PathBuf>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let mgp = match &args.mgp {
+        Some(program) => program.clone(),
+        None => workspace.build_program("mgp-kernel", "mgp")?,
+    };
+    let fixtures = match &args.server {
+        Some(program) => program.clone(),
+        None => workspace.build_example("mgp-server-sdk", "everything", Features::Default)?,
+    };
+    let clients: Vec<_> = PEERS.iter().filter(|peer| !peer.client.is_empty()).collect();
+    let scripts = workspace.root.join("xtask/interop");
+    let tools = Tools::install(&workspace.target.join("interop"), &scripts, &PEERS.iter().collect::<Vec<_>>())?;
+    let home = Home::new(workspace.target.join("walk"), mgp)?;
+    let mut walk = Walk { home, tools, fixtures, report: Report::new() };
+    walk.look_around();
+    walk.serve(&clients)?;
+    walk.serve_stdio(&clients);
+    walk.step("the record is intact", |walk| verified(&walk.home));
+    walk.report.finish()
+}
+
+struct Walk {
+    home: Home,
+    tools: Tools,
+    fixtures: PathBuf,
+    report: Report,
+}
+
+impl Walk {
+    fn step(&mut self, what: &str, step: impl FnOnce(&Self) -> Result<String>) {
+        let began = Instant::now();
+        let outcome = step(self);
+        self.report.row(what, began, outcome);
+    }
+
+    /// What is done before anything is served.
+    fn look_around(&mut self) {
+        self.step("mgp import", |walk| {
+            let everything = walk.tools.module("server-everything");
+            let mut filesystem = walk.tools.module("server-filesystem");
+            filesystem.arg(walk.home.folder());
+            walk.home.write_client(&[("everything", everything), ("filesystem", filesystem)])?;
+            walk.home.run(&["import", "--yes"])?;
+            let ids: Vec<_> = walk.home.servers()?.into_iter().map(|server| server.id).collect();
+            ensure!(ids == ["everything", "filesystem"], "there are {ids:?}");
+            Ok(ids.join(", "))
+        });
+        self.step("mgp servers", |walk| {
+            let servers = walk.home.servers()?;
+            ensure!(servers.len() == 2, "{servers:?}");
+            ensure!(servers.iter().all(|server| server.state == "connected"), "{servers:?}");
+            Ok("two, connected".into())
+        });
+        self.step("mgp tools", |walk| {
+            let listed = walk.home.run(&["tools"])?;
+            for tool in ["everything.echo", "filesystem.list_allowed_directories"] {
+                ensure!(listed.contains(tool), "{tool} is not listed");
+            }
+            Ok(format!("{} tools", listed.lines().count().saturating_sub(1)))
+        });
+        self.step("mgp search", |walk| {
+            let found: Found = walk.home.json(&["search", "read", "the", "contents", "of", "a", "text", "file"])?;
+            let first = found.tools.first().context("nothing was found")?;
+            ensure!(first.name.starts_with("filesystem.read"), "{} is found first", first.name);
+            Ok(first.name.clone())
+        });
+        self.step("mgp call", |walk| {
+            let said = walk.home.run(&["call", "everything.echo", "message=hello"])?;
+            ensure!(said.contains("hello"), "it says {said:?}");
+            Ok(said.trim().into())
+        });
+    }
+
+    /// What is done while a kernel serves over HTTP.
+    fn serve(&mut self, clients: &[&Peer]) -> Result<()> {
+        let port = process::free_port()?;
+        let address = format!("127.0.0.1:{port}");
+        let mut command = self.home.mgp(&["serve", "--http", &address, "--watch"]);
+        let _serving = Background::start(&mut command, port, &self.home.folder().join("serve.log"))?;
+        self.step("a change of mgp.toml is followed", |walk| {
+            process::until("the servers", || Ok(walk.home.process_of("everything")?.is_some()))?;
+            let before = walk.home.process_of("everything")?;
+            let mut fixtures = Command::new(&walk.fixtures);
+            fixtures.arg("stdio");
+            let mut add = vec!["add".to_owned(), "fixtures".into(), "--".into()];
+            add.extend(words(&fixtures));
+            walk.home.run(&add.iter().map(String::as_str).collect::<Vec<_>>())?;
+            process::until("the added server", || Ok(walk.home.process_of("fixtures")?.is_some()))?;
+            ensure!(walk.home.process_of("everything")? == before, "another server was started anew");
+            Ok("a server was added, the others were left alone".into())
+        });
+        self.step("a killed server returns", |walk| {
+            let before = walk.home.process_of("everything")?.context("it does not run")?;
+            process::run(Command::new("kill").args(["-KILL", &before.to_string()]))?;
+            process::until("the killed server", || {
+                Ok(walk.home.process_of("everything")?.is_some_and(|now| now != before))
+            })?;
+            let said = walk.home.run(&["call", "everything.echo", "message=again"])?;
+            ensure!(said.contains("again"), "it says {said:?}");
+            Ok(said.trim().into())
+        });
+        self.clients(clients, Transport::Http, &Target::url(Transport::Http, port).listing(META_TOOL));
+        self.step("the record is intact while it is written", |walk| verified(&walk.home));
+        Ok(())
+    }
+
+    /// What is done when the client starts `mgp serve` itself.
+    fn serve_stdio(&mut self, clients: &[&Peer]) {
+        let words: Vec<_> = words(&self.home.mgp(&[])).collect();
+        let home = format!("HOME={}", self.home.folder().display());
+        // Clients start it with an environment of their own making.
+        let mut command = Command::new("env");
+        command.args([home.as_str(), "-u", "XDG_RUNTIME_DIR", "-C"]).arg(self.home.folder()).args(&words);
+        command.arg("serve");
+        self.clients(clients, Transport::Stdio, &Target::command(&command).listing(META_TOOL));
+    }
+
+    fn clients(&mut self, clients: &[&Peer], transport: Transport, target: &Target) {
+        for peer in clients {
+            let routes = peer.client.iter().filter(|route| route.transport == transport);
+            for era in routes.flat_map(|route| route.eras) {
+                let log = self.home.folder().join(format!("{}-{transport}-{era}.log", peer.name));
+                self.step(&format!("{} over {transport}, {era}", peer.name), |walk| {
+                    let checks = peer.client_checks(&walk.tools, transport, era, target, &log)?;
+                    ensure!(checks.failed.is_empty(), "{}; see {}", checks.failed.join("; "), log.display());
+                    Ok(format!("{} checks", checks.passed.len()))
+                });
+            }
+        }
+    }
+}
+
+fn verified(home: &Home) -> Result<String> {
+    let verified: Verified = home.json(&["audit", "verify"])?;
+    ensure!(verified.intact, "it was changed");
+    ensure!(verified.events > 0, "it is empty");
+    Ok(format!("{} events", verified.events))
+}
+
+#[derive(Deserialize)]
+struct Found {
+    tools: Vec<FoundTool>,
+}
+
+#[derive(Deserialize)]
+struct FoundTool {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Verified {
+    intact: bool,
+    events: u64,
+}
+
+struct Report {
+    table: Table,
+    failed: usize,
+}
+
+impl Report {
+    fn new() -> Self {
+        Self { table: Table::new(["step", "ms", "outcome"]), failed: 0 }
+    }
+
+    fn row(&mut self, what: &str, began: Instant, outcome: Result<String>) {
+        let ms = began.elapsed().as_millis();
+        let told = match outcome {
+            Ok(told) => told,
+            Err(error) => {
+                self.failed += 1;
+                format!("FAILED: {error:#}").replace('\n', " ")
+            }
+        };
+        println!("{what}: {told}");
+        self.table.row([what.into(), ms.to_string(), told]);
+    }
+
+    fn finish(self) -> Result<()> {
+        print!("\n{}", self.table);
+        ensure!(self.failed == 0, "{} steps failed", self.failed);
+        Ok(())
+    }
+}
+
+/// With so many tools, what is listed is what finds them.
+const META_TOOL: &str = "mgp.tools.discover";

@@ -9,7 +9,7 @@ use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::exit::{Exit, Failure};
 use super::place::{Configured, Place};
@@ -128,7 +128,8 @@ async fn searchable(parts: &Parts) {
     while parts.index.snapshot().len() < parts.catalog.snapshot().tools().len() && Instant::now() < end {
         sleep(LOOK_EVERY).await;
     }
-    parts.index.embedded().await;
+    // Where meanings take longer, words have to do.
+    let _ = timeout_at(end, parts.index.embedded()).await;
 }
 
 async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {

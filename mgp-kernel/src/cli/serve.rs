@@ -1,10 +1,10 @@
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use mgp_types::Principal;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::exit::{Exit, Failure};
 use super::link::not_started;
@@ -53,8 +53,11 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         socket,
         drain: Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS)),
     };
+    // From here on a signal ends the kernel in order, however early it comes.
+    let signals = Signals::new()
+        .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
     let kernel = Kernel::start(config, state).await.map_err(|error| not_started(&error))?;
-    let stop = until_stopped(place, &kernel, if args.watch { &files } else { &[] });
+    let stop = until_stopped(signals, place, &kernel, if args.watch { &files } else { &[] });
     let at = serving.socket.display().to_string();
     let served = serve(&kernel, serving, stop, |http| {
         if let Some(http) = http {
@@ -79,12 +82,25 @@ fn cause(error: &StartError) -> String {
     }
 }
 
+/// The signals that a kernel understands.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
 /// Ends at SIGTERM and ctrl-c. Meanwhile SIGHUP, and with `watch` a change of the file, bring the configuration anew.
-async fn until_stopped(place: &Place, kernel: &Kernel, watched: &[PathBuf]) {
-    let (Ok(mut term), Ok(mut hup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
-        let _ = tokio::signal::ctrl_c().await;
-        return;
-    };
+async fn until_stopped(mut signals: Signals, place: &Place, kernel: &Kernel, watched: &[PathBuf]) {
     let changed = || -> Option<Vec<SystemTime>> {
         watched.iter().map(|path| std::fs::metadata(path).and_then(|file| file.modified()).ok()).collect()
     };
@@ -93,9 +109,9 @@ async fn until_stopped(place: &Place, kernel: &Kernel, watched: &[PathBuf]) {
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => return,
-            _ = term.recv() => return,
-            _ = hup.recv() => reload(place, kernel),
+            _ = signals.interrupt.recv() => return,
+            _ = signals.terminate.recv() => return,
+            _ = signals.hang_up.recv() => reload(place, kernel),
             _ = looks.tick(), if !watched.is_empty() => {
                 let now = changed();
                 // A file that is just being replaced is looked at again.

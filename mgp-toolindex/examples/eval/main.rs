@@ -66,8 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let index = Index::new(args.embedder.try_open().await?);
     corpus.index(&index).await;
     let snapshot = index.snapshot();
-    let called: HashMap<&str, String> =
-        snapshot.tools().map(|tool| (corpus.id(tool), tool.id())).collect();
+    let called: HashMap<&str, String> = snapshot.tools().map(|tool| (corpus.id(tool), tool.id())).collect();
     let mut questions = Question::read_all(BufReader::new(File::open(&args.questions)?))?;
     for id in questions.iter_mut().flat_map(|question| question.needs.iter_mut().flatten()) {
         if let Some(tool) = called.get(id.as_str()) {

@@ -146,7 +146,8 @@ impl Corpus {
         self.ids.get(&(tool.server.to_string(), tool.name.to_string())).map_or("", String::as_str)
     }
 
-    /// Puts all servers into `index`, and waits until all that they say can be found.
+    /// Puts all servers into `index`, and waits until all that they say can be found, by its meaning as well: for ever,
+    /// with an embedder that makes no vectors.
     pub async fn index(&self, index: &Index) {
         for server in &self.servers {
             index.put_server(server.clone()).await;
@@ -191,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::Search;
-    use crate::embed::Mute;
+    use crate::embed::StaticEmbedder;
 
     #[tokio::test]
     async fn tools_of_one_name_are_told_apart_by_their_ids() {
@@ -200,7 +201,7 @@ mod tests {
             "{\"id\":\"2\",\"server\":\"fs\",\"name\":\"read\",\"description\":\"Reads a zebra.\"}\n",
         );
         let corpus = Corpus::new(&ToolRow::read_all(tools.as_bytes()).unwrap()).unwrap();
-        let index = Index::new(Arc::new(Mute));
+        let index = Index::new(Arc::new(StaticEmbedder::new()));
         corpus.index(&index).await;
         let found = index.search(&Search::new("zebra").limit(1)).await;
         assert_eq!(corpus.id(&found.hits[0].tool), "2");

@@ -74,8 +74,15 @@ impl Walk {
             let everything = walk.tools.module("server-everything");
             let mut filesystem = walk.tools.module("server-filesystem");
             filesystem.arg(walk.home.folder());
-            walk.home.write_client(&[("everything", everything), ("filesystem", filesystem)])?;
-            walk.home.run(&["import", "--yes"])?;
+            let servers = [("everything", everything), ("filesystem", filesystem)];
+            walk.home.write_client(&servers)?;
+            if let Err(error) = walk.home.run(&["import", "--yes"]) {
+                // The steps that follow tell something nevertheless.
+                for (name, command) in &servers {
+                    walk.home.add(name, command)?;
+                }
+                return Err(error);
+            }
             let ids: Vec<_> = walk.home.servers()?.into_iter().map(|server| server.id).collect();
             ensure!(ids == ["everything", "filesystem"], "there are {ids:?}");
             Ok(ids.join(", "))
@@ -117,9 +124,7 @@ impl Walk {
             let before = walk.home.process_of("everything")?;
             let mut fixtures = Command::new(&walk.fixtures);
             fixtures.arg("stdio");
-            let mut add = vec!["add".to_owned(), "fixtures".into(), "--".into()];
-            add.extend(words(&fixtures));
-            walk.home.run(&add.iter().map(String::as_str).collect::<Vec<_>>())?;
+            walk.home.add("fixtures", &fixtures)?;
             process::until("the added server", || Ok(walk.home.process_of("fixtures")?.is_some()))?;
             ensure!(walk.home.process_of("everything")? == before, "another server was started anew");
             Ok("a server was added, the others were left alone".into())
@@ -145,8 +150,8 @@ impl Walk {
         let home = format!("HOME={}", self.home.folder().display());
         // Clients start it with an environment of their own making.
         let mut command = Command::new("env");
-        command.args([home.as_str(), "-u", "XDG_RUNTIME_DIR", "-C"]).arg(self.home.folder()).args(&words);
-        command.arg("serve");
+        command.args(["-u", "XDG_RUNTIME_DIR", "-u", "XDG_CONFIG_HOME", "-u", "XDG_STATE_HOME"]);
+        command.arg(home).args(words).arg("serve");
         self.clients(clients, Transport::Stdio, &Target::command(&command).listing(META_TOOL));
     }
 
@@ -200,14 +205,11 @@ impl Report {
 
     fn row(&mut self, what: &str, began: Instant, outcome: Result<String>) {
         let ms = began.elapsed().as_millis();
-        let told = match outcome {
-            Ok(told) => told,
-            Err(error) => {
-                self.failed += 1;
-                format!("FAILED: {error:#}").replace('\n', " ")
-            }
-        };
-        println!("{what}: {told}");
+        let told = outcome.unwrap_or_else(|error| {
+            self.failed += 1;
+            println!("{what} FAILED: {error:#}");
+            "FAILED".into()
+        });
         self.table.row([what.into(), ms.to_string(), told]);
     }
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     interop::{
-        leg::Target,
+        leg::{Sample, Target},
         peers::{PEERS, Peer, Tools, Transport},
     },
     process::{self, Background},
@@ -139,7 +139,7 @@ impl Walk {
             ensure!(said.contains("again"), "it says {said:?}");
             Ok(said.trim().into())
         });
-        self.clients(clients, Transport::Http, &Target::url(Transport::Http, port).listing(META_TOOL));
+        self.clients(clients, Transport::Http, &Target::url(Transport::Http, port).sampled(META_TOOL));
         self.step("the record is intact while it is written", |walk| verified(&walk.home));
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Walk {
         let mut command = Command::new("env");
         command.args(["-u", "XDG_RUNTIME_DIR", "-u", "XDG_CONFIG_HOME", "-u", "XDG_STATE_HOME"]);
         command.arg(home).args(words).arg("serve");
-        self.clients(clients, Transport::Stdio, &Target::command(&command).listing(META_TOOL));
+        self.clients(clients, Transport::Stdio, &Target::command(&command).sampled(META_TOOL));
     }
 
     fn clients(&mut self, clients: &[&Peer], transport: Transport, target: &Target) {
@@ -221,4 +221,8 @@ impl Report {
 }
 
 /// With so many tools, what is listed is what finds them.
-const META_TOOL: &str = "mgp.tools.discover";
+const META_TOOL: Sample = Sample {
+    lists: "mgp.tools.discover",
+    call: &["--tool-name", "mgp.tools.discover", "--tool-arg", "query=Returns a text."],
+    answer: "fixtures.test_simple_text",
+};

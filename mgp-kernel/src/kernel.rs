@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_discovery::registry::Registry;
 use mgp_security::auth::AuthLayer;
 use mgp_toolindex::budget;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
@@ -11,10 +12,11 @@ use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
-use mgp_types::{Outbox, Principal};
+use mgp_types::{Error, Outbox, Principal};
 
 use crate::erased::Erased;
 use crate::parts::Parts;
+use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
 use crate::stack::Front;
 use crate::{Applied, ServerView, StartError, settings};
@@ -27,6 +29,12 @@ struct Inner {
     parts: Arc<Parts>,
     front: Front,
     identity: Arc<ServerIdentity>,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernel").finish_non_exhaustive()
+    }
 }
 
 impl Drop for Inner {
@@ -44,11 +52,13 @@ impl Kernel {
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let parts = Parts::open(config, state).await?;
-        let tools = tool_discovery(&parts)?;
+        let registry = registration::open(&parts)?;
+        let registry = parts.registry.get_or_init(|| registry).clone();
+        let tools = tool_discovery(&parts, &registry)?;
         parts.changes.also_tell(tools.clone());
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
-        let front = Front::new(&parts, tools);
+        let front = Front::new(&parts, tools, registry);
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
@@ -80,6 +90,19 @@ impl Kernel {
         applied
     }
 
+    /// Stops a server, if it runs, and starts it again, however often that was done before.
+    ///
+    /// # Errors
+    /// There is no such server, or it cannot be connected to.
+    pub async fn restart(&self, server: &str) -> Result<(), Error> {
+        let fleet = &self.0.parts.fleet;
+        let Some(upstream) = fleet.get(server) else {
+            let near: Vec<_> = fleet.near(server).iter().map(|id| format!("; is it `{id}`?")).collect();
+            return Err(Error::invalid_params(format!("there is no server `{server}`{}", near.concat())));
+        };
+        upstream.restart(ShutdownReason::OperatorRequest).await
+    }
+
     /// How the servers do.
     pub fn servers(&self) -> Vec<ServerView> {
         self.0.parts.fleet.views()
@@ -98,6 +121,7 @@ impl Kernel {
     /// behind.
     pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
         self.0.parts.set_stopping();
+        self.0.parts.changes.end();
         self.0.parts.life.shutdown(reason, timeout).await;
         self.0.parts.fleet.shut_down(reason, timeout).await;
     }
@@ -120,9 +144,14 @@ impl Kernel {
     }
 }
 
-fn tool_discovery(parts: &Arc<Parts>) -> Result<ToolDiscoveryLayer, StartError> {
+fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
     let config = parts.config.load();
     let settings = settings::tool_discovery(&config)?.eyes(Arc::new(CatalogEyes(Arc::clone(parts))));
+    let settings = if config.tools.creating {
+        settings.creation(Arc::new(Creator::new(parts, registry.clone())))
+    } else {
+        settings
+    };
     let counter = budget::default_counter();
     let sessions = SessionSettings::new(settings::budget(&config), Arc::clone(&counter))
         .pins(Pins::new(config.tools.pinned.iter().cloned()))

@@ -18,6 +18,7 @@ mod meter;
 mod methods;
 mod operator;
 mod parts;
+mod registration;
 mod resolve;
 mod router;
 mod serve;

@@ -49,9 +49,7 @@ pub(crate) async fn serve(
     };
     let http = match serving.http {
         None => None,
-        Some(address) => {
-            Some(TcpListener::bind(address).await.map_err(unheard(address.to_string()))?)
-        }
+        Some(address) => Some(TcpListener::bind(address).await.map_err(unheard(address.to_string()))?),
     };
     listening(http.as_ref().and_then(|socket| socket.local_addr().ok()));
 

@@ -3,9 +3,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::mcp::{SubscribeParams, SubscriptionFilter, UnsubscribeParams};
+use mgp_types::mcp::{SubscribeParams, SubscriptionFilter, SubscriptionsListenParams, UnsubscribeParams};
 use mgp_types::mgp::ServerId;
-use mgp_types::{Context, Error, Method, Principal, Request};
+use mgp_types::{
+    BoxFuture, Context, Error, Method, Outbox, OutboxPort, Principal, Request, Response, StreamId,
+};
 use parking_lot::Mutex;
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinHandle;
@@ -16,7 +18,10 @@ use crate::parts::Parts;
 
 /// What servers tell of because somebody wants to know.
 #[derive(Default)]
-pub(super) struct Watches(Mutex<HashMap<(ServerId, Arc<str>), Weak<Watch>, RandomState>>);
+pub(super) struct Watches(Mutex<HashMap<Resource, Weak<Watch>, RandomState>>);
+
+/// A server's resource, by the URI that it has there.
+pub(super) type Resource = (ServerId, Arc<str>);
 
 /// A resource that its server tells of: asked for once, however many want to know, and taken back when nobody does.
 pub(crate) struct Watch {
@@ -31,7 +36,7 @@ enum Asked {
     /// By a request of a session.
     Session,
     /// By a request that goes on until it is dropped.
-    Stateless { _until_dropped: Listening },
+    Stateless { _listening: Listening },
 }
 
 impl Watches {
@@ -86,8 +91,8 @@ impl Watch {
         let upstream = parts.fleet.get(self.server.as_str()).ok_or_else(|| gone(&self.server))?;
         let is_stateless = upstream.session().is_some_and(|session| session.revision.is_stateless());
         if is_stateless {
-            let listening = Listening::begin(&self.parts, &self.server, &self.uri).await?;
-            return Ok((principal, Asked::Stateless { _until_dropped: listening }));
+            let listening = Listening::begin(&self.parts, &self.server, &self.uri, &principal).await?;
+            return Ok((principal, Asked::Stateless { _listening: listening }));
         }
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
         request.context = by.clone();
@@ -131,13 +136,20 @@ async fn take_back(
     Ok(())
 }
 
-/// A subscription at a server without sessions, made again when it has ended.
+/// A request that listens at a server without sessions, and is made again when it has ended.
 struct Listening(JoinHandle<()>);
 
 impl Listening {
-    async fn begin(parts: &Weak<Parts>, server: &ServerId, uri: &Arc<str>) -> Result<Self, Error> {
+    async fn begin(
+        parts: &Weak<Parts>,
+        server: &ServerId,
+        uri: &Arc<str>,
+        principal: &Principal,
+    ) -> Result<Self, Error> {
         let (acknowledged, mut is_acknowledged) = watch::channel(false);
-        let listening = listen(Weak::clone(parts), acknowledged, server.clone(), Arc::clone(uri));
+        let hearing = Hearing { parts: Weak::clone(parts), server: server.clone(), acknowledged };
+        let port: Arc<dyn OutboxPort> = Arc::new(hearing);
+        let listening = listen(Weak::clone(parts), port, server.clone(), Arc::clone(uri), principal.clone());
         let listening = Self(tokio::spawn(listening));
         match timeout(LONGEST, is_acknowledged.wait_for(|is| *is)).await {
             Ok(Ok(_)) => Ok(listening),
@@ -153,26 +165,55 @@ impl Drop for Listening {
     }
 }
 
-/// What the server tells of the resource reaches clients in the way that all it says unasked does; here it is only heard
-/// that it goes on.
-async fn listen(parts: Weak<Parts>, acknowledged: watch::Sender<bool>, server: ServerId, uri: Arc<str>) {
+async fn listen(
+    parts: Weak<Parts>,
+    port: Arc<dyn OutboxPort>,
+    server: ServerId,
+    uri: Arc<str>,
+    principal: Principal,
+) {
     loop {
         let Some(upstream) = parts.upgrade().and_then(|parts| parts.fleet.get(server.as_str())) else {
             return;
         };
-        let client = upstream.client();
+        let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![uri.to_string()]);
+        let Ok(mut request) = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))
+        else {
+            return;
+        };
+        request.context = in_the_name_of(principal.clone());
+        request.context.outbox = Outbox::new(Arc::clone(&port), StreamId::fresh());
+        let mut service = upstream.service();
         drop(upstream);
-        if let Some(client) = client {
-            let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![uri.to_string()]);
-            match client.subscribe(filter).await {
-                Ok(mut listening) => {
-                    acknowledged.send_replace(true);
-                    while let Some(Ok(_)) = listening.next().await {}
-                }
-                Err(error) => tracing::debug!(%server, %error, "a server does not tell of a resource any more"),
-            }
+        if let Err(error) = Service::call(&mut service, request).await {
+            tracing::debug!(%server, %error, "a server does not tell of a resource any more");
         }
         sleep(PAUSE).await;
+    }
+}
+
+/// Hears what a server tells a request that listens.
+struct Hearing {
+    parts: Weak<Parts>,
+    server: ServerId,
+    acknowledged: watch::Sender<bool>,
+}
+
+impl OutboxPort for Hearing {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method == Method::ACKNOWLEDGED {
+            self.acknowledged.send_replace(true);
+        } else if notification.method == Method::RESOURCE_UPDATED
+            && let Some(uri) = notification.params.text("uri")
+            && let Some(parts) = self.parts.upgrade()
+        {
+            parts.changes.updated(&self.server, &uri);
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(std::future::ready(Err(Error::method_not_found(&request.method))))
     }
 }
 

@@ -180,8 +180,7 @@ async fn query(link: &Link, output: &Output, wanted: Query) -> Result<Exit, Fail
 
 /// Ends with 5 if the record was changed.
 async fn verify(link: &Link, output: &Output, wanted: Verify) -> Result<Exit, Failure> {
-    let verified: VerifiedLog =
-        link.ask(method::AUDIT_VERIFY, &VerifyLog { known: wanted.known }).await?;
+    let verified: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog { known: wanted.known }).await?;
     output.show(&verified, |verified, out| match (&verified.head, verified.changed_at) {
         (Some(head), _) => {
             writeln!(out, "intact: {} events", verified.events.unwrap_or_default())?;
@@ -258,9 +257,9 @@ fn outcome(word: &str) -> Result<Outcome, String> {
 
 fn end(text: &str) -> Result<LogEnd, String> {
     let parts = text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.to_owned())));
-    parts.map(|(seq, hash)| LogEnd { seq, hash }).ok_or_else(|| {
-        format!("`{text}` is no end of a record: SEQ:HASH, as `mgp audit verify` prints it")
-    })
+    parts
+        .map(|(seq, hash)| LogEnd { seq, hash })
+        .ok_or_else(|| format!("`{text}` is no end of a record: SEQ:HASH, as `mgp audit verify` prints it"))
 }
 
 /// How often a record that is followed is looked at.

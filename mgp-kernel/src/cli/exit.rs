@@ -84,13 +84,9 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = match (error.origin(), error.code()) {
-            (
-                _,
-                code::PERMISSION_DENIED
-                | code::ACCESS_DENIED
-                | code::AUTH_REQUIRED
-                | code::AUTH_EXPIRED,
-            ) => Exit::Auth,
+            (_, code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED | code::AUTH_EXPIRED) => {
+                Exit::Auth
+            }
             (Origin::Connection | Origin::Timeout, _)
             | (
                 _,

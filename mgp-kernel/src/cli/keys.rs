@@ -102,14 +102,7 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
             let allows: Vec<_> = key.permissions.iter().map(permission_word).collect();
             let owner = if key.operator { format!("{} (operator)", key.owner) } else { key.owner.clone() };
             let end = if key.expired { "expired".to_owned() } else { time(key.expires_at) };
-            table.row([
-                key.id.clone(),
-                owner,
-                allows.join(","),
-                key.label.clone(),
-                time(key.last_used),
-                end,
-            ]);
+            table.row([key.id.clone(), owner, allows.join(","), key.label.clone(), time(key.last_used), end]);
         }
     })?;
     Ok(Exit::Done)

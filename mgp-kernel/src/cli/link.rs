@@ -1,4 +1,5 @@
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, PlainStack};
@@ -12,10 +13,11 @@ use tokio::time::{Instant, sleep};
 
 use super::exit::{Exit, Failure};
 use super::place::{Configured, Place};
+use crate::StartError;
 use crate::kernel::Kernel;
 use crate::operator::servers::Servers;
 use crate::operator::{method, socket};
-use crate::StartError;
+use crate::parts::Parts;
 
 /// A kernel that a command talks to.
 pub(super) struct Link {
@@ -52,15 +54,21 @@ impl Link {
         let kernel = Kernel::start(config, state.clone()).await.map_err(|error| match error {
             StartError::Store(StoreError::InUse) => Failure::new(
                 Exit::Unreachable,
-                format!("another mgp has {} open, and nobody answers at {}", state.display(), socket.display()),
+                format!(
+                    "another mgp has {} open, and nobody answers at {}",
+                    state.display(),
+                    socket.display()
+                ),
             )
             .hint("name its socket with `--socket`, or stop it"),
             error => not_started(&error),
         })?;
+        let parts = Arc::clone(kernel.parts());
         let client = builder().in_process(kernel.accept(socket::oneself())).await?;
         let link = Self { client, running: false, own: Some(kernel) };
         if need == Need::Servers {
             link.settled().await?;
+            searchable(&parts).await;
         }
         Ok(link)
     }
@@ -79,8 +87,11 @@ impl Link {
     ) -> Result<R, Failure> {
         let result = self.client.request(method, params).await.map_err(|error| older(error, method))?;
         result.to().map_err(|error| {
-            Failure::new(Exit::Unreachable, format!("the kernel answers {method} unlike this mgp expects: {error}"))
-                .hint("is it another version? restart it with this one")
+            Failure::new(
+                Exit::Unreachable,
+                format!("the kernel answers {method} unlike this mgp expects: {error}"),
+            )
+            .hint("is it another version? restart it with this one")
         })
     }
 
@@ -111,14 +122,21 @@ impl Link {
     }
 }
 
+/// Waits until what is listed is found, too: the index follows the catalog.
+async fn searchable(parts: &Parts) {
+    let end = Instant::now() + INDEX_PATIENCE;
+    while parts.index.snapshot().len() < parts.catalog.snapshot().tools().len() && Instant::now() < end {
+        sleep(LOOK_EVERY).await;
+    }
+    parts.index.embedded().await;
+}
+
 async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
     let path = &configured.socket;
     let (reader, writer) = match mgp_transport::unix::connect(path).await {
         Ok(halves) => halves,
         // There is none, or a dead one has left it.
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
-        {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Ok(None);
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -142,9 +160,7 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
 }
 
 fn builder() -> mgp_client_sdk::ClientBuilder {
-    Client::builder("mgp", env!("CARGO_PKG_VERSION"))
-        .mgp(Offer::new(ExtensionSet::standard()))
-        .caching(false)
+    Client::builder("mgp", env!("CARGO_PKG_VERSION")).mgp(Offer::new(ExtensionSet::standard())).caching(false)
 }
 
 fn older(error: Error, method: &str) -> Failure {
@@ -170,6 +186,8 @@ pub(super) fn not_started(error: &StartError) -> Failure {
 
 /// How long a command waits for servers that it needs.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a command waits for the index of its own kernel.
+const INDEX_PATIENCE: Duration = Duration::from_secs(5);
 /// How long its own servers have to end.
 const GRACE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);

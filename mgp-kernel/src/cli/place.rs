@@ -58,7 +58,8 @@ impl Place {
         let files = locations.files();
         let found = files.iter().find(|file| file.is_file()).or_else(|| files.last());
         found.cloned().ok_or_else(|| {
-            Failure::usage("there is no home directory for a configuration").hint("say where: `--config FILE`")
+            Failure::usage("there is no home directory for a configuration")
+                .hint("say where: `--config FILE`")
         })
     }
 
@@ -73,13 +74,11 @@ impl Place {
 
     /// Where configuration may lie.
     pub(super) fn locations(&self) -> Locations {
-        match &self.global.config {
-            Some(file) => Locations::only(file),
-            None => {
-                let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-                Locations::from_env(&ProcessEnvironment, &here)
-            }
+        if let Some(file) = &self.global.config {
+            return Locations::only(file);
         }
+        let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+        Locations::from_env(&ProcessEnvironment, &here)
     }
 }
 

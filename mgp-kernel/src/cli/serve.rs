@@ -43,7 +43,8 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     // A terminal is no client: who starts it there for HTTP wants HTTP.
     let wants_stdio = args.stdio || (!args.no_stdio && http.is_none());
     if wants_stdio && std::io::stdin().is_terminal() {
-        output.note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
+        output
+            .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
     }
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
     let serving = Serving {

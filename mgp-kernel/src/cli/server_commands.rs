@@ -40,7 +40,9 @@ async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure>
     let asked = LogLines { server_id: args.server.as_str().into(), lines: args.lines };
     let mut log: ServerLog = link.ask(method::SERVER_LOGS, &asked).await?;
     if !args.follow {
-        output.show(&log, |log, out| log.lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line))))?;
+        output.show(&log, |log, out| {
+            log.lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
+        })?;
         return Ok(Exit::Done);
     }
     let mut shown: Vec<String> = Vec::new();
@@ -66,7 +68,9 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
     let from = (0..=before.len()).find(|skipped| now.starts_with(&before[*skipped..]));
     let known = from.map_or(0, |skipped| before.len() - skipped);
     // The first look shows less than the ones after it, so its lines may stand in the middle.
-    if known == 0 && let Some(last) = before.last() {
+    if known == 0
+        && let Some(last) = before.last()
+    {
         let place = now.iter().rposition(|line| line == last);
         return &now[place.map_or(0, |place| place + 1)..];
     }

@@ -96,7 +96,10 @@ impl<W: Write> Account<W> {
         if !self.options.json {
             let green = self.style(AnsiColor::Green.on_default().bold());
             writeln!(self.out, "\n{green}All {} steps came out as told{green:#}, in {ms} ms.", self.steps)?;
-            writeln!(self.out, "Next: `mgp import` takes over the servers of a client, `mgp serve` is what it starts.")?;
+            writeln!(
+                self.out,
+                "Next: `mgp import` takes over the servers of a client, `mgp serve` is what it starts."
+            )?;
         }
         Ok(self.out.flush()?)
     }

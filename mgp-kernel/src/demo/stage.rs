@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use mgp_client_sdk::{Client, PlainStack};
 use mgp_transport::Wire;
+use mgp_types::Principal;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{DiscoverTools, ExtensionSet, Offer, ServerState, ShutdownReason};
-use mgp_types::Principal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,7 +31,8 @@ pub(super) struct Stage {
 
 /// Starts everything, and waits for the servers.
 pub(super) async fn open() -> anyhow::Result<(Stage, Told)> {
-    let folder = tempfile::Builder::new().prefix("mgp-demo-").tempdir().context("there is no temporary folder")?;
+    let folder =
+        tempfile::Builder::new().prefix("mgp-demo-").tempdir().context("there is no temporary folder")?;
     let files = folder.path().join("files");
     std::fs::create_dir(&files)?;
     std::fs::write(files.join("plan.txt"), "Monday: write the report\nFriday: release\n")?;

@@ -1,9 +1,7 @@
 //! The record: searched, verified and written out, a page at a time.
 
 use mgp_security::StoreError;
-use mgp_security::audit::{
-    Digest, Entry, ExportError, Filter, Head, LogReader, Order, Query, VerifyError,
-};
+use mgp_security::audit::{Digest, Entry, ExportError, Filter, Head, LogReader, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
@@ -150,7 +148,9 @@ pub(super) async fn query(parts: &Parts, asked: QueryEvents) -> Result<EventPage
 
 pub(super) async fn verify(parts: &Parts, asked: VerifyLog) -> Result<VerifiedLog, Error> {
     if asked.known.len() > MOST_KNOWN {
-        return Err(Error::invalid_params(format!("at most {MOST_KNOWN} ends can be held against the record")));
+        return Err(Error::invalid_params(format!(
+            "at most {MOST_KNOWN} ends can be held against the record"
+        )));
     }
     let known = asked.known.iter().map(LogEnd::read).collect::<Result<Vec<_>, _>>()?;
     match reading(parts, move |reader| reader.verify(&known)).await? {
@@ -189,11 +189,9 @@ pub(super) async fn export(parts: &Parts, asked: ExportEvents) -> Result<ExportP
             })?),
         }
     }
-    let next_behind =
-        (found.len() == EXPORTED_AT_ONCE).then(|| found.last().map(|last| last.seq)).flatten();
-    let text = String::from_utf8(bytes).map_err(|error| {
-        Error::internal("the record holds an event that is no text").with_source(error)
-    })?;
+    let next_behind = (found.len() == EXPORTED_AT_ONCE).then(|| found.last().map(|last| last.seq)).flatten();
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Error::internal("the record holds an event that is no text").with_source(error))?;
     Ok(ExportPage { text, events: found.len() as u64, next_behind })
 }
 

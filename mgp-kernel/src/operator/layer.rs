@@ -4,9 +4,7 @@ use std::task::{Context, Poll};
 
 use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId,
-};
+use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
 use mgp_types::{Error, Kind, Principal, Request, Response, Role, RpcService};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -127,7 +125,7 @@ fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
 }
 
 /// An id for a chain that begins here. It is no secret: it only has to differ from others.
-fn random() -> [u8; 16] {
+pub(crate) fn random() -> [u8; 16] {
     let hash = || RandomState::new().hash_one(()).to_be_bytes();
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&hash());

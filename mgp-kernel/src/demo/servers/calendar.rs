@@ -133,9 +133,10 @@ pub(super) fn server() -> Server {
         .tool(reading("upcoming_events", "Lists all appointments."), move || {
             std::future::ready(all.lines(|_| true))
         })
-        .tool(reading("find_free_time", "Finds hours of a day without appointments."), move |OnDay { day }: OnDay| {
-            std::future::ready(free.free(&day))
-        })
+        .tool(
+            reading("find_free_time", "Finds hours of a day without appointments."),
+            move |OnDay { day }: OnDay| std::future::ready(free.free(&day)),
+        )
         .tool(Tool::new("create_event", "Puts an appointment into the calendar."), move |event: Create| {
             std::future::ready(create.create(event))
         })

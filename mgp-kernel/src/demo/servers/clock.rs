@@ -25,7 +25,10 @@ pub(super) fn server() -> Server {
         .tool(Tool::new("unix_time", "Tells the seconds since 1970.").read_only(), async || {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
         })
-        .tool(Tool::new("time_between", "Tells how long it is from one time to another.").read_only(), between)
+        .tool(
+            Tool::new("time_between", "Tells how long it is from one time to another.").read_only(),
+            between,
+        )
         .tool(Tool::new("wait", "Waits for some seconds, like a timer.").read_only(), wait)
 }
 
@@ -36,7 +39,8 @@ async fn between(Between { start, end }: Between) -> Result<String, ToolError> {
 }
 
 async fn wait(Wait { seconds }: Wait) -> Result<&'static str, ToolError> {
-    let time = Duration::try_from_secs_f64(seconds).map_err(|_| ToolError::new("no such time can be waited"))?;
+    let time =
+        Duration::try_from_secs_f64(seconds).map_err(|_| ToolError::new("no such time can be waited"))?;
     if time > LONGEST {
         return Err(ToolError::new("waits ten seconds at the most"));
     }

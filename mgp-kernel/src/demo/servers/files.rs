@@ -90,8 +90,10 @@ pub(super) fn server() -> anyhow::Result<Server> {
     let folder = Folder(std::env::current_dir().context("there is no working directory")?.into());
     let on = || folder.clone();
     let (list, read, write, size, search) = (on(), on(), on(), on(), on());
-    let offer = Offer::new(ExtensionSet::from_names(["security"]))
-        .with_permissions_required([Permission::FilesystemRead.as_str(), Permission::FilesystemWrite.as_str()]);
+    let offer = Offer::new(ExtensionSet::from_names(["security"])).with_permissions_required([
+        Permission::FilesystemRead.as_str(),
+        Permission::FilesystemWrite.as_str(),
+    ]);
     let reads = ToolSecurity::new(RiskLevel::Safe).with_permissions([Permission::FilesystemRead]);
     let writes = ToolSecurity::new(RiskLevel::Moderate)
         .with_permissions([Permission::FilesystemWrite])
@@ -99,7 +101,9 @@ pub(super) fn server() -> anyhow::Result<Server> {
     let reading = |name: &str, what: &str| Tool::new(name, what).read_only().security(&reads);
     Ok(Server::new("files", "1.0.0")
         .mgp(offer)
-        .tool(reading("list_files", "Lists the files of the folder."), move || std::future::ready(list.list()))
+        .tool(reading("list_files", "Lists the files of the folder."), move || {
+            std::future::ready(list.list())
+        })
         .tool(reading("read_file", "Reads the text of a file."), move |At { path }: At| {
             std::future::ready(read.read(&path))
         })

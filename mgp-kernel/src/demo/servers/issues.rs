@@ -60,7 +60,10 @@ struct Issues(Arc<Mutex<Vec<Issue>>>);
 impl Issues {
     fn new() -> Self {
         let issue = |title: &str| Issue { title: title.into(), ..Issue::default() };
-        Self(Arc::new(Mutex::new(vec![issue("Login takes ten seconds"), issue("Export to CSV loses a column")])))
+        Self(Arc::new(Mutex::new(vec![
+            issue("Login takes ten seconds"),
+            issue("Export to CSV loses a column"),
+        ])))
     }
 
     fn lines(&self, wanted: impl Fn(&Issue) -> bool) -> String {
@@ -132,9 +135,12 @@ pub(super) fn server() -> Server {
         .tool(reading("list_issues", "Lists all issues of the project."), move || {
             std::future::ready(list.lines(|_| true))
         })
-        .tool(reading("search_issues", "Finds issues by a word of the title."), move |Query { query }: Query| {
-            std::future::ready(search.lines(|issue| issue.title.contains(&query)))
-        })
+        .tool(
+            reading("search_issues", "Finds issues by a word of the title."),
+            move |Query { query }: Query| {
+                std::future::ready(search.lines(|issue| issue.title.contains(&query)))
+            },
+        )
         .tool(reading("list_comments", "Shows what was said about an issue."), move |Id { issue }: Id| {
             std::future::ready(comments.change(issue, |issue| issue.comments.join("\n")))
         })
@@ -157,7 +163,8 @@ pub(super) fn server() -> Server {
             std::future::ready(reopen.change(issue, |issue| issue.closed = false))
         })
         .tool(
-            Tool::new("delete_project", "Deletes a project with all its issues, for good.").security(&deletes),
+            Tool::new("delete_project", "Deletes a project with all its issues, for good.")
+                .security(&deletes),
             move |Project { project }: Project| std::future::ready(delete.delete_all(&project)),
         )
 }

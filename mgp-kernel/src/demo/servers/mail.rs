@@ -147,9 +147,12 @@ pub(super) fn server() -> Server {
     let (send, reply, forward, file, remove, mark) = (on(), on(), on(), on(), on(), on());
     let reading = |name: &str, what: &str| Tool::new(name, what).read_only();
     Server::new("mail", "1.0.0")
-        .tool(reading("list_messages", "Lists the messages of a folder."), move |InFolder { folder }: InFolder| {
-            std::future::ready(list.lines(|message| message.folder == folder))
-        })
+        .tool(
+            reading("list_messages", "Lists the messages of a folder."),
+            move |InFolder { folder }: InFolder| {
+                std::future::ready(list.lines(|message| message.folder == folder))
+            },
+        )
         .tool(reading("list_unread", "Lists the messages that nobody has read."), move || {
             std::future::ready(unread.lines(|message| !message.read))
         })
@@ -159,9 +162,10 @@ pub(super) fn server() -> Server {
         .tool(reading("list_folders", "Lists the folders of the mailbox."), move || {
             std::future::ready(folders.folders())
         })
-        .tool(Tool::new("read_message", "Shows a message and marks it as read."), move |Id { message }: Id| {
-            std::future::ready(read.read(message))
-        })
+        .tool(
+            Tool::new("read_message", "Shows a message and marks it as read."),
+            move |Id { message }: Id| std::future::ready(read.read(message)),
+        )
         .tool(Tool::new("send_message", "Sends an e-mail to somebody."), move |message: Send| {
             std::future::ready(send.send(message))
         })
@@ -171,9 +175,12 @@ pub(super) fn server() -> Server {
         .tool(Tool::new("forward_message", "Passes a message on to somebody else."), move |to: Forward| {
             std::future::ready(forward.forward(to))
         })
-        .tool(Tool::new("move_message", "Moves a message to another folder."), move |Move { message, folder }: Move| {
-            std::future::ready(file.change(message, |m| m.folder = folder))
-        })
+        .tool(
+            Tool::new("move_message", "Moves a message to another folder."),
+            move |Move { message, folder }: Move| {
+                std::future::ready(file.change(message, |m| m.folder = folder))
+            },
+        )
         .tool(Tool::new("delete_message", "Moves a message to the bin."), move |Id { message }: Id| {
             std::future::ready(remove.change(message, |m| m.folder = "bin".into()))
         })

@@ -70,10 +70,13 @@ pub(super) fn server() -> Server {
         .tool(Tool::new("remove_note", "Throws a note away."), move |Number { number }: Number| {
             std::future::ready(remove.remove(number))
         })
-        .tool(Tool::new("search_notes", "Finds notes by a word.").read_only(), move |Query { query }: Query| {
-            std::future::ready(search.with(&query))
+        .tool(
+            Tool::new("search_notes", "Finds notes by a word.").read_only(),
+            move |Query { query }: Query| std::future::ready(search.with(&query)),
+        )
+        .tool(Tool::new("list_notes", "Shows all notes.").read_only(), move || {
+            std::future::ready(list.with(""))
         })
-        .tool(Tool::new("list_notes", "Shows all notes.").read_only(), move || std::future::ready(list.with("")))
 }
 
 fn missing(number: usize) -> ToolError {

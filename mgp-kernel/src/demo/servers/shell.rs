@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use mgp_server_sdk::{Server, Tool, ToolError};
-use mgp_types::mgp::{
-    ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName,
-};
+use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName};
 use tokio::process::Command;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

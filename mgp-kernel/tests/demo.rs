@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn mgp(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_mgp")).args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_mgp")).args(arguments).output().expect("cargo built the program")
 }
 
 #[test]

@@ -44,7 +44,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     };
     let clients: Vec<_> = PEERS.iter().filter(|peer| !peer.client.is_empty()).collect();
     let scripts = workspace.root.join("xtask/interop");
-    let tools = Tools::install(&workspace.target.join("interop"), &scripts, &PEERS.iter().collect::<Vec<_>>())?;
+    let tools =
+        Tools::install(&workspace.target.join("interop"), &scripts, &PEERS.iter().collect::<Vec<_>>())?;
     let home = Home::new(workspace.target.join("walk"), mgp)?;
     let mut walk = Walk { home, tools, fixtures, report: Report::new() };
     walk.look_around();
@@ -101,7 +102,8 @@ impl Walk {
             Ok(format!("{} tools", listed.lines().count().saturating_sub(1)))
         });
         self.step("mgp search", |walk| {
-            let found: Found = walk.home.json(&["search", "read", "the", "contents", "of", "a", "text", "file"])?;
+            let found: Found =
+                walk.home.json(&["search", "read", "the", "contents", "of", "a", "text", "file"])?;
             let first = found.tools.first().context("nothing was found")?;
             ensure!(first.name.starts_with("filesystem.read"), "{} is found first", first.name);
             Ok(first.name.clone())

@@ -1,6 +1,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use mgp_security::GateFuture;
+use mgp_types::mgp::method;
 use mgp_types::{Error, Method, RawJson, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -23,39 +26,72 @@ impl<S> Layer<S> for ResolveLayer {
 ///
 /// Sits behind whatever records, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail,
 /// and the name by which the server knows the tool in place of the one that the client called. The tool is read from the
-/// body and from nowhere else. A name that the catalog does not know passes: it may be one of the kernel's own tools.
+/// body and from nowhere else. A name that the catalog does not know passes: it may be one of the kernel's own tools. Only
+/// while servers are being connected to for the first time, a call of it waits a little: many clients call as soon as they
+/// are answered, and the kernel answers before its servers are there.
 #[derive(Clone)]
 pub(crate) struct Resolve<S> {
     inner: S,
     parts: Arc<Parts>,
 }
 
-impl<S: RpcService> Service<Request> for Resolve<S> {
+impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
     type Response = Response;
     type Error = Error;
-    type Future = S::Future;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request) -> S::Future {
-        if request.method == Method::TOOLS_CALL
-            && let Some(name) = request.params.text("name")
-            && let Some(tool) = self.parts.catalog.snapshot().called(&name)
-        {
-            let resolved = &tool.resolved;
-            if resolved.name.as_str() != name
-                && let Ok(own) = RawJson::from_value(&resolved.name)
-            {
-                request.params.set("name", own);
-            }
-            if let Some(trail) = &request.context.trail {
-                trail.note_target(&resolved.server, Some(&resolved.name));
-                trail.note_risk(resolved.security.risk);
-            }
-            request.context.tool = Some(Arc::clone(resolved));
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        if request.method != Method::TOOLS_CALL {
+            return GateFuture::passed(self.inner.call(request));
         }
-        self.inner.call(request)
+        if resolve(&self.parts, &mut request) || is_own(&request) || !self.parts.fleet.is_starting() {
+            return GateFuture::passed(self.inner.call(request));
+        }
+        let parts = Arc::clone(&self.parts);
+        // The one that was asked whether it is ready is the one that is called.
+        let next = self.inner.clone();
+        let mut ready = std::mem::replace(&mut self.inner, next);
+        GateFuture::waiting(async move {
+            let started = async {
+                for upstream in parts.fleet.all() {
+                    upstream.started().await;
+                }
+            };
+            // Whoever has waited long enough is told that there is no such tool.
+            let _ = tokio::time::timeout(LONGEST, started).await;
+            resolve(&parts, &mut request);
+            ready.call(request).await
+        })
     }
 }
+
+/// Notes the tool that is called, if the catalog knows it.
+fn resolve(parts: &Parts, request: &mut Request) -> bool {
+    let snapshot = parts.catalog.snapshot();
+    let Some(name) = request.params.text("name") else { return false };
+    let Some(tool) = snapshot.called(&name) else { return false };
+    let resolved = &tool.resolved;
+    let is_renamed = resolved.name.as_str() != name;
+    drop(name);
+    if is_renamed && let Ok(own) = RawJson::from_value(&resolved.name) {
+        request.params.set("name", own);
+    }
+    if let Some(trail) = &request.context.trail {
+        trail.note_target(&resolved.server, Some(&resolved.name));
+        trail.note_risk(resolved.security.risk);
+    }
+    request.context.tool = Some(Arc::clone(resolved));
+    true
+}
+
+/// Whether a call is for no server, as far as its name says.
+fn is_own(request: &Request) -> bool {
+    request.params.text("name").is_none_or(|name| method::of_tool(&name).is_some())
+}
+
+/// How long a call waits for servers that start.
+const LONGEST: Duration = Duration::from_secs(10);

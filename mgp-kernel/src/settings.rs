@@ -21,7 +21,7 @@ use mgp_security::validator::{Network, Paths, Sandbox, Validators};
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::level::Level;
-use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget};
+use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, ValidatorName};
 
 use crate::StartError;
 use crate::asking::AskingLimits;
@@ -57,9 +57,13 @@ pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
 }
 
 /// What is asked of a server's tools, whatever it says itself.
-pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
+pub(crate) fn tool_rules(config: &Config, server: &ServerConfig) -> ToolRules {
     let security = &server.security;
     let mut rules = ToolRules::new(server.trust());
+    // Whatever a tool says of itself, the paths that it is given lie within the roots.
+    if !config.validators.roots.is_empty() {
+        rules = rules.with_validator(ValidatorName::read(Paths::NAME));
+    }
     for validator in &security.validators {
         rules = rules.with_validator(validator.clone());
     }

@@ -12,15 +12,15 @@ pub(super) struct DemoServer {
 
 pub(super) async fn run(output: &Output) -> Result<Exit, Failure> {
     let options = Options::new().json(output.is_json()).color(output.is_colored());
-    demo::run(options).await.map_err(failed)?;
+    demo::run(options).await.map_err(|error| failed(&error))?;
     Ok(Exit::Done)
 }
 
 pub(super) async fn serve(args: &DemoServer) -> Result<Exit, Failure> {
-    demo::serve(&args.name).await.map_err(failed)?;
+    demo::serve(&args.name).await.map_err(|error| failed(&error))?;
     Ok(Exit::Done)
 }
 
-fn failed(error: anyhow::Error) -> Failure {
+fn failed(error: &anyhow::Error) -> Failure {
     Failure::new(Exit::Tool, format!("{error:#}"))
 }

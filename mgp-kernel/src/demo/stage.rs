@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use mgp_client_sdk::{Client, PlainStack};
 use mgp_transport::Wire;
 use mgp_types::Principal;
@@ -126,12 +126,14 @@ pub(super) struct Answer {
 impl Answer {
     /// The text, of a call that went well.
     pub(super) fn done(self) -> anyhow::Result<String> {
-        if self.failed { bail!("the call failed: {}", self.text) } else { Ok(self.text) }
+        ensure!(!self.failed, "the call failed: {}", self.text);
+        Ok(self.text)
     }
 
     /// The text, of a call that was refused.
     pub(super) fn refused(self) -> anyhow::Result<String> {
-        if self.failed { Ok(self.text) } else { bail!("the call went through: {}", self.text) }
+        ensure!(self.failed, "the call went through: {}", self.text);
+        Ok(self.text)
     }
 }
 

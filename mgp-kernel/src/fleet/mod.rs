@@ -51,6 +51,11 @@ impl Fleet {
         self.servers.load().get(server).cloned()
     }
 
+    /// Whether any server is being connected to for the first time.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.all().iter().any(|upstream| upstream.is_starting())
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<Upstream>> {
         self.servers.load().values().cloned().collect()
     }

@@ -146,6 +146,18 @@ impl Upstream {
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
 
+    /// Whether it is being connected to for the first time.
+    pub(crate) fn is_starting(&self) -> bool {
+        matches!(&self.connections, Connections::Shared(instance) if !instance.shared.start.is_over())
+    }
+
+    /// Waits until it is connected for the first time, or could not be.
+    pub(crate) async fn started(&self) {
+        if let Connections::Shared(instance) = &self.connections {
+            instance.shared.start.over().await;
+        }
+    }
+
     /// What was agreed with it, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         #[cfg(test)]

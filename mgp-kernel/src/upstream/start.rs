@@ -35,7 +35,8 @@ impl Start {
         }
     }
 
-    async fn over(&self) {
+    /// Waits for that.
+    pub(super) async fn over(&self) {
         // It fails only if the sender is gone, which is in our hands.
         let _ = self.0.over.subscribe().wait_for(|is_over| *is_over).await;
     }

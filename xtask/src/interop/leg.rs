@@ -17,7 +17,18 @@ use crate::process;
 #[derive(Debug)]
 pub(crate) struct Target {
     words: Vec<String>,
-    lists: &'static str,
+    sample: Sample,
+}
+
+/// What a client that can do little tries of the tools.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// What stands in the list.
+    pub(crate) lists: &'static str,
+    /// The tool that is called, with its arguments as the inspector takes them.
+    pub(crate) call: &'static [&'static str],
+    /// What stands in the answer.
+    pub(crate) answer: &'static str,
 }
 
 impl Target {
@@ -36,9 +47,9 @@ impl Target {
         Self::new(vec![format!("http://127.0.0.1:{port}/{path}")])
     }
 
-    /// A server in whose list of tools this stands, in place of the fixtures.
-    pub(crate) fn listing(mut self, lists: &'static str) -> Self {
-        self.lists = lists;
+    /// A server of which this is tried, in place of the fixtures.
+    pub(crate) fn sampled(mut self, sample: Sample) -> Self {
+        self.sample = sample;
         self
     }
 
@@ -46,13 +57,17 @@ impl Target {
         &self.words
     }
 
-    /// What stands in the list of its tools.
-    pub(crate) fn lists(&self) -> &'static str {
-        self.lists
+    pub(crate) fn sample(&self) -> Sample {
+        self.sample
     }
 
     fn new(words: Vec<String>) -> Self {
-        Self { words, lists: "\"test_simple_text\"" }
+        let sample = Sample {
+            lists: "\"test_simple_text\"",
+            call: &["--tool-name", "test_simple_text"],
+            answer: "This is a simple text response for testing.",
+        };
+        Self { words, sample }
     }
 }
 

@@ -214,9 +214,10 @@ impl Peer {
 
 /// The inspector makes one request a run; its answer must hold a text that only our server gives.
 fn inspect(tools: &Tools, transport: Transport, era: &str, target: &Target, log: &Path) -> Result<Checks> {
+    let sample = target.sample();
     let requests: [(&str, &[&str], &str); 4] = [
-        ("tools/list", &[], target.lists()),
-        ("tools/call", &["--tool-name", "test_simple_text"], "This is a simple text response for testing."),
+        ("tools/list", &[], sample.lists),
+        ("tools/call", sample.call, sample.answer),
         (
             "resources/read",
             &["--uri", "test://static-text"],

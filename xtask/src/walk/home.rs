@@ -94,6 +94,13 @@ impl Home {
         serde_json::from_str(&printed).with_context(|| format!("`mgp {}` prints {printed}", all.join(" ")))
     }
 
+    /// Adds a server to `mgp.toml`, as one would by hand.
+    pub(super) fn add(&self, name: &str, command: &Command) -> Result<()> {
+        let words: Vec<_> = words(command).collect();
+        let all: Vec<_> = ["add", name, "--"].into_iter().chain(words.iter().map(String::as_str)).collect();
+        self.run(&all).map(drop)
+    }
+
     /// How the servers do.
     pub(super) fn servers(&self) -> Result<Vec<Shown>> {
         Ok(self.json::<Servers>(&["servers"])?.servers)

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     interop::{
-        leg::Target,
+        leg::{Sample, Target},
         peers::{PEERS, Peer, Tools, Transport},
     },
     process::{self, Background},
@@ -44,7 +44,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     };
     let clients: Vec<_> = PEERS.iter().filter(|peer| !peer.client.is_empty()).collect();
     let scripts = workspace.root.join("xtask/interop");
-    let tools = Tools::install(&workspace.target.join("interop"), &scripts, &PEERS.iter().collect::<Vec<_>>())?;
+    let tools =
+        Tools::install(&workspace.target.join("interop"), &scripts, &PEERS.iter().collect::<Vec<_>>())?;
     let home = Home::new(workspace.target.join("walk"), mgp)?;
     let mut walk = Walk { home, tools, fixtures, report: Report::new() };
     walk.look_around();
@@ -74,8 +75,15 @@ impl Walk {
             let everything = walk.tools.module("server-everything");
             let mut filesystem = walk.tools.module("server-filesystem");
             filesystem.arg(walk.home.folder());
-            walk.home.write_client(&[("everything", everything), ("filesystem", filesystem)])?;
-            walk.home.run(&["import", "--yes"])?;
+            let servers = [("everything", everything), ("filesystem", filesystem)];
+            walk.home.write_client(&servers)?;
+            if let Err(error) = walk.home.run(&["import", "--yes"]) {
+                // The steps that follow tell something nevertheless.
+                for (name, command) in &servers {
+                    walk.home.add(name, command)?;
+                }
+                return Err(error);
+            }
             let ids: Vec<_> = walk.home.servers()?.into_iter().map(|server| server.id).collect();
             ensure!(ids == ["everything", "filesystem"], "there are {ids:?}");
             Ok(ids.join(", "))
@@ -94,7 +102,8 @@ impl Walk {
             Ok(format!("{} tools", listed.lines().count().saturating_sub(1)))
         });
         self.step("mgp search", |walk| {
-            let found: Found = walk.home.json(&["search", "read", "the", "contents", "of", "a", "text", "file"])?;
+            let found: Found =
+                walk.home.json(&["search", "read", "the", "contents", "of", "a", "text", "file"])?;
             let first = found.tools.first().context("nothing was found")?;
             ensure!(first.name.starts_with("filesystem.read"), "{} is found first", first.name);
             Ok(first.name.clone())
@@ -117,9 +126,7 @@ impl Walk {
             let before = walk.home.process_of("everything")?;
             let mut fixtures = Command::new(&walk.fixtures);
             fixtures.arg("stdio");
-            let mut add = vec!["add".to_owned(), "fixtures".into(), "--".into()];
-            add.extend(words(&fixtures));
-            walk.home.run(&add.iter().map(String::as_str).collect::<Vec<_>>())?;
+            walk.home.add("fixtures", &fixtures)?;
             process::until("the added server", || Ok(walk.home.process_of("fixtures")?.is_some()))?;
             ensure!(walk.home.process_of("everything")? == before, "another server was started anew");
             Ok("a server was added, the others were left alone".into())
@@ -134,7 +141,7 @@ impl Walk {
             ensure!(said.contains("again"), "it says {said:?}");
             Ok(said.trim().into())
         });
-        self.clients(clients, Transport::Http, &Target::url(Transport::Http, port).listing(META_TOOL));
+        self.clients(clients, Transport::Http, &Target::url(Transport::Http, port).sampled(META_TOOL));
         self.step("the record is intact while it is written", |walk| verified(&walk.home));
         Ok(())
     }
@@ -145,9 +152,9 @@ impl Walk {
         let home = format!("HOME={}", self.home.folder().display());
         // Clients start it with an environment of their own making.
         let mut command = Command::new("env");
-        command.args([home.as_str(), "-u", "XDG_RUNTIME_DIR", "-C"]).arg(self.home.folder()).args(&words);
-        command.arg("serve");
-        self.clients(clients, Transport::Stdio, &Target::command(&command).listing(META_TOOL));
+        command.args(["-u", "XDG_RUNTIME_DIR", "-u", "XDG_CONFIG_HOME", "-u", "XDG_STATE_HOME"]);
+        command.arg(home).args(words).arg("serve");
+        self.clients(clients, Transport::Stdio, &Target::command(&command).sampled(META_TOOL));
     }
 
     fn clients(&mut self, clients: &[&Peer], transport: Transport, target: &Target) {
@@ -200,14 +207,11 @@ impl Report {
 
     fn row(&mut self, what: &str, began: Instant, outcome: Result<String>) {
         let ms = began.elapsed().as_millis();
-        let told = match outcome {
-            Ok(told) => told,
-            Err(error) => {
-                self.failed += 1;
-                format!("FAILED: {error:#}").replace('\n', " ")
-            }
-        };
-        println!("{what}: {told}");
+        let told = outcome.unwrap_or_else(|error| {
+            self.failed += 1;
+            println!("{what} FAILED: {error:#}");
+            "FAILED".into()
+        });
         self.table.row([what.into(), ms.to_string(), told]);
     }
 
@@ -219,4 +223,8 @@ impl Report {
 }
 
 /// With so many tools, what is listed is what finds them.
-const META_TOOL: &str = "mgp.tools.discover";
+const META_TOOL: Sample = Sample {
+    lists: "mgp.tools.discover",
+    call: &["--tool-name", "mgp.tools.discover", "--tool-arg", "query=Returns a text."],
+    answer: "fixtures.test_simple_text",
+};

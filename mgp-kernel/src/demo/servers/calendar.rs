@@ -71,11 +71,12 @@ impl Calendar {
     fn lines(&self, wanted: impl Fn(&Event) -> bool) -> String {
         let events = self.0.lock();
         let found = (1..).zip(events.iter()).filter(|(_, event)| !event.cancelled && wanted(event));
-        found
+        let lines = found
             .map(|(number, e)| {
                 format!("{number} {} {:02}:00 {} ({})\n", e.day, e.hour, e.title, e.guests.join(", "))
             })
-            .collect()
+            .collect::<Vec<_>>();
+        lines.concat()
     }
 
     fn free(&self, day: &str) -> String {

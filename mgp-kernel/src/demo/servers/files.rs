@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -78,7 +79,8 @@ impl Folder {
         for name in self.names()? {
             let Ok(text) = self.read(&name) else { continue };
             for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| line.contains(query)) {
-                found.push_str(&format!("{name}:{number}: {line}\n"));
+                // Writing to a text cannot fail.
+                let _ = writeln!(found, "{name}:{number}: {line}");
             }
         }
         Ok(found)

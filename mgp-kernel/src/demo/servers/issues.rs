@@ -69,13 +69,14 @@ impl Issues {
     fn lines(&self, wanted: impl Fn(&Issue) -> bool) -> String {
         let issues = self.0.lock();
         let found = (1..).zip(issues.iter()).filter(|(_, issue)| wanted(issue));
-        found
+        let lines = found
             .map(|(number, issue)| {
                 let state = if issue.closed { "closed" } else { "open" };
                 let who = issue.who.as_deref().unwrap_or("nobody");
                 format!("{number} [{state}] {} ({who}) {}\n", issue.title, issue.labels.join(" "))
             })
-            .collect()
+            .collect::<Vec<_>>();
+        lines.concat()
     }
 
     fn create(&self, title: String) -> Result<String, ToolError> {

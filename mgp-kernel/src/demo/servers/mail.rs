@@ -86,12 +86,13 @@ impl Mailbox {
     fn lines(&self, wanted: impl Fn(&Message) -> bool) -> String {
         let messages = self.0.lock();
         let found = (1..).zip(messages.iter()).filter(|(_, message)| wanted(message));
-        found
+        let lines = found
             .map(|(number, m)| {
                 let mark = if m.read { ' ' } else { '*' };
                 format!("{number}{mark} [{}] {}: {}\n", m.folder, m.with, m.subject)
             })
-            .collect()
+            .collect::<Vec<_>>();
+        lines.concat()
     }
 
     fn search(&self, query: &str) -> String {

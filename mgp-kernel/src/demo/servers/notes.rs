@@ -52,7 +52,7 @@ impl Notes {
         let notes = self.0.lock();
         let found = (1..).zip(notes.iter()).filter_map(|(number, note)| Some((number, note.as_ref()?)));
         let found = found.filter(|(_, note)| note.to_lowercase().contains(&word));
-        found.map(|(number, note)| format!("{number}: {note}\n")).collect()
+        found.map(|(number, note)| format!("{number}: {note}\n")).collect::<Vec<_>>().concat()
     }
 }
 

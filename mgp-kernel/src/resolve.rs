@@ -27,8 +27,9 @@ impl<S> Layer<S> for ResolveLayer {
 /// Sits behind whatever records, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail,
 /// and the name by which the server knows the tool in place of the one that the client called. The tool is read from the
 /// body and from nowhere else. A name that the catalog does not know passes: it may be one of the kernel's own tools. Only
-/// while servers are being connected to for the first time, a call of it waits a little: many clients call as soon as they
-/// are answered, and the kernel answers before its servers are there.
+/// while servers are being connected to for the first time, a call of it waits a little, and so do lists and searches right
+/// after the kernel's start: many clients ask as soon as they are answered, and only once, and the kernel answers before
+/// its servers are there.
 #[derive(Clone)]
 pub(crate) struct Resolve<S> {
     inner: S,
@@ -45,12 +46,10 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        if request.method != Method::TOOLS_CALL {
-            return GateFuture::passed(self.inner.call(request));
-        }
-        if resolve(&self.parts, &mut request) || is_own(&request) || !self.parts.fleet.is_starting() {
-            return GateFuture::passed(self.inner.call(request));
-        }
+        let patience = match patience(&self.parts, &mut request) {
+            Some(patience) if self.parts.fleet.is_starting() => patience,
+            _ => return GateFuture::passed(self.inner.call(request)),
+        };
         let parts = Arc::clone(&self.parts);
         // The one that was asked whether it is ready is the one that is called.
         let next = self.inner.clone();
@@ -61,12 +60,38 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
                     upstream.started().await;
                 }
             };
-            // Whoever has waited long enough is told that there is no such tool.
-            let _ = tokio::time::timeout(LONGEST, started).await;
-            resolve(&parts, &mut request);
+            // Whoever has waited long enough is told what there is by then.
+            let _ = tokio::time::timeout(patience, started).await;
+            if request.method == Method::TOOLS_CALL {
+                resolve(&parts, &mut request);
+            }
             ready.call(request).await
         })
     }
+}
+
+/// How long a request waits for servers that start: one that needs them all, or a tool that is not there yet. Notes the tool
+/// that is called, if it is.
+fn patience(parts: &Parts, request: &mut Request) -> Option<Duration> {
+    if request.method == Method::TOOLS_CALL {
+        if resolve(parts, request) {
+            return None;
+        }
+        let name = request.params.text("name")?;
+        match method::of_tool(&name) {
+            None => return Some(OF_CALLS),
+            Some(method) if !searches(method) => return None,
+            Some(_) => {}
+        }
+    } else if !LISTS.contains(&request.method) && !searches(request.method.as_str()) {
+        return None;
+    }
+    // A server that never answers must not hold up every list.
+    OF_LISTS.checked_sub(parts.life.uptime()).filter(|left| !left.is_zero())
+}
+
+fn searches(method: &str) -> bool {
+    method == method::TOOLS_DISCOVER || method == method::TOOLS_REQUEST
 }
 
 /// Notes the tool that is called, if the catalog knows it.
@@ -88,10 +113,10 @@ fn resolve(parts: &Parts, request: &mut Request) -> bool {
     true
 }
 
-/// Whether a call is for no server, as far as its name says.
-fn is_own(request: &Request) -> bool {
-    request.params.text("name").is_none_or(|name| method::of_tool(&name).is_some())
-}
+static LISTS: [Method; 4] =
+    [Method::TOOLS_LIST, Method::PROMPTS_LIST, Method::RESOURCES_LIST, Method::RESOURCES_TEMPLATES_LIST];
 
-/// How long a call waits for servers that start.
-const LONGEST: Duration = Duration::from_secs(10);
+const OF_CALLS: Duration = Duration::from_secs(10);
+
+/// From the kernel's start on.
+const OF_LISTS: Duration = Duration::from_secs(5);

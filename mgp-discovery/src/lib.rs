@@ -3,6 +3,23 @@
 //! [`config`] reads `mgp.toml`, [`clients`] reads and writes the files of other clients, [`launch`] says how the packages
 //! of a registry are started, [`registry`] takes servers that register themselves, and [`catalog`] knows what all of them
 //! offer.
+//!
+//! ```
+//! use mgp_discovery::Config;
+//!
+//! let text = r#"
+//! [[servers]]
+//! id = "files"
+//! command = "file-server"
+//!
+//! [servers.env]
+//! TOKEN = "${FILES_TOKEN}"
+//! "#;
+//! let (config, _) = Config::parse("mgp.toml".as_ref(), text)?;
+//! let without = config.servers[0].expanded(&|_: &str| None).unwrap_err();
+//! assert!(without.to_string().contains("FILES_TOKEN"), "{without}");
+//! # Ok::<(), mgp_discovery::config::ConfigError>(())
+//! ```
 
 pub mod catalog;
 pub mod clients;

@@ -2,6 +2,24 @@
 //!
 //! It finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the whole of
 //! it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
+//!
+//! ```no_run
+//! use mgp_client_sdk::Client;
+//! use mgp_discovery::Config;
+//! use mgp_kernel::Kernel;
+//! use mgp_types::Principal;
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let (config, _) = Config::parse("mgp.toml".as_ref(), "servers = [{ id = \"files\", command = \"file-server\" }]")?;
+//! let kernel = Kernel::start(config, "state".into()).await?;
+//! let agent = kernel.accept(Principal::new("my-agent"));
+//! let client = Client::builder("my-app", "1.0.0").in_process(agent).await?;
+//! for tool in client.list_tools().await? {
+//!     println!("{}", tool.name);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod asking;
 mod changes;

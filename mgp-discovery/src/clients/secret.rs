@@ -302,7 +302,7 @@ mod tests {
             ("GITHUB_TOKEN", "${GITHUB_TOKEN}"),
             ("Authorization", "Bearer ${T}"),
             ("AUTH_TYPE", "oauth"),
-            ("GOOGLE_APPLICATION_CREDENTIALS", "/home/u/key.json"),
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/keys/key.json"),
             ("", "@modelcontextprotocol/server-filesystem@2025.11.18"),
             ("", "--port=8080"),
             ("", "https://example.com/mcp"),

@@ -155,25 +155,23 @@ fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchE
     Ok(if version.contains(':') { format!("{name}@{version}") } else { format!("{name}:{version}") })
 }
 
-/// Where the program finds the package, if not where it usually does.
+/// Where the program finds the package, if the author says where.
 fn index(package: &Package, registry: Registry) -> Result<Vec<String>, LaunchError> {
-    let (usual, option): (&[&str], _) = match registry {
-        Registry::Npm => (&["https://registry.npmjs.org"], "--registry"),
-        Registry::PyPi => (&["https://pypi.org", "https://pypi.org/simple"], "--index-url"),
-        Registry::NuGet => (&["https://api.nuget.org", "https://api.nuget.org/v3/index.json"], "--source"),
+    // Registries are named by their front page, and programs want the index below it.
+    let (option, below) = match registry {
+        Registry::Npm => ("--registry", ""),
+        Registry::PyPi => ("--index-url", "/simple"),
+        Registry::NuGet => ("--source", "/v3/index.json"),
         Registry::Oci => return Ok(Vec::new()),
     };
-    let Some(url) = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/')) else {
-        return Ok(Vec::new());
-    };
-    if url.is_empty() || usual.contains(&url) {
-        return Ok(Vec::new());
-    }
+    let url = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
+    let Some(url) = url.filter(|url| !url.is_empty()) else { return Ok(Vec::new()) };
     authored("registryBaseUrl", url)?;
     if !url.starts_with("https://") {
         return Err(LaunchError::Malformed { what: "https address of a registry", text: show::visible(url) });
     }
-    Ok(vec![option.to_owned(), url.to_owned()])
+    let is_page = url.matches('/').count() == 2;
+    Ok(vec![option.to_owned(), if is_page { format!("{url}{below}") } else { url.to_owned() }])
 }
 
 /// A word that no program takes for an option, and no shell for anything else.

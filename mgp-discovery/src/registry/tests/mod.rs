@@ -58,7 +58,11 @@ impl Fleet for Ships {
     }
 
     fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
-        self.note(format!("+{}", server.id))
+        Box::pin(async move {
+            // Servers take a while, in which others may ask for things.
+            tokio::task::yield_now().await;
+            self.note(format!("+{}", server.id)).await
+        })
     }
 
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {

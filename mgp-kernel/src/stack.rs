@@ -36,6 +36,7 @@ use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::settings;
+use crate::upstream::{SizeLayer, max_result_bytes};
 
 /// The layers between a client and the router, made once; their services share what they know.
 pub(crate) struct Front {
@@ -130,6 +131,8 @@ impl Back {
         // It sees each try, and its refusals wait for the next one like any other error.
         let service = BreakerLayer::new(BreakerSettings::default()).layer(service);
         let service = RetryLayer::new(RetryPolicy::default()).with_audit(parts.port()).layer(service);
+        // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
+        let service = SizeLayer { max_bytes: max_result_bytes(server) }.layer(service);
         // Within whatever waits for people, around all tries and the pauses between them.
         let service = DeadlineLayer::new(timeout * TRIES).layer(service);
         let service = TraceIdLayer::to_peer(session).layer(service);

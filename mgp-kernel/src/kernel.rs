@@ -11,13 +11,13 @@ use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
-use mgp_types::{Outbox, Principal};
+use mgp_types::{Error, Outbox, Principal};
 
 use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::router::CatalogEyes;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, settings};
+use crate::{Applied, ServerView, StartError, rules, settings};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -27,6 +27,12 @@ struct Inner {
     parts: Arc<Parts>,
     front: Front,
     identity: Arc<ServerIdentity>,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernel").finish_non_exhaustive()
+    }
 }
 
 impl Drop for Inner {
@@ -51,6 +57,7 @@ impl Kernel {
         let front = Front::new(&parts, tools);
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
+        rules::apply(&parts.access, &parts.config.load_full()).await?;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
         // A life that begins can always go on to these.
         let begun = parts.life.starting().and_then(|()| parts.life.ready());
@@ -59,25 +66,41 @@ impl Kernel {
     }
 
     /// Takes a new configuration. Servers about which it says nothing new are left alone; all of them are connected to
-    /// anew if what is asked of every server has changed. Waits for none.
+    /// anew if what is asked of every server has changed. Waits for none of them.
     ///
     /// What clients are given of the tools, where they connect and where the kernel keeps its state stay as they were
     /// at the start.
     ///
     /// # Errors
     /// The configuration asks for something that there is not; then everything stays as it was.
-    pub fn reload(&self, config: Config) -> Result<Applied, StartError> {
+    pub async fn reload(&self, config: Config) -> Result<Applied, StartError> {
         let parts = &self.0.parts;
         let old = parts.config.load_full();
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
+        // Before there is a new server that somebody may not use.
+        rules::apply(&parts.access, &config).await?;
         parts.config.store(Arc::new(config));
         let applied = parts.fleet.apply(parts, &parts.config.load().servers, all);
         if applied.is_err() {
-            parts.config.store(old);
+            parts.config.store(Arc::clone(&old));
+            rules::apply(&parts.access, &old).await?;
         }
         applied
+    }
+
+    /// Stops a server, if it runs, and starts it again, however often that was done before.
+    ///
+    /// # Errors
+    /// There is no such server, or it cannot be connected to.
+    pub async fn restart(&self, server: &str) -> Result<(), Error> {
+        let fleet = &self.0.parts.fleet;
+        let Some(upstream) = fleet.get(server) else {
+            let near: Vec<_> = fleet.near(server).iter().map(|id| format!("; is it `{id}`?")).collect();
+            return Err(Error::invalid_params(format!("there is no server `{server}`{}", near.concat())));
+        };
+        upstream.restart(ShutdownReason::OperatorRequest).await
     }
 
     /// How the servers do.
@@ -98,6 +121,7 @@ impl Kernel {
     /// behind.
     pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
         self.0.parts.set_stopping();
+        self.0.parts.changes.end();
         self.0.parts.life.shutdown(reason, timeout).await;
         self.0.parts.fleet.shut_down(reason, timeout).await;
     }

@@ -186,8 +186,11 @@ pub(crate) fn budget(config: &Config) -> ToolContextBudget {
     budget
 }
 
-/// Who clients without a key are, where none is required.
+/// Who the client on standard input and output is, if the configuration does not say.
 pub(crate) const LOCAL_AGENT: &str = "local";
+
+/// Who clients over HTTP without a key are, where none is required. They may be anything that runs on this machine.
+pub(crate) const KEYLESS_AGENT: &str = "local-http";
 
 /// How many calls may wait for clients that cannot be asked directly.
 pub(crate) fn asking(config: &Config) -> AskingLimits {

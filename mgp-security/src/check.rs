@@ -85,11 +85,7 @@ impl Check {
     ///
     /// # Errors
     /// A line is no row. What was judged before it is written.
-    pub fn judge_rows(
-        self,
-        mut rows: impl BufRead,
-        out: &mut impl Write,
-    ) -> Result<(u64, u64), CheckError> {
+    pub fn judge_rows(self, mut rows: impl BufRead, out: &mut impl Write) -> Result<(u64, u64), CheckError> {
         let (mut denied, mut judged) = (0, 0);
         let mut bytes = Vec::new();
         for line in 1.. {

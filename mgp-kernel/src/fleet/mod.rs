@@ -28,6 +28,8 @@ pub(crate) struct Fleet {
     /// Held by whoever makes the next snapshot.
     change: Mutex<()>,
     callbacks: Mutex<CallbackRelay>,
+    /// Servers that were registered while the kernel runs, beside those of the configuration.
+    registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
     /// What brings servers up and down.
     moves: Mutex<JoinSet<()>>,
 }
@@ -102,7 +104,9 @@ impl Fleet {
         let mut old = Servers::clone(&self.servers.load());
         let (mut next, mut applied) = (Servers::new(), Applied::default());
         let mut beginning = Vec::new();
-        for config in wanted.iter().filter(|config| config.enabled) {
+        let registered = self.registered.lock().clone();
+        let wanted = wanted.iter().filter(|config| config.enabled).chain(registered.values());
+        for config in wanted {
             let id = ServerId::from(config.id.as_str());
             if next.contains_key(&id) {
                 return Err(StartError::Config(format!("there are two servers with the id `{id}`")));
@@ -127,6 +131,24 @@ impl Fleet {
             self.end(parts, gone);
         }
         Ok(applied)
+    }
+
+    /// Takes in a server that was registered, beside those of the configuration.
+    ///
+    /// # Errors
+    /// The server cannot be as it is described.
+    pub(crate) fn admit(&self, parts: &Arc<Parts>, server: ServerConfig) -> Result<Applied, StartError> {
+        self.registered.lock().insert(ServerId::from(server.id.as_str()), server);
+        self.apply(parts, &parts.config.load().servers, false)
+    }
+
+    /// Lets go of a server that was registered.
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not.
+    pub(crate) fn dismiss(&self, parts: &Arc<Parts>, server: &ServerId) -> Result<Applied, StartError> {
+        self.registered.lock().remove(server);
+        self.apply(parts, &parts.config.load().servers, false)
     }
 
     /// Stops all servers, each with so long to finish its calls, and forgets them.
@@ -179,6 +201,14 @@ impl Fleet {
         // Those that are done are forgotten here.
         while moves.try_join_next().is_some() {}
         moves.spawn(step);
+    }
+
+    /// Adds a server that is none.
+    #[cfg(test)]
+    pub(crate) fn put(&self, upstream: Upstream) {
+        let mut servers = Servers::clone(&self.servers.load());
+        servers.insert(upstream.id().clone(), Arc::new(upstream));
+        self.servers.store(Arc::new(servers));
     }
 }
 

@@ -36,7 +36,7 @@ impl Kernel {
         let (auth, guard) = if required {
             (AuthLayer::http(ring), guard)
         } else {
-            let agent = config.listen.agent.as_deref().unwrap_or(settings::LOCAL_AGENT);
+            let agent = config.listen.agent.as_deref().unwrap_or(settings::KEYLESS_AGENT);
             (AuthLayer::http_or(ring, Principal::new(agent)), guard.optional())
         };
         let mut http = HttpConfig::default();

@@ -2,12 +2,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
-use mgp_discovery::config::model::{ServerConfig, TransportKind};
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::{Endpoint, ProcessEnvironment, Secret};
 use mgp_security::permission::AnswersPermissionsLayer;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, Stderr};
-use mgp_transport::http::HttpClient;
+use mgp_transport::http::HttpClientBuilder;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, RawJson, RpcService};
 use tower_layer::Layer;
@@ -41,26 +43,20 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .inbound_layer(AnswersPermissionsLayer::new(back.permissions.clone()))
         .inbound_layer(InboundLayer::new(&shared))
         .inbound_layer(PassOnLayer::new(shared.calls.clone()));
-    match way(config)? {
-        Way::Child(program) => builder.connect_child(|| command(&shared, program)).await,
-        Way::Http(url) => {
-            let headers = headers(&shared)?;
-            builder
-                .connect_http_with(url, |transport| {
-                    headers.iter().fold(transport, |transport, (name, value)| {
-                        match (name.parse(), value.parse()) {
-                            (Ok(name), Ok(value)) => transport.header(name, value),
-                            // They were checked before.
-                            _ => transport,
-                        }
-                    })
-                })
-                .await
+    match endpoint(&shared)? {
+        Endpoint::Child { command, args, cwd, env } => {
+            let start = || program(&shared, &command, &args, cwd.as_ref(), &env);
+            builder.connect_child(start).await
+        }
+        // A server that knows no Streamable HTTP is spoken to over HTTP+SSE.
+        Endpoint::Http { url, headers } | Endpoint::Sse { url, headers } => {
+            check(&shared, &headers)?;
+            builder.connect_http_with(url.expose(), |transport| with_headers(transport, &headers)).await
         }
         #[cfg(unix)]
-        Way::Unix(path) => builder.connect_unix(path).await,
+        Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
         #[cfg(not(unix))]
-        Way::Unix(_) => Err(wrong(config, "there are no Unix sockets here")),
+        Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
     }
 }
 
@@ -77,65 +73,60 @@ fn limits(config: &ServerConfig) -> ConnectionLimits {
     limits
 }
 
-enum Way<'a> {
-    Child(&'a str),
-    Http(&'a str),
-    Unix(&'a str),
+/// How the server is reached by whom the connection is for.
+fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
+    let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| {
+        Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
+    })?;
+    let mut agents = expanded.agents;
+    let own = shared.instance.as_deref().and_then(|agent| agents.remove(agent));
+    Ok(own.unwrap_or(expanded.endpoint))
 }
 
-fn way(config: &ServerConfig) -> Result<Way<'_>, Error> {
-    let way = match (&config.command, &config.url, &config.socket) {
-        (Some(program), None, None) => Way::Child(program),
-        (None, Some(url), None) => Way::Http(url),
-        (None, None, Some(path)) => Way::Unix(path),
-        (None, None, None) => return Err(wrong(config, "it needs a `command`, a `url` or a `socket`")),
-        _ => return Err(wrong(config, "it has more than one of `command`, `url` and `socket`")),
-    };
-    let fits = match config.transport {
-        None => true,
-        Some(TransportKind::Stdio) => matches!(way, Way::Child(_)),
-        // A server that knows no Streamable HTTP is spoken to over HTTP+SSE in any case.
-        Some(TransportKind::Http | TransportKind::Sse) => matches!(way, Way::Http(_)),
-        Some(TransportKind::Unix) => matches!(way, Way::Unix(_)),
-        Some(_) => false,
-    };
-    if fits { Ok(way) } else { Err(wrong(config, "its `transport` is not one of how it is reached")) }
-}
-
-fn wrong(config: &ServerConfig, what: &str) -> Error {
-    Error::invalid_params(format!("the server `{}` cannot be reached: {what}", config.id))
-}
-
-fn command(shared: &Shared, program: &str) -> ChildCommand {
-    let config = &shared.config;
+fn program(
+    shared: &Shared,
+    command: &Secret,
+    args: &[Secret],
+    cwd: Option<&Secret>,
+    env: &BTreeMap<String, Secret>,
+) -> ChildCommand {
     let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
-    let mut command = ChildCommand::new(program).args(&config.args).id_into(Arc::clone(&shared.pid)).stderr(
-        Stderr::lines(move |line| {
-            tracing::debug!(%server, line, "the server wrote to its standard error");
-            log.push(line);
-        }),
-    );
-    if let Some(directory) = &config.cwd {
-        command = command.current_dir(directory);
+    let stderr = Stderr::lines(move |line| {
+        tracing::debug!(%server, line, "the server wrote to its standard error");
+        log.push(line);
+    });
+    let mut program = ChildCommand::new(command.expose())
+        .args(args.iter().map(Secret::expose))
+        .id_into(Arc::clone(&shared.pid))
+        .stderr(stderr);
+    if let Some(directory) = cwd {
+        program = program.current_dir(directory.expose());
     }
-    let own = shared.agent_config().map(|agent| &agent.env);
-    environment::limited(command, std::iter::once(&config.env).chain(own))
+    environment::limited(program, env)
 }
 
-/// The headers of the server, and those of the agent before them. Names are the same however they are written.
-fn headers(shared: &Shared) -> Result<BTreeMap<String, String>, Error> {
-    let own = shared.agent_config().map(|agent| &agent.headers);
-    let mut headers = BTreeMap::new();
-    for (name, value) in std::iter::once(&shared.config.headers).chain(own).flatten() {
-        // Nothing is sent by this one; it knows what a header is.
-        let unusable =
-            || wrong(&shared.config, &format!("the header {name:?} or its value is not one of HTTP"));
-        let (parsed, content) =
-            (name.parse().map_err(|_| unusable())?, value.parse().map_err(|_| unusable())?);
-        let _ = HttpClient::<()>::builder("http://localhost").header(parsed, content);
-        headers.insert(name.to_ascii_lowercase(), value.clone());
+/// The headers that can be sent are; that all of them can is [checked](check) before.
+fn with_headers(transport: HttpClientBuilder, headers: &BTreeMap<String, Secret>) -> HttpClientBuilder {
+    headers
+        .iter()
+        .filter_map(header)
+        .fold(transport, |transport, (name, value)| transport.header(name, value))
+}
+
+fn header((name, value): (&String, &Secret)) -> Option<(HeaderName, HeaderValue)> {
+    let mut value: HeaderValue = value.expose().parse().ok()?;
+    value.set_sensitive(true);
+    Some((name.parse().ok()?, value))
+}
+
+fn check(shared: &Shared, headers: &BTreeMap<String, Secret>) -> Result<(), Error> {
+    match headers.iter().find(|(name, value)| header((name, value)).is_none()) {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::invalid_params(format!(
+            "the server `{}` cannot be reached: the header {name:?} or its value is none of HTTP",
+            shared.server
+        ))),
     }
-    Ok(headers)
 }
 
 /// Makes the client of every way one type.

@@ -50,7 +50,7 @@ impl Instance {
         let server = ServerId::from(config.id.as_str());
         let current = Current::default();
         let shared = Arc::new(Shared {
-            server: server.clone(),
+            server,
             instance: instance.map(Into::into),
             config: Arc::clone(config),
             parts: Arc::clone(parts),
@@ -265,7 +265,7 @@ async fn republish(shared: Arc<Shared>) {
         match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::warn!(server = %shared.server, %error, "what changed cannot be listed")
+                tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
             }
             Err(_) => tracing::warn!(server = %shared.server, "what changed was not listed in time"),
         }

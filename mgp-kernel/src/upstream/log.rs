@@ -29,7 +29,7 @@ impl ServerLog {
     pub(crate) fn last(&self, count: usize) -> Vec<String> {
         let kept = self.0.lock();
         let skipped = kept.lines.len().saturating_sub(count);
-        kept.lines.iter().skip(skipped).map(|line| line.to_string()).collect()
+        kept.lines.iter().skip(skipped).map(ToString::to_string).collect()
     }
 }
 
@@ -48,8 +48,8 @@ mod tests {
         assert_eq!((all.len(), &*all[0], &*all[999]), (1_000, "1000", "1999"));
         assert_eq!(log.last(2), ["1998", "1999"]);
 
-        let long = "x".repeat(100 << 10);
-        (0..5).for_each(|_| log.push(&long));
-        assert_eq!(log.last(usize::MAX), [long.clone(), long]);
+        let text = "x".repeat(100 << 10);
+        (0..5).for_each(|_| log.push(&text));
+        assert_eq!(log.last(usize::MAX), [text.clone(), text]);
     }
 }

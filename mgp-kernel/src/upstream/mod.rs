@@ -5,6 +5,8 @@ mod approver;
 mod changed;
 mod connect;
 mod environment;
+#[cfg(test)]
+pub(crate) mod fake;
 mod forward;
 mod inbound;
 mod instance;
@@ -52,6 +54,9 @@ pub(crate) struct Upstream {
 enum Connections {
     Shared(Instance),
     ByAgent(Arc<Agents>),
+    /// One that lies within a test.
+    #[cfg(test)]
+    Fake(fake::Fake),
 }
 
 impl Upstream {
@@ -83,6 +88,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(instance) => instance.stop(reason, timeout).await,
             Connections::ByAgent(agents) => agents.stop(reason, timeout).await,
+            #[cfg(test)]
+            Connections::Fake(_) => {}
         }
     }
 
@@ -95,6 +102,13 @@ impl Upstream {
             instance.supervised().restart(reason).await?;
         }
         Ok(())
+    }
+
+    /// Has it list its tools again, as others of them may be offered now.
+    pub(crate) fn list_again(&self) {
+        for instance in self.instances() {
+            instance.get().shared.changed.mark(What::Tools);
+        }
     }
 
     /// An agent has come; if it has a connection of its own, that begins.
@@ -112,6 +126,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(_) => true,
             Connections::ByAgent(agents) => agents.admits(agent),
+            #[cfg(test)]
+            Connections::Fake(_) => true,
         }
     }
 
@@ -128,6 +144,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(instance) => UpstreamService(Way::Shared(instance.service())),
             Connections::ByAgent(agents) => UpstreamService(Way::ByAgent(ByAgent(Arc::clone(agents)))),
+            #[cfg(test)]
+            Connections::Fake(fake) => UpstreamService(Way::Fake(fake.service.clone())),
         }
     }
 
@@ -139,6 +157,10 @@ impl Upstream {
 
     /// What was agreed with it, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return Some(Arc::clone(&fake.session));
+        }
         self.instances().into_iter().find_map(|instance| instance.get().session())
     }
 
@@ -149,12 +171,20 @@ impl Upstream {
 
     /// What it said that it can do, if it is connected.
     pub(crate) fn capabilities(&self) -> Object {
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return fake.capabilities.clone();
+        }
         let all = self.instances().into_iter().map(|instance| instance.get().capabilities());
         all.into_iter().find(|capabilities| !capabilities.is_empty()).unwrap_or_default()
     }
 
     /// What it told a model about itself, if it is connected.
     pub(crate) fn instructions(&self) -> Option<Arc<str>> {
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return fake.instructions.clone();
+        }
         self.instances().into_iter().find_map(|instance| instance.get().client()?.instructions())
     }
 
@@ -206,6 +236,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(instance) => vec![Held::Borrowed(instance)],
             Connections::ByAgent(agents) => agents.all().into_iter().map(Held::Kept).collect(),
+            #[cfg(test)]
+            Connections::Fake(_) => Vec::new(),
         }
     }
 }
@@ -237,6 +269,8 @@ pub(crate) struct UpstreamService(Way);
 enum Way {
     Shared(Patient),
     ByAgent(ByAgent),
+    #[cfg(test)]
+    Fake(crate::erased::Erased),
 }
 
 impl Service<Request> for UpstreamService {
@@ -252,6 +286,8 @@ impl Service<Request> for UpstreamService {
         match &mut self.0 {
             Way::Shared(patient) => patient.call(request),
             Way::ByAgent(agents) => agents.call(request),
+            #[cfg(test)]
+            Way::Fake(service) => service.call(request),
         }
     }
 }

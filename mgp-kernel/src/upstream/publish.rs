@@ -26,16 +26,13 @@ impl Shared {
     {
         let _turn = self.publishing.lock().await;
         let capabilities = client.capabilities();
-        if lists.tools {
-            if let Some(back) = self.back.get() {
-                back.definitions.list_changed();
-                let tools = if capabilities.contains("tools") {
-                    tools(client, &back.definitions).await?
-                } else {
-                    Vec::new()
-                };
-                self.put_tools(tools, description(client)).await;
-            }
+        if lists.tools
+            && let Some(back) = self.back.get()
+        {
+            back.definitions.list_changed();
+            let has = capabilities.contains("tools");
+            let tools = if has { tools(client, &back.definitions).await? } else { Vec::new() };
+            self.put_tools(tools, description(client)).await;
         }
         if lists.prompts {
             let prompts =
@@ -154,7 +151,7 @@ fn malformed() -> Error {
 /// What the server says it is for.
 fn description<S: RpcService>(client: &Client<S>) -> Option<String> {
     let info = client.server_info()?;
-    info.description.or(info.title).map(Into::into)
+    info.description.or(info.title)
 }
 
 const MAX_PAGES: usize = 1_000;

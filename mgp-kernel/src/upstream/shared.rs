@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use mgp_client_sdk::{Client, Standing};
-use mgp_discovery::config::model::{ServerAgent, ServerConfig};
+use mgp_discovery::config::model::ServerConfig;
 use mgp_types::Error;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
@@ -56,10 +56,6 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn agent_config(&self) -> Option<&ServerAgent> {
-        self.config.agents.get(&**self.instance.as_ref()?)
-    }
-
     pub(super) fn note_error(&self, error: &Error) {
         let mut text = error.message().to_owned();
         let mut cause = std::error::Error::source(error);

@@ -25,6 +25,10 @@ async fn pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other() {
     let host = Host::start([over_http, as_child]).await;
     let (ada, bob, eve) = (host.client("ada").await, host.client("bob").await, host.client("eve").await);
     let token = || json!({"name": "TOKEN"});
+    for agent in [&ada, &bob] {
+        listed(agent, "mail.variable").await;
+        listed(agent, "web.look").await;
+    }
     for _ in 0..3 {
         for (agent, name) in [(&ada, "ada's"), (&bob, "bob's")] {
             assert_eq!(say(agent, "mail.variable", token()).await, name);

@@ -7,7 +7,7 @@ use mgp_discovery::Config;
 use mgp_kernel::{Kernel, ServerView};
 use mgp_transport::Wire;
 use mgp_types::mcp::CallToolResult;
-use mgp_types::mgp::ServerState;
+use mgp_types::mgp::{ExtensionSet, Offer, ServerState};
 use mgp_types::{Error, Principal, RpcService};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -34,9 +34,9 @@ impl Host {
         Self { kernel, state }
     }
 
-    /// A client of this agent.
+    /// A client of this agent that speaks all of MGP.
     pub(crate) async fn client(&self, agent: &str) -> Plain {
-        self.connect(agent, Client::builder("tests", "1.0.0")).await
+        self.connect(agent, speaking()).await
     }
 
     /// A client of this agent that knows nothing of MGP.
@@ -45,8 +45,7 @@ impl Host {
     }
 
     pub(crate) async fn operator(&self) -> Plain {
-        let builder = Client::builder("tests", "1.0.0");
-        builder.in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
+        speaking().in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
     }
 
     pub(crate) async fn connect(&self, agent: &str, builder: ClientBuilder) -> Plain {
@@ -65,6 +64,16 @@ impl Host {
         })
         .await
     }
+}
+
+fn speaking() -> ClientBuilder {
+    Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()))
+}
+
+/// Waits until a kernel offers tools of a server.
+pub(crate) async fn offers(kernel: &Kernel, server: &str) {
+    let is_it = |view: &ServerView| view.id.as_str() == server && view.tools > 0;
+    until("tools are offered", || kernel.servers().iter().any(is_it).then_some(())).await;
 }
 
 /// A configuration with these servers, in which nobody is asked and tools are listed as they are.

@@ -54,8 +54,8 @@ async fn pain_01_a_bad_server_breaks_nothing() {
 async fn pain_02_calls_of_a_crashed_server_fail_fast_until_it_is_back() {
     let script = Script::named(&["pid", "crash"]);
     let mut server = script.server("files");
-    server["backoff_base_ms"] = json!(1_500);
-    server["backoff_max_ms"] = json!(1_500);
+    server["backoff_base_ms"] = json!(60_000);
+    server["backoff_max_ms"] = json!(60_000);
     let host = Host::start([server]).await;
     let before = host.up("files").await.pid;
     let client = host.client("one").await;
@@ -67,6 +67,7 @@ async fn pain_02_calls_of_a_crashed_server_fail_fast_until_it_is_back() {
     assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
     assert!((2000..3000).contains(&error.code()), "{error:?}");
     assert!(error.recovery().is_some_and(|recovery| recovery.retry_after_ms.is_some()), "{error:?}");
+    host.kernel.restart("files").await.unwrap();
     let after = host.up("files").await.pid;
     assert_ne!(before, after);
     assert_eq!(say(&client, "files.pid", json!({})).await, after.unwrap().to_string());

@@ -31,6 +31,7 @@ pub(crate) fn run_kernel(arguments: &[String]) -> ExitCode {
         let client = mgp_client_sdk::Client::builder("tests", "1.0.0");
         let client = client.in_process(kernel.accept(mgp_types::Principal::new("one"))).await.unwrap();
         if !kernel.servers().is_empty() {
+            host::offers(&kernel, "tree").await;
             let own = say(&client, "tree.pid", json!({})).await;
             println!("{own} {}", say(&client, "tree.spawn", json!({})).await);
         } else {
@@ -85,7 +86,7 @@ async fn pain_04_a_server_that_is_removed_takes_its_tree_with_it() {
     let own = host.up("tree").await.pid.unwrap();
     let client = host.client("one").await;
     let tree = numbers(&format!("{own} {}", say(&client, "tree.spawn", json!({})).await));
-    let applied = host.kernel.reload(host::read(host::quiet([]))).unwrap();
+    let applied = host.kernel.reload(host::read(host::quiet([]))).await.unwrap();
     assert_eq!(applied.removed, ["tree".into()]);
     gone(&tree).await;
 }

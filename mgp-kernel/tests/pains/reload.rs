@@ -32,7 +32,7 @@ async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others
     let mut other = changes.server("changes");
     other["tools"] = json!({"other": {"enabled": false}});
     let next = quiet([stays.server("stays"), other, comes.server("comes")]);
-    host.kernel.reload(read(next)).unwrap();
+    host.kernel.reload(read(next)).await.unwrap();
     host.up("comes").await;
     assert_ne!(say(&client, "changes.pid", json!({})).await, changed);
     let listed = until_listed(&client, |names| names.len() == 3).await;
@@ -55,7 +55,7 @@ async fn pain_17_a_reload_changes_what_is_asked_of_calls() {
     let mut dangerous = config;
     dangerous["servers"][0]["security"] = json!({"risk_at_least": "dangerous"});
     dangerous["confirmation"] = json!({"dangerous": true, "patience_secs": 1});
-    host.kernel.reload(read(dangerous)).unwrap();
+    host.kernel.reload(read(dangerous)).await.unwrap();
     until("the server is up again", || (host.view("files").state == ServerState::Connected).then_some(()))
         .await;
     refused(client.call_tool("files.works", json!({})).await);
@@ -71,10 +71,10 @@ async fn pain_17_a_broken_configuration_changes_nothing() {
     listed(&client, "files.pid").await;
     let mut twice = config.clone();
     twice["servers"] = json!([script.server("files"), script.server("files")]);
-    assert!(host.kernel.reload(read(twice)).is_err());
+    assert!(host.kernel.reload(read(twice)).await.is_err());
     let mut roots = config;
     roots["validators"] = json!({"roots": ["/no/such/folder"]});
-    assert!(host.kernel.reload(read(roots)).is_err());
+    assert!(host.kernel.reload(read(roots)).await.is_err());
     assert_eq!(host.view("files").pid, pid);
     assert_eq!(say(&client, "files.pid", json!({})).await, pid.unwrap().to_string());
     assert_eq!(names(&client).await, ["files.pid"]);

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::host::{quiet, read, say};
+use crate::host::{offers, quiet, read, say};
 use crate::scripted::Script;
 use crate::{processes, tests};
 
@@ -30,6 +30,7 @@ struct Served {
 
 async fn serve(config: &Value, state: &std::path::Path, at: &str) -> Served {
     let kernel = Kernel::start(read(config.clone()), state.to_owned()).await.unwrap();
+    offers(&kernel, "files").await;
     let listener = TcpListener::bind(at).await.unwrap();
     let address = listener.local_addr().unwrap();
     let serving = tokio::spawn({
@@ -91,7 +92,7 @@ async fn pain_07_the_state_of_a_kernel_that_was_killed_is_taken_over() {
     .unwrap();
     assert_eq!(line, "ready\n");
     let error = Kernel::start(read(config.clone()), path.clone()).await.err().unwrap();
-    assert!(error.to_string().contains("another process"), "{error}");
+    assert!(error.to_string().contains("another mgp"), "{error}");
     owner.kill().unwrap();
     owner.wait().unwrap();
     assert!(Kernel::start(read(config), path).await.is_ok());
@@ -102,7 +103,7 @@ async fn pain_07_a_second_kernel_on_the_same_state_is_told_what_is_wrong() {
     let path = state.path().join("state");
     let first = Kernel::start(read(quiet([])), path.clone()).await.unwrap();
     let error = Kernel::start(read(quiet([])), path.clone()).await.err().unwrap().to_string();
-    assert!(error.contains(path.to_str().unwrap()) || error.contains("kernel.state"), "{error}");
+    assert!(error.contains(path.to_str().unwrap()) && error.contains("kernel.state"), "{error}");
     drop(first);
     assert!(Kernel::start(read(quiet([])), path).await.is_ok());
 }

@@ -28,7 +28,7 @@ async fn pain_05_no_refresh_leaks_a_session() {
         tokio::time::sleep(Duration::from_millis(120)).await;
     }
     until("the list is listed again", || (web.seen().lists >= lists + 3).then_some(())).await;
-    host.kernel.reload(read(quiet([web.server("web")]))).unwrap();
+    host.kernel.reload(read(quiet([web.server("web")]))).await.unwrap();
     names(&client).await;
     let seen = web.seen();
     assert_eq!((seen.begun, seen.open.len(), seen.ended), (1, 1, 0), "{seen:?}");

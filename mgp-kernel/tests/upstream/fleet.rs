@@ -59,15 +59,21 @@ async fn one_bad_server_of_five_delays_no_other() {
 }
 
 async fn twenty_servers_that_never_answer_do_not_delay_the_start() {
-    let began = Instant::now();
-    let without = Host::start(Vec::new()).await;
-    let usual = began.elapsed();
-    let began = Instant::now();
-    let host = Host::start((0..20).map(|number| silent(&format!("s{number}"))).collect()).await;
-    let spent = began.elapsed();
-    println!("the kernel starts in {usual:?} without servers, and in {spent:?} with 20 that never answer");
-    assert!(spent < usual + Duration::from_millis(50), "{usual:?} {spent:?}");
-    assert_eq!((host.kernel.servers().len(), without.kernel.servers().len()), (20, 0));
+    // The best of a few: other tests run on the same machine.
+    let best = async |servers: usize| {
+        let mut best = Duration::MAX;
+        for _ in 0..5 {
+            let silent = (0..servers).map(|number| silent(&format!("s{number}"))).collect();
+            let began = Instant::now();
+            let host = Host::start(silent).await;
+            best = best.min(began.elapsed());
+            assert_eq!(host.kernel.servers().len(), servers);
+        }
+        best
+    };
+    let (without, with) = (best(0).await, best(20).await);
+    println!("the kernel starts in {without:?} without servers, and in {with:?} with 20 that never answer");
+    assert!(with < without + Duration::from_millis(50), "{without:?} {with:?}");
 }
 
 async fn a_server_that_crashed_comes_back_with_its_tools() {
@@ -122,7 +128,7 @@ async fn a_reload_touches_only_what_changed() {
     }
     let mut other = child("changes");
     other["description"] = json!("another one");
-    let applied = host.kernel.reload(config(vec![child("stays"), other, child("comes")])).unwrap();
+    let applied = host.kernel.reload(config(vec![child("stays"), other, child("comes")])).await.unwrap();
     assert_eq!(applied.added, ["comes".into()]);
     assert_eq!(applied.changed, ["changes".into()]);
     assert_eq!(applied.removed, ["goes".into()]);

@@ -19,6 +19,8 @@ pub struct DefinitionGuard {
     pins: Pins,
     /// The tools of each server that were refused in its last list, approved before or not.
     refused: ArcSwap<HashMap<ServerId, HashSet<ToolName>>>,
+    /// Whether tools are called by the name of their server as well.
+    qualified: bool,
 }
 
 /// What may be done with a tool.
@@ -64,7 +66,15 @@ pub struct Examined {
 impl DefinitionGuard {
     /// A guard that remembers in `pins`.
     pub fn new(pins: Pins) -> Self {
-        Self { pins, refused: ArcSwap::default() }
+        Self { pins, refused: ArcSwap::default(), qualified: false }
+    }
+
+    /// Lets two servers have tools of one name: models call each by the name of its server as well, so that neither passes
+    /// for the other.
+    #[must_use]
+    pub fn with_qualified_names(mut self) -> Self {
+        self.qualified = true;
+        self
     }
 
     /// Whether `tool` may be called: it has an approved definition, and the last list did not change or poison it.
@@ -89,7 +99,9 @@ impl DefinitionGuard {
             .iter()
             .map(|tool| {
                 let name = tool.text("name").unwrap_or_default();
-                check_name(server, &name, &names)?;
+                if !self.qualified {
+                    check_name(server, &name, &names)?;
+                }
                 scan_definition(tool)?;
                 let definition = Definition::read(tool).map_err(|error| {
                     Finding::new("malformed-definition", format!("the definition cannot be pinned: {error}"))
@@ -197,6 +209,16 @@ mod tests {
         let examined = guard.examine(&ServerId::new("files"), &list).unwrap();
         let expected = ["admitted", "reserved-name", "hidden-instruction", "admitted", "shadowed-name"];
         assert_eq!(rules(&examined), expected);
+    }
+
+    #[test]
+    fn two_servers_may_have_tools_of_one_name_where_servers_are_part_of_names() {
+        let guard = guard().with_qualified_names();
+        for server in ["home", "work"] {
+            let list = [tool("read_file", "Reads a file."), tool("mgp.access.grant", "Grants.")];
+            let examined = guard.examine(&ServerId::new(server), &list).unwrap();
+            assert_eq!(rules(&examined), ["admitted", "reserved-name"], "{server}");
+        }
     }
 
     #[test]

@@ -163,9 +163,7 @@ impl GrantBook {
         let pages = self.0.pages.load();
         let entries = pages.values().flat_map(|page| page.values());
         let mut records: Vec<_> = entries.map(|entry| entry.record.clone()).collect();
-        records.sort_by(|one, other| {
-            (&one.server, &one.permission).cmp(&(&other.server, &other.permission))
-        });
+        records.sort_by(|one, other| (&one.server, &one.permission).cmp(&(&other.server, &other.permission)));
         records
     }
 

@@ -14,6 +14,6 @@ pub struct ListenSettings {
     pub allowed_origins: Vec<String>,
     /// Whether keys are required on the loopback address too.
     pub require_keys: bool,
-    /// The agent that clients without a key are, where none is required; `local` if left out.
+    /// The agent that clients without a key are, where none is required; `local-http` if left out.
     pub agent: Option<String>,
 }

@@ -18,6 +18,9 @@ pub struct AgentSettings {
     pub human: bool,
     /// Agents in whose name it may call, by `_meta` or `agent_id`; a `*` at the end stands for anything.
     pub speaks_for: Vec<String>,
+    /// What the agent itself is permitted; `code_execution` lets it have tools made, where that is on.
+    #[schemars(with = "Vec<String>")]
+    pub permissions: Vec<Permission>,
 }
 
 /// Which agent may use which tool.

@@ -1,0 +1,109 @@
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
+use mgp_discovery::registry::{Fleet, Launch, Registered, ServerView, WebTransport};
+use mgp_types::mgp::{ServerId, ServerStatus};
+use mgp_types::{BoxFuture, Context, Error, Role};
+
+use crate::parts::Parts;
+use crate::upstream::Upstream;
+
+/// The servers of the kernel, as the registry sees them.
+pub(super) struct Running(Weak<Parts>);
+
+impl Running {
+    pub(super) fn new(parts: &Arc<Parts>) -> Self {
+        Self(Arc::downgrade(parts))
+    }
+
+    fn parts(&self) -> Result<Arc<Parts>, Error> {
+        self.0.upgrade().ok_or_else(|| Error::disconnected("the kernel stops"))
+    }
+}
+
+impl Fleet for Running {
+    fn servers(&self, context: &Context) -> Vec<ServerView> {
+        let (Some(parts), Some(caller)) = (self.0.upgrade(), &context.principal) else { return Vec::new() };
+        let reaches = |server: &Arc<Upstream>| {
+            caller.role() == Role::Operator
+                || (server.admits(caller) && parts.access.reaches(caller.as_str(), server.id().as_str()))
+        };
+        let servers = parts.fleet.all();
+        servers.iter().filter(|server| reaches(server)).map(|server| view(&parts, server, context)).collect()
+    }
+
+    fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let parts = self.parts()?;
+            parts.fleet.admit(&parts, config(&server)).map_err(|error| Error::internal(error.to_string()))
+        })
+    }
+
+    fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let parts = self.parts()?;
+            parts.fleet.dismiss(&parts, server).map_err(|error| Error::internal(error.to_string()))
+        })
+    }
+}
+
+fn view(parts: &Parts, server: &Upstream, context: &Context) -> ServerView {
+    let config = server.config();
+    let declared = config.mgp.as_ref();
+    let mut view =
+        ServerView::new(server.id().clone(), ServerStatus::from(server.state()), config.trust());
+    if let Some(agreed) = server.session().and_then(|session| session.mgp.clone()) {
+        view.mgp_version = Some(agreed.version().clone());
+        view.extensions = agreed.extensions().names().map(ToString::to_string).collect();
+    } else if let Some(declared) = declared {
+        view.extensions.clone_from(&declared.extensions);
+    }
+    let required = declared.map(|mgp| mgp.permissions_required.as_slice()).unwrap_or_default();
+    view.permissions = required.iter().map(|permission| permission.as_str().into()).collect();
+    let snapshot = parts.catalog.snapshot();
+    let sees = |tool: &str| {
+        context.principal.as_ref().is_some_and(|caller| {
+            caller.role() == Role::Operator
+                || parts.access.decide(caller.as_str(), server.id().as_str(), Some(tool)).allows()
+        })
+    };
+    let tools = snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.as_str());
+    view.tools = tools.filter(|tool| sees(tool)).map(str::to_owned).collect();
+    view
+}
+
+/// What `mgp.toml` would say of a registered server.
+fn config(server: &Registered) -> ServerConfig {
+    let mut config = ServerConfig::default();
+    config.id = server.id.to_string();
+    match &server.launch {
+        Launch::Program { command, args, env } => {
+            config.command = Some(command.clone());
+            config.args.clone_from(args);
+            // Of the environment it gets the variables that the policy let through, with the values that they have.
+            config.env = env.iter().map(|name| (name.clone(), format!("${{{name}:-}}"))).collect();
+        }
+        Launch::Web { url, transport } => {
+            config.url = Some(url.clone());
+            config.transport = Some(match transport {
+                WebTransport::Sse => TransportKind::Sse,
+                _ => TransportKind::Http,
+            });
+        }
+        _ => {}
+    }
+    config.description.clone_from(&server.justification);
+    config.security.trust_level = Some(server.trust);
+    let mut mgp = ServerMgp::default();
+    mgp.extensions.clone_from(&server.extensions);
+    mgp.permissions_required = server.permissions.iter().map(ToString::to_string).collect();
+    config.mgp = Some(mgp);
+    config
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}

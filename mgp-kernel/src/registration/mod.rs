@@ -1,0 +1,35 @@
+//! Servers that register themselves, and tools that are made on demand.
+
+mod creation;
+mod fleet;
+mod inspector;
+
+use std::sync::Arc;
+
+use mgp_discovery::Config;
+use mgp_discovery::registry::{RegistrationPolicy, Registry, SqliteRegistryStore};
+
+pub(crate) use self::creation::Creator;
+use self::fleet::Running;
+use self::inspector::StrictInspector;
+use crate::StartError;
+use crate::parts::Parts;
+
+/// Opens what was registered. Nothing of it is started yet.
+pub(crate) fn open(parts: &Arc<Parts>) -> Result<Registry, StartError> {
+    let path = parts.state.join("registry.db");
+    let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
+    let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
+    Registry::builder(Arc::new(Running::new(parts)))
+        .policy(policy(&parts.config.load()))
+        .inspector(Arc::new(StrictInspector))
+        .store(Arc::new(store))
+        .audit(parts.port())
+        .build()
+        .map_err(|error| wrong(&error))
+}
+
+pub(crate) fn policy(config: &Config) -> RegistrationPolicy {
+    let configured = config.servers.iter().map(|server| server.id.as_str().into());
+    RegistrationPolicy::new(&config.registration, configured)
+}

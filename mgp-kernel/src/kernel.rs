@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_discovery::registry::Registry;
 use mgp_security::auth::AuthLayer;
 use mgp_toolindex::budget;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
@@ -15,6 +16,7 @@ use mgp_types::{Error, Outbox, Principal};
 
 use crate::erased::Erased;
 use crate::parts::Parts;
+use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
 use crate::stack::Front;
 use crate::{Applied, ServerView, StartError, rules, settings};
@@ -50,11 +52,13 @@ impl Kernel {
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let parts = Parts::open(config, state).await?;
-        let tools = tool_discovery(&parts)?;
+        let registry = registration::open(&parts)?;
+        let registry = parts.registry.get_or_init(|| registry).clone();
+        let tools = tool_discovery(&parts, &registry)?;
         parts.changes.also_tell(tools.clone());
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
-        let front = Front::new(&parts, tools);
+        let front = Front::new(&parts, tools, registry);
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
         rules::apply(&parts.access, &parts.config.load_full()).await?;
@@ -144,9 +148,14 @@ impl Kernel {
     }
 }
 
-fn tool_discovery(parts: &Arc<Parts>) -> Result<ToolDiscoveryLayer, StartError> {
+fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
     let config = parts.config.load();
     let settings = settings::tool_discovery(&config)?.eyes(Arc::new(CatalogEyes(Arc::clone(parts))));
+    let settings = if config.tools.creating {
+        settings.creation(Arc::new(Creator::new(parts, registry.clone())))
+    } else {
+        settings
+    };
     let counter = budget::default_counter();
     let sessions = SessionSettings::new(settings::budget(&config), Arc::clone(&counter))
         .pins(Pins::new(config.tools.pinned.iter().cloned()))

@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
+use mgp_discovery::registry::Registry;
 use mgp_lifecycle::server::Life;
 use mgp_security::Clock;
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
@@ -44,6 +45,8 @@ pub(crate) struct Parts {
     pub(crate) fleet: Fleet,
     /// The kernel's own life, as its clients see it.
     pub(crate) life: Life,
+    /// The servers that registered themselves. Set once, when all else is there.
+    pub(crate) registry: OnceLock<Registry>,
     stopping: AtomicBool,
     /// Who is told what servers say unasked.
     pub(crate) changes: Arc<Changes>,
@@ -78,6 +81,7 @@ impl Parts {
             catalog: Catalog::new(),
             fleet: Fleet::default(),
             life: Life::new(ServerId::from(KERNEL)),
+            registry: OnceLock::new(),
             stopping: AtomicBool::new(false),
             changes: Arc::new(Changes::new(access.clone())),
             state,

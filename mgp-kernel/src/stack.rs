@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_discovery::registry::{DiscoveryLayer, Registry};
 use mgp_lifecycle::call::{
     AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, RetryLayer,
     RetryPolicy,
@@ -45,11 +46,12 @@ pub(crate) struct Front {
     asking: AskingLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
+    servers: DiscoveryLayer,
     router: Router,
 }
 
 impl Front {
-    pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryLayer) -> Self {
+    pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryLayer, registry: Registry) -> Self {
         let config = parts.config.load();
         Self {
             audit: AuditLayer::new(parts.audit.clone())
@@ -58,6 +60,7 @@ impl Front {
             asking: AskingLayer::new(settings::asking(&config)),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
+            servers: DiscoveryLayer::new(registry),
             router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
@@ -68,6 +71,7 @@ impl Front {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        let service = self.servers.layer(service);
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);

@@ -1,1 +1,26 @@
 //! Files of other clients.
+//!
+//! [`detect`] finds them. [`read`] makes servers of `mgp.toml` out of what one says; secrets stay behind: where they
+//! stood, the server refers to a variable of the environment. [`plan`] says what a file would become with mgp in it, and
+//! [`Plan::apply`] makes it so, with a way back.
+
+mod detect;
+mod document;
+mod export;
+mod import;
+mod kind;
+mod places;
+mod secret;
+
+pub(crate) use self::import::variable;
+pub use self::{
+    detect::{Detected, Disk, FileState, Files, detect},
+    document::{Format, Position},
+    export::{ApplyError, Change, Entry, ExportError, Plan, Rollback, plan, roll_back},
+    import::{
+        ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES, MAX_SERVERS, MovedSecret,
+        ReadOptions, Skipped, read,
+    },
+    kind::{ClientKind, UnknownClient},
+    places::{Candidate, FileScope, Places, System},
+};

@@ -15,15 +15,13 @@ pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<Ra
         let Some((key, text)) = pair.split_once('=') else {
             return Err(Failure::usage(format!("`{pair}` is no argument: KEY=VALUE, or KEY:=JSON")));
         };
-        let (key, value) = match key.strip_suffix(':') {
-            Some(key) => (key, json(key, text)?),
-            None => {
-                let property = &schema["properties"][key];
-                let is_list = kind(property) == Some("array");
-                let value = typed(key, text, if is_list { &property["items"] } else { property })?;
-                let value = if is_list && !text.starts_with('[') { Value::Array(vec![value]) } else { value };
-                (key, value)
-            }
+        let (key, value) = if let Some(key) = key.strip_suffix(':') {
+            (key, json(key, text)?)
+        } else {
+            let property = &schema["properties"][key];
+            let is_list = kind(property) == Some("array");
+            let value = typed(key, text, if is_list { &property["items"] } else { property })?;
+            (key, if is_list && !text.starts_with('[') { Value::Array(vec![value]) } else { value })
         };
         match arguments.get_mut(key) {
             None => {

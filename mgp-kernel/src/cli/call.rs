@@ -51,7 +51,7 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
     // The name that was found: what was typed may be another spelling of it.
     let mut call = link.client.call_tool(&tool.name, arguments).timeout(args.timeout);
     if output.is_watched() {
-        call = call.on_progress(progress);
+        call = call.on_progress(|report| progress(&report));
     }
     let result = tokio::select! {
         result = call => result,
@@ -89,11 +89,12 @@ fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
     object.map(Some).map_err(|error| Failure::usage(format!("{whence} is no JSON object: {error}")))
 }
 
-fn progress(report: ProgressParams) {
+fn progress(report: &ProgressParams) {
     let number =
         |number: f64| if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number}") };
     let done = number(report.progress.as_f64());
-    let share = report.total.map_or(done.clone(), |total| format!("{done}/{}", number(total.as_f64())));
+    let share =
+        report.total.map_or_else(|| done.clone(), |total| format!("{done}/{}", number(total.as_f64())));
     let message = report.message.as_deref().map(printable).unwrap_or_default().replace('\n', " ");
     // Nobody has to read it.
     let _ = write!(io::stderr(), "\r\u{1b}[K{share} {message}");
@@ -102,20 +103,17 @@ fn progress(report: ProgressParams) {
 /// Texts as they are; of what is no text, what it is and how long.
 fn write_result(result: &CallToolResult, out: &mut Vec<u8>) -> io::Result<()> {
     for block in &result.content {
-        match block.as_text() {
-            Some(text) => {
-                write!(out, "{text}")?;
-                if !text.ends_with('\n') {
-                    writeln!(out)?;
-                }
+        if let Some(text) = block.as_text() {
+            write!(out, "{text}")?;
+            if !text.ends_with('\n') {
+                writeln!(out)?;
             }
-            None => {
-                let json = RawJson::from_value(block).unwrap_or_else(|_| RawJson::null());
-                let kind = Object::from_raw(&json).ok();
-                let kind = kind.as_ref().and_then(|block| block.text("type")).unwrap_or_default();
-                writeln!(out, "({kind}, {} bytes; --json shows it)", json.as_bytes().len())?;
-            }
+            continue;
         }
+        let json = RawJson::from_value(block).unwrap_or_else(|_| RawJson::null());
+        let kind = Object::from_raw(&json).ok();
+        let kind = kind.as_ref().and_then(|block| block.text("type")).unwrap_or_default();
+        writeln!(out, "({kind}, {} bytes; --json shows it)", json.as_bytes().len())?;
     }
     if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
         serde_json::to_writer_pretty(&mut *out, structured)?;

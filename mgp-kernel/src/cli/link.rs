@@ -1,4 +1,5 @@
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, PlainStack};
@@ -16,6 +17,7 @@ use crate::StartError;
 use crate::kernel::Kernel;
 use crate::operator::servers::Servers;
 use crate::operator::{method, socket};
+use crate::parts::Parts;
 
 /// A kernel that a command talks to.
 pub(super) struct Link {
@@ -61,10 +63,12 @@ impl Link {
             .hint("name its socket with `--socket`, or stop it"),
             error => not_started(&error),
         })?;
+        let parts = Arc::clone(kernel.parts());
         let client = builder().in_process(kernel.accept(socket::oneself())).await?;
         let link = Self { client, running: false, own: Some(kernel) };
         if need == Need::Servers {
             link.settled().await?;
+            searchable(&parts).await;
         }
         Ok(link)
     }
@@ -116,6 +120,15 @@ impl Link {
             let _ = kernel.parts().audit.flush().await;
         }
     }
+}
+
+/// Waits until what is listed is found, too: the index follows the catalog.
+async fn searchable(parts: &Parts) {
+    let end = Instant::now() + INDEX_PATIENCE;
+    while parts.index.snapshot().len() < parts.catalog.snapshot().tools().len() && Instant::now() < end {
+        sleep(LOOK_EVERY).await;
+    }
+    parts.index.embedded().await;
 }
 
 async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
@@ -173,6 +186,8 @@ pub(super) fn not_started(error: &StartError) -> Failure {
 
 /// How long a command waits for servers that it needs.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a command waits for the index of its own kernel.
+const INDEX_PATIENCE: Duration = Duration::from_secs(5);
 /// How long its own servers have to end.
 const GRACE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -8,13 +8,23 @@ use super::exit::Failure;
 use super::table::Table;
 
 /// Where a command prints to, and how.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Output {
-    json: bool,
-    quiet: bool,
+    form: Form,
     color: bool,
     /// Whether a person watches what happens.
     watched: bool,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// One JSON value.
+    Json,
+    /// Text for people, with notes beside what was asked for.
+    Plain,
+    /// Text without notes.
+    Quiet,
 }
 
 impl Output {
@@ -28,12 +38,17 @@ impl Output {
                     && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
             }
         };
-        let watched = io::stderr().is_terminal() && !global.json && !global.quiet;
-        Self { json: global.json, quiet: global.quiet, color, watched }
+        let form = match (global.json, global.quiet) {
+            (true, _) => Form::Json,
+            (false, true) => Form::Quiet,
+            (false, false) => Form::Plain,
+        };
+        let watched = io::stderr().is_terminal() && form == Form::Plain;
+        Self { form, color, watched }
     }
 
-    pub(super) const fn is_json(&self) -> bool {
-        self.json
+    pub(super) fn is_json(&self) -> bool {
+        self.form == Form::Json
     }
 
     pub(super) const fn is_watched(&self) -> bool {
@@ -47,7 +62,7 @@ impl Output {
         plain: impl FnOnce(&T, &mut Vec<u8>) -> io::Result<()>,
     ) -> Result<(), Failure> {
         let mut out = Vec::new();
-        if self.json {
+        if self.is_json() {
             serde_json::to_writer(&mut out, value).map_err(|error| unwritten(&error))?;
             out.push(b'\n');
         } else {
@@ -67,7 +82,7 @@ impl Output {
             let mut table = Table::default();
             rows(value, &mut table);
             if table.is_empty() {
-                return if self.quiet { Ok(()) } else { writeln!(out, "{none}") };
+                return if self.form == Form::Quiet { Ok(()) } else { writeln!(out, "{none}") };
             }
             table.write(out, self)
         })
@@ -87,7 +102,7 @@ impl Output {
 
     /// Tells a person what happens, beside what was asked for.
     pub(super) fn note(&self, text: &str) {
-        if !self.quiet && !self.json {
+        if self.form == Form::Plain {
             // Nobody has to read it.
             let _ = writeln!(io::stderr(), "{text}");
         }
@@ -95,7 +110,7 @@ impl Output {
 
     pub(super) fn failure(&self, failure: &Failure) {
         let mut text = Vec::new();
-        if self.json {
+        if self.is_json() {
             // It is made of text only, so it can be written.
             text = serde_json::to_vec(&failure.written()).unwrap_or_default();
         } else {

@@ -18,7 +18,7 @@ pub(super) enum Permissions {
     /// Show what waits for a decision
     Pending,
     /// Say yes: to a question by its number, or to a permission of a server
-    Approve(Yes),
+    Approve(Box<Yes>),
     /// Say no, or take a permission back
     Deny(No),
     /// List what was decided
@@ -32,7 +32,7 @@ pub(super) struct Yes {
     what: String,
     /// The permission, if a server is named
     permission: Option<String>,
-    /// How far, as JSON such as {"paths":["/data/**"]}
+    /// How far, as a JSON object of `paths`, `commands`, `hosts` and the like
     #[arg(long, value_name = "JSON", value_parser = scope, conflicts_with = "scope_file")]
     scope: Option<Scope>,
     /// How far, as a file of JSON
@@ -68,7 +68,7 @@ pub(super) async fn run(place: &Place, output: &Output, command: Permissions) ->
     let link = Link::open(place, Need::State).await?;
     let outcome = match command {
         Permissions::Pending => pending(&link, output).await,
-        Permissions::Approve(yes) => approve(&link, output, yes).await,
+        Permissions::Approve(yes) => approve(&link, output, *yes).await,
         Permissions::Deny(no) => deny(&link, output, no).await,
         Permissions::List(wanted) => list(&link, output, wanted).await,
     };
@@ -110,32 +110,26 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         }
     };
     let expires_at = yes.until.map(|until| until.ahead(Timestamp::now()));
-    let decided = match yes.permission {
-        Some(permission) => {
-            let server_id = ServerId::from(yes.what.as_str());
-            let grant = Grant { server_id, permission: Permission::read(&permission), scope, expires_at };
-            link.ask(method::PERMISSIONS_GRANT, &grant).await
-        }
-        None => {
-            let answer = Approve { id: yes.what.clone(), scope, expires_at };
-            let decided = link.ask(method::PERMISSIONS_APPROVE, &answer).await;
-            decided.map_err(|failure: Failure| unknown(failure, &yes.what))
-        }
+    let decided = if let Some(permission) = yes.permission {
+        let server_id = ServerId::from(yes.what.as_str());
+        let grant = Grant { server_id, permission: Permission::read(&permission), scope, expires_at };
+        link.ask(method::PERMISSIONS_GRANT, &grant).await
+    } else {
+        let answer = Approve { id: yes.what.clone(), scope, expires_at };
+        let decided = link.ask(method::PERMISSIONS_APPROVE, &answer).await;
+        decided.map_err(|failure: Failure| unknown(failure, &yes.what))
     };
     told(output, &decided?)
 }
 
 async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
-    let decided = match no.permission {
-        Some(permission) => {
-            let server_id = ServerId::from(no.what.as_str());
-            let revoke = Revoke { server_id, permission: Permission::read(&permission) };
-            link.ask(method::PERMISSIONS_REVOKE, &revoke).await
-        }
-        None => {
-            let decided = link.ask(method::PERMISSIONS_DENY, &Deny { id: no.what.clone() }).await;
-            decided.map_err(|failure: Failure| unknown(failure, &no.what))
-        }
+    let decided = if let Some(permission) = no.permission {
+        let server_id = ServerId::from(no.what.as_str());
+        let revoke = Revoke { server_id, permission: Permission::read(&permission) };
+        link.ask(method::PERMISSIONS_REVOKE, &revoke).await
+    } else {
+        let decided = link.ask(method::PERMISSIONS_DENY, &Deny { id: no.what.clone() }).await;
+        decided.map_err(|failure: Failure| unknown(failure, &no.what))
     };
     told(output, &decided?)
 }
@@ -180,6 +174,6 @@ const fn word(decision: Decision) -> &'static str {
     match decision {
         Decision::Approved => "approved",
         Decision::Denied => "denied",
-        _ => "deferred",
+        Decision::Deferred => "deferred",
     }
 }

@@ -74,13 +74,11 @@ impl Place {
 
     /// Where configuration may lie.
     pub(super) fn locations(&self) -> Locations {
-        match &self.global.config {
-            Some(file) => Locations::only(file),
-            None => {
-                let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-                Locations::from_env(&ProcessEnvironment, &here)
-            }
+        if let Some(file) = &self.global.config {
+            return Locations::only(file);
         }
+        let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+        Locations::from_env(&ProcessEnvironment, &here)
     }
 }
 

@@ -60,10 +60,10 @@ struct Changed<'a> {
 
 pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Failure> {
     let path = place.to_change()?;
-    let mut file = ConfigFile::open(&path).map_err(refused)?;
+    let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     let server = add.server();
-    file.add(&server).map_err(refused)?;
-    file.save().map_err(refused)?;
+    file.add(&server).map_err(|error| refused(&error))?;
+    file.save().map_err(|error| refused(&error))?;
     let changed = Changed { server_id: &server.id, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "added {} to {}", changed.server_id, changed.file.display())
@@ -73,12 +73,12 @@ pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Fail
 
 pub(super) fn remove(place: &Place, output: &Output, remove: &Remove) -> Result<Exit, Failure> {
     let path = place.to_change()?;
-    let mut file = ConfigFile::open(&path).map_err(refused)?;
+    let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     file.remove(&remove.name).map_err(|error| {
-        let failure = refused(error);
+        let failure = refused(&error);
         failure.hint(format!("`mgp servers --no-start` shows the servers, {} is the file", path.display()))
     })?;
-    file.save().map_err(refused)?;
+    file.save().map_err(|error| refused(&error))?;
     let changed = Changed { server_id: &remove.name, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "removed {} from {}", changed.server_id, changed.file.display())
@@ -106,7 +106,7 @@ impl Add {
     }
 }
 
-fn refused(error: EditError) -> Failure {
+fn refused(error: &EditError) -> Failure {
     Failure::usage(error.to_string().trim_end().to_owned())
 }
 

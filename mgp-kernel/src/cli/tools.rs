@@ -11,7 +11,7 @@ use super::place::Place;
 use crate::operator::method;
 use crate::operator::page::Page;
 use crate::operator::servers::Servers;
-use crate::operator::tools::{ListTools as Asked, ToolRow, Tools};
+use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
 pub(super) struct ListTools {
@@ -51,7 +51,7 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
         }
     }
     let page = Page { offset: args.offset, limit: args.limit };
-    let tools: Tools = link.ask(method::TOOLS, &Asked { server_id, name: None, page }).await?;
+    let tools: ToolPage = link.ask(method::TOOLS, &Asked { server_id, name: None, page }).await?;
     output.table(&tools, "no tools; `mgp servers` shows how the servers do", |tools, table| {
         table.headings(&["TOOL", "RISK", "WHAT IT DOES"]);
         for tool in &tools.tools {
@@ -72,18 +72,15 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
 /// The tool that clients call `name`.
 pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
     let asked = Asked { name: Some(name.to_owned()), ..Asked::default() };
-    let mut found: Tools = link.ask(method::TOOLS, &asked).await?;
-    match found.tools.pop() {
-        Some(tool) => Ok(tool),
-        None => {
-            let failure = Failure::usage(format!("there is no server and no tool `{name}`"));
-            Err(failure.hint(if found.near.is_empty() {
-                "`mgp tools` lists the tools, `mgp servers` shows how their servers do".to_owned()
-            } else {
-                format!("did you mean {}?", found.near.join(", "))
-            }))
-        }
-    }
+    let mut found: ToolPage = link.ask(method::TOOLS, &asked).await?;
+    found.tools.pop().ok_or_else(|| {
+        let failure = Failure::usage(format!("there is no server and no tool `{name}`"));
+        failure.hint(if found.near.is_empty() {
+            "`mgp tools` lists the tools, `mgp servers` shows how their servers do".to_owned()
+        } else {
+            format!("did you mean {}?", found.near.join(", "))
+        })
+    })
 }
 
 const LINE: usize = 80;

@@ -125,7 +125,7 @@ fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
 }
 
 /// An id for a chain that begins here. It is no secret: it only has to differ from others.
-fn random() -> [u8; 16] {
+pub(crate) fn random() -> [u8; 16] {
     let hash = || RandomState::new().hash_one(()).to_be_bytes();
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&hash());

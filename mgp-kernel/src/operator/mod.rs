@@ -17,7 +17,7 @@ pub(crate) mod socket;
 pub(crate) mod stats;
 pub(crate) mod tools;
 
-pub(crate) use self::layer::OperatorLayer;
+pub(crate) use self::layer::{OperatorLayer, random};
 
 /// The names of the methods.
 pub(crate) mod method {

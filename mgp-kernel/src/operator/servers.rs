@@ -44,6 +44,21 @@ pub(crate) struct ServerRow {
     pub(crate) pid: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uptime_secs: Option<u64>,
+    #[serde(default)]
+    pub(crate) calls: Calls,
+}
+
+/// The calls of a server, of all its connections together.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Calls {
+    pub(crate) ended: u64,
+    pub(crate) failed: u64,
+    pub(crate) in_work: u64,
+    /// How long half of them took at most, as far as it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) p50_micros: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) p95_micros: Option<u64>,
 }
 
 /// Names a server.
@@ -88,6 +103,7 @@ pub(super) fn list(parts: &Parts) -> Servers {
             restarts: view.restarts,
             pid: view.pid,
             uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
+            calls: parts.fleet.get(view.id.as_str()).map(|server| Calls::of(&server)).unwrap_or_default(),
             id: view.id,
         }
     });
@@ -108,6 +124,7 @@ pub(super) fn list(parts: &Parts) -> Servers {
                 restarts: 0,
                 pid: None,
                 uptime_secs: None,
+                calls: Calls::default(),
             });
         }
     }
@@ -156,6 +173,23 @@ fn known(parts: &Parts, id: &ServerId) -> Result<Arc<Upstream>, Error> {
         };
         Error::new(code::INVALID_PARAMS, message)
     })
+}
+
+impl Calls {
+    fn of(server: &Upstream) -> Self {
+        let reading = server.meter().read();
+        let micros = |part| {
+            let took = reading.quantile(part)?;
+            Some(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
+        };
+        Self {
+            p50_micros: micros(0.5),
+            p95_micros: micros(0.95),
+            ended: reading.calls,
+            failed: reading.failed,
+            in_work: reading.in_work,
+        }
+    }
 }
 
 fn way(server: &mgp_discovery::config::model::ServerConfig) -> &'static str {

@@ -39,11 +39,6 @@ impl ControlSocket {
         Ok(Self { listener, owner })
     }
 
-    /// Where it lies.
-    pub(crate) fn path(&self) -> &Path {
-        self.listener.path()
-    }
-
     /// Answers whoever connects, until the future is dropped; then all connections are closed.
     pub(crate) async fn serve(self, kernel: Kernel) {
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -21,7 +21,7 @@ pub(crate) struct ListTools {
 
 /// Some of the tools.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Tools {
+pub(crate) struct ToolPage {
     pub(crate) tools: Vec<ToolRow>,
     /// Names like the one that was asked for, if there is none of that name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +43,7 @@ pub(crate) struct ToolRow {
     pub(crate) definition: RawJson,
 }
 
-pub(super) fn list(parts: &Parts, asked: &ListTools) -> Tools {
+pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
     let snapshot = parts.catalog.snapshot();
     let row = |tool: &std::sync::Arc<mgp_discovery::catalog::CatalogTool>| {
         let resolved = &tool.resolved;
@@ -59,11 +59,11 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> Tools {
     if let Some(name) = &asked.name {
         let tools: Vec<_> = snapshot.called(name).into_iter().map(row).collect();
         let near = if tools.is_empty() { snapshot.near(name, |_| true) } else { Vec::new() };
-        return Tools { tools, near: near.into_iter().map(str::to_owned).collect(), next_offset: None };
+        return ToolPage { tools, near: near.into_iter().map(str::to_owned).collect(), next_offset: None };
     }
     let of = |tool: &&std::sync::Arc<mgp_discovery::catalog::CatalogTool>| {
         asked.server_id.as_ref().is_none_or(|server| *server == tool.resolved.server)
     };
     let (tools, next_offset) = asked.page.of(snapshot.tools().iter().filter(of).map(row));
-    Tools { tools, near: Vec::new(), next_offset }
+    ToolPage { tools, near: Vec::new(), next_offset }
 }

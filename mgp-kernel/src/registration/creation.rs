@@ -6,8 +6,8 @@ use mgp_security::code_safety::{CodePolicy, scan};
 use mgp_toolindex::discovery::CreateTools;
 use mgp_types::mcp::CreateMessageResult;
 use mgp_types::mgp::{
-    Actor, ActorType, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType, Outcome,
-    Permission, RegisterServer, RequestTools, SafetyLevel, ServerId, TraceId,
+    Actor, ActorType, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType,
+    Outcome, Permission, RegisterServer, RequestTools, SafetyLevel, ServerId, TraceId,
 };
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
 
@@ -30,7 +30,12 @@ impl Creator {
 
     /// # Errors
     /// Why no tool is made.
-    async fn create(&self, context: &Context, request: &RequestTools, wanted: &[String]) -> Result<(), Error> {
+    async fn create(
+        &self,
+        context: &Context,
+        request: &RequestTools,
+        wanted: &[String],
+    ) -> Result<(), Error> {
         let parts = self.parts.upgrade().ok_or_else(|| Error::disconnected("the kernel stops"))?;
         let agent = permitted(&parts, context)?;
         let answer = context.ask("mgp-create", Method::CREATE_MESSAGE, instruction(request, wanted)).await?;
@@ -42,7 +47,7 @@ impl Creator {
             tell(&parts, &agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
             return Err(Error::invalid_params(format!("the code is refused: {}", rejection.reason)));
         }
-        let name = format!("created-{}", fresh());
+        let name = format!("created-{}", TraceId::from_random(crate::operator::random()));
         let path = write(&parts, &name, script).await?;
         let mut server = RegisterServer::new(
             ServerId::from(name.as_str()),
@@ -61,7 +66,9 @@ impl Creator {
 
     /// The server goes with the session that it was made for. Where there are no sessions it goes with the kernel.
     fn end_with(&self, context: &Context, name: String) {
-        let Some(session) = context.session.as_ref().filter(|session| session.outbox.is_open()) else { return };
+        let Some(session) = context.session.as_ref().filter(|session| session.outbox.is_open()) else {
+            return;
+        };
         let (session, registry) = (Arc::downgrade(session), self.registry.clone());
         tokio::spawn(async move {
             while session.strong_count() > 0 {
@@ -109,7 +116,11 @@ fn permitted(parts: &Parts, context: &Context) -> Result<Principal, Error> {
 
 /// What the client's model is asked to write.
 fn instruction(request: &RequestTools, wanted: &[String]) -> Object {
-    let text = format!("{INSTRUCTION}\n\nIt has to be able to: {}\nIt is for: {}", wanted.join("; "), request.context);
+    let text = format!(
+        "{INSTRUCTION}\n\nIt has to be able to: {}\nIt is for: {}",
+        wanted.join("; "),
+        request.context
+    );
     let mut params = Object::parse(r#"{"maxTokens":4096,"temperature":0}"#).unwrap_or_default();
     let message = serde_json::json!([{ "role": "user", "content": { "type": "text", "text": text } }]);
     if let Ok(messages) = RawJson::from_value(&message) {
@@ -122,7 +133,7 @@ fn instruction(request: &RequestTools, wanted: &[String]) -> Object {
 fn code_of(answer: &RawJson) -> Result<String, Error> {
     let answer: CreateMessageResult =
         answer.to().map_err(|error| Error::misbehaved("the client's answer is none").with_source(error))?;
-    let text: String = answer.content.iter().filter_map(|block| block.as_text()).collect();
+    let text: String = answer.content.as_slice().iter().filter_map(|block| block.as_text()).collect();
     let code = match text.split_once("```") {
         Some((_, fenced)) => {
             let fenced = fenced.split_once("```").map_or(fenced, |(code, _)| code);
@@ -147,16 +158,6 @@ async fn write(parts: &Parts, name: &str, script: String) -> Result<PathBuf, Err
     Ok(path)
 }
 
-/// A name that nobody else has.
-fn fresh() -> TraceId {
-    let mut bytes = [0; 16];
-    // Without randomness the clock has to do: the name is not secret.
-    if getrandom::fill(&mut bytes).is_err() {
-        bytes = u128::from(std::process::id()).to_le_bytes();
-    }
-    TraceId::from_random(bytes)
-}
-
 /// The name of the session that a tool is made for.
 fn session(context: &Context) -> String {
     let pointer = context.session.as_ref().map(Arc::as_ptr);
@@ -173,7 +174,7 @@ async fn tell(
 ) -> Result<(), Error> {
     let event = AuditEvent::new(
         parts.clock.now(),
-        fresh(),
+        TraceId::from_random(crate::operator::random()),
         what,
         Actor::new(ActorType::Agent, agent.as_str()),
         AuditTarget::new(None, None),

@@ -3,7 +3,7 @@ use std::sync::{Arc, Weak};
 
 use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
 use mgp_discovery::registry::{Fleet, Launch, Registered, ServerView, WebTransport};
-use mgp_types::mgp::{ServerId, ServerStatus};
+use mgp_types::mgp::{Permission, ServerId, ServerStatus};
 use mgp_types::{BoxFuture, Context, Error, Role};
 
 use crate::parts::Parts;
@@ -36,14 +36,18 @@ impl Fleet for Running {
     fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             let parts = self.parts()?;
-            parts.fleet.admit(&parts, config(&server)).map_err(|error| Error::internal(error.to_string()))
+            parts
+                .fleet
+                .admit(&parts, config(&server))
+                .map(drop)
+                .map_err(|error| Error::internal(error.to_string()))
         })
     }
 
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let parts = self.parts()?;
-            parts.fleet.dismiss(&parts, server).map_err(|error| Error::internal(error.to_string()))
+            parts.fleet.dismiss(&parts, server).map(drop).map_err(|error| Error::internal(error.to_string()))
         })
     }
 }
@@ -51,8 +55,7 @@ impl Fleet for Running {
 fn view(parts: &Parts, server: &Upstream, context: &Context) -> ServerView {
     let config = server.config();
     let declared = config.mgp.as_ref();
-    let mut view =
-        ServerView::new(server.id().clone(), ServerStatus::from(server.state()), config.trust());
+    let mut view = ServerView::new(server.id().clone(), ServerStatus::from(server.state()), config.trust());
     if let Some(agreed) = server.session().and_then(|session| session.mgp.clone()) {
         view.mgp_version = Some(agreed.version().clone());
         view.extensions = agreed.extensions().names().map(ToString::to_string).collect();
@@ -60,7 +63,7 @@ fn view(parts: &Parts, server: &Upstream, context: &Context) -> ServerView {
         view.extensions.clone_from(&declared.extensions);
     }
     let required = declared.map(|mgp| mgp.permissions_required.as_slice()).unwrap_or_default();
-    view.permissions = required.iter().map(|permission| permission.as_str().into()).collect();
+    view.permissions = required.iter().map(|name| Permission::read(name)).collect();
     let snapshot = parts.catalog.snapshot();
     let sees = |tool: &str| {
         context.principal.as_ref().is_some_and(|caller| {

@@ -1,0 +1,143 @@
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use super::{ClientKind, FileScope, ImportError, MAX_FILE_BYTES, Places, document, import};
+
+/// What is known of the files on a machine.
+pub trait Files {
+    /// What a file says; nothing if there is none.
+    fn read(&self, path: &Path) -> io::Result<Option<String>>;
+
+    /// Whether there is a directory.
+    fn has_directory(&self, path: &Path) -> bool;
+}
+
+/// The files of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing to say about it")]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<Option<String>> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(why) => return Err(why),
+        };
+        let mut text = String::new();
+        // One byte more tells that the file is too long.
+        file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text)?;
+        Ok(Some(text))
+    }
+
+    fn has_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+}
+
+/// A client that is on the machine.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Detected {
+    /// The client.
+    pub kind: ClientKind,
+    /// Its file, which need not exist yet.
+    pub path: PathBuf,
+    /// For whom the file is.
+    pub scope: FileScope,
+    /// What the file has.
+    pub state: FileState,
+}
+
+/// What a client's file has.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileState {
+    /// There is none, but the client is there.
+    Missing,
+    /// So many servers.
+    Servers(usize),
+    /// It cannot be understood.
+    Broken(ImportError),
+    /// It cannot be read.
+    Unreadable(io::Error),
+}
+
+/// The clients that are on a machine, each with the files that it has; one file that is still to be made, if it has none.
+pub fn detect(places: &Places, files: &impl Files) -> Vec<Detected> {
+    let mut detected = Vec::new();
+    for kind in ClientKind::ALL {
+        let candidates = places.candidates(kind);
+        let found_before = detected.len();
+        for candidate in &candidates {
+            let state = match files.read(&candidate.path) {
+                Ok(None) => continue,
+                Ok(Some(text)) => state(kind, &text),
+                Err(why) => FileState::Unreadable(why),
+            };
+            detected.push(Detected { kind, path: candidate.path.clone(), scope: candidate.scope, state });
+        }
+        let has_user_file = detected[found_before..].iter().any(|found| found.scope == FileScope::User);
+        let sign = candidates.iter().find(|candidate| {
+            candidate.scope == FileScope::User && !has_user_file && files.has_directory(&candidate.sign)
+        });
+        if let Some(candidate) = sign {
+            let (path, scope) = (candidate.path.clone(), candidate.scope);
+            detected.push(Detected { kind, path, scope, state: FileState::Missing });
+        }
+    }
+    detected
+}
+
+fn state(kind: ClientKind, text: &str) -> FileState {
+    let text = document::without_bom(text);
+    let counted = import::parse(kind, text).and_then(|root| Ok(import::entries(kind, text, &root)?.len()));
+    match counted {
+        Ok(servers) => FileState::Servers(servers),
+        Err(why) => FileState::Broken(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::clients::System;
+
+    struct Fake(BTreeMap<&'static str, &'static str>);
+
+    impl Files for Fake {
+        fn read(&self, path: &Path) -> io::Result<Option<String>> {
+            Ok(self.0.get(path.to_str().unwrap()).map(|text| (*text).to_owned()))
+        }
+
+        fn has_directory(&self, path: &Path) -> bool {
+            self.0.keys().any(|file| Path::new(file).starts_with(path) && Path::new(file) != path)
+        }
+    }
+
+    #[test]
+    fn clients_are_found_with_how_many_servers_they_have() {
+        let files = Fake(BTreeMap::from([
+            ("/h/.cursor/mcp.json", r#"{"mcpServers": {"a": {}, "b": {}}}"#),
+            ("/h/.codex/history", ""),
+            ("/h/.config/goose/config.yaml", "extensions: ["),
+            ("/p/.mcp.json", "{}"),
+        ]));
+        let places = Places::new(System::Linux, "/h").project("/p");
+        let found = detect(&places, &files);
+        let kinds: Vec<&str> = found.iter().map(|found| found.kind.name()).collect();
+        assert_eq!(kinds, ["claude-code", "cursor", "goose", "codex"]);
+        assert!(matches!(found[0].state, FileState::Servers(0)));
+        assert!(matches!(found[1].state, FileState::Servers(2)));
+        assert!(matches!(found[2].state, FileState::Broken(_)));
+        assert!(matches!(found[3].state, FileState::Missing));
+        assert_eq!(found[3].path, Path::new("/h/.codex/config.toml"));
+    }
+}

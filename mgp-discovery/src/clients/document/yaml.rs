@@ -1,0 +1,203 @@
+//! YAML, as Continue and Goose write it.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+
+use super::{MAX_DEPTH, Member, Node, Position, SyntaxError, Value};
+
+pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+    // The parser counts characters, edits count bytes.
+    let mut offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
+    offsets.push(text.len());
+    let mut reader = Reader {
+        text,
+        offsets,
+        parser: Parser::new_from_str(text),
+        anchors: HashMap::new(),
+        spare: MAX_REPEATED,
+    };
+    let mut root = None;
+    while let Some((event, span)) = reader.next()? {
+        match event {
+            Event::StreamStart | Event::Nothing | Event::DocumentStart(_) | Event::DocumentEnd => {}
+            Event::StreamEnd => break,
+            _ if root.is_some() => {
+                return Err(reader.wrong(span.start.index(), "the file holds a second document: keep one"));
+            }
+            event => root = Some(reader.node(event, span, 0)?),
+        }
+    }
+    let root = root.unwrap_or_else(|| Node::new(text.len()..text.len(), Value::Null));
+    Ok(if matches!(root.value, Value::Null) { Node::new(root.span, Value::Map(Vec::new())) } else { root })
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    offsets: Vec<usize>,
+    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    anchors: HashMap<usize, Node>,
+    /// How many values may still be repeated by name: few bytes of YAML can stand for very many values.
+    spare: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, SyntaxError> {
+        self.parser
+            .next_event()
+            .transpose()
+            .map_err(|why: ScanError| self.wrong(why.marker().index(), why.info()))
+    }
+
+    fn wrong(&self, index: usize, what: &str) -> SyntaxError {
+        SyntaxError { at: Position::of(self.text, self.offset(index)), what: what.to_owned() }
+    }
+
+    fn offset(&self, index: usize) -> usize {
+        self.offsets.get(index).copied().unwrap_or(self.text.len())
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, SyntaxError> {
+        let start = self.offset(span.start.index());
+        if depth > MAX_DEPTH {
+            return Err(self.wrong(span.start.index(), "values lie too deep in one another"));
+        }
+        let (anchor, node) = match event {
+            Event::Scalar(text, style, anchor, _) => {
+                let end = self.offset(span.end.index());
+                let value =
+                    if style == ScalarStyle::Plain { plain(&text) } else { Value::Text(text.into_owned()) };
+                (anchor, Node::new(start..end, value))
+            }
+            Event::Alias(anchor) => return self.repeated(anchor, span),
+            Event::SequenceStart(anchor, _) => (anchor, self.list(start, depth)?),
+            Event::MappingStart(anchor, _) => (anchor, self.map(start, depth)?),
+            _ => return Err(self.wrong(span.start.index(), "the file ends where a value is expected")),
+        };
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
+    }
+
+    fn repeated(&mut self, anchor: usize, span: Span) -> Result<Node, SyntaxError> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            return Err(self.wrong(span.start.index(), "the alias names nothing that comes before it"));
+        };
+        let size = count(node);
+        let mut node = node.clone();
+        let Some(spare) = self.spare.checked_sub(size) else {
+            return Err(self.wrong(span.start.index(), "aliases repeat too much: write the values out"));
+        };
+        self.spare = spare;
+        node.span = self.offset(span.start.index())..self.offset(span.end.index());
+        Ok(node)
+    }
+
+    fn list(&mut self, start: usize, depth: usize) -> Result<Node, SyntaxError> {
+        let mut items: Vec<Node> = Vec::new();
+        while let Some((event, span)) = self.next()? {
+            if matches!(event, Event::SequenceEnd) {
+                let last = items.last().map(|item| item.span.end);
+                return Ok(Node::new(start..self.end(start, last, span), Value::List(items)));
+            }
+            items.push(self.node(event, span, depth + 1)?);
+        }
+        Err(self.wrong(usize::MAX, "the file ends within a list"))
+    }
+
+    fn map(&mut self, start: usize, depth: usize) -> Result<Node, SyntaxError> {
+        let mut members: Vec<Member> = Vec::new();
+        while let Some((event, span)) = self.next()? {
+            if matches!(event, Event::MappingEnd) {
+                let last = members.last().map(|member| member.node.span.end.max(member.key_span.end));
+                return Ok(Node::new(start..self.end(start, last, span), Value::Map(members)));
+            }
+            let key = self.node(event, span, depth + 1)?;
+            let Some(name) = key.scalar() else {
+                return Err(self.wrong(span.start.index(), "only texts can be names here"));
+            };
+            let Some((event, span)) = self.next()? else { break };
+            let mut node = self.node(event, span, depth + 1)?;
+            if matches!(node.value, Value::Null) && node.span.is_empty() {
+                // The parser has it at what follows.
+                node.span = key.span.end..key.span.end;
+            }
+            members.push(Member { key: name, key_span: key.span, node });
+        }
+        Err(self.wrong(usize::MAX, "the file ends within a table"))
+    }
+
+    /// Where a collection ends. A block ends with what is last in it; the parser sees its end only at what follows.
+    fn end(&self, start: usize, last: Option<usize>, closing: Span) -> usize {
+        let flow = self.text.as_bytes().get(start).is_some_and(|byte| matches!(byte, b'[' | b'{'));
+        match last {
+            Some(last) if !flow => last,
+            _ => self.offset(closing.end.index()).max(start),
+        }
+    }
+}
+
+/// What a scalar without quotes means.
+fn plain(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        _ if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+            && text.parse::<f64>().is_ok() =>
+        {
+            Value::Number(text.to_owned())
+        }
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
+fn count(node: &Node) -> usize {
+    let within = match &node.value {
+        Value::List(items) => items.iter().map(count).sum(),
+        Value::Map(members) => members.iter().map(|member| count(&member.node)).sum(),
+        _ => 0,
+    };
+    1 + within
+}
+
+/// How many values aliases may stand for.
+const MAX_REPEATED: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_where_the_text_has_them() {
+        let text = "# é\na: 'ü'\r\nb:\n  - x # c\n  - {k: 1, l: true}\nc:\n";
+        let node = parse(text).unwrap();
+        assert_eq!(&text[node.get("a").unwrap().span.clone()], "'ü'");
+        let items = node.get("b").unwrap().items();
+        assert_eq!(&text[items[0].span.clone()], "x");
+        assert_eq!(&text[items[1].span.clone()], "{k: 1, l: true}");
+        assert!(matches!(node.get("c").unwrap().value, Value::Null));
+    }
+
+    #[test]
+    fn aliases_are_followed_and_bounded() {
+        let node = parse("a: &x {k: v}\nb: *x\n").unwrap();
+        assert_eq!(node.get("a"), node.get("b"));
+        let level =
+            |level: usize| format!("a{level}: &a{level} [{}]\n", format!("*a{},", level - 1).repeat(10));
+        let bomb = format!("a0: &a0 [{}]\n{}", "1,".repeat(10), (1..9).map(level).collect::<String>());
+        assert!(parse(&bomb).unwrap_err().what.contains("aliases"));
+    }
+
+    #[test]
+    fn a_file_without_contents_is_an_empty_table() {
+        assert!(parse("# nothing\n").unwrap().members().is_empty());
+        assert!(parse("").unwrap().members().is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_line_and_column() {
+        assert_eq!(parse("a: 1\nb: [\n").unwrap_err().at.line, 3);
+    }
+}

@@ -1,0 +1,55 @@
+//! Changing TOML.
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value as Toml};
+
+use super::{ExportError, Node, Value, edit::Target};
+
+pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, ExportError> {
+    let mut document = parse(target)?;
+    if let Some(servers) =
+        target.home.first().and_then(|home| document.get_mut(home)).and_then(Item::as_table_like_mut)
+    {
+        for name in names {
+            servers.remove(name);
+        }
+    }
+    Ok(document.to_string())
+}
+
+pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<String, ExportError> {
+    let mut document = parse(target)?;
+    let Some(home) = target.home.first() else { return Err(target.by_hand(0)) };
+    let home = document.entry(home).or_insert_with(|| {
+        let mut servers = Table::new();
+        servers.set_implicit(true);
+        Item::Table(servers)
+    });
+    if let Some(inline) = home.as_inline_table_mut() {
+        inline.insert(name, value(entry));
+    } else if let Some(servers) = home.as_table_mut() {
+        let mut table = Table::new();
+        for member in entry.members() {
+            table.insert(&member.key, Item::Value(value(&member.node)));
+        }
+        servers.insert(name, Item::Table(table));
+    }
+    Ok(document.to_string())
+}
+
+fn parse(target: &Target<'_>) -> Result<DocumentMut, ExportError> {
+    target.text.parse().map_err(|_| target.by_hand(0))
+}
+
+fn value(node: &Node) -> Toml {
+    match &node.value {
+        // There is nothing like it in TOML, and no entry has it.
+        Value::Null => Toml::from(""),
+        Value::Bool(yes) => Toml::from(*yes),
+        Value::Number(text) | Value::Text(text) => Toml::from(text.as_str()),
+        Value::List(items) => Toml::Array(items.iter().map(value).collect::<Array>()),
+        Value::Map(members) => {
+            let members = members.iter().map(|member| (member.key.as_str(), value(&member.node)));
+            Toml::InlineTable(members.collect::<InlineTable>())
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Texts without their secrets, to be shown.
+
+use std::ops::Range;
+
+use super::{ClientKind, Node, Value, document};
+use crate::clients::secret;
+
+/// The text with every secret as `***`. It has as many lines as before.
+pub(super) fn mask(kind: ClientKind, text: &str) -> String {
+    let plain = document::without_bom(text);
+    let offset = text.len() - plain.len();
+    let mut found = Vec::new();
+    if let Ok(root) = document::parse(kind.format(), plain) {
+        walk(plain, "", &root, &mut found);
+    }
+    found.sort_by_key(|part: &Range<usize>| (part.start, part.end));
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for part in found {
+        let part = part.start + offset..part.end + offset;
+        if part.start < done {
+            // Two that overlap are one.
+            done = done.max(part.end);
+            continue;
+        }
+        out.push_str(&text[done..part.start]);
+        out.push_str(&stars(&text[part.clone()]));
+        done = part.end;
+    }
+    out.push_str(&text[done..]);
+    // What stands in comments is no value, but can be a secret nevertheless.
+    out.split_inclusive('\n').map(mask_line).collect()
+}
+
+fn walk(text: &str, name: &str, node: &Node, found: &mut Vec<Range<usize>>) {
+    match &node.value {
+        Value::Map(members) => {
+            for member in members {
+                walk(text, &member.key, &member.node, found);
+            }
+        }
+        Value::List(items) => {
+            let mut option = name;
+            for item in items {
+                walk(text, option, item, found);
+                option =
+                    item.text().filter(|text| text.starts_with('-') && !text.contains('=')).unwrap_or(name);
+            }
+        }
+        _ => {
+            let Some(value) = node.scalar() else { return };
+            for part in secret::find(name, &value) {
+                let raw = &text[node.span.clone()];
+                // Written with escapes, it is hidden as a whole.
+                match raw.find(&value[part.clone()]) {
+                    Some(at) => found.push(node.span.start + at..node.span.start + at + part.len()),
+                    None => found.push(node.span.clone()),
+                }
+            }
+        }
+    }
+}
+
+fn stars(part: &str) -> String {
+    let lines: Vec<&str> =
+        part.split('\n').map(|line| if line.trim().is_empty() { "" } else { "***" }).collect();
+    lines.join("\n")
+}
+
+fn mask_line(line: &str) -> String {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut named = false;
+    for word in secret::words(line) {
+        let text = &line[word.clone()];
+        let between_start = parts_end(&parts).max(word.start.saturating_sub(4));
+        let assigned =
+            line.get(between_start..word.start).is_some_and(|between| between.contains([':', '=']));
+        if secret::has_secret_form(text) || (named && assigned && !secret::find("secret", text).is_empty()) {
+            parts.push(word.clone());
+        }
+        named = secret::names_secret(text);
+    }
+    let mut out = line.to_owned();
+    for part in parts.into_iter().rev() {
+        out.replace_range(part, "***");
+    }
+    out
+}
+
+fn parts_end(parts: &[Range<usize>]) -> usize {
+    parts.last().map_or(0, |part| part.end)
+}

@@ -1,0 +1,120 @@
+//! What a server's entry looks like to each client.
+
+use std::collections::BTreeMap;
+
+use super::{Change, ClientKind, Entry, ExportError, Member, Node, Value};
+
+/// The entry as the client wants it.
+pub(super) fn entry(kind: ClientKind, change: &Change) -> Result<Node, ExportError> {
+    let mut members = Members(Vec::new());
+    match kind {
+        ClientKind::Continue => members.text("name", &change.name),
+        ClientKind::Goose => {
+            members.text("name", &change.name);
+            members.put("enabled", Value::Bool(true));
+        }
+        _ => {}
+    }
+    match &change.entry {
+        Entry::Command { command, args, env } => {
+            if let Some(transport) = started(kind) {
+                members.text("type", transport);
+            }
+            match kind {
+                ClientKind::Opencode => {
+                    members.texts("command", std::iter::once(command).chain(args));
+                    members.put("enabled", Value::Bool(true));
+                }
+                ClientKind::Goose => {
+                    members.text("cmd", command);
+                    members.texts("args", args);
+                }
+                _ => {
+                    members.text("command", command);
+                    members.texts("args", args);
+                }
+            }
+            let name = match kind {
+                ClientKind::Opencode => "environment",
+                ClientKind::Goose => "envs",
+                _ => "env",
+            };
+            members.table(name, env);
+        }
+        Entry::Url { url, headers } => {
+            if kind == ClientKind::ClaudeDesktop {
+                return Err(ExportError::NoUrl { kind });
+            }
+            if let Some(transport) = reached(kind) {
+                members.text("type", transport);
+            }
+            let name = match kind {
+                ClientKind::Windsurf => "serverUrl",
+                ClientKind::Gemini => "httpUrl",
+                ClientKind::Goose => "uri",
+                _ => "url",
+            };
+            members.text(name, url);
+            match kind {
+                ClientKind::Codex => members.table("http_headers", headers),
+                ClientKind::Continue if !headers.is_empty() => {
+                    let mut options = Members(Vec::new());
+                    options.table("headers", headers);
+                    members.put("requestOptions", Value::Map(options.0));
+                }
+                _ => members.table("headers", headers),
+            }
+            if kind == ClientKind::Opencode {
+                members.put("enabled", Value::Bool(true));
+            }
+        }
+    }
+    if kind == ClientKind::Zed {
+        members.text("source", "custom");
+    }
+    Ok(Node::made(Value::Map(members.0)))
+}
+
+/// What the client calls a server that it starts, where it wants to be told.
+fn started(kind: ClientKind) -> Option<&'static str> {
+    match kind {
+        ClientKind::VsCode | ClientKind::ClaudeCode | ClientKind::Goose | ClientKind::Crush => Some("stdio"),
+        ClientKind::Opencode => Some("local"),
+        _ => None,
+    }
+}
+
+/// What the client calls a server over Streamable HTTP, where it wants to be told.
+fn reached(kind: ClientKind) -> Option<&'static str> {
+    match kind {
+        ClientKind::VsCode | ClientKind::ClaudeCode | ClientKind::Crush => Some("http"),
+        ClientKind::Cline => Some("streamableHttp"),
+        ClientKind::Continue => Some("streamable-http"),
+        ClientKind::Goose => Some("streamable_http"),
+        ClientKind::Opencode => Some("remote"),
+        _ => None,
+    }
+}
+
+struct Members(Vec<Member>);
+
+impl Members {
+    fn put(&mut self, key: &str, value: Value) {
+        self.0.push(Member::made(key, Node::made(value)));
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        self.put(key, Value::Text(text.to_owned()));
+    }
+
+    fn texts<'a>(&mut self, key: &str, texts: impl IntoIterator<Item = &'a String>) {
+        self.put(key, Value::List(texts.into_iter().map(|text| Node::made_text(text)).collect()));
+    }
+
+    fn table(&mut self, key: &str, table: &BTreeMap<String, String>) {
+        if !table.is_empty() {
+            let members = table.iter().map(|(key, value)| Member::made(key, Node::made_text(value)));
+            self.put(key, Value::Map(members.collect()));
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What clients' files say, as servers of `mgp.toml`.
+
+mod conceal;
+mod entry;
+mod reference;
+pub(crate) mod variable;
+
+use std::path::PathBuf;
+
+use self::{conceal::Concealer, reference::Context, variable::Unique};
+use super::{
+    ClientKind,
+    document::{self, Member, Node, Position},
+};
+use crate::config::model::ServerConfig;
+
+/// How files are read.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    secrets: LiteralSecrets,
+    project: Option<PathBuf>,
+}
+
+impl ReadOptions {
+    /// What becomes of secrets that stand in the file itself.
+    #[must_use]
+    pub fn secrets(mut self, secrets: LiteralSecrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// What `${workspaceFolder}` means.
+    #[must_use]
+    pub fn project(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.project = Some(directory.into());
+        self
+    }
+}
+
+/// What becomes of secrets that stand in a file itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LiteralSecrets {
+    /// They are replaced by references to variables, which are to be set.
+    #[default]
+    Refer,
+    /// They are copied as they are.
+    Keep,
+}
+
+/// What a client's file says.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// The servers, in the order of the file.
+    pub servers: Vec<ImportedServer>,
+    /// Entries that are no servers for us.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A server from a client's file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ImportedServer {
+    /// What the client calls it.
+    pub name: String,
+    /// Where its entry stands.
+    pub at: Position,
+    /// The server. Its id is fit for `mgp.toml`, and no other server of the file has it.
+    pub config: ServerConfig,
+    /// What could not be carried over.
+    pub notes: Vec<String>,
+    /// Secrets that were replaced by references.
+    pub secrets: Vec<MovedSecret>,
+}
+
+/// A secret that was replaced by a reference to a variable. The secret itself stays where it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MovedSecret {
+    /// The variable to set.
+    pub variable: String,
+    /// Where in the entry the secret stands, such as `env.API_TOKEN` or `args[2]`.
+    pub place: String,
+}
+
+/// An entry that is no server for us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// What the client calls it.
+    pub name: String,
+    /// Where it stands.
+    pub at: Position,
+    /// Why it is none.
+    pub why: String,
+}
+
+/// A file could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file is longer than any file of a client should be.
+    #[error("the file has {bytes} bytes, more than the {MAX_FILE_BYTES} that are read")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// The file breaks the rules of its format.
+    #[error("{at}: {what}")]
+    Syntax {
+        /// Where.
+        at: Position,
+        /// What is wrong, and what to write instead.
+        what: String,
+    },
+    /// What should hold servers is something else.
+    #[error("{at}: `{place}` should be a table of servers, but is {found}")]
+    NoServers {
+        /// Where.
+        at: Position,
+        /// What it is called.
+        place: String,
+        /// What it is instead.
+        found: &'static str,
+    },
+    /// The file has more servers than anybody can have written.
+    #[error("the file has more than {MAX_SERVERS} servers")]
+    TooManyServers,
+}
+
+/// Reads the servers of a client's file.
+pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Imported, ImportError> {
+    let text = document::without_bom(text);
+    let root = parse(kind, text)?;
+    let context = Context { kind, options, inputs: inputs(&root) };
+    let mut imported = Imported::default();
+    let mut ids = Unique::default();
+    let mut concealer = Concealer::new(options.secrets);
+    for found in entries(kind, text, &root)? {
+        let at = Position::of(text, found.start);
+        let name = found.name.clone();
+        match entry::read(&context, &found) {
+            Ok(mut read) => {
+                read.config.id = ids.name(&variable::server_id(&name), "-");
+                if let Some(project) = found.project {
+                    read.notes.push(format!("the client has it for the project {project} only"));
+                    read.config.cwd.get_or_insert_with(|| project.to_owned());
+                }
+                if found.repeated {
+                    read.notes.push(
+                        "the name stands more than once; this is the last one, which clients use".to_owned(),
+                    );
+                }
+                let secrets = concealer.conceal(&mut read.config);
+                imported.servers.push(ImportedServer {
+                    name,
+                    at,
+                    config: read.config,
+                    notes: read.notes,
+                    secrets,
+                });
+            }
+            Err(why) => imported.skipped.push(Skipped { name, at, why }),
+        }
+    }
+    Ok(imported)
+}
+
+/// Reads a client's file as a tree.
+pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<Node, ImportError> {
+    if text.len() > MAX_FILE_BYTES {
+        return Err(ImportError::TooLong { bytes: text.len() });
+    }
+    document::parse(kind.format(), text)
+        .map_err(|wrong| ImportError::Syntax { at: wrong.at, what: wrong.what })
+}
+
+/// A server's entry in a file.
+pub(crate) struct Entry<'a> {
+    pub(crate) name: String,
+    pub(crate) node: &'a Node,
+    /// Where in the text it starts, its name included.
+    pub(crate) start: usize,
+    /// The project that alone has the server.
+    pub(crate) project: Option<&'a str>,
+    repeated: bool,
+}
+
+/// The entries of all servers in a file.
+pub(crate) fn entries<'a>(
+    kind: ClientKind,
+    text: &str,
+    root: &'a Node,
+) -> Result<Vec<Entry<'a>>, ImportError> {
+    let mut found = Vec::new();
+    for home in kind.homes() {
+        if let Some(node) = root.at(home) {
+            collect(text, node, &home.join("."), None, &mut found)?;
+        }
+    }
+    if kind == ClientKind::ClaudeCode
+        && let Some(projects) = root.get("projects")
+    {
+        for project in projects.members() {
+            if let Some(node) = project.node.get("mcpServers") {
+                collect(text, node, "mcpServers", Some(&project.key), &mut found)?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn collect<'a>(
+    text: &str,
+    node: &'a Node,
+    place: &str,
+    project: Option<&'a str>,
+    found: &mut Vec<Entry<'a>>,
+) -> Result<(), ImportError> {
+    use document::Value;
+    if found.len() + node.members().len() + node.items().len() > MAX_SERVERS {
+        return Err(ImportError::TooManyServers);
+    }
+    match &node.value {
+        Value::Null => {}
+        Value::Map(members) => {
+            let mut last: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
+            for (index, member) in members.iter().enumerate() {
+                *last.entry(&member.key).or_insert(index) = index;
+            }
+            let mut seen = std::collections::HashSet::new();
+            for (index, Member { key, key_span, node }) in members.iter().enumerate() {
+                let repeated = !seen.insert(key);
+                if last.get(key.as_str()) == Some(&index) {
+                    found.push(Entry { name: key.clone(), node, start: key_span.start, project, repeated });
+                }
+            }
+        }
+        Value::List(items) => found.extend(items.iter().map(|node| {
+            let name = node.get("name").and_then(Node::text).unwrap_or_default().to_owned();
+            Entry { name, node, start: node.span.start, project, repeated: false }
+        })),
+        _ => {
+            let at = Position::of(text, node.span.start);
+            return Err(ImportError::NoServers { at, place: place.to_owned(), found: node.kind() });
+        }
+    }
+    Ok(())
+}
+
+fn inputs(root: &Node) -> Vec<&Node> {
+    let homes = [root.get("inputs"), root.at(&["mcp", "inputs"])];
+    homes.into_iter().flatten().flat_map(Node::items).take(MAX_SERVERS).collect()
+}
+
+/// How long a client's file may be. Claude Code keeps more than its servers in one.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+
+/// How many servers a client's file may have.
+pub const MAX_SERVERS: usize = 1000;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! Names: of variables in the environment, and of servers.
+
+use std::collections::HashSet;
+
+/// Whether the environment can hold a variable of that name.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// A name that the environment can hold, as near as can be to what was given. One that is fit already stays.
+pub(crate) fn name(given: &str) -> String {
+    if is_name(given) && !given.contains(|c: char| c.is_ascii_lowercase()) {
+        return given.to_owned();
+    }
+    let mut name: String =
+        given.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    if !is_name(&name) {
+        name.insert(0, '_');
+    }
+    name
+}
+
+/// Gives out names of which no two are alike.
+#[derive(Default)]
+pub(crate) struct Unique(HashSet<String>);
+
+impl Unique {
+    /// The name, with a number behind it if it was given out before.
+    pub(crate) fn name(&mut self, wanted: &str, between: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut number = 1_usize;
+        while !self.0.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}{between}{number}");
+        }
+        name
+    }
+}
+
+/// A name that a server can have in `mgp.toml`: letters, digits, `.`, `_` and `-`.
+pub(crate) fn server_id(name: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let id: String = name.trim().chars().take(MAX_ID_CHARS).map(fit).collect();
+    let id = id.trim_matches('-');
+    if id.is_empty() { "server".to_owned() } else { id.to_owned() }
+}
+
+/// Longer names would leave no room for the names of tools, of which many clients take 64 characters.
+const MAX_ID_CHARS: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_made_valid_and_unique() {
+        assert_eq!(server_id("@scope/my server"), "scope-my-server");
+        assert_eq!(server_id("日本"), "server");
+        let mut unique = Unique::default();
+        assert_eq!(
+            [unique.name("a", "-"), unique.name("a", "-"), unique.name("a-2", "-")],
+            ["a", "a-2", "a-2-2"]
+        );
+    }
+
+    #[test]
+    fn names_fit_the_environment() {
+        assert_eq!(name("api-key"), "API_KEY");
+        assert_eq!(name("7z"), "_7Z");
+        assert_eq!(name("A_B"), "A_B");
+    }
+}

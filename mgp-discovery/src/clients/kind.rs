@@ -1,0 +1,177 @@
+use std::{fmt, str::FromStr};
+
+use super::document::Format;
+
+/// An MCP client whose files are read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientKind {
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Claude Code.
+    ClaudeCode,
+    /// Cursor.
+    Cursor,
+    /// VS Code.
+    VsCode,
+    /// Zed.
+    Zed,
+    /// Windsurf.
+    Windsurf,
+    /// Gemini CLI.
+    Gemini,
+    /// Cline.
+    Cline,
+    /// Continue.
+    Continue,
+    /// Goose.
+    Goose,
+    /// Codex.
+    Codex,
+    /// opencode.
+    Opencode,
+    /// Crush.
+    Crush,
+    /// LM Studio.
+    LmStudio,
+    /// Kiro.
+    Kiro,
+    /// Sema4 Studio.
+    Sema4,
+}
+
+impl ClientKind {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::ClaudeDesktop,
+        Self::ClaudeCode,
+        Self::Cursor,
+        Self::VsCode,
+        Self::Zed,
+        Self::Windsurf,
+        Self::Gemini,
+        Self::Cline,
+        Self::Continue,
+        Self::Goose,
+        Self::Codex,
+        Self::Opencode,
+        Self::Crush,
+        Self::LmStudio,
+        Self::Kiro,
+        Self::Sema4,
+    ];
+
+    /// What the client is called on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::ClaudeCode => "claude-code",
+            Self::Cursor => "cursor",
+            Self::VsCode => "vscode",
+            Self::Zed => "zed",
+            Self::Windsurf => "windsurf",
+            Self::Gemini => "gemini",
+            Self::Cline => "cline",
+            Self::Continue => "continue",
+            Self::Goose => "goose",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+            Self::Crush => "crush",
+            Self::LmStudio => "lm-studio",
+            Self::Kiro => "kiro",
+            Self::Sema4 => "sema4",
+        }
+    }
+
+    /// What the client is called by its makers.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::ClaudeCode => "Claude Code",
+            Self::Cursor => "Cursor",
+            Self::VsCode => "VS Code",
+            Self::Zed => "Zed",
+            Self::Windsurf => "Windsurf",
+            Self::Gemini => "Gemini CLI",
+            Self::Cline => "Cline",
+            Self::Continue => "Continue",
+            Self::Goose => "Goose",
+            Self::Codex => "Codex",
+            Self::Opencode => "opencode",
+            Self::Crush => "Crush",
+            Self::LmStudio => "LM Studio",
+            Self::Kiro => "Kiro",
+            Self::Sema4 => "Sema4",
+        }
+    }
+
+    /// How the client's file is written.
+    pub const fn format(self) -> Format {
+        match self {
+            Self::Continue | Self::Goose => Format::Yaml,
+            Self::Codex => Format::Toml,
+            _ => Format::Json,
+        }
+    }
+
+    /// Where in the client's file its servers stand. Of several, the first is the one to write to.
+    pub(crate) const fn homes(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::VsCode => &[&["servers"], &["mcp", "servers"]],
+            Self::Zed => &[&["context_servers"]],
+            Self::Goose => &[&["extensions"]],
+            Self::Codex => &[&["mcp_servers"]],
+            Self::Opencode | Self::Crush => &[&["mcp"]],
+            _ => &[&["mcpServers"]],
+        }
+    }
+
+    /// The unit of the client's `timeout`, in milliseconds.
+    pub(crate) const fn timeout_unit_ms(self) -> f64 {
+        match self {
+            Self::Cline | Self::Goose | Self::Crush => 1000.0,
+            _ => 1.0,
+        }
+    }
+}
+
+impl fmt::Display for ClientKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// There is no client of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no client is called `{given}`: it is one of {}", ClientKind::ALL.map(ClientKind::name).join(", "))]
+#[non_exhaustive]
+pub struct UnknownClient {
+    /// What was given.
+    pub given: String,
+}
+
+impl FromStr for ClientKind {
+    type Err = UnknownClient;
+
+    fn from_str(given: &str) -> Result<Self, UnknownClient> {
+        let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
+        Self::ALL
+            .into_iter()
+            .find(|kind| plain(kind.name()) == plain(given) || plain(kind.title()) == plain(given))
+            .ok_or_else(|| UnknownClient { given: given.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_found_by_name_and_title() {
+        for kind in ClientKind::ALL {
+            assert_eq!(kind.name().parse(), Ok(kind));
+            assert_eq!(kind.title().parse(), Ok(kind));
+        }
+        assert!("emacs".parse::<ClientKind>().unwrap_err().to_string().contains("claude-desktop"));
+    }
+}

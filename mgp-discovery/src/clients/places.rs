@@ -1,0 +1,236 @@
+use std::path::{Path, PathBuf};
+
+use super::ClientKind;
+
+/// The kinds of systems that clients keep their files differently on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum System {
+    /// Linux and what is like it.
+    Linux,
+    /// macOS.
+    MacOs,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    /// The one that this program was built for.
+    pub const fn current() -> Self {
+        if cfg!(target_os = "macos") {
+            Self::MacOs
+        } else if cfg!(windows) {
+            Self::Windows
+        } else {
+            Self::Linux
+        }
+    }
+}
+
+/// The directories that the files of clients lie in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Places {
+    system: System,
+    home: PathBuf,
+    config: PathBuf,
+    claude: Option<PathBuf>,
+    project: Option<PathBuf>,
+}
+
+impl Places {
+    /// The places that a system has below the directory of a user.
+    pub fn new(system: System, home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        let config = match system {
+            System::Linux => home.join(".config"),
+            System::MacOs => home.join("Library/Application Support"),
+            System::Windows => home.join("AppData").join("Roaming"),
+        };
+        Self { system, home, config, claude: None, project: None }
+    }
+
+    /// Where programs keep their settings, if not where they usually do: `$XDG_CONFIG_HOME`, `%APPDATA%`.
+    #[must_use]
+    pub fn config(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.config = directory.into();
+        self
+    }
+
+    /// Where Claude Code keeps its settings, if somewhere else: `$CLAUDE_CONFIG_DIR`.
+    #[must_use]
+    pub fn claude(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.claude = Some(directory.into());
+        self
+    }
+
+    /// The project whose files count, too.
+    #[must_use]
+    pub fn project(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.project = Some(directory.into());
+        self
+    }
+
+    /// The files in which a client may have servers, those of the user first. The first one is where a new file goes.
+    pub fn candidates(&self, kind: ClientKind) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        let mut user =
+            |path: PathBuf, sign: PathBuf| found.push(Candidate { path, sign, scope: FileScope::User });
+        let home = |path: &str| self.home.join(path);
+        match kind {
+            ClientKind::ClaudeDesktop => {
+                user(self.config.join("Claude/claude_desktop_config.json"), self.config.join("Claude"));
+                if self.system == System::Linux {
+                    user(self.config.join("claude/claude_desktop_config.json"), self.config.join("claude"));
+                }
+            }
+            ClientKind::ClaudeCode => match &self.claude {
+                Some(directory) => user(directory.join(".claude.json"), directory.clone()),
+                None => user(home(".claude.json"), home(".claude")),
+            },
+            ClientKind::Cursor => user(home(".cursor/mcp.json"), home(".cursor")),
+            ClientKind::VsCode => {
+                for name in ["Code", "Code - Insiders"] {
+                    let directory = self.config.join(name).join("User");
+                    user(directory.join("mcp.json"), directory.clone());
+                    user(directory.join("settings.json"), directory);
+                }
+            }
+            ClientKind::Zed => {
+                // Zed keeps to `~/.config` on macOS as well.
+                let directory = match self.system {
+                    System::MacOs => home(".config/zed"),
+                    System::Linux => self.config.join("zed"),
+                    System::Windows => self.config.join("Zed"),
+                };
+                user(directory.join("settings.json"), directory);
+            }
+            ClientKind::Windsurf => {
+                user(home(".codeium/windsurf/mcp_config.json"), home(".codeium/windsurf"));
+            }
+            ClientKind::Gemini => user(home(".gemini/settings.json"), home(".gemini")),
+            ClientKind::Cline => {
+                let storage = self.config.join("Code/User/globalStorage/saoudrizwan.claude-dev");
+                user(storage.join("settings/cline_mcp_settings.json"), storage);
+            }
+            ClientKind::Continue => user(home(".continue/config.yaml"), home(".continue")),
+            ClientKind::Goose => {
+                let directory = match self.system {
+                    System::MacOs => home(".config/goose"),
+                    System::Linux => self.config.join("goose"),
+                    System::Windows => self.config.join("Block/goose/config"),
+                };
+                user(directory.join("config.yaml"), directory);
+            }
+            ClientKind::Codex => user(home(".codex/config.toml"), home(".codex")),
+            ClientKind::Opencode | ClientKind::Crush => {
+                let name = kind.name();
+                let directory = if self.system == System::Linux {
+                    self.config.join(name)
+                } else {
+                    home(".config").join(name)
+                };
+                user(directory.join(format!("{name}.json")), directory.clone());
+                if kind == ClientKind::Opencode {
+                    user(directory.join("opencode.jsonc"), directory);
+                }
+            }
+            ClientKind::LmStudio => user(home(".lmstudio/mcp.json"), home(".lmstudio")),
+            ClientKind::Kiro => user(home(".kiro/settings/mcp.json"), home(".kiro")),
+            ClientKind::Sema4 => {
+                let directory = match self.system {
+                    System::Windows => home("AppData/Local/sema4ai/sema4ai-studio"),
+                    System::Linux | System::MacOs => home(".sema4ai/sema4ai-studio"),
+                };
+                user(directory.join("mcp_servers.json"), directory);
+            }
+        }
+        if let Some(project) = &self.project {
+            found.extend(project_files(kind).iter().map(|file| Candidate {
+                path: project.join(file),
+                sign: Path::new(file).parent().map_or_else(|| project.clone(), |parent| project.join(parent)),
+                scope: FileScope::Project,
+            }));
+        }
+        found
+    }
+}
+
+/// A file in which a client may have servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// The file.
+    pub path: PathBuf,
+    /// The directory that is there when the client is.
+    pub sign: PathBuf,
+    /// For whom the file is.
+    pub scope: FileScope,
+}
+
+/// For whom a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileScope {
+    /// A user, whatever they work on.
+    User,
+    /// All who work on a project.
+    Project,
+}
+
+fn project_files(kind: ClientKind) -> &'static [&'static str] {
+    match kind {
+        ClientKind::ClaudeCode => &[".mcp.json"],
+        ClientKind::Cursor => &[".cursor/mcp.json"],
+        ClientKind::VsCode => &[".vscode/mcp.json", ".vscode/settings.json"],
+        ClientKind::Zed => &[".zed/settings.json"],
+        ClientKind::Gemini => &[".gemini/settings.json"],
+        ClientKind::Codex => &[".codex/config.toml"],
+        ClientKind::Opencode => &["opencode.json", "opencode.jsonc"],
+        ClientKind::Crush => &["crush.json", ".crush.json"],
+        ClientKind::Kiro => &[".kiro/settings/mcp.json"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(system: System, kind: ClientKind) -> String {
+        let path = Places::new(system, "/h").candidates(kind).remove(0).path;
+        path.to_str().unwrap().replace('\\', "/")
+    }
+
+    #[test]
+    fn claude_desktop_lies_elsewhere_on_every_system() {
+        let kind = ClientKind::ClaudeDesktop;
+        assert_eq!(first(System::Linux, kind), "/h/.config/Claude/claude_desktop_config.json");
+        assert_eq!(
+            first(System::MacOs, kind),
+            "/h/Library/Application Support/Claude/claude_desktop_config.json"
+        );
+        assert_eq!(first(System::Windows, kind), "/h/AppData/Roaming/Claude/claude_desktop_config.json");
+    }
+
+    #[test]
+    fn directories_that_were_moved_are_honoured() {
+        let places = Places::new(System::Linux, "/h").config("/x").claude("/c").project("/p");
+        assert_eq!(places.candidates(ClientKind::Goose)[0].path, Path::new("/x/goose/config.yaml"));
+        let code = places.candidates(ClientKind::ClaudeCode);
+        assert_eq!(code[0].path, Path::new("/c/.claude.json"));
+        assert_eq!(code[1].path, Path::new("/p/.mcp.json"));
+        assert_eq!(code[1].scope, FileScope::Project);
+    }
+
+    #[test]
+    fn every_client_has_a_file_on_every_system() {
+        for system in [System::Linux, System::MacOs, System::Windows] {
+            for kind in ClientKind::ALL {
+                let candidates = Places::new(system, "/h").candidates(kind);
+                assert!(candidates.iter().all(|candidate| candidate.path.starts_with("/h")), "{kind}");
+                assert!(!candidates.is_empty(), "{kind}");
+            }
+        }
+    }
+}

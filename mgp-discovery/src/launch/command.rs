@@ -1,0 +1,251 @@
+//! Packages as commands.
+
+use super::{
+    Launch, LaunchError,
+    document::{Argument, ArgumentKind, Named, Package},
+    fill::{Filler, authored},
+    permission, show,
+};
+use crate::config::model::ServerConfig;
+
+pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launch, LaunchError> {
+    let registry = Registry::of(package)?;
+    if let Some(transport) = package.transport.as_ref().filter(|transport| transport.kind != "stdio") {
+        return Err(LaunchError::NotStdio { transport: show::visible(&transport.kind) });
+    }
+    let program = program(package, registry)?;
+    let runtime = arguments(&package.runtime_arguments, "runtime_argument", filler)?;
+    let arguments = arguments(&package.arguments, "argument", filler)?;
+    let mut config = ServerConfig { command: Some(program.to_owned()), ..ServerConfig::default() };
+    for variable in &package.environment_variables {
+        environment(variable, &mut config, filler)?;
+    }
+    let mut notes = Vec::new();
+    if package.version.is_none() && !registry.is_versioned(&package.identifier) {
+        notes.push("no version is named: whatever is newest is started".to_owned());
+    }
+    let permissions = permission::requests(registry == Registry::Oci, &runtime);
+    let name = registry.package_name(package, program)?;
+    config.args = match registry {
+        Registry::Npm | Registry::PyPi => {
+            let yes = (program == "npx" && !runtime.iter().any(|word| word == "-y" || word == "--yes"))
+                .then_some("-y");
+            let run = (program == "pipx").then_some("run");
+            let index = index(package, registry)?;
+            let own = [yes, run].into_iter().flatten().map(str::to_owned).chain(index);
+            // Some documents name the package among the runtime arguments as well.
+            let named = runtime.iter().any(|word| *word == name || *word == package.identifier);
+            own.chain(runtime).chain((!named).then_some(name)).chain(arguments).collect()
+        }
+        Registry::NuGet => {
+            let index = index(package, registry)?;
+            let separator = (!arguments.is_empty()).then(|| "--".to_owned());
+            let yes = "--yes".to_owned();
+            [name, yes].into_iter().chain(index).chain(runtime).chain(separator).chain(arguments).collect()
+        }
+        Registry::Oci => {
+            let own = ["run", "-i", "--rm"];
+            // Some documents say that it is to run as well.
+            let said = usize::from(runtime.first().is_some_and(|word| word == "run"));
+            let runtime = runtime.into_iter().skip(said);
+            let passed = config.env.keys().flat_map(|name| ["-e".to_owned(), name.clone()]);
+            own.map(str::to_owned)
+                .into_iter()
+                .chain(passed)
+                .chain(runtime)
+                .chain([name])
+                .chain(arguments)
+                .collect()
+        }
+    };
+    let shown = show::command(&config);
+    Ok(Launch { config, shown, permissions, variables: Vec::new(), notes })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Registry {
+    Npm,
+    PyPi,
+    NuGet,
+    Oci,
+}
+
+impl Registry {
+    fn of(package: &Package) -> Result<Self, LaunchError> {
+        match package.registry_type.to_ascii_lowercase().as_str() {
+            "npm" => Ok(Self::Npm),
+            "pypi" => Ok(Self::PyPi),
+            "nuget" => Ok(Self::NuGet),
+            "oci" | "docker" => Ok(Self::Oci),
+            "mcpb" => {
+                let url = show::visible(&package.identifier);
+                let sha256 = package.file_sha256.as_deref().unwrap_or_default().to_ascii_lowercase();
+                let whole = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+                Err(if whole { LaunchError::Bundle { url, sha256 } } else { LaunchError::Unverified { url } })
+            }
+            other => Err(LaunchError::UnknownRegistry { registry: show::visible(other) }),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::PyPi => "pypi",
+            Self::NuGet => "nuget",
+            Self::Oci => "oci",
+        }
+    }
+
+    /// The programs that start its packages, the usual one first.
+    const fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Npm => &["npx", "bunx"],
+            Self::PyPi => &["uvx", "pipx"],
+            Self::NuGet => &["dnx"],
+            Self::Oci => &["docker", "podman"],
+        }
+    }
+
+    /// Whether the name says itself which version is meant.
+    fn is_versioned(self, name: &str) -> bool {
+        let tagged = self == Self::Oci && name.rsplit('/').next().is_some_and(|last| last.contains(':'));
+        // An `@` at the start belongs to the name.
+        tagged || name.rfind('@').is_some_and(|at| at > 0)
+    }
+
+    /// The package with its version, as the program takes it.
+    fn package_name(self, package: &Package, program: &str) -> Result<String, LaunchError> {
+        let name = checked("name of a package", &package.identifier, "@/._-:+")?;
+        let version = match package.version.as_deref().filter(|version| !version.is_empty()) {
+            Some(version) => checked("version", version, "._-+:")?,
+            None => return Ok(name.to_owned()),
+        };
+        Ok(match self {
+            _ if self.is_versioned(name) => name.to_owned(),
+            Self::Oci => image(package, name, version)?,
+            Self::PyPi if program == "pipx" => format!("{name}=={version}"),
+            _ => format!("{name}@{version}"),
+        })
+    }
+}
+
+fn program(package: &Package, registry: Registry) -> Result<&'static str, LaunchError> {
+    let allowed = registry.programs();
+    let Some(hint) = package.runtime_hint.as_deref().filter(|hint| !hint.is_empty()) else {
+        return Ok(allowed[0]);
+    };
+    let program = allowed.iter().find(|program| **program == hint);
+    program.copied().ok_or_else(|| LaunchError::UnknownProgram {
+        program: show::visible(hint),
+        registry: registry.name(),
+        allowed,
+    })
+}
+
+/// The image of a container: `ghcr.io/someone/it:1.0`.
+fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchError> {
+    let host = package.registry_base_url.as_deref().unwrap_or_default();
+    let host = host.trim_start_matches("https://").trim_end_matches('/');
+    let with_host = name.split_once('/').is_some_and(|(first, _)| first.contains(['.', ':']));
+    let name = if host.is_empty() || with_host || host == "docker.io" {
+        name.to_owned()
+    } else {
+        format!("{}/{name}", checked("registry", host, ".-:")?)
+    };
+    Ok(if version.contains(':') { format!("{name}@{version}") } else { format!("{name}:{version}") })
+}
+
+/// Where the program finds the package, if not where it usually does.
+fn index(package: &Package, registry: Registry) -> Result<Vec<String>, LaunchError> {
+    let (usual, option): (&[&str], _) = match registry {
+        Registry::Npm => (&["https://registry.npmjs.org"], "--registry"),
+        Registry::PyPi => (&["https://pypi.org", "https://pypi.org/simple"], "--index-url"),
+        Registry::NuGet => (&["https://api.nuget.org", "https://api.nuget.org/v3/index.json"], "--source"),
+        Registry::Oci => return Ok(Vec::new()),
+    };
+    let Some(url) = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/')) else {
+        return Ok(Vec::new());
+    };
+    if url.is_empty() || usual.contains(&url) {
+        return Ok(Vec::new());
+    }
+    authored("registryBaseUrl", url)?;
+    if !url.starts_with("https://") {
+        return Err(LaunchError::Malformed { what: "https address of a registry", text: show::visible(url) });
+    }
+    Ok(vec![option.to_owned(), url.to_owned()])
+}
+
+/// A word that no program takes for an option, and no shell for anything else.
+fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a str, LaunchError> {
+    let fit = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
+        && text.len() <= 512
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
+    if fit { Ok(text) } else { Err(LaunchError::Malformed { what, text: show::visible(text) }) }
+}
+
+fn environment(
+    variable: &Named,
+    config: &mut ServerConfig,
+    filler: &mut Filler<'_>,
+) -> Result<(), LaunchError> {
+    if !crate::clients::variable::is_name(&variable.name) {
+        let text = show::visible(&variable.name);
+        return Err(LaunchError::Malformed { what: "name of a variable", text });
+    }
+    if let Some(value) = filler.one(&variable.name, &variable.input)? {
+        config.env.insert(variable.name.clone(), value);
+    }
+    Ok(())
+}
+
+fn arguments(
+    arguments: &[Argument],
+    otherwise: &str,
+    filler: &mut Filler<'_>,
+) -> Result<Vec<String>, LaunchError> {
+    if arguments.len() > MAX_ARGUMENTS {
+        return Err(LaunchError::TooLarge { what: "arguments", limit: MAX_ARGUMENTS });
+    }
+    let mut words = Vec::new();
+    for argument in arguments {
+        let option = argument.name.as_deref().filter(|_| argument.kind == ArgumentKind::Named);
+        let hint = argument.value_hint.as_deref().or(option).unwrap_or(otherwise);
+        let asked = hint.trim_start_matches('-');
+        let Some(option) = option else {
+            words.extend(filler.many(asked, &argument.input, argument.is_repeated)?);
+            continue;
+        };
+        authored("the name of an argument", option)?;
+        let input = &argument.input;
+        if is_flag(argument) {
+            words.push(option.to_owned());
+            continue;
+        }
+        let asks = input.value.is_none();
+        for value in filler.many(asked, input, argument.is_repeated)? {
+            // Whether there is the option at all is the answer.
+            if asks && input.format.as_deref() == Some("boolean") {
+                words.extend((value == "true").then(|| option.to_owned()));
+            } else {
+                words.extend([option.to_owned(), value]);
+            }
+        }
+    }
+    Ok(words)
+}
+
+/// Whether an option stands alone: nothing is said about any value.
+fn is_flag(argument: &Argument) -> bool {
+    let input = &argument.input;
+    input.value.is_none()
+        && input.default.is_none()
+        && input.format.is_none()
+        && input.choices.is_empty()
+        && argument.value_hint.is_none()
+        && !input.is_required
+        && !input.is_secret
+        && !argument.is_repeated
+}
+
+const MAX_ARGUMENTS: usize = 256;

@@ -1,0 +1,194 @@
+//! `server.json` in its two generations: `registry_type` and its like until 2025-07-09, `registryType` since.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::LaunchError;
+
+/// What a registry says of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct ServerJson {
+    /// The name, such as `io.github.someone/weather`.
+    pub name: String,
+    /// What the server is for.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The version.
+    #[serde(default)]
+    pub version: Option<String>,
+    #[serde(default)]
+    version_detail: Option<VersionDetail>,
+    #[serde(default, deserialize_with = "nullable")]
+    pub(super) packages: Vec<Package>,
+    #[serde(default, deserialize_with = "nullable")]
+    pub(super) remotes: Vec<Remote>,
+}
+
+impl ServerJson {
+    /// Reads a document, as a file or as the registry's answer about one server.
+    pub fn parse(text: &str) -> Result<Self, LaunchError> {
+        if text.len() > MAX_BYTES {
+            return Err(LaunchError::TooLarge { what: "bytes", limit: MAX_BYTES });
+        }
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let within = serde_json::from_str::<Probe>(text).is_ok_and(|probe| probe.server.is_some());
+        let read = if within {
+            serde_json::from_str::<Answer>(text).map(|answer| answer.server)
+        } else {
+            serde_json::from_str::<Self>(text)
+        };
+        let mut server = read.map_err(|why| LaunchError::Document {
+            line: why.line().max(1),
+            column: why.column().max(1),
+            what: what(&why),
+        })?;
+        if server.packages.len() + server.remotes.len() > MAX_CHOICES {
+            return Err(LaunchError::TooLarge { what: "packages and remotes", limit: MAX_CHOICES });
+        }
+        let detail = server.version_detail.take().and_then(|detail| detail.version);
+        server.version = server.version.or(detail);
+        Ok(server)
+    }
+}
+
+/// What is wrong, without the place that is told beside it.
+fn what(why: &serde_json::Error) -> String {
+    let text = why.to_string();
+    text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]).to_owned()
+}
+
+/// Tells a file from the answer of a registry.
+#[derive(Deserialize)]
+struct Probe {
+    #[serde(default)]
+    server: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    server: ServerJson,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct VersionDetail {
+    #[serde(default)]
+    version: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Package {
+    #[serde(alias = "registry_type", alias = "registry_name")]
+    pub(super) registry_type: String,
+    #[serde(default, alias = "registry_base_url")]
+    pub(super) registry_base_url: Option<String>,
+    #[serde(alias = "name")]
+    pub(super) identifier: String,
+    #[serde(default)]
+    pub(super) version: Option<String>,
+    #[serde(default, alias = "file_sha256", alias = "fileSHA256")]
+    pub(super) file_sha256: Option<String>,
+    #[serde(default, alias = "runtime_hint")]
+    pub(super) runtime_hint: Option<String>,
+    #[serde(default)]
+    pub(super) transport: Option<Transport>,
+    #[serde(default, alias = "runtime_arguments", deserialize_with = "nullable")]
+    pub(super) runtime_arguments: Vec<Argument>,
+    #[serde(
+        rename = "packageArguments",
+        default,
+        alias = "package_arguments",
+        deserialize_with = "nullable"
+    )]
+    pub(super) arguments: Vec<Argument>,
+    #[serde(default, alias = "environment_variables", deserialize_with = "nullable")]
+    pub(super) environment_variables: Vec<Named>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Transport {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Remote {
+    #[serde(rename = "type", alias = "transport_type", alias = "transport")]
+    pub(super) kind: String,
+    pub(super) url: String,
+    #[serde(default, deserialize_with = "nullable")]
+    pub(super) headers: Vec<Named>,
+    #[serde(default, deserialize_with = "nullable")]
+    pub(super) variables: BTreeMap<String, Input>,
+}
+
+/// A variable of the environment, or a header.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Named {
+    pub(super) name: String,
+    #[serde(flatten)]
+    pub(super) input: Input,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Argument {
+    #[serde(rename = "type", default)]
+    pub(super) kind: ArgumentKind,
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    #[serde(default, alias = "valueHint")]
+    pub(super) value_hint: Option<String>,
+    #[serde(default, alias = "isRepeated", deserialize_with = "nullable")]
+    pub(super) is_repeated: bool,
+    #[serde(flatten)]
+    pub(super) input: Input,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ArgumentKind {
+    #[default]
+    Positional,
+    Named,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Input {
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(default, alias = "isRequired", deserialize_with = "nullable")]
+    pub(super) is_required: bool,
+    #[serde(default)]
+    pub(super) format: Option<String>,
+    #[serde(default, deserialize_with = "scalar")]
+    pub(super) value: Option<String>,
+    #[serde(default, alias = "isSecret", deserialize_with = "nullable")]
+    pub(super) is_secret: bool,
+    #[serde(default, deserialize_with = "scalar")]
+    pub(super) default: Option<String>,
+    #[serde(default, deserialize_with = "nullable")]
+    pub(super) choices: Vec<String>,
+    #[serde(default, deserialize_with = "nullable")]
+    pub(super) variables: BTreeMap<String, Self>,
+}
+
+/// Registries write `null` for what they do not know.
+fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Option::<T>::deserialize(from).map(Option::unwrap_or_default)
+}
+
+/// Publishers write `8080` and `true` where texts are asked for.
+fn scalar<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    use serde_json::Value;
+    match Option::<Value>::deserialize(from)? {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(value @ (Value::Bool(_) | Value::Number(_))) => Ok(Some(value.to_string())),
+        Some(_) => Err(D::Error::custom("expected a text")),
+    }
+}
+
+const MAX_BYTES: usize = 1 << 20;
+const MAX_CHOICES: usize = 64;

@@ -1,0 +1,95 @@
+use super::show;
+
+/// Something that a package asks for beyond being started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PermissionRequest {
+    /// What it asks for.
+    pub kind: PermissionKind,
+    /// The words by which it does, with what cannot be seen as escapes.
+    pub words: String,
+}
+
+/// What a package can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PermissionKind {
+    /// A network of the machine's, or doors to it.
+    Network,
+    /// Files of the machine's.
+    Files,
+    /// Powers over the machine that a container does not have otherwise.
+    Privileges,
+    /// Another option of the program that starts it.
+    Option,
+}
+
+/// What runtime arguments ask for. What is not known to be harmless is told.
+pub(super) fn requests(container: bool, words: &[String]) -> Vec<PermissionRequest> {
+    let mut requests = Vec::new();
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        let (option, mut value) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (word.as_str(), None),
+        };
+        // `-v/:/host` says the same as `-v /:/host`.
+        let attached = !option.starts_with("--") && option.len() > 2 && option.is_char_boundary(2);
+        let attached = container && attached && option.starts_with('-');
+        let option = if attached { &option[..2] } else { option };
+        let harmless = if container { CONTAINER_HARMLESS } else { RUNNER_HARMLESS };
+        let takes_value =
+            container && (VALUED.contains(&option) || kind(option).is_some_and(|_| !BARE.contains(&option)));
+        if takes_value && value.is_none() && option == word {
+            value = words.next_if(|next| !next.starts_with('-')).map(String::as_str);
+        }
+        // Options of one letter can stand together: `-iv /:/host` is `-i -v /:/host`.
+        let together = attached && option != "-e" && !["-it", "-ti"].contains(&word.as_str());
+        if harmless.contains(&option) && !together {
+            continue;
+        }
+        let kind =
+            if container { kind(option).unwrap_or(PermissionKind::Option) } else { PermissionKind::Option };
+        let shown = match value {
+            Some(value) if !word.contains('=') => format!("{word} {value}"),
+            _ => word.clone(),
+        };
+        requests.push(PermissionRequest { kind, words: show::visible(&shown) });
+    }
+    requests
+}
+
+/// What an option of a container is about.
+fn kind(option: &str) -> Option<PermissionKind> {
+    Some(match option {
+        "--network" | "--net" | "-p" | "-P" | "--publish" | "--publish-all" | "--add-host" | "--dns" => {
+            PermissionKind::Network
+        }
+        "-v" | "--volume" | "--mount" | "--volumes-from" | "--env-file" | "--tmpfs" => PermissionKind::Files,
+        "--privileged" | "--device" | "--cap-add" | "--pid" | "--ipc" | "--uts" | "--userns"
+        | "--security-opt" | "--gpus" | "--user" | "-u" | "--group-add" | "--cgroupns"
+        | "--cgroup-parent" | "--sysctl" => PermissionKind::Privileges,
+        _ => return None,
+    })
+}
+
+const CONTAINER_HARMLESS: &[&str] = &[
+    "run",
+    "-i",
+    "-t",
+    "--interactive",
+    "--tty",
+    "--rm",
+    "--init",
+    "-e",
+    "--env",
+    "--name",
+    "--pull",
+    "--platform",
+    "--read-only",
+];
+const RUNNER_HARMLESS: &[&str] = &["-y", "--yes"];
+/// Harmless options of containers that are followed by a value.
+const VALUED: &[&str] = &["-e", "--env", "--name", "--pull", "--platform"];
+/// Options that are followed by none.
+const BARE: &[&str] = &["--privileged", "-P", "--publish-all"];

@@ -1,0 +1,270 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::model::TransportKind;
+
+fn server(json: &str) -> ServerJson {
+    ServerJson::parse(json).unwrap()
+}
+
+fn package(rest: &str) -> ServerJson {
+    server(&format!(
+        r#"{{"name": "io.github.x/weather", "description": "Weather", "packages": [{{{rest}}}]}}"#
+    ))
+}
+
+fn launched(rest: &str, answers: &Answers) -> Launch {
+    launch(&package(rest), Choice::Package(0), answers).unwrap()
+}
+
+fn refused(rest: &str) -> LaunchError {
+    launch(&package(rest), Choice::Package(0), &Answers::new()).unwrap_err()
+}
+
+#[test]
+fn packages_are_started_by_the_program_of_their_registry() {
+    for (rest, shown) in [
+        (r#""registryType": "npm", "identifier": "@x/w", "version": "1.2.3""#, "npx -y @x/w@1.2.3"),
+        (r#""registryType": "npm", "identifier": "w", "version": "1", "runtimeHint": "bunx""#, "bunx w@1"),
+        (r#""registryType": "pypi", "identifier": "w", "version": "1.0""#, "uvx w@1.0"),
+        (
+            r#""registryType": "pypi", "identifier": "w", "version": "1.0", "runtimeHint": "pipx""#,
+            "pipx run w==1.0",
+        ),
+        (
+            r#""registryType": "nuget", "identifier": "W.M", "version": "1.0", "packageArguments": [{"type": "positional", "value": "a"}]"#,
+            "dnx W.M@1.0 --yes -- a",
+        ),
+        (r#""registryType": "oci", "identifier": "ghcr.io/x/w:1.0""#, "docker run -i --rm ghcr.io/x/w:1.0"),
+        (
+            r#""registry_type": "oci", "registry_base_url": "https://docker.io", "identifier": "x/w", "version": "1""#,
+            "docker run -i --rm x/w:1",
+        ),
+        (
+            r#""registryType": "npm", "registryBaseUrl": "https://n.example", "identifier": "w", "version": "1""#,
+            "npx -y --registry https://n.example w@1",
+        ),
+    ] {
+        assert_eq!(launched(rest, &Answers::new()).shown, shown);
+    }
+}
+
+#[test]
+fn both_generations_say_the_same() {
+    let old = r#"{"name": "x/w", "version_detail": {"version": "2"}, "packages": [{"registry_type": "npm", "identifier": "w",
+        "version": "2", "runtime_hint": "npx", "runtime_arguments": null,
+        "package_arguments": [{"type": "named", "name": "--dir", "value_hint": "dir", "is_required": true}],
+        "environment_variables": [{"name": "W_KEY", "is_secret": true, "is_required": true}]}]}"#;
+    let new = r#"{"server": {"name": "x/w", "version": "2", "packages": [{"registryType": "npm", "identifier": "w",
+        "version": "2", "runtimeHint": "npx", "transport": {"type": "stdio"},
+        "packageArguments": [{"type": "named", "name": "--dir", "valueHint": "dir", "isRequired": true}],
+        "environmentVariables": [{"name": "W_KEY", "isSecret": true, "isRequired": true}]}]}, "_meta": {}}"#;
+    let answers = Answers::new().with("dir", "/my dir");
+    let [old, new] = [old, new].map(|json| launch(&server(json), Choice::Package(0), &answers).unwrap());
+    assert_eq!(old, new);
+    assert_eq!(new.config.id, "w");
+    assert_eq!(new.config.env["W_KEY"], "${W_W_KEY}");
+    assert_eq!(new.variables, ["W_W_KEY"]);
+    assert_eq!(new.shown, "npx -y w@2 --dir '/my dir'");
+}
+
+#[test]
+fn what_is_to_be_filled_in_is_listed_and_asked_for() {
+    let rest = r#""registryType": "npm", "identifier": "w", "version": "1",
+        "packageArguments": [
+            {"type": "positional", "valueHint": "file", "isRepeated": true, "isRequired": true, "format": "filepath"},
+            {"type": "named", "name": "--level", "default": "info", "choices": ["info", "debug"], "description": "How much"},
+            {"type": "named", "name": "--fast", "format": "boolean"},
+            {"type": "named", "name": "--stdio"},
+            {"type": "positional", "value": "--port={port}", "variables": {"port": {"format": "number", "isRequired": true}}}],
+        "environmentVariables": [{"name": "OPTIONAL"}]"#;
+    let needed = needed(&package(rest), Choice::Package(0)).unwrap();
+    let names: Vec<&str> = needed.iter().map(|needed| needed.name.as_str()).collect();
+    assert_eq!(names, ["file", "level", "fast", "port", "OPTIONAL"]);
+    assert_eq!(needed[1].default.as_deref(), Some("info"));
+    assert!(needed[0].repeated && needed[0].required);
+    let LaunchError::Missing { needed } = refused(rest) else { panic!() };
+    assert_eq!(needed.len(), 2);
+
+    let answers = Answers::new().with("file", "a").with("file", "b").with("fast", "true").with("port", "80");
+    let launch = launched(rest, &answers);
+    assert_eq!(launch.shown, "npx -y w@1 a b --level info --fast --stdio --port=80");
+    assert!(launch.config.env.is_empty());
+}
+
+#[test]
+fn answers_have_to_fit() {
+    let rest = r#""registryType": "npm", "identifier": "w", "version": "1",
+        "environmentVariables": [{"name": "N", "format": "number"}, {"name": "C", "choices": ["a"]}, {"name": "S", "isSecret": true}]"#;
+    for (name, answer) in [("N", "x"), ("C", "b"), ("S", "literal"), ("M", "?"), ("N", "1\u{1b}")] {
+        let answers = Answers::new().with(name, answer);
+        let refused = launch(&package(rest), Choice::Package(0), &answers).unwrap_err();
+        assert!(matches!(&refused, LaunchError::BadAnswer { name: of, .. } if of == name), "{refused}");
+        assert!(!refused.to_string().contains("literal"));
+    }
+    let launch = launched(rest, &Answers::new().with("S", "${MY_S}"));
+    assert_eq!(launch.config.env["S"], "${MY_S}");
+}
+
+#[test]
+fn containers_get_their_variables_and_tell_what_they_ask_for() {
+    let rest = r#""registryType": "oci", "identifier": "docker.io/x/w", "version": "sha256:abc",
+        "runtimeArguments": [
+            {"type": "named", "name": "--network", "value": "host"},
+            {"type": "named", "name": "--mount", "value": "type=bind,src={src},dst=/p", "isRepeated": true,
+             "variables": {"src": {"isRequired": true}}},
+            {"type": "positional", "value": "--privileged"}, {"type": "positional", "value": "-v/:/host"},
+            {"type": "positional", "value": "--rm"}, {"type": "named", "name": "--entrypoint", "value": "sh"},
+            {"type": "named", "name": "--name", "value": "w"}],
+        "environmentVariables": [{"name": "TOKEN", "isSecret": true, "isRequired": true}]"#;
+    let launch = launched(rest, &Answers::new().with("src", "/data"));
+    assert!(
+        launch.shown.starts_with("docker run -i --rm -e TOKEN --network host --mount "),
+        "{}",
+        launch.shown
+    );
+    assert!(launch.shown.ends_with(" docker.io/x/w@sha256:abc"), "{}", launch.shown);
+    assert_eq!(launch.config.env["TOKEN"], "${WEATHER_TOKEN}");
+    let kinds: Vec<String> = launch.permissions.iter().map(|request| format!("{:?}", request.kind)).collect();
+    assert_eq!(kinds, ["Network", "Files", "Privileges", "Files", "Option", "Option"]);
+    assert_eq!(launch.permissions[0].words, "--network host");
+}
+
+#[test]
+fn nothing_hides_among_harmless_options() {
+    for (words, expected) in [
+        (r#""-it", "-eA=b", "--name", "x""#, 0),
+        (r#""-iv", "/:/host""#, 2),
+        (r#""--init", "evil/image""#, 1),
+        (r#""--name=x", "evil/image""#, 1),
+        (r#""-e", "--privileged""#, 1),
+    ] {
+        let words: Vec<String> =
+            words.split(", ").map(|word| format!(r#"{{"type": "positional", "value": {word}}}"#)).collect();
+        let words = words.join(", ");
+        let rest = format!(r#""registryType": "oci", "identifier": "x/w:1", "runtimeArguments": [{words}]"#);
+        assert_eq!(launched(&rest, &Answers::new()).permissions.len(), expected, "{words}");
+    }
+}
+
+#[test]
+fn what_hangs_on_an_answer_that_nobody_gave_is_left_out() {
+    let json = r#"{"name": "x/w", "remotes": [{"type": "sse", "url": "{base}/sse",
+        "variables": {"base": {"isRequired": true}},
+        "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}"#;
+    let server = server(json);
+    assert_eq!(needed(&server, Choice::Remote(0)).unwrap().len(), 2);
+    let launch = launch(&server, Choice::Remote(0), &Answers::new().with("base", "https://h")).unwrap();
+    assert!(launch.config.headers.is_empty());
+}
+
+#[test]
+fn options_of_other_programs_are_told_as_well() {
+    let rest = r#""registryType": "npm", "identifier": "w", "version": "1",
+        "runtimeArguments": [{"type": "positional", "value": "-y"}, {"type": "named", "name": "-c", "value": "rm -rf ~"}]"#;
+    let launch = launched(rest, &Answers::new());
+    assert_eq!(launch.permissions.len(), 2);
+    assert_eq!(launch.shown, "npx -y -c 'rm -rf ~' w@1");
+}
+
+#[test]
+fn documents_cannot_choose_programs_inject_options_or_reach_into_the_environment() {
+    let base = r#""registryType": "npm", "identifier": "w", "version": "1", "#;
+    let refused_with = |rest: &str| refused(&format!("{base}{rest}"));
+    assert!(matches!(refused_with(r#""runtimeHint": "sh""#), LaunchError::UnknownProgram { .. }));
+    let env = r#""environmentVariables": [{"name": "A", "value": "${AWS_SECRET_ACCESS_KEY}"}]"#;
+    assert!(matches!(refused_with(env), LaunchError::Reference { .. }));
+    let env = r#""environmentVariables": [{"name": "A", "default": "${AWS_SECRET_ACCESS_KEY}"}]"#;
+    assert!(matches!(refused_with(env), LaunchError::Reference { .. }));
+    let env = r#""environmentVariables": [{"name": "A=B", "value": "x"}]"#;
+    assert!(matches!(refused_with(env), LaunchError::Malformed { .. }));
+    for name in ["--call=x", "w; rm", "", "-c", "w\u{202e}"] {
+        let rest = format!(r#""registryType": "npm", "identifier": "{name}", "version": "1""#);
+        assert!(matches!(refused(&rest), LaunchError::Malformed { .. }), "{name}");
+    }
+}
+
+#[test]
+fn bundles_are_refused_with_what_to_do() {
+    let rest = r#""registryType": "mcpb", "identifier": "https://h/w.mcpb", "version": "1""#;
+    assert!(refused(rest).to_string().contains("fileSha256"));
+    let sum = "a".repeat(64);
+    let refused = refused(&format!(r#"{rest}, "fileSha256": "{sum}""#));
+    assert!(refused.to_string().contains(&sum));
+}
+
+#[test]
+fn remotes_are_reached_with_headers_and_variables() {
+    let json = r#"{"name": "x/w", "remotes": [
+        {"type": "streamable-http", "url": "https://{tenant}.h/mcp", "variables": {"tenant": {"default": "eu"}},
+         "headers": [{"name": "Authorization", "value": "Bearer {token}", "variables": {"token": {"isSecret": true, "isRequired": true}}},
+                     {"name": "X-Plain", "isSecret": true, "isRequired": true}]},
+        {"transport_type": "sse", "url": "http://h/sse"}, {"type": "sse", "url": "file:///etc/passwd"}]}"#;
+    let server = server(json);
+    assert_eq!(choices(&server).len(), 3);
+    let first = launch(&server, Choice::Remote(0), &Answers::new().with("tenant", "us")).unwrap();
+    assert_eq!(first.config.url.as_deref(), Some("https://us.h/mcp"));
+    assert_eq!(first.config.headers["Authorization"], "Bearer ${W_TOKEN}");
+    assert_eq!(first.config.headers["X-Plain"], "${W_X_PLAIN}");
+    assert_eq!(first.variables, ["W_TOKEN", "W_X_PLAIN"]);
+    let second = launch(&server, Choice::Remote(1), &Answers::new()).unwrap();
+    assert_eq!(second.config.transport, Some(TransportKind::Sse));
+    assert_eq!(second.notes.len(), 1);
+    assert!(launch(&server, Choice::Remote(2), &Answers::new()).is_err());
+    assert!(matches!(
+        launch(&server, Choice::Remote(3), &Answers::new()),
+        Err(LaunchError::NoSuchChoice { .. })
+    ));
+}
+
+#[test]
+fn hidden_characters_are_shown() {
+    let rest = "\"registryType\": \"npm\", \"identifier\": \"w\", \"packageArguments\": [{\"type\": \"positional\", \"value\": \"a\u{202e}b\"}]";
+    let launch = launched(rest, &Answers::new());
+    assert_eq!(launch.shown, r"npx -y w 'a\u{202e}b'");
+    assert_eq!(launch.notes.len(), 1);
+}
+
+#[test]
+fn what_is_no_document_is_refused_with_its_place() {
+    let refused = ServerJson::parse("{\n\"name\": 3}").unwrap_err();
+    assert!(matches!(refused, LaunchError::Document { line: 2, .. }), "{refused}");
+    assert!(ServerJson::parse(&" ".repeat(2 << 20)).is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_document_makes_launching_panic(
+        registry in prop::sample::select(vec!["npm", "pypi", "nuget", "oci", "mcpb", "cargo"]),
+        identifier in ".{0,12}", value in ".{0,20}", option in "-{0,2}.{0,8}", hint in prop::option::of("[a-z]{1,4}"),
+        url in ".{0,30}", required: bool, secret: bool, template in "[a-z${}]{0,12}",
+    ) {
+        let json = serde_json::json!({
+            "name": identifier,
+            "packages": [{
+                "registryType": registry, "identifier": identifier, "version": value, "registryBaseUrl": url,
+                "runtimeArguments": [
+                    {"type": "named", "name": option, "value": value}, {"type": "positional", "value": option},
+                    {"type": "positional", "valueHint": hint, "isRequired": required, "isSecret": secret}],
+                "packageArguments": [{"type": "positional", "value": template, "variables": {"a": {"value": value}, "": {}}}],
+                "environmentVariables": [{"name": option, "isSecret": secret, "isRequired": required}],
+            }, {"registryType": registry, "identifier": "w", "version": "1",
+                "runtimeArguments": [{"type": "positional", "value": option}, {"type": "named", "name": option, "value": value}]}],
+            "remotes": [{"type": "sse", "url": format!("https://{template}"), "variables": {"a": {"isSecret": secret}},
+                "headers": [{"name": option, "value": value}]}],
+        });
+        let server = ServerJson::parse(&json.to_string()).unwrap();
+        for choice in choices(&server) {
+            let _ = needed(&server, choice);
+            if let Ok(launch) = launch(&server, choice, &Answers::new()) {
+                prop_assert!(launch.config.command.is_some() != launch.config.url.is_some());
+                prop_assert!(!launch.shown.contains(char::is_control));
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_parsing_panic(text in "[\\[\\]{}\":,a-z0-9 \\\\]{0,60}") {
+        let _ = ServerJson::parse(&text);
+    }
+}

@@ -1,0 +1,12 @@
+//! The program itself, as people and scripts run it.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod audit;
+mod edit;
+mod help;
+mod home;
+mod rows;
+mod rules;
+mod serving;

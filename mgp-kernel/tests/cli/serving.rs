@@ -1,0 +1,143 @@
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::home::Home;
+
+/// A kernel that is ended with the test.
+struct Kernel(Child);
+
+impl Kernel {
+    fn start(home: &Home, args: &[&str]) -> Self {
+        let mut command = home.command(["serve"].iter().chain(args));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let kernel = Self(command.spawn().unwrap());
+        let socket = home.path("state/mgp.sock");
+        let end = Instant::now() + Duration::from_secs(20);
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            assert!(Instant::now() < end, "the kernel does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        kernel
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.0.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    fn ended(&mut self) -> Option<i32> {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn home() -> Home {
+    let home = Home::new();
+    let state = home.path("state");
+    fs::write(home.path("mgp.toml"), format!("[kernel]\nstate = {:?}\n", state.display().to_string()))
+        .unwrap();
+    home
+}
+
+#[test]
+fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
+    let home = home();
+    let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let mode = |name: &str| fs::metadata(home.path(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("state/mgp.sock"), mode("state")), (0o600, 0o700));
+    // The kernel holds the stores, so whoever answers is the kernel.
+    home.json(["access", "grant", "a", "fs"]);
+    assert_eq!(home.json(["access", "list"])["entries"][0]["granted_by"], "ada");
+    assert_eq!(home.json(["audit", "verify"])["intact"], true);
+    assert_eq!(home.json(["permissions", "pending"])["questions"], Value::Array(vec![]));
+    let second = home.run(["serve", "--http", "127.0.0.1:0", "--no-stdio"]);
+    assert_ne!(second.code, Some(0), "{second:?}");
+    let elsewhere = home.run(["--socket", "nowhere.sock", "keys", "list", "--json"]);
+    assert_eq!(elsewhere.code, Some(4), "{elsewhere:?}");
+    let unknown = home.run(["restart", "files", "--json"]);
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    kernel.signal("TERM");
+    assert_eq!(kernel.ended(), Some(0));
+    assert!(!home.path("state/mgp.sock").exists());
+    assert_eq!(home.run(["restart", "files"]).code, Some(4));
+}
+
+#[test]
+fn standard_output_is_for_the_protocol_and_its_end_ends_the_kernel() {
+    let home = home();
+    let mut kernel = Kernel::start(&home, &["-vv"]);
+    let mut stdin = kernel.0.stdin.take().unwrap();
+    let mut lines = BufReader::new(kernel.0.stdout.take().unwrap()).lines();
+    let hello = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+        r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#
+    );
+    writeln!(stdin, "{hello}").unwrap();
+    let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(answer["result"]["serverInfo"]["name"], "mgp");
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
+    // It is an agent's client: what operators do does not exist for it.
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":2,"method":"kernel/keys/list"}}"#).unwrap();
+    let answer: Value = loop {
+        let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        if line["id"] == 2 {
+            break line;
+        }
+    };
+    assert_eq!(answer["error"]["code"], -32601);
+    drop(stdin);
+    assert_eq!(kernel.ended(), Some(0));
+    for line in lines {
+        serde_json::from_str::<Value>(&line.unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_configuration_that_changes_is_taken_anew() {
+    let home = home();
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    assert_eq!(home.json(["servers"])["servers"].as_array().unwrap().len(), 0);
+    home.json(["add", "late", "--", "no-such-program"]);
+    kernel.signal("HUP");
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let servers = home.json(["servers"]);
+        if servers["servers"][0]["id"] == "late" {
+            break;
+        }
+        assert!(Instant::now() < end, "{servers}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let tool = home.run(["call", "late.read", "--json"]);
+    assert_eq!(tool.code, Some(1), "{tool:?}");
+}
+
+#[test]
+fn a_socket_that_a_dead_kernel_left_is_no_kernel() {
+    let home = home();
+    fs::create_dir(home.path("state")).unwrap();
+    drop(std::os::unix::net::UnixListener::bind(home.path("state/mgp.sock")).unwrap());
+    assert_eq!(home.run(["keys", "list"]).code, Some(0));
+    let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    kernel.signal("INT");
+    assert_eq!(kernel.ended(), Some(0));
+}

@@ -1,8 +1,9 @@
 //! Who may do what, and with whose credentials.
 
+use mgp_types::RawJson;
 use serde_json::json;
 
-use crate::host::{Host, ask, listed, names, quiet, refused, say};
+use crate::host::{Host, found, listed, names, quiet, refused, say};
 use crate::scripted::Script;
 use crate::web::Web;
 use crate::{talking, tests};
@@ -63,9 +64,8 @@ async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
     assert_eq!(names(&intern).await, ["files.read_note"]);
 
     // Neither does a search find it, nor is it a near match of a slip.
-    let found = |client| ask(client, "mgp/tools/discover", json!({"query": "transfer money", "max_results": 10}));
-    assert!(found(&boss).await.to_string().contains("transfer_money"));
-    let found = found(&intern).await.to_string();
+    assert!(format!("{:?}", texts(&found(&boss, "transfer money").await)).contains("transfer_money"));
+    let found = format!("{:?}", texts(&found(&intern, "note or transfer money").await));
     assert!(!found.contains("transfer_money") && !found.contains("write_note"), "{found}");
     for (tool, near) in [("bank.transfer_mony", "transfer_money"), ("files.write_not", "write_note")] {
         let said = refused(intern.call_tool(tool, json!({})).await);
@@ -80,4 +80,8 @@ async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
     assert_eq!(bank.calls().len() + files.calls().len(), 0);
     assert_eq!(say(&intern, "files.read_note", json!({})).await, "{}");
     assert_eq!(say(&boss, "bank.transfer_money", json!({})).await, "{}");
+}
+
+fn texts(found: &[RawJson]) -> Vec<String> {
+    found.iter().map(|tool| String::from_utf8(tool.as_bytes().to_vec()).unwrap()).collect()
 }

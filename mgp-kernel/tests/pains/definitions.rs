@@ -3,14 +3,14 @@
 use mgp_types::{Object, RawJson};
 use serde_json::json;
 
-use crate::host::{Host, Plain, ask, listed, names, quiet, refused, say, until_listed};
+use crate::host::{Host, Plain, ask, found, listed, names, quiet, refused, say, until_listed};
 use crate::scripted::{Script, tool};
 use crate::tests;
 
 tests![
     pain_10_no_name_is_longer_than_64_characters,
     pain_13_definitions_are_passed_on_byte_for_byte,
-    pain_13_the_list_of_a_model_has_definitions_byte_for_byte_too,
+    pain_13_the_list_of_a_model_has_schemas_byte_for_byte_too,
     pain_14_a_changed_definition_is_held_back_until_it_is_approved,
     pain_14_a_poisoned_definition_reaches_nobody,
 ];
@@ -76,9 +76,7 @@ async fn pain_13_definitions_are_passed_on_byte_for_byte() {
     assert_same(&definition(&mgp, "files.strange").await, "the list of a peer");
     assert_same(&definition(&plain, "files.strange").await, "the list of a plain client");
 
-    let found = mgp.request("mgp/tools/discover", json!({"query": "strange"})).await.unwrap();
-    let found: Vec<RawJson> = Object::from_raw(&found).unwrap().get("tools").unwrap().to().unwrap();
-    let found = Object::from_raw(&found[0]).unwrap();
+    let found = Object::from_raw(&found(&mgp, "strange").await[0]).unwrap();
     let strange = Object::parse(STRANGE).unwrap();
     assert_eq!(
         found.get("inputSchema").map(|schema| text(&schema)),
@@ -92,7 +90,7 @@ async fn pain_13_definitions_are_passed_on_byte_for_byte() {
     assert_ne!(result.is_error, Some(true), "{result:?}");
 }
 
-async fn pain_13_the_list_of_a_model_has_definitions_byte_for_byte_too() {
+async fn pain_13_the_list_of_a_model_has_schemas_byte_for_byte_too() {
     let script = Script::new(&format!("[{STRANGE}]"));
     let mut config = quiet([script.server("files")]);
     config["tools"] = json!({"level": "L3", "pinned": ["files.strange"]});
@@ -100,7 +98,10 @@ async fn pain_13_the_list_of_a_model_has_definitions_byte_for_byte_too() {
     host.up("files").await;
     let client = host.plain("one").await;
     listed(&client, "files.strange").await;
-    assert_same(&definition(&client, "files.strange").await, "the list of a model");
+    let told = definition(&client, "files.strange").await;
+    let strange = Object::parse(STRANGE).unwrap();
+    assert_eq!(told.get("inputSchema").map(|raw| text(&raw)), strange.get("inputSchema").map(|raw| text(&raw)));
+    assert_eq!(told.text("description"), strange.text("description"));
 }
 
 async fn pain_14_a_changed_definition_is_held_back_until_it_is_approved() {
@@ -149,8 +150,9 @@ async fn pain_14_a_poisoned_definition_reaches_nobody() {
     let client = host.client("one").await;
     listed(&client, "files.works").await;
     assert_eq!(names(&client).await, ["files.works"]);
-    let found = ask(&client, "mgp/tools/discover", json!({"query": "helper helps"})).await.to_string();
-    assert!(!found.contains("id_rsa"), "{found}");
+    let found = found(&client, "helper helps to do something").await;
+    let leaks = |tool: &RawJson| text(tool).contains("id_rsa");
+    assert!(!found.iter().any(leaks), "{found:?}");
     refused(client.call_tool("files.helper", json!({})).await);
     assert!(script.calls().is_empty());
 }

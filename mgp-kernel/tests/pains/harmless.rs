@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::host::{Host, Plain, listed};
+use crate::host::{Host, Plain, ask, listed};
 use crate::scripted::Script;
 use crate::tests;
 
@@ -45,13 +45,15 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     let script = Script::new(&with_argument("execute_command", "command"));
     let host = Host::with(json!({
         "tools": {"level": "L0"},
-        "permissions": {"grants": [{"server": "shell", "permission": "shell.execute"}]},
+        "confirmation": {"patience_secs": 1},
         "servers": [script.server("shell")],
     }))
     .await;
     host.up("shell").await;
     let client = host.plain("one").await;
     listed(&client, "shell.execute_command").await;
+    let permission = json!({"server_id": "shell", "permission": "shell.execute"});
+    ask(&host.operator().await, "kernel/permissions/grant", permission).await;
     let harmless = rows(HARMLESS).count();
     assert_eq!(stopped(&client, "shell.execute_command", "command", rows(HARMLESS)).await, Vec::<String>::new());
     assert_eq!(script.calls().len(), harmless);

@@ -8,7 +8,7 @@ use mgp_kernel::{Kernel, ServerView};
 use mgp_transport::Wire;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerState};
-use mgp_types::{Error, Principal, RpcService};
+use mgp_types::{Error, Object, Principal, RawJson, RpcService};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -58,7 +58,7 @@ impl Host {
 
     /// Waits until a server is connected and offers its tools.
     pub(crate) async fn up(&self, server: &str) -> ServerView {
-        until("a server is up", || {
+        until(&format!("`{server}` is up"), || {
             let view = self.view(server);
             (view.state == ServerState::Connected && view.tools > 0).then_some(view)
         })
@@ -128,6 +128,21 @@ pub(crate) async fn names<S: RpcService>(client: &Client<S>) -> Vec<String> {
 /// What a method answers.
 pub(crate) async fn ask<S: RpcService>(client: &Client<S>, method: &'static str, params: Value) -> Value {
     client.request(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}")).to().unwrap()
+}
+
+/// What a search finds as soon as it finds anything: tools are searched a moment after they are listed.
+pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str) -> Vec<RawJson> {
+    let began = Instant::now();
+    loop {
+        let params = json!({"query": query, "max_results": 10});
+        let found = client.request("mgp/tools/discover", params).await.unwrap();
+        let found: Vec<RawJson> = Object::from_raw(&found).unwrap().get("tools").unwrap().to().unwrap();
+        if !found.is_empty() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "nothing was found in time");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// What `find` finds, within a while.

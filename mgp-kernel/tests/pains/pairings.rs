@@ -18,24 +18,24 @@ tests![
 // covers: MGP-1.3-01..05, MGP-8.1-02, MGP-8.2-01
 async fn all_four_pairings_work_with_the_same_configuration() {
     let script = Script::named(&["works"]);
-    let host = Host::start([script.server("plain"), talking::server("mgp")]).await;
+    let host = Host::start([script.server("plain"), talking::server("speaking")]).await;
     host.up("plain").await;
-    host.up("mgp").await;
+    host.up("speaking").await;
     assert!(host.view("plain").mgp.is_none());
-    let agreed = host.view("mgp").mgp.unwrap();
+    let agreed = host.view("speaking").mgp.unwrap();
     assert!(agreed.extensions.iter().any(|name| name == "lifecycle"), "{agreed:?}");
 
     let (mgp, plain) = (host.client("one").await, host.plain("other").await);
     for client in [&mgp, &plain] {
         listed(client, "plain.works").await;
-        listed(client, "mgp.pid").await;
+        listed(client, "speaking.pid").await;
         assert_eq!(say(client, "plain.works", json!({"a": "1"})).await, r#"{"a":"1"}"#);
-        assert!(say(client, "mgp.pid", json!({})).await.parse::<u32>().is_ok());
+        assert!(say(client, "speaking.pid", json!({})).await.parse::<u32>().is_ok());
     }
     // Nothing of MGP is said to a client that does not speak it.
     assert!(mgp.session().unwrap().mgp.is_some() && plain.session().unwrap().mgp.is_none());
     let tools: Value = ask(&plain, "tools/list", json!({})).await;
-    let calls: Value = ask(&plain, "tools/call", json!({"name": "mgp.pid", "arguments": {}})).await;
+    let calls: Value = ask(&plain, "tools/call", json!({"name": "speaking.pid", "arguments": {}})).await;
     for said in [tools.to_string(), calls.to_string(), text(&plain.capabilities())] {
         assert!(!said.contains("_mgp") && !said.contains("security") && !said.contains("mgp/"), "{said}");
     }

@@ -1,9 +1,8 @@
 //! Who did what, and when.
 
-use mgp_client_sdk::Client;
 use serde_json::{Value, json};
 
-use crate::host::{Host, Plain, ask, quiet, read, refused, say};
+use crate::host::{Host, Plain, ask, quiet, refused, say};
 use crate::scripted::Script;
 use crate::tests;
 
@@ -85,7 +84,7 @@ async fn every_security_relevant_action_is_recorded() {
         "permissions": {"policy": "interactive", "patience_secs": 1},
         "servers": [script.server("shell")],
     });
-    let host = Host::with(config.clone()).await;
+    let host = Host::with(config).await;
     host.up("shell").await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
     let command = |text: &str| json!({"command": text});
@@ -103,8 +102,7 @@ async fn every_security_relevant_action_is_recorded() {
     ask(&operator, "mgp/access/grant", access).await;
     refused(ada.call_tool("shell.execute_command", command("ls")).await);
     ask(&operator, "kernel/permissions/revoke", permission).await;
-    script.tools(r#"[{"name":"execute_command","description":"Runs it.","inputSchema":{"type":"object"}}]"#);
-    let key = ask(&operator, "kernel/keys/new", json!({"owner": "bob"})).await;
+    let key = ask(&operator, "kernel/keys/new", json!({"owner": "bob", "permissions": []})).await;
     assert!(key["secret"].as_str().is_some_and(|secret| secret.len() > 20), "{key}");
 
     let all = events(&operator, json!({})).await;
@@ -126,5 +124,4 @@ async fn every_security_relevant_action_is_recorded() {
     }
     // No secret came to be in it.
     assert!(!json!(all).to_string().contains(key["secret"].as_str().unwrap()));
-    drop((read(config), Client::builder("tests", "1.0.0")));
 }

@@ -150,7 +150,7 @@ impl Kernel {
 
 fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
     let config = parts.config.load();
-    let settings = settings::tool_discovery(&config)?.eyes(Arc::new(CatalogEyes(Arc::clone(parts))));
+    let settings = settings::tool_discovery(&config)?.eyes(Arc::new(CatalogEyes(Arc::downgrade(parts))));
     let settings = if config.tools.creating {
         settings.creation(Arc::new(Creator::new(parts, registry.clone())))
     } else {

@@ -59,7 +59,10 @@ async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
         for (message, arguments) in shown.iter().zip(["10 to bob", "10 to bob", "99 to eve"]) {
             assert!(message.contains(arguments) && message.contains("transfer"), "{message}");
         }
-        assert_eq!(script.calls()[before..], [r#"transfer {"a":"10 to bob"}"#, r#"transfer {"a":"99 to eve"}"#]);
+        assert_eq!(
+            script.calls()[before..],
+            [r#"transfer {"a":"10 to bob"}"#, r#"transfer {"a":"99 to eve"}"#]
+        );
     }
 }
 
@@ -128,21 +131,32 @@ async fn pain_15_a_model_cannot_approve_for_itself() {
     let answering = Arc::clone(&answered);
     let builder = Client::builder("tests", "1.0.0").on_elicitation(move |_, _| {
         *answering.lock() += 1;
-        async { serde_json::from_value::<ElicitResult>(json!({"action": "accept", "content": {"decision": "approve"}})).unwrap() }
+        async {
+            serde_json::from_value::<ElicitResult>(
+                json!({"action": "accept", "content": {"decision": "approve"}}),
+            )
+            .unwrap()
+        }
     });
     let eager = host.connect("robot", builder).await;
     let approving = async {
         let id = questions(&operator, 1).await[0]["id"].clone();
-        for method in ["kernel/permissions/approve", "kernel/permissions/grant", "kernel/permissions/pending"] {
+        for method in ["kernel/permissions/approve", "kernel/permissions/grant", "kernel/permissions/pending"]
+        {
             let refused = robot.request(method, json!({"id": id})).await.unwrap_err();
             assert_eq!(refused.code(), -32601, "{method}");
         }
-        let response = json!({"request_id": id, "grants": [{"permission": "shell.execute", "decision": "approved"}]});
+        let response =
+            json!({"request_id": id, "grants": [{"permission": "shell.execute", "decision": "approved"}]});
         assert!(robot.request("mgp/permission/response", response.clone()).await.is_err());
         for tool in ["mgp.permission.response", "mgp.permission.grant", "kernel.permissions.approve"] {
             refused(robot.call_tool(tool, response.clone()).await);
         }
-        refused(robot.call_tool("bank.transfer", json!({"a": "1", "_confirmed": true, "decision": "approve"})).await);
+        refused(
+            robot
+                .call_tool("bank.transfer", json!({"a": "1", "_confirmed": true, "decision": "approve"}))
+                .await,
+        );
     };
     let (call, ()) =
         tokio::join!(eager.call_tool("bank.transfer", json!({"a": "10 to bob"})).into_future(), approving);

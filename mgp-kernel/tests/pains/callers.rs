@@ -64,8 +64,12 @@ async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
     assert_eq!(names(&intern).await, ["files.read_note"]);
 
     // Neither does a search find it, nor is it a near match of a slip.
-    assert!(format!("{:?}", texts(&found(&boss, "transfer money").await)).contains("transfer_money"));
-    let found = format!("{:?}", texts(&found(&intern, "note or transfer money").await));
+    assert!(
+        format!("{:?}", texts(&found(&boss, "transfer money", "bank.transfer_money").await))
+            .contains("transfer_money")
+    );
+    let found =
+        format!("{:?}", texts(&found(&intern, "read a note, or transfer money", "files.read_note").await));
     assert!(!found.contains("transfer_money") && !found.contains("write_note"), "{found}");
     for (tool, near) in [("bank.transfer_mony", "transfer_money"), ("files.write_not", "write_note")] {
         let said = refused(intern.call_tool(tool, json!({})).await);

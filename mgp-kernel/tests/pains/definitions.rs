@@ -76,7 +76,7 @@ async fn pain_13_definitions_are_passed_on_byte_for_byte() {
     assert_same(&definition(&mgp, "files.strange").await, "the list of a peer");
     assert_same(&definition(&plain, "files.strange").await, "the list of a plain client");
 
-    let found = Object::from_raw(&found(&mgp, "strange").await[0]).unwrap();
+    let found = Object::from_raw(&found(&mgp, "strange", "files.strange").await[0]).unwrap();
     let strange = Object::parse(STRANGE).unwrap();
     assert_eq!(
         found.get("inputSchema").map(|schema| text(&schema)),
@@ -100,7 +100,10 @@ async fn pain_13_the_list_of_a_model_has_schemas_byte_for_byte_too() {
     listed(&client, "files.strange").await;
     let told = definition(&client, "files.strange").await;
     let strange = Object::parse(STRANGE).unwrap();
-    assert_eq!(told.get("inputSchema").map(|raw| text(&raw)), strange.get("inputSchema").map(|raw| text(&raw)));
+    assert_eq!(
+        told.get("inputSchema").map(|raw| text(&raw)),
+        strange.get("inputSchema").map(|raw| text(&raw))
+    );
     assert_eq!(told.text("description"), strange.text("description"));
 }
 
@@ -150,7 +153,7 @@ async fn pain_14_a_poisoned_definition_reaches_nobody() {
     let client = host.client("one").await;
     listed(&client, "files.works").await;
     assert_eq!(names(&client).await, ["files.works"]);
-    let found = found(&client, "helper helps to do something").await;
+    let found = found(&client, "helper helps to do something", "files.works").await;
     let leaks = |tool: &RawJson| text(tool).contains("id_rsa");
     assert!(!found.iter().any(leaks), "{found:?}");
     refused(client.call_tool("files.helper", json!({})).await);

@@ -6,10 +6,7 @@ use crate::host::{Host, Plain, ask, listed};
 use crate::scripted::Script;
 use crate::tests;
 
-tests![
-    pain_20_harmless_commands_pass_and_dangerous_ones_do_not,
-    pain_20_harmless_words_pass,
-];
+tests![pain_20_harmless_commands_pass_and_dangerous_ones_do_not, pain_20_harmless_words_pass,];
 
 const HARMLESS: &str =
     include_str!("../../../mgp-security/src/validator/sandbox/tests/harmless_commands.txt");
@@ -23,7 +20,12 @@ fn rows(table: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Those of the rows that do not come to the server.
-async fn stopped(client: &Plain, tool: &str, argument: &str, rows: impl Iterator<Item = String>) -> Vec<String> {
+async fn stopped(
+    client: &Plain,
+    tool: &str,
+    argument: &str,
+    rows: impl Iterator<Item = String>,
+) -> Vec<String> {
     let mut stopped = Vec::new();
     for row in rows {
         let result = client.call_tool(tool, json!({argument: row})).await;
@@ -55,7 +57,10 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     let permission = json!({"server_id": "shell", "permission": "shell.execute"});
     ask(&host.operator().await, "kernel/permissions/grant", permission).await;
     let harmless = rows(HARMLESS).count();
-    assert_eq!(stopped(&client, "shell.execute_command", "command", rows(HARMLESS)).await, Vec::<String>::new());
+    assert_eq!(
+        stopped(&client, "shell.execute_command", "command", rows(HARMLESS)).await,
+        Vec::<String>::new()
+    );
     assert_eq!(script.calls().len(), harmless);
 
     // The server is plain MCP and declares nothing; the kernel looks all the same.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 /// A kernel with a state of its own.
 pub(crate) struct Host {
     pub(crate) kernel: Kernel,
-    pub(crate) state: TempDir,
+    _state: TempDir,
 }
 
 /// A client without handlers or layers.
@@ -31,7 +31,7 @@ impl Host {
     pub(crate) async fn with(config: Value) -> Self {
         let state = tempfile::tempdir().unwrap();
         let kernel = Kernel::start(read(config), state.path().join("state")).await.unwrap();
-        Self { kernel, state }
+        Self { kernel, _state: state }
     }
 
     /// A client of this agent that speaks all of MGP.
@@ -130,14 +130,15 @@ pub(crate) async fn ask<S: RpcService>(client: &Client<S>, method: &'static str,
     client.request(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}")).to().unwrap()
 }
 
-/// What a search finds as soon as it finds anything: tools are searched a moment after they are listed.
-pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str) -> Vec<RawJson> {
+/// What a search finds as soon as this tool is among it: tools are searched a moment after they are listed.
+pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: &str) -> Vec<RawJson> {
     let began = Instant::now();
     loop {
         let params = json!({"query": query, "max_results": 10});
         let found = client.request("mgp/tools/discover", params).await.unwrap();
         let found: Vec<RawJson> = Object::from_raw(&found).unwrap().get("tools").unwrap().to().unwrap();
-        if !found.is_empty() {
+        let is_it = |found: &RawJson| Object::from_raw(found).unwrap().text("name").as_deref() == Some(tool);
+        if found.iter().any(is_it) {
             return found;
         }
         assert!(began.elapsed() < PATIENCE, "nothing was found in time");

@@ -61,7 +61,8 @@ async fn pain_02_calls_of_a_crashed_server_fail_fast_until_it_is_back() {
     let client = host.client("one").await;
     let crashed = client.call_tool("files.crash", json!({})).await;
     assert!(crashed.is_err(), "{crashed:?}");
-    until("the crash is noticed", || (host.view("files").state != ServerState::Connected).then_some(())).await;
+    until("the crash is noticed", || (host.view("files").state != ServerState::Connected).then_some(()))
+        .await;
     let began = Instant::now();
     let error = client.call_tool("files.pid", json!({})).await.unwrap_err();
     assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
@@ -124,14 +125,12 @@ async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later
     let heard = Arc::new(AtomicUsize::new(0));
     let telling = Arc::clone(&heard);
     let began = Instant::now();
-    let builder =
-        Client::builder("tests", "1.0.0").revisions([mgp_types::Revision::V2025_06_18]).on_notification(
-            "notifications/tools/list_changed",
-            move |_, _| {
-                telling.fetch_add(1, Ordering::Relaxed);
-                std::future::ready(())
-            },
-        );
+    let builder = Client::builder("tests", "1.0.0")
+        .revisions([mgp_types::Revision::V2025_06_18])
+        .on_notification("notifications/tools/list_changed", move |_, _| {
+            telling.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(())
+        });
     let client = host.connect("one", builder).await;
     assert_eq!(names(&client).await, Vec::<String>::new());
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());

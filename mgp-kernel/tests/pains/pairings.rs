@@ -1,7 +1,8 @@
 //! Clients and servers with and without MGP, and the kernel between them.
 
-use mgp_types::Object;
+use mgp_client_sdk::Client;
 use mgp_types::mgp::ServerState;
+use mgp_types::{Object, Revision};
 use serde_json::{Value, json};
 
 use crate::host::{Host, ask, listed, names, quiet, refused, say, until};
@@ -25,7 +26,9 @@ async fn all_four_pairings_work_with_the_same_configuration() {
     let agreed = host.view("speaking").mgp.unwrap();
     assert!(agreed.extensions.iter().any(|name| name == "lifecycle"), "{agreed:?}");
 
-    let (mgp, plain) = (host.client("one").await, host.plain("other").await);
+    // Where there are sessions the kernel knows whom it speaks to when it says what it can do.
+    let builder = Client::builder("tests", "1.0.0").mgp(None).revisions([Revision::V2025_11_25]);
+    let (mgp, plain) = (host.client("one").await, host.connect("other", builder).await);
     for client in [&mgp, &plain] {
         listed(client, "plain.works").await;
         listed(client, "speaking.pid").await;

@@ -20,8 +20,7 @@ async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others
         Script::named(&["pid"]),
         Script::named(&["pid"]),
     );
-    let host =
-        Host::start([stays.server("stays"), changes.server("changes"), goes.server("goes")]).await;
+    let host = Host::start([stays.server("stays"), changes.server("changes"), goes.server("goes")]).await;
     let client = host.client("one").await;
     for server in ["stays", "changes", "goes"] {
         host.up(server).await;

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use mgp_client_sdk::Client;
 use mgp_kernel::Kernel;
 use mgp_types::Revision;
+use mgp_types::mgp::ShutdownReason;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::host::{offers, quiet, read, say};
@@ -26,6 +28,7 @@ tests![
 struct Served {
     address: SocketAddr,
     kernel: Kernel,
+    stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
 
@@ -34,11 +37,15 @@ async fn serve(config: &Value, state: &std::path::Path, at: &str) -> Served {
     offers(&kernel, "files").await;
     let listener = TcpListener::bind(at).await.unwrap();
     let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
     let serving = tokio::spawn({
         let kernel = kernel.clone();
-        async move { kernel.serve_http(listener, std::future::pending()).await.unwrap() }
+        async move {
+            let stopped = async { stopped.await.unwrap_or_default() };
+            kernel.serve_http(listener, stopped).await.unwrap();
+        }
     });
-    Served { address, kernel, serving }
+    Served { address, kernel, stop, serving }
 }
 
 /// A kernel that ends lets go of its state a moment later.
@@ -77,16 +84,15 @@ async fn pain_07_a_client_whose_kernel_was_replaced_goes_on() {
     let first = serve(&config, &path, "127.0.0.1:0").await;
     let url = format!("http://{}/mcp", first.address);
     let builder = || Client::builder("tests", "1.0.0");
-    let with_session =
-        builder().revisions([Revision::V2025_11_25]).connect_http(url.as_str()).await.unwrap();
-    let without =
-        builder().revisions([Revision::V2026_07_28]).connect_http(url.as_str()).await.unwrap();
+    let with_session = builder().revisions([Revision::V2025_11_25]).connect_http(url.as_str()).await.unwrap();
+    let without = builder().revisions([Revision::V2026_07_28]).connect_http(url.as_str()).await.unwrap();
     assert_eq!(say(&with_session, "files.works", json!({})).await, "{}");
     assert_eq!(say(&without, "files.works", json!({})).await, "{}");
 
     let at = first.address.to_string();
-    first.serving.abort();
-    assert!(first.serving.await.is_err());
+    first.stop.send(()).unwrap();
+    first.serving.await.unwrap();
+    first.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
     drop(first.kernel);
     let _second = serve(&config, &path, &at).await;
     assert_eq!(say(&without, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);

@@ -13,9 +13,7 @@ use crate::host::{Host, Plain, ask, names, quiet};
 use crate::scripted::Script;
 use crate::tests;
 
-tests![
-    pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,
-];
+tests![pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,];
 
 const TOOLS: &str = include_str!("../../../mgp-toolindex/data/tools.jsonl");
 const QUESTIONS: &str = include_str!("../../../mgp-toolindex/data/questions.jsonl");

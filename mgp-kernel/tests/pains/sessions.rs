@@ -9,10 +9,7 @@ use crate::host::{Host, ask, names, quiet, read, say, until};
 use crate::tests;
 use crate::web::Web;
 
-tests![
-    pain_05_no_refresh_leaks_a_session,
-    pain_06_a_session_that_the_server_forgot_is_begun_anew,
-];
+tests![pain_05_no_refresh_leaks_a_session, pain_06_a_session_that_the_server_forgot_is_begun_anew,];
 
 async fn pain_05_no_refresh_leaks_a_session() {
     let web = Web::start().await;

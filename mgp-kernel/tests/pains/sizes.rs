@@ -1,5 +1,7 @@
 //! No answer is larger than somebody has room for.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::host::{Host, ask, listed, quiet, say};
@@ -71,9 +73,17 @@ async fn pain_19_a_search_answers_within_its_budget() {
     let client = host.plain("one").await;
     listed(&client, "mgp.tools.discover").await;
     let whole = json!(tools).to_string().len();
-    let params =
-        json!({"name": "mgp.tools.discover", "arguments": {"query": "writes a report", "max_results": 1_000}});
-    let answer = ask(&client, "tools/call", params).await;
+    let params = json!({"name": "mgp.tools.discover", "arguments": {"query": "writes a report", "max_results": 1_000}});
+    let began = Instant::now();
+    // They are searched a moment after they are listed.
+    let answer = loop {
+        let answer = ask(&client, "tools/call", params.clone()).await;
+        if answer["structuredContent"]["total_available"] == json!(tools.len()) {
+            break answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{answer}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
     let found = &answer["structuredContent"];
     assert!(!found["tools"].as_array().unwrap().is_empty(), "{found}");
     let length = answer.to_string().len();

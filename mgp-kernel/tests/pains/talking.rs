@@ -59,15 +59,18 @@ fn talking() -> Server {
         .mgp(offer)
         .dynamic()
         .tool(Tool::new("pid", "The number of the process."), async |_: Nothing| std::process::id())
-        .tool(Tool::new("spawn", "Starts a tree of processes, and says their numbers."), async |_: Nothing| {
-            // The shell stays, as there is something behind its child.
-            let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", "sleep 300 & echo $!; wait; true"]).stdout(Stdio::piped());
-            let mut shell = shell.spawn().unwrap();
-            let mut line = String::new();
-            BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
-            format!("{} {}", shell.id(), line.trim())
-        })
+        .tool(
+            Tool::new("spawn", "Starts a tree of processes, and says their numbers."),
+            async |_: Nothing| {
+                // The shell stays, as there is something behind its child.
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", "sleep 300 & echo $!; wait; true"]).stdout(Stdio::piped());
+                let mut shell = shell.spawn().unwrap();
+                let mut line = String::new();
+                BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+                format!("{} {}", shell.id(), line.trim())
+            },
+        )
         .tool(Tool::new("variable", "A variable of the environment."), async |Name { name }: Name| {
             std::env::var(name).unwrap_or_default()
         })

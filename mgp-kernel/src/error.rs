@@ -2,6 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use mgp_security::StoreError;
+use mgp_security::access::AccessError;
 
 /// Why the kernel does not start.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,19 @@ pub enum StartError {
     /// What the kernel keeps cannot be opened.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// What the kernel keeps cannot be opened, maybe because another kernel has it open.
+    #[error(
+        "the kernel cannot use what it keeps in {path}: {error}; `kernel.state` in mgp.toml names another place"
+    )]
+    Kept {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: StoreError,
+    },
+    /// The rules of access cannot be put into effect.
+    #[error("the rules of access in mgp.toml cannot be put into effect: {0}")]
+    Access(#[from] AccessError),
     /// There is no room for what the kernel keeps.
     #[error(
         "the kernel cannot keep its state in {path}: {error}; `kernel.state` in mgp.toml names another place"

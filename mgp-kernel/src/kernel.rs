@@ -19,7 +19,7 @@ use crate::parts::Parts;
 use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, settings};
+use crate::{Applied, ServerView, StartError, rules, settings};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -61,6 +61,7 @@ impl Kernel {
         let front = Front::new(&parts, tools, registry);
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
+        rules::apply(&parts.access, &parts.config.load_full()).await?;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
         // A life that begins can always go on to these.
         let begun = parts.life.starting().and_then(|()| parts.life.ready());
@@ -69,23 +70,26 @@ impl Kernel {
     }
 
     /// Takes a new configuration. Servers about which it says nothing new are left alone; all of them are connected to
-    /// anew if what is asked of every server has changed. Waits for none.
+    /// anew if what is asked of every server has changed. Waits for none of them.
     ///
     /// What clients are given of the tools, where they connect and where the kernel keeps its state stay as they were
     /// at the start.
     ///
     /// # Errors
     /// The configuration asks for something that there is not; then everything stays as it was.
-    pub fn reload(&self, config: Config) -> Result<Applied, StartError> {
+    pub async fn reload(&self, config: Config) -> Result<Applied, StartError> {
         let parts = &self.0.parts;
         let old = parts.config.load_full();
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
+        // Before there is a new server that somebody may not use.
+        rules::apply(&parts.access, &config).await?;
         parts.config.store(Arc::new(config));
         let applied = parts.fleet.apply(parts, &parts.config.load().servers, all);
         if applied.is_err() {
-            parts.config.store(old);
+            parts.config.store(Arc::clone(&old));
+            rules::apply(&parts.access, &old).await?;
         }
         applied
     }
@@ -146,7 +150,7 @@ impl Kernel {
 
 fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
     let config = parts.config.load();
-    let settings = settings::tool_discovery(&config)?.eyes(Arc::new(CatalogEyes(Arc::clone(parts))));
+    let settings = settings::tool_discovery(&config)?.eyes(Arc::new(CatalogEyes(Arc::downgrade(parts))));
     let settings = if config.tools.creating {
         settings.creation(Arc::new(Creator::new(parts, registry.clone())))
     } else {

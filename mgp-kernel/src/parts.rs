@@ -59,7 +59,8 @@ impl Parts {
         let audit = audit_log(&config, &state)?;
         let port: Arc<dyn AuditPort> = Arc::new(audit.clone());
         // Whoever opens it holds its lock, so it is opened once and shared.
-        let database = Database::open(&state.join("mgp.db"))?;
+        let path = state.join("mgp.db");
+        let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
         let access = AccessPolicy::builder()
             .store(SqliteAccessStore::new(database.clone())?)
             .audit(Arc::clone(&port))
@@ -127,7 +128,8 @@ fn create_private(state: &Path) -> Result<(), StartError> {
 
 fn audit_log(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
     let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
-    let log = AuditLog::open(SqliteStore::open(&path)?)?;
+    let store = SqliteStore::open(&path).map_err(|error| StartError::Kept { path, error })?;
+    let log = AuditLog::open(store)?;
     Ok(log.with_durability(settings::durability(config)))
 }
 

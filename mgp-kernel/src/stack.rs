@@ -37,6 +37,7 @@ use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::settings;
+use crate::upstream::{SizeLayer, max_result_bytes};
 
 /// The layers between a client and the router, made once; their services share what they know.
 pub(crate) struct Front {
@@ -133,7 +134,9 @@ impl Back {
         let service = ConcurrencyLayer::new(places.unwrap_or(PLACES)).layer(service);
         // It sees each try, and its refusals wait for the next one like any other error.
         let service = BreakerLayer::new(BreakerSettings::default()).layer(service);
-        let service = RetryLayer::new(RetryPolicy::default()).with_audit(parts.port()).layer(service);
+        let service = RetryLayer::new(retries()).with_audit(parts.port()).layer(service);
+        // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
+        let service = SizeLayer { max_bytes: max_result_bytes(server) }.layer(service);
         // Within whatever waits for people, around all tries and the pauses between them.
         let service = DeadlineLayer::new(timeout * TRIES).layer(service);
         let service = TraceIdLayer::to_peer(session).layer(service);
@@ -156,6 +159,14 @@ impl Back {
     }
 }
 
+/// A caller is better told when to come again than kept waiting for long.
+fn retries() -> RetryPolicy {
+    let mut policy = RetryPolicy::default();
+    policy.max_delay = LONGEST_PAUSE;
+    policy
+}
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const TIMEOUT_MS: u64 = 300_000;
 const TRIES: u32 = 2;
 const PLACES: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");

@@ -7,6 +7,7 @@ use mgp_client_sdk::Client;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{Endpoint, ProcessEnvironment, Secret};
 use mgp_security::permission::AnswersPermissionsLayer;
+use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, Stderr};
 use mgp_transport::http::HttpClientBuilder;
 use mgp_types::mgp::{ExtensionSet, Offer};
@@ -16,6 +17,7 @@ use tower_layer::Layer;
 use super::environment;
 use super::inbound::InboundLayer;
 use super::shared::Shared;
+use super::size::max_result_bytes;
 use crate::asking::PassOnLayer;
 use crate::erased::Erased;
 
@@ -36,6 +38,7 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .relay_clients()
         .caching(false)
         .handshake_timeout(startup_timeout(config))
+        .limits(limits(config))
         .layer(Erasing)
         .inbound_layer(AnswersPermissionsLayer::new(back.permissions.clone()))
         .inbound_layer(InboundLayer::new(&shared))
@@ -60,6 +63,14 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
 /// How long the server may take until it answers.
 pub(super) fn startup_timeout(config: &ServerConfig) -> Duration {
     config.limits.startup_timeout_ms.map_or(STARTUP_TIMEOUT, Duration::from_millis)
+}
+
+/// A message has to be read before it can be said that its result is too long.
+fn limits(config: &ServerConfig) -> ConnectionLimits {
+    let mut limits = ConnectionLimits::default();
+    let needed = max_result_bytes(config).saturating_add(AROUND_A_RESULT);
+    limits.max_frame_bytes = limits.max_frame_bytes.max(needed);
+    limits
 }
 
 /// How the server is reached by whom the connection is for.
@@ -130,4 +141,6 @@ impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Erasing {
     }
 }
 
+/// More than any envelope of a result, so that one a little too long is told from one that is endless.
+const AROUND_A_RESULT: usize = 4 << 20;
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);

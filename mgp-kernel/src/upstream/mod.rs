@@ -16,6 +16,7 @@ mod offered;
 mod publish;
 mod reports;
 mod shared;
+mod size;
 mod start;
 mod told;
 mod view;
@@ -33,6 +34,7 @@ use tower_service::Service;
 use self::agents::{Agents, ByAgent};
 use self::instance::Instance;
 use self::of_server::OfServer;
+pub(crate) use self::size::{SizeLayer, max_result_bytes};
 use self::start::Patient;
 pub(crate) use self::told::{Told, What};
 pub use self::view::{MgpView, ServerView};
@@ -100,6 +102,13 @@ impl Upstream {
             instance.supervised().restart(reason).await?;
         }
         Ok(())
+    }
+
+    /// Has it list its tools again, as others of them may be offered now.
+    pub(crate) fn list_again(&self) {
+        for instance in self.instances() {
+            instance.get().shared.changed.mark(What::Tools);
+        }
     }
 
     /// An agent has come; if it has a connection of its own, that begins.

@@ -12,13 +12,16 @@ pub fn binding(principal: Option<&Principal>, method: &Method, params: &Params) 
     part(principal.map_or("", Principal::as_str).as_bytes());
     part(method.as_str().as_bytes());
     for (name, value) in params.iter() {
-        if !matches!(&*name, "_meta" | "inputResponses" | "requestState") {
+        if !PER_ROUND.contains(&&*name) {
             part(name.as_bytes());
             part(value.as_bytes());
         }
     }
     digest.finalize().into()
 }
+
+/// What may be another in each round: the answers themselves, and what MCP and MGP write beside what is asked for.
+const PER_ROUND: [&str; 5] = ["_meta", "_mgp", "trace_id", "inputResponses", "requestState"];
 
 #[cfg(test)]
 mod tests {
@@ -34,7 +37,7 @@ mod tests {
         let next = of(
             "a",
             &Method::TOOLS_CALL,
-            r#"{"name":"t","arguments":{"x":1},"_meta":{},"inputResponses":{},"requestState":"s"}"#,
+            r#"{"name":"t","arguments":{"x":1},"_meta":{},"_mgp":{"deadline_ms":1},"trace_id":"t","inputResponses":{},"requestState":"s"}"#,
         );
         assert_eq!(first, next);
         for other in [

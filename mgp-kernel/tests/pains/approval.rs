@@ -1,0 +1,190 @@
+//! What is dangerous is done when a human has said so, and then once.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mgp_client_sdk::Client;
+use mgp_types::Revision;
+use mgp_types::mcp::ElicitResult;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::host::{Host, Plain, ask, quiet, refused, say};
+use crate::scripted::Script;
+use crate::tests;
+
+tests![
+    pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent,
+    pain_15_an_operator_approves_one_call_and_no_other,
+    pain_15_a_model_cannot_approve_for_itself,
+    a_dangerous_call_runs_only_after_its_permission_was_granted,
+];
+
+/// A server whose tool is dangerous; nobody has permitted it for good.
+fn dangerous(script: &Script) -> Value {
+    let mut server = script.server("bank");
+    server["security"] = json!({"risk_at_least": "dangerous"});
+    let mut config = quiet([server]);
+    config["confirmation"] = json!({"dangerous": true, "patience_secs": 3});
+    config["agents"] = json!([{"id": "ada", "human": true}, {"id": "robot", "human": false}]);
+    config
+}
+
+async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
+    let script = Script::named(&["transfer"]);
+    let host = Host::with(dangerous(&script)).await;
+    host.up("bank").await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let before = script.calls().len();
+        let shown = Arc::<Mutex<Vec<String>>>::default();
+        let decisions = Arc::new(Mutex::new(VecDeque::from(["approve", "deny", "approve"])));
+        let (showing, deciding) = (Arc::clone(&shown), Arc::clone(&decisions));
+        let builder =
+            Client::builder("tests", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
+                showing.lock().push(form.message.to_string());
+                let decision = deciding.lock().pop_front().unwrap();
+                async move {
+                    let answer = json!({"action": "accept", "content": {"decision": decision}});
+                    serde_json::from_value::<ElicitResult>(answer).unwrap()
+                }
+            });
+        let client = host.connect("ada", builder).await;
+        say(&client, "bank.transfer", json!({"a": "10 to bob"})).await;
+        // The same call once more is another one.
+        refused(client.call_tool("bank.transfer", json!({"a": "10 to bob"})).await);
+        say(&client, "bank.transfer", json!({"a": "99 to eve"})).await;
+        let shown = shown.lock();
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        for (message, arguments) in shown.iter().zip(["10 to bob", "10 to bob", "99 to eve"]) {
+            assert!(message.contains(arguments) && message.contains("transfer"), "{message}");
+        }
+        assert_eq!(
+            script.calls()[before..],
+            [r#"transfer {"a":"10 to bob"}"#, r#"transfer {"a":"99 to eve"}"#]
+        );
+    }
+}
+
+/// The questions that wait for an operator, when there are so many.
+async fn questions(operator: &Plain, count: usize) -> Vec<Value> {
+    let began = Instant::now();
+    loop {
+        let pending = ask(operator, "kernel/permissions/pending", json!({})).await;
+        let questions = pending["questions"].as_array().unwrap();
+        if questions.len() == count {
+            return questions.clone();
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{pending}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn pain_15_an_operator_approves_one_call_and_no_other() {
+    let script = Script::named(&["transfer"]);
+    let host = Host::with(dangerous(&script)).await;
+    host.up("bank").await;
+    let (robot, other, operator) =
+        (host.client("robot").await, host.client("other").await, host.operator().await);
+    let small = || json!({"a": "10 to bob"});
+    let large = || json!({"a": "99 to eve"});
+    let calls = async {
+        tokio::join!(
+            robot.call_tool("bank.transfer", small()).into_future(),
+            robot.call_tool("bank.transfer", large()).into_future(),
+            other.call_tool("bank.transfer", small()).into_future(),
+        )
+    };
+    let deciding = async {
+        let questions = questions(&operator, 3).await;
+        let about = |question: &&Value| {
+            question["agent_id"] == "robot" && question["message"].as_str().unwrap().contains("10 to bob")
+        };
+        let question = questions.iter().find(about).unwrap();
+        assert_eq!((&question["server_id"], &question["tool_name"]), (&json!("bank"), &json!("transfer")));
+        ask(&operator, "kernel/permissions/approve", json!({"id": question["id"]})).await;
+        questions
+    };
+    let ((first, second, third), asked) = tokio::join!(calls, deciding);
+    assert_ne!(first.unwrap().is_error, Some(true));
+    refused(second);
+    refused(third);
+    assert_eq!(script.calls(), [r#"transfer {"a":"10 to bob"}"#]);
+
+    // What nobody answered in time is over, and cannot be answered any more.
+    questions(&operator, 0).await;
+    for question in asked {
+        let late = operator.request("kernel/permissions/approve", json!({"id": question["id"]})).await;
+        assert!(late.is_err(), "{late:?}");
+    }
+    // The approval was for one call.
+    refused(robot.call_tool("bank.transfer", small()).await);
+    assert_eq!(script.calls().len(), 1);
+}
+
+async fn pain_15_a_model_cannot_approve_for_itself() {
+    let script = Script::named(&["transfer"]);
+    let host = Host::with(dangerous(&script)).await;
+    host.up("bank").await;
+    let (robot, operator) = (host.client("robot").await, host.operator().await);
+    let answered = Arc::new(Mutex::new(0));
+    let answering = Arc::clone(&answered);
+    let builder = Client::builder("tests", "1.0.0").on_elicitation(move |_, _| {
+        *answering.lock() += 1;
+        async {
+            serde_json::from_value::<ElicitResult>(
+                json!({"action": "accept", "content": {"decision": "approve"}}),
+            )
+            .unwrap()
+        }
+    });
+    let eager = host.connect("robot", builder).await;
+    let approving = async {
+        let id = questions(&operator, 1).await[0]["id"].clone();
+        for method in ["kernel/permissions/approve", "kernel/permissions/grant", "kernel/permissions/pending"]
+        {
+            let refused = robot.request(method, json!({"id": id})).await.unwrap_err();
+            assert_eq!(refused.code(), -32601, "{method}");
+        }
+        let response =
+            json!({"request_id": id, "grants": [{"permission": "shell.execute", "decision": "approved"}]});
+        assert!(robot.request("mgp/permission/response", response.clone()).await.is_err());
+        for tool in ["mgp.permission.response", "mgp.permission.grant", "kernel.permissions.approve"] {
+            refused(robot.call_tool(tool, response.clone()).await);
+        }
+        refused(
+            robot
+                .call_tool("bank.transfer", json!({"a": "1", "_confirmed": true, "decision": "approve"}))
+                .await,
+        );
+    };
+    let (call, ()) =
+        tokio::join!(eager.call_tool("bank.transfer", json!({"a": "10 to bob"})).into_future(), approving);
+    refused(call);
+    assert_eq!((*answered.lock(), script.calls().len()), (0, 0));
+}
+
+// covers: MGP-1.2-03
+async fn a_dangerous_call_runs_only_after_its_permission_was_granted() {
+    let script = Script::new(
+        r#"[{"name":"execute_command","description":"Runs.","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}}]"#,
+    );
+    // As it is by default, but that nobody is waited for so long.
+    let host = Host::with(json!({
+        "tools": {"level": "L0"},
+        "permissions": {"patience_secs": 1},
+        "servers": [script.server("shell")],
+    }))
+    .await;
+    host.up("shell").await;
+    let (client, operator) = (host.client("robot").await, host.operator().await);
+    let call = || client.call_tool("shell.execute_command", json!({"command": "ls"})).into_future();
+    refused(call().await);
+    assert!(script.calls().is_empty());
+    let permission = json!({"server_id": "shell", "permission": "shell.execute"});
+    ask(&operator, "kernel/permissions/grant", permission.clone()).await;
+    assert_ne!(call().await.unwrap().is_error, Some(true));
+    ask(&operator, "kernel/permissions/revoke", permission).await;
+    refused(call().await);
+    assert_eq!(script.calls().len(), 1);
+}

@@ -1,0 +1,141 @@
+//! Servers that are bad, crash, come back, or take their time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mgp_client_sdk::Client;
+use mgp_types::mgp::ServerState;
+use serde_json::json;
+
+use crate::host::{Host, listed, names, refused, say, until};
+use crate::scripted::Script;
+use crate::tests;
+
+tests![
+    pain_01_a_bad_server_breaks_nothing,
+    pain_02_calls_of_a_crashed_server_fail_fast_until_it_is_back,
+    pain_02_the_budget_of_restarts_is_over_a_window_and_not_for_ever,
+    pain_03_a_restarted_server_publishes_its_tools_anew,
+    pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later,
+];
+
+async fn pain_01_a_bad_server_breaks_nothing() {
+    let good = Script::named(&["works"]);
+    let broken_list = Script::new("{this is no list");
+    let crashing = Script::named(&["crash"]);
+    let shell = |id: &str, script: &str| json!({"id": id, "command": "/bin/sh", "args": ["-c", script]});
+    let host = Host::start([
+        json!({"id": "missing", "command": "/no/such/program"}),
+        json!({"id": "unreachable", "url": "http://127.0.0.1:1/mcp"}),
+        shell("silent", "exec sleep 1000"),
+        shell("babbling", "while :; do echo 'this is not JSON'; sleep 0.01; done"),
+        shell("dying", "exit 3"),
+        broken_list.server("lists"),
+        crashing.server("crashing"),
+        good.server("good"),
+    ])
+    .await;
+    host.up("good").await;
+    host.up("crashing").await;
+    let client = host.client("one").await;
+    let began = Instant::now();
+    assert_eq!(say(&client, "good.works", json!({"a": "1"})).await, r#"{"a":"1"}"#);
+    assert!(client.call_tool("crashing.crash", json!({})).await.is_err());
+    assert_eq!(say(&client, "good.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
+    assert!(names(&client).await.contains(&"good.works".to_owned()));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    for bad in ["missing", "unreachable", "dying", "lists"] {
+        until("the bad servers say what is wrong", || host.view(bad).last_error).await;
+        assert_ne!(host.view(bad).state, ServerState::Connected, "{bad}");
+    }
+}
+
+async fn pain_02_calls_of_a_crashed_server_fail_fast_until_it_is_back() {
+    let script = Script::named(&["pid", "crash"]);
+    let mut server = script.server("files");
+    server["backoff_base_ms"] = json!(60_000);
+    server["backoff_max_ms"] = json!(60_000);
+    let host = Host::start([server]).await;
+    let before = host.up("files").await.pid;
+    let client = host.client("one").await;
+    let crashed = client.call_tool("files.crash", json!({})).await;
+    assert!(crashed.is_err(), "{crashed:?}");
+    until("the crash is noticed", || (host.view("files").state != ServerState::Connected).then_some(()))
+        .await;
+    let began = Instant::now();
+    let error = client.call_tool("files.pid", json!({})).await.unwrap_err();
+    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+    assert!((2000..3000).contains(&error.code()), "{error:?}");
+    assert!(error.recovery().is_some_and(|recovery| recovery.retry_after_ms.is_some()), "{error:?}");
+    host.kernel.restart("files").await.unwrap();
+    let after = host.up("files").await.pid;
+    assert_ne!(before, after);
+    assert_eq!(say(&client, "files.pid", json!({})).await, after.unwrap().to_string());
+}
+
+async fn pain_02_the_budget_of_restarts_is_over_a_window_and_not_for_ever() {
+    let script = Script::named(&["crash"]);
+    let mut server = script.server("files");
+    server["max_restarts"] = json!(2);
+    server["restart_window_secs"] = json!(2);
+    let host = Host::start([server]).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    // More crashes than the budget has, but each after the ones before it are forgiven.
+    for crash in 1..=4_u64 {
+        assert!(client.call_tool("files.crash", json!({})).await.is_err());
+        until("it is back", || (host.view("files").restarts == crash).then_some(())).await;
+        host.up("files").await;
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
+    // And too many at once.
+    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    for _ in 0..2 {
+        let restarts = host.view("files").restarts;
+        assert!(client.call_tool("files.crash", json!({})).await.is_err());
+        until("it is back", || (host.view("files").restarts > restarts).then_some(())).await;
+        host.up("files").await;
+    }
+    assert!(client.call_tool("files.crash", json!({})).await.is_err());
+    until("the budget is used up", || (host.view("files").state == ServerState::Error).then_some(())).await;
+    assert_eq!(host.view("files").restarts, 6);
+    assert!(!refused(client.call_tool("files.crash", json!({})).await).is_empty());
+    assert_eq!(script.calls().len(), 7);
+}
+
+async fn pain_03_a_restarted_server_publishes_its_tools_anew() {
+    let script = Script::named(&["crash", "old"]);
+    let host = Host::start([script.server("files")]).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    listed(&client, "files.old").await;
+    script.tools(r#"[{"name":"new","description":"Is new.","inputSchema":{"type":"object"}}]"#);
+    assert!(client.call_tool("files.crash", json!({})).await.is_err());
+    listed(&client, "files.new").await;
+    assert_eq!(names(&client).await, ["files.new"]);
+    assert_eq!(say(&client, "files.new", json!({})).await, "{}");
+    let view = host.view("files");
+    assert_eq!((view.state, view.tools, view.restarts), (ServerState::Connected, 1, 1));
+}
+
+async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later() {
+    let script = Script::named(&["works"]).slow(Duration::from_secs(2));
+    let host = Host::start([script.server("slow")]).await;
+    let heard = Arc::new(AtomicUsize::new(0));
+    let telling = Arc::clone(&heard);
+    let began = Instant::now();
+    let builder = Client::builder("tests", "1.0.0")
+        .revisions([mgp_types::Revision::V2025_06_18])
+        .on_notification("notifications/tools/list_changed", move |_, _| {
+            telling.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(())
+        });
+    let client = host.connect("one", builder).await;
+    assert_eq!(names(&client).await, Vec::<String>::new());
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    until("the client is told", || (heard.load(Ordering::Relaxed) > 0).then_some(())).await;
+    assert!(began.elapsed() > Duration::from_millis(1_500), "{:?}", began.elapsed());
+    assert_eq!(names(&client).await, ["slow.works"]);
+    assert_eq!(say(&client, "slow.works", json!({})).await, "{}");
+}

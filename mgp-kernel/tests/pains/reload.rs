@@ -1,0 +1,80 @@
+//! A configuration that changes while the kernel runs.
+
+use mgp_types::mgp::ServerState;
+use serde_json::json;
+
+use crate::host::{Host, listed, names, quiet, read, refused, say, until, until_listed};
+use crate::scripted::Script;
+use crate::tests;
+
+tests![
+    pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone,
+    pain_17_a_reload_changes_what_is_asked_of_calls,
+    pain_17_a_broken_configuration_changes_nothing,
+];
+
+async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone() {
+    let (stays, changes, goes, comes) = (
+        Script::named(&["pid"]),
+        Script::named(&["pid", "other"]),
+        Script::named(&["pid"]),
+        Script::named(&["pid"]),
+    );
+    let host = Host::start([stays.server("stays"), changes.server("changes"), goes.server("goes")]).await;
+    let client = host.client("one").await;
+    for server in ["stays", "changes", "goes"] {
+        host.up(server).await;
+    }
+    let before = say(&client, "stays.pid", json!({})).await;
+    let changed = say(&client, "changes.pid", json!({})).await;
+
+    let mut other = changes.server("changes");
+    other["tools"] = json!({"other": {"enabled": false}});
+    let next = quiet([stays.server("stays"), other, comes.server("comes")]);
+    host.kernel.reload(read(next)).await.unwrap();
+    host.up("comes").await;
+    assert_ne!(say(&client, "changes.pid", json!({})).await, changed);
+    let listed = until_listed(&client, |names| names.len() == 3).await;
+    assert_eq!(listed, ["changes.pid", "comes.pid", "stays.pid"]);
+    refused(client.call_tool("goes.pid", json!({})).await);
+    refused(client.call_tool("changes.other", json!({})).await);
+    assert_eq!(say(&client, "stays.pid", json!({})).await, before);
+    assert_eq!(host.view("stays").restarts, 0);
+}
+
+async fn pain_17_a_reload_changes_what_is_asked_of_calls() {
+    let script = Script::named(&["works"]);
+    let config = quiet([script.server("files")]);
+    let host = Host::with(config.clone()).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    listed(&client, "files.works").await;
+    say(&client, "files.works", json!({})).await;
+
+    let mut dangerous = config;
+    dangerous["servers"][0]["security"] = json!({"risk_at_least": "dangerous"});
+    dangerous["confirmation"] = json!({"dangerous": true, "patience_secs": 1});
+    host.kernel.reload(read(dangerous)).await.unwrap();
+    until("the server is up again", || (host.view("files").state == ServerState::Connected).then_some(()))
+        .await;
+    refused(client.call_tool("files.works", json!({})).await);
+    assert_eq!(script.calls().len(), 1);
+}
+
+async fn pain_17_a_broken_configuration_changes_nothing() {
+    let script = Script::named(&["pid"]);
+    let config = quiet([script.server("files")]);
+    let host = Host::with(config.clone()).await;
+    let pid = host.up("files").await.pid;
+    let client = host.client("one").await;
+    listed(&client, "files.pid").await;
+    let mut twice = config.clone();
+    twice["servers"] = json!([script.server("files"), script.server("files")]);
+    assert!(host.kernel.reload(read(twice)).await.is_err());
+    let mut roots = config;
+    roots["validators"] = json!({"roots": ["/no/such/folder"]});
+    assert!(host.kernel.reload(read(roots)).await.is_err());
+    assert_eq!(host.view("files").pid, pid);
+    assert_eq!(say(&client, "files.pid", json!({})).await, pid.unwrap().to_string());
+    assert_eq!(names(&client).await, ["files.pid"]);
+}

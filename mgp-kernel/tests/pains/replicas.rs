@@ -1,0 +1,146 @@
+//! Several kernels, and one after the other.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use mgp_client_sdk::Client;
+use mgp_kernel::Kernel;
+use mgp_types::Revision;
+use mgp_types::mgp::ShutdownReason;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::host::{offers, quiet, read, say};
+use crate::scripted::Script;
+use crate::{processes, tests};
+
+tests![
+    pain_07_any_kernel_answers_any_request_of_a_client_without_sessions,
+    pain_07_a_client_whose_kernel_was_replaced_goes_on,
+    pain_07_the_state_of_a_kernel_that_was_killed_is_taken_over,
+    pain_07_a_second_kernel_on_the_same_state_is_told_what_is_wrong,
+];
+
+/// A kernel behind HTTP.
+struct Served {
+    address: SocketAddr,
+    kernel: Kernel,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+async fn serve(config: &Value, state: &std::path::Path, at: &str) -> Served {
+    let kernel = start_when_free(config, state).await;
+    offers(&kernel, "files").await;
+    let listener = TcpListener::bind(at).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let serving = tokio::spawn({
+        let kernel = kernel.clone();
+        async move {
+            let stopped = async { stopped.await.unwrap_or_default() };
+            kernel.serve_http(listener, stopped).await.unwrap();
+        }
+    });
+    Served { address, kernel, stop, serving }
+}
+
+/// A kernel that ends lets go of its state a moment later.
+async fn start_when_free(config: &Value, state: &std::path::Path) -> Kernel {
+    let began = Instant::now();
+    loop {
+        match Kernel::start(read(config.clone()), state.to_owned()).await {
+            Ok(kernel) => return kernel,
+            Err(error) => assert!(began.elapsed() < Duration::from_secs(10), "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn pain_07_any_kernel_answers_any_request_of_a_client_without_sessions() {
+    let script = Script::named(&["works"]);
+    let state = tempfile::tempdir().unwrap();
+    let config = quiet([script.server("files")]);
+    let mut replicas = Vec::new();
+    for name in ["a", "b"] {
+        replicas.push(serve(&config, &state.path().join(name), "127.0.0.1:0").await);
+    }
+    for round in 0..4 {
+        // Nothing is agreed on before: each request goes to the other one.
+        let answer = post(replicas[round % 2].address, &format!(r#"{{"a":"{round}"}}"#)).await;
+        assert!(answer.contains(&format!(r#"{{\"a\":\"{round}\"}}"#)), "{answer}");
+    }
+    assert_eq!(script.calls().len(), 4);
+}
+
+async fn pain_07_a_client_whose_kernel_was_replaced_goes_on() {
+    let script = Script::named(&["works"]);
+    let state = tempfile::tempdir().unwrap();
+    let config = quiet([script.server("files")]);
+    let path = state.path().join("state");
+    let first = serve(&config, &path, "127.0.0.1:0").await;
+    let url = format!("http://{}/mcp", first.address);
+    let builder = || Client::builder("tests", "1.0.0");
+    let with_session = builder().revisions([Revision::V2025_11_25]).connect_http(url.as_str()).await.unwrap();
+    let without = builder().revisions([Revision::V2026_07_28]).connect_http(url.as_str()).await.unwrap();
+    assert_eq!(say(&with_session, "files.works", json!({})).await, "{}");
+    assert_eq!(say(&without, "files.works", json!({})).await, "{}");
+
+    let at = first.address.to_string();
+    first.stop.send(()).unwrap();
+    first.serving.await.unwrap();
+    first.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
+    drop(first.kernel);
+    let _second = serve(&config, &path, &at).await;
+    assert_eq!(say(&without, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
+    assert_eq!(say(&with_session, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
+}
+
+async fn pain_07_the_state_of_a_kernel_that_was_killed_is_taken_over() {
+    let state = tempfile::tempdir().unwrap();
+    let path = state.path().join("state");
+    let config = quiet([]);
+    let (mut owner, line) = tokio::task::spawn_blocking({
+        let (path, config) = (path.clone(), config.clone());
+        move || processes::start_kernel(&path, &config)
+    })
+    .await
+    .unwrap();
+    assert_eq!(line, "ready\n");
+    let error = Kernel::start(read(config.clone()), path.clone()).await.err().unwrap();
+    assert!(error.to_string().contains("another mgp"), "{error}");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    start_when_free(&config, &path).await;
+}
+
+async fn pain_07_a_second_kernel_on_the_same_state_is_told_what_is_wrong() {
+    let state = tempfile::tempdir().unwrap();
+    let path = state.path().join("state");
+    let first = Kernel::start(read(quiet([])), path.clone()).await.unwrap();
+    let error = Kernel::start(read(quiet([])), path.clone()).await.err().unwrap().to_string();
+    assert!(error.contains(path.to_str().unwrap()) && error.contains("kernel.state"), "{error}");
+    drop(first);
+    start_when_free(&quiet([]), &path).await;
+}
+
+/// Calls the tool `files.works` with one request of the era without sessions.
+async fn post(address: SocketAddr, arguments: &str) -> String {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"files.works","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"raw","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    );
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, \
+         text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: \
+         files.works\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all((head + &body).as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}

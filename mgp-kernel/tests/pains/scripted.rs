@@ -1,0 +1,137 @@
+//! A plain MCP server whose tools are a file, told to clients byte for byte. It is written by hand, and has nothing in
+//! common with the library that it is a test of.
+
+use std::fs;
+use std::io::{BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::host;
+
+/// The argument by which the test binary is this server. The next is the folder with its script.
+pub(crate) const SERVE: &str = "--scripted";
+
+/// What a server is to do, in a folder.
+pub(crate) struct Script(TempDir);
+
+impl Script {
+    /// A server with these tools, written as they are.
+    pub(crate) fn new(tools: &str) -> Self {
+        let script = Self(tempfile::tempdir().unwrap());
+        script.tools(tools);
+        script
+    }
+
+    /// A server with tools of these names.
+    pub(crate) fn named(names: &[&str]) -> Self {
+        let tools = names.iter().map(|name| tool(name, "Does something.")).collect::<Vec<_>>();
+        Self::new(&format!("[{}]", tools.join(",")))
+    }
+
+    /// Changes what the server lists from now on.
+    pub(crate) fn tools(&self, tools: &str) {
+        fs::write(self.path().join("tools"), tools).unwrap();
+    }
+
+    /// Has the server take so long until it answers anything.
+    pub(crate) fn slow(self, start: Duration) -> Self {
+        fs::write(self.path().join("start"), start.as_millis().to_string()).unwrap();
+        self
+    }
+
+    /// Has the server say this about itself, in place of its capabilities.
+    pub(crate) fn capabilities(self, capabilities: &str) -> Self {
+        fs::write(self.path().join("capabilities"), capabilities).unwrap();
+        self
+    }
+
+    /// The server in a configuration.
+    pub(crate) fn server(&self, id: &str) -> Value {
+        host::child(id, SERVE, [self.path().to_str().unwrap()])
+    }
+
+    /// The calls that came to the server: the name of a tool, and its arguments.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.path().join("calls")).unwrap_or_default();
+        calls.lines().map(str::to_owned).collect()
+    }
+
+    /// What the server was told in the beginning.
+    pub(crate) fn greeting(&self) -> String {
+        fs::read_to_string(self.path().join("greeting")).unwrap_or_default()
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// A definition.
+pub(crate) fn tool(name: &str, description: &str) -> String {
+    format!(
+        r#"{{"name":"{name}","description":"{description}","inputSchema":{{"type":"object","properties":{{"a":{{"type":"string"}}}}}}}}"#
+    )
+}
+
+/// Serves on this process' standard input and output.
+///
+/// `tell` says that the list of tools has changed, `crash` ends the process, `big` returns so many bytes; whatever else
+/// is called returns its arguments.
+pub(crate) fn serve() -> ExitCode {
+    let folder = PathBuf::from(std::env::args().nth(2).unwrap());
+    let file = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    if let Some(start) = file("start") {
+        std::thread::sleep(Duration::from_millis(start.parse().unwrap()));
+    }
+    let mut out = std::io::stdout();
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else { continue };
+        let params = &message["params"];
+        let result = match method {
+            "initialize" => {
+                fs::write(folder.join("greeting"), &line).unwrap();
+                let capabilities =
+                    file("capabilities").unwrap_or_else(|| r#"{"tools":{"listChanged":true}}"#.to_owned());
+                format!(
+                    r#"{{"protocolVersion":{},"capabilities":{capabilities},"serverInfo":{{"name":"scripted","version":"1"}}}}"#,
+                    params["protocolVersion"]
+                )
+            }
+            "ping" => "{}".to_owned(),
+            "tools/list" => format!(r#"{{"tools":{}}}"#, file("tools").unwrap()),
+            "tools/call" => call(&folder, params, &mut out),
+            _ => {
+                writeln!(
+                    out,
+                    r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no such method"}}}}"#
+                )
+                .unwrap();
+                continue;
+            }
+        };
+        writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).unwrap();
+    }
+    ExitCode::SUCCESS
+}
+
+fn call(folder: &Path, params: &Value, out: &mut std::io::Stdout) -> String {
+    let (name, arguments) = (params["name"].as_str().unwrap(), &params["arguments"]);
+    let calls = fs::File::options().append(true).create(true).open(folder.join("calls"));
+    writeln!(calls.unwrap(), "{name} {arguments}").unwrap();
+    let said = match name {
+        "tell" => {
+            writeln!(out, r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}"#).unwrap();
+            "told".to_owned()
+        }
+        "crash" => std::process::exit(1),
+        "pid" => std::process::id().to_string(),
+        "big" => "x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap()),
+        _ => arguments.to_string(),
+    };
+    format!(r#"{{"content":[{{"type":"text","text":{}}}]}}"#, Value::String(said))
+}

@@ -1,0 +1,93 @@
+//! Tools that are found, not listed.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use mgp_toolindex::embed::EmbedderChoice;
+use mgp_toolindex::eval::{Quality, Question, Settings, evaluate};
+use mgp_toolindex::{Index, Listing, ServerTools};
+use mgp_types::RawJson;
+use serde_json::{Value, json};
+
+use crate::host::{Host, Plain, ask, names, quiet};
+use crate::scripted::Script;
+use crate::tests;
+
+tests![pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,];
+
+const TOOLS: &str = include_str!("../../../mgp-toolindex/data/tools.jsonl");
+const QUESTIONS: &str = include_str!("../../../mgp-toolindex/data/questions.jsonl");
+
+/// The servers of the set: what each is for, and its tools.
+fn servers() -> BTreeMap<String, (String, Vec<Value>)> {
+    let mut servers = BTreeMap::<_, (String, Vec<Value>)>::new();
+    for line in TOOLS.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let text = |name: &str| row[name].as_str().unwrap().to_owned();
+        let server = servers.entry(text("server")).or_insert_with(|| (text("serverDescription"), Vec::new()));
+        server.1.push(json!({
+            "name": row["name"], "description": row["description"], "inputSchema": row["inputSchema"],
+        }));
+    }
+    servers
+}
+
+/// R@5 of the index alone.
+async fn of_the_index(questions: &[Question]) -> f64 {
+    let index = Index::new(EmbedderChoice::Static.open().await);
+    for (server, (description, tools)) in servers() {
+        let listing = |tool: &Value| Listing::read(&RawJson::from_value(tool).unwrap()).unwrap();
+        let tools = tools.iter().map(listing).collect();
+        index.put_server(ServerTools::new(server.as_str(), tools).description(description)).await;
+    }
+    index.embedded().await;
+    evaluate(&index, questions, Settings::new("index")).await.quality.recall_5
+}
+
+async fn discover(client: &Plain, query: &str) -> Value {
+    let params = json!({"name": "mgp.tools.discover", "arguments": {"query": query, "max_results": 5}});
+    ask(client, "tools/call", params).await["structuredContent"].clone()
+}
+
+async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
+    let servers = servers();
+    let scripts: Vec<_> = servers
+        .iter()
+        .map(|(id, (description, tools))| {
+            let script = Script::new(&json!(tools).to_string());
+            let mut server = script.server(id);
+            server["description"] = json!(description);
+            (id.clone(), script, server)
+        })
+        .collect();
+    let mut config = quiet(scripts.iter().map(|(.., server)| server.clone()));
+    config["tools"] = json!({"level": "L3"});
+    let host = Host::with(config).await;
+    for (id, ..) in &scripts {
+        host.up(id).await;
+    }
+    let client = host.plain("one").await;
+    let total: usize = servers.values().map(|(_, tools)| tools.len()).sum();
+    let began = Instant::now();
+    // None of the tools is taken for dangerous by mistake. They are searched a moment after they are listed.
+    while discover(&client, "anything").await["total_available"] != json!(total) {
+        assert!(began.elapsed() < Duration::from_secs(20), "some of {total} tools are not there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Of all the tools nothing is listed but how to find them.
+    let listed = names(&client).await;
+    assert!(listed.len() <= 4 && listed.contains(&"mgp.tools.discover".to_owned()), "{listed:?}");
+
+    let questions = Question::read_all(QUESTIONS.as_bytes()).unwrap();
+    let mut judged = Vec::new();
+    for question in &questions {
+        let found = discover(&client, &question.text).await;
+        let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        let ranking: Vec<String> = found["tools"].as_array().unwrap().iter().map(name).collect();
+        judged.push(Quality::of(&ranking, &question.needs));
+    }
+    let (through, alone) = (Quality::mean(&judged).recall_5, of_the_index(&questions).await);
+    println!("R@5 is {through:.3} through the kernel, {alone:.3} of the index alone");
+    assert!((through - alone).abs() < 0.01, "{through} {alone}");
+    assert!(through > 0.7, "{through}");
+}

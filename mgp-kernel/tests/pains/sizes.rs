@@ -1,0 +1,94 @@
+//! No answer is larger than somebody has room for.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::host::{Host, ask, listed, quiet, say};
+use crate::scripted::Script;
+use crate::tests;
+use crate::web::Web;
+
+tests![
+    pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do,
+    pain_19_large_results_pass_and_one_that_is_too_large_leaves_the_server_as_it_was,
+    pain_19_a_search_answers_within_its_budget,
+];
+
+async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
+    let (script, web) = (Script::named(&["big"]), Web::start().await);
+    let mut child = script.server("files");
+    child["limits"] = json!({"max_result_bytes": 10_000});
+    let mut over_http = web.server("web");
+    over_http["limits"] = json!({"max_result_bytes": 60});
+    let host = Host::start([child, over_http]).await;
+    host.up("files").await;
+    host.up("web").await;
+    for client in [host.client("one").await, host.plain("other").await] {
+        assert_eq!(say(&client, "files.big", json!({"bytes": 9_000})).await.len(), 9_000);
+        let result = client.call_tool("files.big", json!({"bytes": 50_000})).await.unwrap();
+        assert_eq!(result.is_error, Some(true));
+        let said = crate::host::text(&result);
+        assert!(said.contains("50") && said.contains("10000") && said.contains("max_result_bytes"), "{said}");
+        assert!(said.len() < 1_000, "{said}");
+        assert_eq!(say(&client, "web.look", json!({})).await, "nobody");
+    }
+}
+
+async fn pain_19_large_results_pass_and_one_that_is_too_large_leaves_the_server_as_it_was() {
+    let script = Script::named(&["big", "pid"]);
+    let host = Host::start([script.server("files")]).await;
+    let pid = host.up("files").await.pid.unwrap().to_string();
+    let client = host.client("one").await;
+    // More than the megabyte at which lines and streams are known to be cut.
+    for bytes in [1 << 20, 3 << 20] {
+        assert_eq!(say(&client, "files.big", json!({"bytes": bytes})).await.len(), bytes);
+    }
+    // Within the limit of the server, and more than the client takes at once.
+    let result = client.call_tool("files.big", json!({"bytes": (16 << 20) + 1})).await.unwrap();
+    assert_eq!(result.is_error, Some(true));
+    assert_eq!(say(&client, "files.pid", json!({})).await, pid);
+    assert_eq!(host.view("files").restarts, 0);
+}
+
+async fn pain_19_a_search_answers_within_its_budget() {
+    let definition = |number: usize| {
+        let fields: serde_json::Map<_, _> = (0..10)
+            .map(|field| {
+                let about = "what is to be said about this field at great length ".repeat(8);
+                (format!("field_{field}"), json!({"type": "string", "description": about}))
+            })
+            .collect();
+        json!({
+            "name": format!("report_{number}"), "description": format!("Writes report number {number}."),
+            "inputSchema": {"type": "object", "properties": fields},
+        })
+    };
+    let tools: Vec<Value> = (0..40).map(definition).collect();
+    let script = Script::new(&json!(tools).to_string());
+    let mut config = quiet([script.server("files")]);
+    config["tools"] = json!({"level": "L3", "budget": {"max_tokens": 4_000}});
+    let host = Host::with(config).await;
+    host.up("files").await;
+    let client = host.plain("one").await;
+    listed(&client, "mgp.tools.discover").await;
+    let whole = json!(tools).to_string().len();
+    let params = json!({"name": "mgp.tools.discover", "arguments": {"query": "writes a report", "max_results": 1_000}});
+    let began = Instant::now();
+    // They are searched a moment after they are listed.
+    let answer = loop {
+        let answer = ask(&client, "tools/call", params.clone()).await;
+        if answer["structuredContent"]["total_available"] == json!(tools.len()) {
+            break answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{answer}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let found = &answer["structuredContent"];
+    assert!(!found["tools"].as_array().unwrap().is_empty(), "{found}");
+    let length = answer.to_string().len();
+    println!("a search answers with {length} bytes of {whole}");
+    // Four bytes a token, told twice: as text and as data.
+    assert!(length < 4_000 * 4 * 3, "{length} of {whole}");
+    assert!(found["omitted"].as_u64().is_some_and(|omitted| omitted > 0), "{}", found["omitted"]);
+}

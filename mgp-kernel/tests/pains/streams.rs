@@ -1,0 +1,92 @@
+//! What servers say beside their answers, to two clients at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_client_sdk::{Client, ClientBuilder};
+use mgp_types::mcp::{CreateMessageResult, ElicitResult, Role, SamplingContents};
+use mgp_types::{RawJson, Revision};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::host::{Host, Plain, listed, say, until};
+use crate::{talking, tests};
+
+tests![pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,];
+
+/// A client that writes down what it hears.
+struct Listening {
+    name: &'static str,
+    client: Plain,
+    progress: Arc<Mutex<Vec<(String, f64)>>>,
+    changes: Arc<Mutex<usize>>,
+}
+
+impl Listening {
+    async fn start(host: &Host, name: &'static str, revision: Revision) -> Self {
+        let (progress, changes) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<Mutex<usize>>::default());
+        let (telling, counting) = (Arc::clone(&progress), Arc::clone(&changes));
+        let builder = Client::builder("tests", "1.0.0").revisions([revision]).on_progress(move |report| {
+            let token = serde_json::to_string(&report.progress_token).unwrap();
+            telling.lock().push((token, report.total.unwrap().as_f64()));
+        });
+        let builder = builder.on_notification("notifications/tools/list_changed", move |_, _| {
+            *counting.lock() += 1;
+            std::future::ready(())
+        });
+        let client = host.connect(name, answering(builder, name)).await;
+        Self { name, client, progress, changes }
+    }
+
+    /// Calls everything that asks or tells, again and again.
+    async fn work(&self, to: u32) {
+        for _ in 0..3 {
+            let token = RawJson::from_value(&7).unwrap();
+            let counted =
+                self.client.call_tool("files.count", json!({"to": to})).meta("progressToken", token);
+            assert!(counted.await.is_ok());
+            assert_eq!(say(&self.client, "files.think", json!({})).await, self.name);
+            assert_eq!(say(&self.client, "files.colour", json!({})).await, self.name);
+        }
+    }
+}
+
+fn answering(builder: ClientBuilder, name: &'static str) -> ClientBuilder {
+    builder
+        .on_sampling(move |_, _| async move {
+            // The other one asks meanwhile.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            CreateMessageResult::new(Role::Assistant, SamplingContents::from("I am"), name)
+        })
+        .on_elicitation(move |_, _| async move {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            let answer = json!({"action": "accept", "content": {"colour": name}});
+            serde_json::from_value::<ElicitResult>(answer).unwrap()
+        })
+}
+
+async fn pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for() {
+    let host = Host::start([talking::server("files")]).await;
+    host.up("files").await;
+    let one = Listening::start(&host, "one", Revision::V2025_11_25).await;
+    let other = Listening::start(&host, "other", Revision::V2025_06_18).await;
+    let stateless = Listening::start(&host, "stateless", Revision::V2026_07_28).await;
+    tokio::join!(one.work(20), other.work(30), stateless.work(40));
+    for (listening, total) in [(&one, 20.0), (&other, 30.0), (&stateless, 40.0)] {
+        until("progress comes", || (listening.progress.lock().len() >= 30).then_some(())).await;
+        let heard = listening.progress.lock();
+        let is_own = |(token, of): &(String, f64)| token == "7" && (of - total).abs() < 0.1;
+        assert!(heard.iter().all(is_own), "{}: {heard:?}", listening.name);
+    }
+
+    // A changed list concerns both sessions, whoever changed it.
+    for listening in [&one, &other] {
+        listed(&listening.client, "files.count").await;
+        *listening.changes.lock() = 0;
+    }
+    say(&one.client, "files.grow", json!({"name": "late"})).await;
+    for listening in [&one, &other] {
+        until("a change is told", || (*listening.changes.lock() > 0).then_some(())).await;
+        listed(&listening.client, "files.late").await;
+    }
+}

@@ -19,6 +19,7 @@ mod parts;
 mod registration;
 mod resolve;
 mod router;
+mod rules;
 mod serve;
 mod settings;
 mod stack;

@@ -128,7 +128,7 @@ async fn a_reload_touches_only_what_changed() {
     }
     let mut other = child("changes");
     other["description"] = json!("another one");
-    let applied = host.kernel.reload(config(vec![child("stays"), other, child("comes")])).unwrap();
+    let applied = host.kernel.reload(config(vec![child("stays"), other, child("comes")])).await.unwrap();
     assert_eq!(applied.added, ["comes".into()]);
     assert_eq!(applied.changed, ["changes".into()]);
     assert_eq!(applied.removed, ["goes".into()]);

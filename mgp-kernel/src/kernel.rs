@@ -18,8 +18,9 @@ use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
+use crate::rules::Rules;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, rules, settings};
+use crate::{Applied, ServerView, StartError, settings};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -28,6 +29,8 @@ pub struct Kernel(Arc<Inner>);
 struct Inner {
     parts: Arc<Parts>,
     front: Front,
+    /// One configuration is taken at a time.
+    reloading: tokio::sync::Mutex<()>,
     identity: Arc<ServerIdentity>,
 }
 
@@ -52,6 +55,8 @@ impl Kernel {
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let parts = Parts::open(config, state).await?;
+        // Nobody is let in before they hold.
+        Rules::of(&parts, &parts.config.load())?.hold(&parts).await?;
         let registry = registration::open(&parts)?;
         let registry = parts.registry.get_or_init(|| registry).clone();
         let tools = tool_discovery(&parts, &registry)?;
@@ -59,9 +64,9 @@ impl Kernel {
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
         let front = Front::new(&parts, tools, registry);
-        let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
+        let reloading = tokio::sync::Mutex::default();
+        let kernel = Self(Arc::new(Inner { parts, front, reloading, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
-        rules::apply(&parts.access, &parts.config.load_full()).await?;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
         // A life that begins can always go on to these.
         let begun = parts.life.starting().and_then(|()| parts.life.ready());
@@ -70,26 +75,32 @@ impl Kernel {
     }
 
     /// Takes a new configuration. Servers about which it says nothing new are left alone; all of them are connected to
-    /// anew if what is asked of every server has changed. Waits for none of them.
+    /// anew if what is asked of every server has changed. Waits for none. The rules of access hold before a server that is
+    /// new is there.
     ///
     /// What clients are given of the tools, where they connect and where the kernel keeps its state stay as they were
     /// at the start.
     ///
     /// # Errors
-    /// The configuration asks for something that there is not; then everything stays as it was.
+    /// The configuration asks for something that there is not; then everything stays as it was. Or its rules of access
+    /// could not be recorded or stored; then some of them may hold.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave some of the rules of access changed and all else as it was.
     pub async fn reload(&self, config: Config) -> Result<Applied, StartError> {
+        let _turn = self.0.reloading.lock().await;
         let parts = &self.0.parts;
+        Rules::of(parts, &config)?.hold(parts).await?;
         let old = parts.config.load_full();
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
         // Before there is a new server that somebody may not use.
-        rules::apply(&parts.access, &config).await?;
         parts.config.store(Arc::new(config));
         let applied = parts.fleet.apply(parts, &parts.config.load().servers, all);
         if applied.is_err() {
             parts.config.store(Arc::clone(&old));
-            rules::apply(&parts.access, &old).await?;
+            Rules::of(parts, &old)?.hold(parts).await?;
         }
         applied
     }

@@ -42,6 +42,7 @@ mod router;
 mod rules;
 mod serve;
 mod settings;
+mod speaker;
 mod stack;
 mod upstream;
 

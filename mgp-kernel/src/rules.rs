@@ -1,58 +1,193 @@
-//! The rules of access that the configuration has.
+//! The rules of access that stand in `mgp.toml`, as entries of the policy like those that operators make.
+
+use std::collections::BTreeMap;
 
 use mgp_discovery::Config;
-use mgp_security::access::{AccessError, AccessPolicy};
+use mgp_security::StoreError;
+use mgp_security::access::{AccessEntry, AccessError, StoredEntry};
 use mgp_types::Principal;
-use mgp_types::mgp::{AccessGrant, AccessRevoke};
+use mgp_types::mgp::{AccessGrant, AccessPermission, AccessRevoke, AgentId, ServerId, ToolName};
 
-/// Makes the entries of the policy that come from the configuration those that it has now. Its rules go before what was
-/// decided about the same agent, server and tool before; all other entries stay.
-///
-/// # Errors
-/// An entry cannot be recorded or stored; those before it are made.
-pub(crate) async fn apply(access: &AccessPolicy, config: &Config) -> Result<(), AccessError> {
-    let by = Principal::operator(FILE);
-    let wanted: Vec<AccessGrant> = config
-        .access
-        .rules
-        .iter()
-        .map(|rule| {
-            let (agent, server) = (rule.agent.as_str().into(), rule.server.as_str().into());
-            let grant = AccessGrant::of_server(agent, server, rule.permission);
-            match &rule.tool {
-                Some(tool) => grant.for_tool(tool.as_str().into()),
-                None => grant,
+use crate::StartError;
+use crate::parts::Parts;
+
+/// Rules that can become entries.
+pub(crate) struct Rules(BTreeMap<Key, AccessPermission>);
+
+/// Whom and what a rule is about; no two entries have the same.
+type Key = (AgentId, ServerId, Option<ToolName>);
+
+impl Rules {
+    /// The rules of a configuration.
+    ///
+    /// # Errors
+    /// One of them names nobody or nothing, or two say the opposite of the same.
+    pub(crate) fn of(parts: &Parts, config: &Config) -> Result<Self, StartError> {
+        let mut rules = BTreeMap::new();
+        for (index, rule) in config.access.rules.iter().enumerate() {
+            let wrong = |what: String| StartError::Config(format!("`access.rules`, {}: {what}", index + 1));
+            let key = (
+                AgentId::from(rule.agent.as_str()),
+                ServerId::from(rule.server.as_str()),
+                rule.tool.as_deref().map(ToolName::from),
+            );
+            AccessEntry::new(&by(), grant(&key, rule.permission), parts.clock.now())
+                .map_err(|error| wrong(error.to_string()))?;
+            if rules.insert(key, rule.permission).is_some_and(|before| before != rule.permission) {
+                return Err(wrong("another rule says the opposite; remove one of them".into()));
             }
-        })
-        .collect();
-    let entries = access.entries();
-    let old: Vec<_> =
-        entries.iter().map(|stored| &stored.entry).filter(|entry| entry.granted_by == FILE).collect();
-    for grant in &wanted {
-        let is_there = old.iter().any(|entry| {
-            (&entry.agent_id, &entry.server_id, &entry.tool_name, entry.permission)
-                == (&grant.agent_id, &grant.server_id, &grant.tool_name, grant.permission)
-        });
-        if !is_there {
-            access.grant(&by, None, grant.clone()).await?;
         }
+        Ok(Self(rules))
     }
-    for entry in old {
-        let is_wanted = wanted.iter().any(|grant| {
-            (&entry.agent_id, &entry.server_id, &entry.tool_name)
-                == (&grant.agent_id, &grant.server_id, &grant.tool_name)
-        });
-        if !is_wanted {
-            let revoke = AccessRevoke::of_server(entry.agent_id.clone(), entry.server_id.clone());
-            let revoke = match &entry.tool_name {
-                Some(tool) => revoke.for_tool(tool.clone()),
-                None => revoke,
+
+    /// Makes the policy hold to these rules, whatever was said of the same agents, servers and tools before, and takes
+    /// back what was a rule and is none any more. What holds already is left alone, so that doing it again does nothing.
+    ///
+    /// # Errors
+    /// A change could not be recorded or stored; those before it are made.
+    pub(crate) async fn hold(&self, parts: &Parts) -> Result<(), StartError> {
+        let entries = parts.access.entries();
+        let made_here = entries.iter().filter(|stored| stored.entry.granted_by == BY);
+        for stored in made_here {
+            let key = key(stored);
+            if !self.0.contains_key(&key) {
+                parts.access.revoke(&by(), None, revoke(key)).await.map_err(unmade)?;
+            }
+        }
+        let entries: BTreeMap<Key, _> = entries.iter().map(|stored| (key(stored), stored)).collect();
+        for (key, permission) in &self.0 {
+            let before = entries.get(key).map(|stored| &stored.entry);
+            let is_held = |entry: &AccessEntry| {
+                entry.granted_by == BY && entry.permission == *permission && entry.expires_at.is_none()
             };
-            access.revoke(&by, None, revoke).await?;
+            if before.is_some_and(is_held) {
+                continue;
+            }
+            if let Some(other) = before.filter(|entry| entry.granted_by != BY) {
+                let (agent, server, by) = (&other.agent_id, &other.server_id, &other.granted_by);
+                tracing::warn!(%agent, %server, by, "a rule of `mgp.toml` takes the place of an operator's entry");
+            }
+            parts.access.grant(&by(), None, grant(key, *permission)).await.map_err(unmade)?;
         }
+        Ok(())
     }
-    Ok(())
 }
 
-/// In whose name the entries are made.
-const FILE: &str = "mgp.toml";
+fn by() -> Principal {
+    Principal::operator(BY)
+}
+
+fn key(stored: &StoredEntry) -> Key {
+    let AccessEntry { agent_id, server_id, tool_name, .. } = &stored.entry;
+    (agent_id.clone(), server_id.clone(), tool_name.clone())
+}
+
+fn grant((agent, server, tool): &Key, permission: AccessPermission) -> AccessGrant {
+    let grant = AccessGrant::of_server(agent.clone(), server.clone(), permission);
+    match tool {
+        Some(tool) => grant.for_tool(tool.clone()),
+        None => grant,
+    }
+}
+
+fn revoke((agent, server, tool): Key) -> AccessRevoke {
+    let revoke = AccessRevoke::of_server(agent, server);
+    match tool {
+        Some(tool) => revoke.for_tool(tool),
+        None => revoke,
+    }
+}
+
+fn unmade(error: AccessError) -> StartError {
+    match error {
+        AccessError::Store(error) => StartError::Store(error),
+        AccessError::Unrecorded(error) => StartError::Store(StoreError::Unavailable(error.into())),
+        error => StartError::Config(format!("`access.rules`: {error}")),
+    }
+}
+
+/// Who makes the entries that stand in the configuration.
+const BY: &str = "mgp.toml";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::router::scene::Scene;
+
+    fn config(rules: &str) -> Config {
+        serde_json::from_str(&format!(r#"{{"access":{{"default":"opt-in","rules":[{rules}]}}}}"#)).unwrap()
+    }
+
+    const WHOLE: &str = r#"{"agent":"one","server":"files","permission":"allow"}"#;
+    const NO_WIPE: &str = r#"{"agent":"one","server":"files","tool":"wipe","permission":"deny"}"#;
+
+    async fn hold(scene: &Scene, rules: &str) {
+        Rules::of(&scene.parts, &config(rules)).unwrap().hold(&scene.parts).await.unwrap();
+    }
+
+    fn may(scene: &Scene, tool: &str) -> bool {
+        scene.parts.access.decide("one", "files", Some(tool)).allows()
+    }
+
+    fn entries(scene: &Scene) -> Vec<(u64, String)> {
+        let entries = scene.parts.access.entries().into_iter();
+        entries.map(|stored| (stored.id, stored.entry.granted_by.clone())).collect()
+    }
+
+    #[tokio::test]
+    async fn rules_are_entries_of_the_file_and_holding_to_them_again_does_nothing() {
+        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        assert!(!may(&scene, "read"));
+        hold(&scene, &format!("{WHOLE},{NO_WIPE}")).await;
+        assert!(may(&scene, "read") && !may(&scene, "wipe"));
+        let (before, revision) = (entries(&scene), scene.parts.access.revision());
+        assert!(before.len() == 2 && before.iter().all(|(_, by)| by == "mgp.toml"));
+        let recorded = async || {
+            scene.parts.audit.flush().await.unwrap();
+            scene.parts.audit.head().seq
+        };
+        let seq = recorded().await;
+        assert!(seq >= 2, "each was recorded");
+        hold(&scene, &format!("{NO_WIPE},{WHOLE}")).await;
+        assert_eq!((entries(&scene), scene.parts.access.revision()), (before, revision));
+        assert_eq!(recorded().await, seq);
+    }
+
+    #[tokio::test]
+    async fn a_rule_that_is_gone_is_taken_back_and_what_operators_said_stays() {
+        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        scene.grant("two", "files").await;
+        hold(&scene, &format!("{WHOLE},{NO_WIPE}")).await;
+        hold(&scene, WHOLE).await;
+        assert!(may(&scene, "wipe"));
+        hold(&scene, "").await;
+        assert!(!may(&scene, "read"));
+        assert!(scene.parts.access.decide("two", "files", None).allows());
+        assert_eq!(entries(&scene).into_iter().map(|(_, by)| by).collect::<Vec<_>>(), ["root"]);
+    }
+
+    #[tokio::test]
+    async fn a_rule_takes_the_place_of_an_entry_and_of_a_rule_that_said_otherwise() {
+        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        scene.grant("one", "files").await;
+        let deny = WHOLE.replace("allow", "deny");
+        hold(&scene, &deny).await;
+        assert!(!may(&scene, "read"));
+        hold(&scene, WHOLE).await;
+        assert!(may(&scene, "read"));
+        assert_eq!(entries(&scene).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_rule_that_says_nothing_or_the_opposite_of_another_is_refused_and_named() {
+        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        let refused = |rules: &str| {
+            Rules::of(&scene.parts, &config(rules)).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let nobody = refused(&format!("{WHOLE},{}", WHOLE.replace("one", "")));
+        assert!(nobody.starts_with("`access.rules`, 2: `agent_id`"), "{nobody}");
+        let both = refused(&format!("{WHOLE},{}", WHOLE.replace("allow", "deny")));
+        assert!(both.contains("2: another rule says the opposite"), "{both}");
+        assert_eq!(refused(&format!("{WHOLE},{WHOLE}")), "");
+    }
+}

@@ -37,6 +37,7 @@ use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::settings;
+use crate::speaker::SpeakersLayer;
 use crate::upstream::{SizeLayer, max_result_bytes};
 
 /// The layers between a client and the router, made once; their services share what they know.
@@ -84,7 +85,10 @@ impl Front {
         // A call that waited for an answer goes on where it was, and passes nothing of the above again.
         let service = self.asking.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
-        let service = RejectLayer::new().layer(self.audit.layer(service));
+        let service = self.audit.layer(service);
+        // Whoever is spoken for is who calls, for everybody further in.
+        let service = SpeakersLayer(Arc::clone(&self.parts)).layer(service);
+        let service = RejectLayer::new().layer(service);
         // Nothing is done for somebody unknown, and nothing recorded without a name.
         Erased::new(auth.layer(service))
     }

@@ -15,6 +15,8 @@ pub struct Context {
     pub session: Option<Arc<Session>>,
     /// Who the request comes from. Written by whatever authenticates.
     pub principal: Option<Principal>,
+    /// Who speaks in the name of the principal, if somebody does. Written by whatever allows it.
+    pub speaker: Option<Principal>,
     /// The reverse channel of the request. Written by the transport.
     pub outbox: Outbox,
     /// The questions and answers of the request, where asking means answering with a question.

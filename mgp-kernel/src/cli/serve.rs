@@ -111,13 +111,13 @@ async fn until_stopped(mut signals: Signals, place: &Place, kernel: &Kernel, wat
         tokio::select! {
             _ = signals.interrupt.recv() => return,
             _ = signals.terminate.recv() => return,
-            _ = signals.hang_up.recv() => reload(place, kernel),
+            _ = signals.hang_up.recv() => reload(place, kernel).await,
             _ = looks.tick(), if !watched.is_empty() => {
                 let now = changed();
                 // A file that is just being replaced is looked at again.
                 if now.is_some() && now != seen {
                     seen = now;
-                    reload(place, kernel);
+                    reload(place, kernel).await;
                 }
             }
         }
@@ -125,9 +125,9 @@ async fn until_stopped(mut signals: Signals, place: &Place, kernel: &Kernel, wat
 }
 
 /// What is wrong with the new configuration is told, and the old one stays.
-fn reload(place: &Place, kernel: &Kernel) {
+async fn reload(place: &Place, kernel: &Kernel) {
     let applied = match place.read() {
-        Ok(configured) => kernel.reload(configured.config).map_err(|error| error.to_string()),
+        Ok(configured) => kernel.reload(configured.config).await.map_err(|error| error.to_string()),
         Err(failure) => Err(failure.message().to_owned()),
     };
     match applied {

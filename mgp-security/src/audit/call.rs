@@ -4,7 +4,7 @@ use mgp_types::mgp::{
     Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool,
     TraceId, Trail, ValidatorName, code,
 };
-use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, Role};
+use mgp_types::{Error, Method, Object, Origin, Principal, RawJson, Request, Response, Role};
 use regex::bytes::Regex;
 use tokio::time::Instant;
 
@@ -23,6 +23,8 @@ pub(super) struct Call {
     trace: TraceId,
     trail: Arc<Trail>,
     actor: Actor,
+    /// Who speaks in the actor's name.
+    speaker: Option<Principal>,
     target: AuditTarget,
     /// What a read or a prompt names.
     named: Option<String>,
@@ -106,6 +108,7 @@ impl Call {
             trace,
             trail,
             actor: actor(request, settings.agent.as_ref()),
+            speaker: request.context.speaker.clone(),
             target,
             named,
             tool: request.context.tool.clone(),
@@ -193,6 +196,9 @@ impl Call {
         }
         if let Some(approver) = self.trail.approved_by() {
             details.text("approved_by", &clip(approver, MAX_NAME_BYTES));
+        }
+        if let Some(speaker) = &self.speaker {
+            details.text("spoken_by", &clip(speaker.as_str(), MAX_NAME_BYTES));
         }
         if ending == Ending::Cancelled {
             details.flag("cancelled");

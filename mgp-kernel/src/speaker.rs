@@ -1,0 +1,134 @@
+//! Agents in whose name somebody else calls.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_discovery::config::model::AgentSettings;
+use mgp_security::GateFuture;
+use mgp_security::audit::trace_of;
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
+};
+use mgp_types::{Error, Object, Principal, Request, Response, Role, RpcService, code};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::operator::random;
+use crate::parts::Parts;
+
+/// The key of `_meta` under which a client names the agent in whose name it calls.
+const AGENT_META: &str = "dev.cloto/mgp/agent";
+
+/// Takes requests to come from the agent that they name, where the configuration lets their sender speak for it. Makes
+/// [`Speakers`] services.
+#[derive(Clone)]
+pub(crate) struct SpeakersLayer(pub(crate) Arc<Parts>);
+
+impl<S> Layer<S> for SpeakersLayer {
+    type Service = Speakers<S>;
+
+    fn layer(&self, inner: S) -> Speakers<S> {
+        Speakers { inner, parts: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`SpeakersLayer`].
+///
+/// Sits directly behind whatever authenticates, and outside of the record, in which the agent is the actor and the speaker
+/// stands beside it. Reads `context.principal` and `_meta`; writes both, and `context.speaker`. Whoever claims an agent
+/// for which it may not speak gets 1000, which is recorded in its own name. An agent that is claimed is never more than an
+/// agent, whoever speaks for it. Parameters of a method that name agents are no claims.
+///
+/// Costs a look at `_meta`; allocates for claims only. Nobody further in, and no server, sees the claim.
+#[derive(Clone)]
+pub(crate) struct Speakers<S> {
+    inner: S,
+    parts: Arc<Parts>,
+}
+
+impl<S: RpcService> Service<Request> for Speakers<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        // It is what authenticates that says who speaks, and nobody else.
+        request.context.speaker = None;
+        let claimed = match take_claim(&mut request) {
+            Ok(None) => return GateFuture::passed(self.inner.call(request)),
+            Ok(Some(claimed)) => claimed,
+            Err(error) => return GateFuture::refused(error),
+        };
+        let Some(speaker) = request.context.principal.take() else {
+            return GateFuture::refused(Error::new(code::AUTH_REQUIRED, "who calls is not known"));
+        };
+        if claimed == speaker.as_str() {
+            request.context.principal = Some(speaker);
+            return GateFuture::passed(self.inner.call(request));
+        }
+        if !may_speak(&self.parts.config.load().agents, speaker.as_str(), &claimed) {
+            let trace = trace_of(&request).unwrap_or_else(|| TraceId::from_random(random()));
+            return GateFuture::waiting(refuse(Arc::clone(&self.parts), trace, speaker, claimed));
+        }
+        request.context.principal = Some(Principal::new(claimed));
+        request.context.speaker = Some(speaker);
+        GateFuture::passed(self.inner.call(request))
+    }
+}
+
+/// The agent that the request claims, which it claims no longer.
+fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
+    let Some(mut meta) = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) else {
+        return Ok(None);
+    };
+    let Some(claim) = meta.remove(AGENT_META) else { return Ok(None) };
+    let claimed = claim.to_text().filter(|agent| (1..=MAX_NAME_BYTES).contains(&agent.len()));
+    let Some(claimed) = claimed else {
+        return Err(Error::invalid_params(format!(
+            "`{AGENT_META}` in `_meta` has to be the id of an agent, a string of 1 to {MAX_NAME_BYTES} bytes"
+        )));
+    };
+    request.params.set("_meta", meta.to_raw());
+    Ok(Some(claimed))
+}
+
+/// Whether the configuration lets `speaker` call in the name of `agent`.
+fn may_speak(agents: &[AgentSettings], speaker: &str, agent: &str) -> bool {
+    let fits = |pattern: &String| match pattern.strip_suffix('*') {
+        Some(beginning) => agent.starts_with(beginning),
+        None => agent == pattern,
+    };
+    agents.iter().any(|known| known.id == speaker && known.speaks_for.iter().any(fits))
+}
+
+async fn refuse(
+    parts: Arc<Parts>,
+    trace: TraceId,
+    speaker: Principal,
+    claimed: String,
+) -> Result<Response, Error> {
+    let kind = if speaker.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
+    let event = AuditEvent::new(
+        parts.clock.now(),
+        trace,
+        EventType::PermissionDenied,
+        Actor::new(kind, speaker.as_str()),
+        AuditTarget::new(None, None),
+        Outcome::Blocked,
+    );
+    tracing::warn!(speaker = speaker.as_str(), "somebody claimed to speak for an agent for which it may not");
+    parts.audit.record(event.with_detail("claimed_agent", &claimed)).await?;
+    Err(Error::new(
+        code::PERMISSION_DENIED,
+        "the caller may not speak for this agent; an operator can allow it by `speaks_for` in mgp.toml",
+    ))
+}
+
+const MAX_NAME_BYTES: usize = 512;
+
+#[cfg(test)]
+mod tests;

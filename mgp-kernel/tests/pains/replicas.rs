@@ -94,7 +94,7 @@ async fn pain_07_a_client_whose_kernel_was_replaced_goes_on() {
     first.serving.await.unwrap();
     first.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
     drop(first.kernel);
-    let _second = serve(&config, &path, &at).await;
+    let _second = serve(&config, &state.path().join("other"), &at).await;
     assert_eq!(say(&without, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
     assert_eq!(say(&with_session, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
 }

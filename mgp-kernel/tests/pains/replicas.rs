@@ -1,7 +1,7 @@
 //! Several kernels, and one after the other.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mgp_client_sdk::Client;
 use mgp_kernel::Kernel;
@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::host::{offers, quiet, read, say};
 use crate::scripted::Script;

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mgp_client_sdk::Client;
 use mgp_types::Revision;
 use mgp_types::mcp::ElicitResult;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::host::{Host, Plain, ask, quiet, refused, say};
 use crate::scripted::Script;
@@ -42,7 +43,7 @@ async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
         let (showing, deciding) = (Arc::clone(&shown), Arc::clone(&decisions));
         let builder =
             Client::builder("tests", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
-                showing.lock().push(form.message.to_string());
+                showing.lock().push(form.message);
                 let decision = deciding.lock().pop_front().unwrap();
                 async move {
                     let answer = json!({"action": "accept", "content": {"decision": decision}});

@@ -74,7 +74,7 @@ async fn pain_20_harmless_words_pass() {
     let script = Script::new(&with_argument("search_history", "pattern"));
     let mut server: Value = script.server("notes");
     server["security"] = json!({"validators": ["sandbox"]});
-    let host = Host::with(json!({"tools": {"level": "L0"}, "servers": [server]})).await;
+    let host = Host::start([server]).await;
     host.up("notes").await;
     let client = host.plain("one").await;
     listed(&client, "notes.search_history").await;

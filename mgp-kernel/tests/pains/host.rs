@@ -122,7 +122,7 @@ pub(crate) fn refused(outcome: Result<CallToolResult, Error>) -> String {
 }
 
 pub(crate) async fn names<S: RpcService>(client: &Client<S>) -> Vec<String> {
-    client.list_tools().await.unwrap().into_iter().map(|tool| tool.name.to_string()).collect()
+    client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect()
 }
 
 /// What a method answers.

@@ -30,12 +30,12 @@ pub(crate) fn run_kernel(arguments: &[String]) -> ExitCode {
         let kernel = Kernel::start(host::read(config), PathBuf::from(&arguments[0])).await.unwrap();
         let client = mgp_client_sdk::Client::builder("tests", "1.0.0");
         let client = client.in_process(kernel.accept(mgp_types::Principal::new("one"))).await.unwrap();
-        if !kernel.servers().is_empty() {
+        if kernel.servers().is_empty() {
+            println!("ready");
+        } else {
             host::offers(&kernel, "tree").await;
             let own = say(&client, "tree.pid", json!({})).await;
             println!("{own} {}", say(&client, "tree.spawn", json!({})).await);
-        } else {
-            println!("ready");
         }
         std::future::pending::<()>().await;
     });

@@ -26,14 +26,14 @@ async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others
         host.up(server).await;
     }
     let before = say(&client, "stays.pid", json!({})).await;
-    let changed = say(&client, "changes.pid", json!({})).await;
+    let pid = say(&client, "changes.pid", json!({})).await;
 
     let mut other = changes.server("changes");
     other["tools"] = json!({"other": {"enabled": false}});
     let next = quiet([stays.server("stays"), other, comes.server("comes")]);
     host.kernel.reload(read(next)).await.unwrap();
     host.up("comes").await;
-    assert_ne!(say(&client, "changes.pid", json!({})).await, changed);
+    assert_ne!(say(&client, "changes.pid", json!({})).await, pid);
     let listed = until_listed(&client, |names| names.len() == 3).await;
     assert_eq!(listed, ["changes.pid", "comes.pid", "stays.pid"]);
     refused(client.call_tool("goes.pid", json!({})).await);

@@ -1,7 +1,7 @@
 //! Several kernels, and one after the other.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mgp_client_sdk::Client;
 use mgp_kernel::Kernel;
@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::host::{offers, quiet, read, say};
 use crate::scripted::Script;
@@ -94,7 +95,7 @@ async fn pain_07_a_client_whose_kernel_was_replaced_goes_on() {
     first.serving.await.unwrap();
     first.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
     drop(first.kernel);
-    let _second = serve(&config, &path, &at).await;
+    let _second = serve(&config, &state.path().join("other"), &at).await;
     assert_eq!(say(&without, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
     assert_eq!(say(&with_session, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
 }

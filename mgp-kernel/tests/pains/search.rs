@@ -1,13 +1,14 @@
 //! Tools that are found, not listed.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::eval::{Quality, Question, Settings, evaluate};
 use mgp_toolindex::{Index, Listing, ServerTools};
 use mgp_types::RawJson;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::host::{Host, Plain, ask, names, quiet};
 use crate::scripted::Script;

@@ -1,8 +1,9 @@
 //! No answer is larger than somebody has room for.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::host::{Host, ask, listed, quiet, say};
 use crate::scripted::Script;

@@ -65,6 +65,7 @@ fn talking() -> Server {
                 // The shell stays, as there is something behind its child.
                 let mut shell = Command::new("/bin/sh");
                 shell.args(["-c", "sleep 300 & echo $!; wait; true"]).stdout(Stdio::piped());
+                #[expect(clippy::zombie_processes, reason = "what becomes of it is what is tested")]
                 let mut shell = shell.spawn().unwrap();
                 let mut line = String::new();
                 BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approver;
+mod audit;
 mod changed;
 mod connect;
 mod environment;

@@ -31,7 +31,7 @@ use crate::StartError;
 use crate::asking::AskingLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
-use crate::methods::{MethodsAsToolsLayer, ServerHealthLayer};
+use crate::methods::{MethodsAsToolsLayer, OwnPermissionsLayer, ServerHealthLayer};
 use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
@@ -47,6 +47,7 @@ pub(crate) struct Front {
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
     servers: DiscoveryLayer,
+    permissions: OwnPermissionsLayer,
     router: Router,
 }
 
@@ -61,6 +62,7 @@ impl Front {
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
             servers: DiscoveryLayer::new(registry),
+            permissions: OwnPermissionsLayer::new(parts),
             router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
@@ -76,6 +78,7 @@ impl Front {
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);
         let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);
+        let service = self.permissions.layer(service);
         let service = MethodsAsToolsLayer.layer(service);
         // For operators only, also while the kernel drains; to all others there is no such thing.
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);

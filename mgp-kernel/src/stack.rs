@@ -29,6 +29,7 @@ use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
 use crate::asking::AskingLayer;
+use crate::changes::TellAccessLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
 use crate::methods::{MethodsAsToolsLayer, OwnPermissionsLayer, ServerHealthLayer};
@@ -73,6 +74,7 @@ impl Front {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        let service = TellAccessLayer(Arc::clone(&self.parts.changes)).layer(service);
         let service = self.servers.layer(service);
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.

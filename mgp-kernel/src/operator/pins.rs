@@ -145,10 +145,17 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
     }
     let target = AuditTarget::new(Some(server.clone()), Some(tool.clone()));
     asked.record("dev.cloto.mgp.definition_approved", target, ("digest", &shown)).await?;
+    let upstream = asked.parts.fleet.get(server.as_str());
     let (definitions, server, tool) = (asked.parts.definitions.clone(), server.clone(), tool.clone());
     let approved = tokio::task::spawn_blocking(move || definitions.pins().approve(&server, &tool, digest));
     match approved.await {
-        Ok(Ok(())) => Ok(ApprovedPin { digest: shown }),
+        Ok(Ok(())) => {
+            // Those who may use it see it, and hear of it, when it is listed.
+            if let Some(upstream) = upstream {
+                upstream.list_tools_anew();
+            }
+            Ok(ApprovedPin { digest: shown })
+        }
         Ok(Err(ApproveError::Store(error))) => Err(error.into()),
         Ok(Err(error)) => Err(Error::invalid_params(error.to_string())),
         Err(panic) => Err(Error::internal("the definition was not approved").with_source(panic)),

@@ -103,6 +103,13 @@ impl Upstream {
         Ok(())
     }
 
+    /// Lists its tools again in a moment: what was held back may be shown now.
+    pub(crate) fn list_tools_anew(&self) {
+        for instance in self.instances() {
+            instance.get().shared.changed.mark(What::Tools);
+        }
+    }
+
     /// An agent has come; if it has a connection of its own, that begins.
     pub(crate) fn arrived(&self, agent: &Principal) {
         if let Connections::ByAgent(agents) = &self.connections

@@ -51,7 +51,8 @@ impl Rules {
         for stored in made_here {
             let key = key(stored);
             if !self.0.contains_key(&key) {
-                parts.access.revoke(&by(), None, revoke(key)).await.map_err(unmade)?;
+                parts.access.revoke(&by(), None, revoke(key.clone())).await.map_err(unmade)?;
+                parts.changes.may_use_other_servers(&key.0);
             }
         }
         let entries: BTreeMap<Key, _> = entries.iter().map(|stored| (key(stored), stored)).collect();
@@ -68,6 +69,7 @@ impl Rules {
                 tracing::warn!(%agent, %server, by, "a rule of `mgp.toml` takes the place of an operator's entry");
             }
             parts.access.grant(&by(), None, grant(key, *permission)).await.map_err(unmade)?;
+            parts.changes.may_use_other_servers(&key.0);
         }
         Ok(())
     }

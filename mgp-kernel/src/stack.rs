@@ -29,9 +29,10 @@ use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
 use crate::asking::AskingLayer;
+use crate::changes::TellAccessLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
-use crate::methods::{MethodsAsToolsLayer, ServerHealthLayer};
+use crate::methods::{MethodsAsToolsLayer, OwnPermissionsLayer, ServerHealthLayer};
 use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
@@ -48,6 +49,7 @@ pub(crate) struct Front {
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
     servers: DiscoveryLayer,
+    permissions: OwnPermissionsLayer,
     router: Router,
 }
 
@@ -62,6 +64,7 @@ impl Front {
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
             servers: DiscoveryLayer::new(registry),
+            permissions: OwnPermissionsLayer::new(parts),
             router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
@@ -72,11 +75,13 @@ impl Front {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(self.router.clone());
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        let service = TellAccessLayer(Arc::clone(&self.parts.changes)).layer(service);
         let service = self.servers.layer(service);
         let service = EventsLayer::new(self.parts.events.clone()).layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);
         let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);
+        let service = self.permissions.layer(service);
         let service = MethodsAsToolsLayer.layer(service);
         // For operators only, also while the kernel drains; to all others there is no such thing.
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);

@@ -3,6 +3,7 @@
 //! Nobody is told of what it may not see, nobody waits for a client that reads slowly, and a server is asked to tell of a
 //! resource once, however many clients want to know.
 
+mod access;
 mod levels;
 mod listen;
 mod listener;
@@ -32,6 +33,7 @@ use self::tasks::TaskBook;
 use self::watch::{Resource, Watches};
 use crate::parts::Parts;
 
+pub(crate) use self::access::TellAccessLayer;
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::listen;
 pub(crate) use self::told::Teller;

@@ -270,3 +270,69 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
     }
     assert!(stuck.hears_nothing().await);
 }
+
+#[tokio::test]
+async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
+    use mgp_security::access::AccessMethodsLayer;
+    use tower_layer::Layer as _;
+    use tower_service::Service as _;
+
+    let scene = Scene::with(GRANTED).await;
+    scene.server("a");
+    let (one, other) = (Peer::begin(&scene, "one").await, Peer::begin(&scene, "other").await);
+    for peer in [&one, &other] {
+        peer.call(&scene, "tools/list", "{}").await.unwrap();
+    }
+    let service = AccessMethodsLayer::new(scene.parts.access.clone()).layer(scene.router.clone());
+    let mut service = super::TellAccessLayer(scene.parts.changes.clone()).layer(service);
+    let mut change = async |by: &str, name: &str, entry: &str| {
+        let params =
+            format!(r#"{{"name":"{name}","arguments":{{"agent_id":"one","server_id":"a",{entry}}}}}"#);
+        let mut request = one.request("tools/call", &params);
+        let operator = by == "root";
+        request.context.principal = Some(if operator {
+            mgp_types::Principal::operator("root")
+        } else {
+            mgp_types::Principal::new("one")
+        });
+        service.call(request).await.map(drop)
+    };
+    let tool = r#""entry_type":"tool_grant","tool_name":"x""#;
+    let server = r#""entry_type":"server_grant""#;
+    let allow = |entry: &str| format!(r#"{entry},"permission":"allow""#);
+    // What is refused changes nothing.
+    assert!(change("one", "mgp_access_grant", &allow(server)).await.is_err());
+    assert!(one.hears_nothing().await);
+    change("root", "mgp_access_grant", &allow(tool)).await.unwrap();
+    assert_eq!(one.told().await.method, Method::TOOLS_CHANGED);
+    assert!(one.hears_nothing().await, "a tool is no prompt");
+    change("root", "mgp.access.grant", &allow(server)).await.unwrap();
+    change("root", "mgp/access/revoke", server).await.unwrap();
+    let mut heard = Vec::new();
+    while heard.len() < 3 {
+        heard.push(one.told().await.method.to_string());
+    }
+    heard.sort();
+    assert_eq!(
+        heard,
+        [
+            "notifications/prompts/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/tools/list_changed"
+        ]
+    );
+    assert!(other.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    scene.tool("a", "x");
+    let some = Peer::begin(&scene, "some").await;
+    some.call(&scene, "tools/list", "{}").await.unwrap();
+    scene.parts.fleet.apply(&scene.parts, &[], false).unwrap();
+    assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
+    let listed = some.call(&scene, "tools/list", "{}").await.unwrap();
+    assert_eq!(crate::router::scene::text(&listed), r#"{"tools":[]}"#);
+}

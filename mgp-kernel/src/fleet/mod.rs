@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::StartError;
 use crate::parts::Parts;
-use crate::upstream::{ServerView, Upstream};
+use crate::upstream::{ServerView, Upstream, What};
 
 type Servers = BTreeMap<ServerId, Arc<Upstream>>;
 
@@ -192,11 +192,16 @@ impl Fleet {
     /// Ends a server; what it offered goes at once.
     fn end(&self, parts: &Arc<Parts>, server: Arc<Upstream>) {
         let id = server.id().clone();
-        parts.catalog.remove_server(&id);
+        let had_something = parts.catalog.remove_server(&id);
         self.callbacks.lock().end_of_server(&id);
         let parts = Arc::clone(parts);
         self.go(async move {
             parts.index.remove_server(id.clone()).await;
+            if had_something {
+                for what in [What::Tools, What::Prompts, What::Resources] {
+                    parts.changes.changed(&id, what);
+                }
+            }
             server.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
         });
     }

@@ -2,6 +2,8 @@
 
 mod as_tools;
 mod of_servers;
+mod permissions;
 
 pub(crate) use self::as_tools::MethodsAsToolsLayer;
 pub(crate) use self::of_servers::ServerHealthLayer;
+pub(crate) use self::permissions::OwnPermissionsLayer;

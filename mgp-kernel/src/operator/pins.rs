@@ -145,13 +145,15 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
     }
     let target = AuditTarget::new(Some(server.clone()), Some(tool.clone()));
     asked.record("dev.cloto.mgp.definition_approved", target, ("digest", &shown)).await?;
-    let (definitions, server, tool) = (asked.parts.definitions.clone(), server.clone(), tool.clone());
     let upstream = asked.parts.fleet.get(server.as_str());
+    let (definitions, server, tool) = (asked.parts.definitions.clone(), server.clone(), tool.clone());
     let approved = tokio::task::spawn_blocking(move || definitions.pins().approve(&server, &tool, digest));
     match approved.await {
         Ok(Ok(())) => {
-            // What was held back is not in the catalog.
-            upstream.inspect(|upstream| upstream.list_again());
+            // Those who may use it see it, and hear of it, when it is listed.
+            if let Some(upstream) = upstream {
+                upstream.list_tools_anew();
+            }
             Ok(ApprovedPin { digest: shown })
         }
         Ok(Err(ApproveError::Store(error))) => Err(error.into()),

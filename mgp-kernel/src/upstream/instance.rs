@@ -14,7 +14,6 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_layer::Layer;
 
-use super::approver;
 use super::changed::{Changed, Lists};
 use super::connect::{connect, startup_timeout};
 use super::forward::Forward;
@@ -23,6 +22,7 @@ use super::reports::Reports;
 use super::shared::{Current, Kept, Shared};
 use super::start::{Patient, Start};
 use super::told::Told;
+use super::{approver, audit};
 use crate::StartError;
 use crate::asking::CallsInWork;
 use crate::parts::Parts;
@@ -63,6 +63,7 @@ impl Instance {
             back: OnceLock::new(),
             publishing: tokio::sync::Mutex::default(),
             beside: Mutex::default(),
+            audited: audit::Told::default(),
             rejected: Notify::new(),
             asked: watch::Sender::new(0),
             last_error: Mutex::default(),
@@ -170,6 +171,7 @@ impl Shared {
         {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
+            beside.spawn(audit::forward(Arc::clone(self), Arc::clone(&session)));
             if session.revision.is_stateless() {
                 beside.spawn(listen(client.clone()));
             }

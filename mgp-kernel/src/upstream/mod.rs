@@ -2,6 +2,7 @@
 
 mod agents;
 mod approver;
+mod audit;
 mod changed;
 mod connect;
 mod environment;
@@ -104,8 +105,8 @@ impl Upstream {
         Ok(())
     }
 
-    /// Has it list its tools again, as others of them may be offered now.
-    pub(crate) fn list_again(&self) {
+    /// Lists its tools again in a moment: what was held back may be shown now.
+    pub(crate) fn list_tools_anew(&self) {
         for instance in self.instances() {
             instance.get().shared.changed.mark(What::Tools);
         }

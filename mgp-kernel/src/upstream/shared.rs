@@ -11,6 +11,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::audit;
 use super::changed::Changed;
 use super::of_server::OfServer;
 use super::reports::Reports;
@@ -44,6 +45,8 @@ pub(super) struct Shared {
     pub(super) publishing: tokio::sync::Mutex<()>,
     /// What is done beside the connection, for one incarnation.
     pub(super) beside: Mutex<JoinSet<()>>,
+    /// How far it was told what is recorded.
+    pub(super) audited: audit::Told,
     /// Told when the server may not have what it needs.
     pub(super) rejected: Notify,
     /// How often humans were asked.

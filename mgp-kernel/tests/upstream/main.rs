@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
 
 mod agents;
+mod audit;
 mod fleet;
 mod host;
 mod server;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     }
     let words: Vec<_> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let mut failed = 0;
-    for (name, test) in [fleet::TESTS, telling::TESTS, agents::TESTS].concat() {
+    for (name, test) in [fleet::TESTS, telling::TESTS, agents::TESTS, audit::TESTS].concat() {
         if !words.iter().all(|word| name.contains(word.as_str())) {
             continue;
         }

@@ -1,0 +1,103 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_security::GateFuture;
+use mgp_types::mgp::{AccessRevoke, AgentId, EntryType, method};
+use mgp_types::{Error, Method, Object, Request, Response, RpcService};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::Changes;
+use super::mailbox::News;
+
+/// Has agents told that they may use something else than before. Makes [`TellAccess`] services.
+#[derive(Clone)]
+pub(crate) struct TellAccessLayer(pub(crate) Arc<Changes>);
+
+impl<S> Layer<S> for TellAccessLayer {
+    type Service = TellAccess<S>;
+
+    fn layer(&self, inner: S) -> TellAccess<S> {
+        TellAccess { inner, changes: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`TellAccessLayer`].
+///
+/// Sits directly around what serves `mgp/access/grant` and `mgp/access/revoke`, and tells the agent that they are about
+/// once they have been carried out. All else passes untouched.
+#[derive(Clone)]
+pub(crate) struct TellAccess<S> {
+    inner: S,
+    changes: Arc<Changes>,
+}
+
+impl<S: RpcService<Future: 'static>> Service<Request> for TellAccess<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let about = changed(&request);
+        let answer = self.inner.call(request);
+        let Some(about) = about else { return GateFuture::passed(answer) };
+        let changes = Arc::clone(&self.changes);
+        GateFuture::waiting(async move {
+            let answer = answer.await?;
+            match about.entry_type {
+                EntryType::ToolGrant => changes.may_use_other_tools(&about.agent_id),
+                EntryType::ServerGrant => changes.may_use_other_servers(&about.agent_id),
+            }
+            Ok(answer)
+        })
+    }
+}
+
+impl Changes {
+    /// What `agent` may do with a server as a whole is something else now.
+    pub(crate) fn may_use_other_servers(&self, agent: &AgentId) {
+        self.may_use_other_tools(agent);
+        for listener in
+            self.listeners().into_iter().filter(|other| other.principal.as_str() == agent.as_str())
+        {
+            let (prompts, resources) = listener.edit(|wanted| (wanted.prompts, wanted.resources));
+            if prompts {
+                self.offer(&listener, News::Prompts);
+            }
+            if resources {
+                self.offer(&listener, News::Resources);
+            }
+        }
+    }
+
+    /// The tools that `agent` may use are others now.
+    pub(crate) fn may_use_other_tools(&self, agent: &AgentId) {
+        if let Some(tools) = self.tools.get() {
+            tools.tools_changed();
+        }
+        for listener in
+            self.listeners().into_iter().filter(|other| other.principal.as_str() == agent.as_str())
+        {
+            if listener.edit(|wanted| wanted.tools) && self.has_router_tools(&listener) {
+                self.offer(&listener, News::Tools);
+            }
+        }
+    }
+}
+
+/// Whom and what the request changes, if it changes anything.
+fn changed(request: &Request) -> Option<AccessRevoke> {
+    let changes = |name: &str| matches!(name, method::ACCESS_GRANT | method::ACCESS_REVOKE);
+    if request.method != Method::TOOLS_CALL {
+        return changes(request.method.as_str()).then(|| request.params.to().ok()).flatten();
+    }
+    let stands_for = method::of_tool(&request.params.text("name")?)?;
+    if !changes(stands_for) {
+        return None;
+    }
+    Object::from_raw(&request.params.get("arguments")?).ok()?.to().ok()
+}

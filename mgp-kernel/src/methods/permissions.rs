@@ -1,0 +1,238 @@
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_security::GateFuture;
+use mgp_security::permission::{GrantRecord, HandleKey, HeldPermissions, HeldPermissionsLayer, Verdict};
+use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, ServerId, method};
+use mgp_types::{Error, Request, Response, RpcService};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::parts::{KERNEL, Parts};
+
+/// Answers clients that settle permissions with the kernel as they would with any server (§3.4–§3.6). Makes
+/// [`OwnPermissions`] services.
+#[derive(Clone)]
+pub(crate) struct OwnPermissionsLayer {
+    parts: Arc<Parts>,
+    held: HeldPermissionsLayer,
+}
+
+impl OwnPermissionsLayer {
+    pub(crate) fn new(parts: &Arc<Parts>) -> Self {
+        // The kernel needs nothing of its clients: what its servers need is decided by its own operators.
+        let held = HeldPermissionsLayer::new(Arc::new(|_| Arc::default()), parts.clock.clone());
+        Self { parts: Arc::clone(parts), held: held.with_handles(HandleKey::random()) }
+    }
+}
+
+impl<S> Layer<S> for OwnPermissionsLayer {
+    type Service = OwnPermissions<S>;
+
+    fn layer(&self, inner: S) -> OwnPermissions<S> {
+        OwnPermissions { inner, held: self.held.layer(Nothing), parts: Arc::clone(&self.parts) }
+    }
+}
+
+/// The service of [`OwnPermissionsLayer`].
+///
+/// `mgp/permission/request` is answered at once: with what the kernel's operators decided about the kernel itself as a
+/// server, then with what the client told before, and deferred for all else. What the client tells by
+/// `mgp/permission/response` is kept for its session and gives it nothing: what servers may do is not for clients to
+/// decide. The newer names of both are served alike. Where permissions were not negotiated none of them exists.
+/// Everything else passes untouched.
+#[derive(Clone)]
+pub(crate) struct OwnPermissions<S> {
+    inner: S,
+    held: HeldPermissions<Nothing>,
+    parts: Arc<Parts>,
+}
+
+impl<S: RpcService> Service<Request> for OwnPermissions<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        match request.method.as_str() {
+            method::PERMISSION_REQUEST | method::PERMISSION_AWAIT => {
+                let (answer, parts) = (self.held.call(request), Arc::clone(&self.parts));
+                GateFuture::waiting(async move { decided(&parts, &answer.await?) })
+            }
+            method::PERMISSION_RESPONSE | method::PERMISSION_GRANT => {
+                GateFuture::waiting(self.held.call(request))
+            }
+            _ => GateFuture::passed(self.inner.call(request)),
+        }
+    }
+}
+
+/// What the client is answered, with what the kernel's operators decided.
+fn decided(parts: &Parts, answer: &Response) -> Result<Response, Error> {
+    let mut told: PermissionResponse =
+        answer.to_raw().to().map_err(|error| Error::internal("the answer is none").with_source(error))?;
+    let kernel = ServerId::from(KERNEL);
+    let records = parts.grants.records(&kernel);
+    for (name, grant) in &mut told.grants {
+        let permission = Permission::read(name);
+        let Some(record) = records.iter().find(|record| record.permission == permission) else { continue };
+        let GrantRecord { verdict, approver, .. } = record;
+        match verdict {
+            Verdict::Denied => *grant = Grant::new(Decision::Denied),
+            Verdict::Approved(terms)
+                if grant.decision == Decision::Deferred && parts.grants.is_granted(&kernel, &permission) =>
+            {
+                *grant = Grant::new(Decision::Approved);
+                grant.scope = terms.scope.as_deref().cloned();
+                told.expires_at = told.expires_at.into_iter().chain(terms.expires_at).min();
+            }
+            Verdict::Approved(_) => continue,
+        }
+        told.approved_by = Some(approver.to_string());
+    }
+    Response::with_body(&told)
+}
+
+/// Where nothing arrives: what is about permissions is answered before.
+#[derive(Debug, Clone, Copy)]
+struct Nothing;
+
+impl Service<Request> for Nothing {
+    type Response = Response;
+    type Error = Error;
+    type Future = Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        ready(Err(Error::method_not_found(&request.method)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_security::permission::Terms;
+    use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
+    use mgp_types::{Method, Object, Principal, Revision, Session};
+
+    use super::*;
+    use crate::methods::MethodsAsToolsLayer;
+    use crate::router::scene::{Scene, text};
+
+    const ASKED: &str =
+        r#"{"request_id":"perm-1","permissions":["shell","camera","memory.read"],"policy":"interactive"}"#;
+
+    fn session(revision: Revision, speaks: bool) -> Arc<Session> {
+        let mut session = Session::new(revision);
+        let offer = Offer::new(ExtensionSet::from_names(&["permissions"]));
+        session.mgp = Negotiated::agree(&offer, &offer).filter(|_| speaks);
+        Arc::new(session)
+    }
+
+    async fn call<S: RpcService>(
+        service: &mut S,
+        session: &Arc<Session>,
+        method: &'static str,
+        params: &str,
+    ) -> Result<Response, Error> {
+        let mut request = Request::call(Method::new(method), Object::parse(params.to_owned()).unwrap());
+        request.context.session = Some(Arc::clone(session));
+        request.context.principal = Some(Principal::new("one"));
+        service.call(request).await
+    }
+
+    // covers: MGP-3.4-02, MGP-3.6-01..03
+    #[tokio::test]
+    async fn what_nobody_decided_is_deferred_and_what_the_client_tells_is_kept_for_its_session() {
+        let scene = Scene::open().await;
+        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let (one, other) = (session(Revision::V2025_11_25, true), session(Revision::V2025_11_25, true));
+        let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
+        assert_eq!(
+            answer,
+            r#"{"request_id":"perm-1","grants":{"camera":"deferred","memory.read":"deferred","shell":"deferred"}}"#
+        );
+        let told = r#"{"request_id":"perm-1","grants":{"camera":"approved","shell":"denied"}}"#;
+        for method in ["mgp/permission/response", "mgp/permission/grant"] {
+            assert_eq!(text(&call(&mut service, &one, method, told).await.unwrap()), "{}");
+        }
+        let answer = text(&call(&mut service, &one, "mgp/permission/await", ASKED).await.unwrap());
+        assert!(
+            answer.contains(r#""camera":"approved","memory.read":"deferred","shell":"denied""#),
+            "{answer}"
+        );
+        let answer = text(&call(&mut service, &other, "mgp/permission/await", ASKED).await.unwrap());
+        assert!(answer.contains(r#""camera":"deferred""#), "{answer}");
+    }
+
+    // covers: MGP-3.6-04, MGP-3.6-06..08
+    #[tokio::test]
+    async fn what_an_operator_decided_about_the_kernel_is_answered_and_a_denial_outweighs_the_client() {
+        let scene = Scene::open().await;
+        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let (root, kernel) = (Principal::operator("root"), ServerId::from(KERNEL));
+        let grants = &scene.parts.grants;
+        grants.grant(&root, &kernel, &Permission::Camera, Terms::default()).await.unwrap();
+        grants.revoke(&root, &kernel, &Permission::ShellExecute).await.unwrap();
+        let one = session(Revision::V2025_11_25, true);
+        let told = r#"{"request_id":"perm-1","grants":{"shell":"approved"}}"#;
+        call(&mut service, &one, "mgp/permission/response", told).await.unwrap();
+        let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
+        assert!(
+            answer.contains(r#""camera":"approved","memory.read":"deferred","shell":"denied""#),
+            "{answer}"
+        );
+        assert!(answer.contains(r#""approved_by":"root""#), "{answer}");
+        // Nothing of that is a decision about a server.
+        assert!(!grants.is_granted(&"files".into(), &Permission::Camera));
+    }
+
+    #[tokio::test]
+    async fn a_client_without_sessions_gets_a_handle_that_is_worth_nothing_to_others() {
+        let scene = Scene::open().await;
+        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let stateless = session(Revision::V2026_07_28, true);
+        let told = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
+        let answer = call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&text(&answer)).unwrap();
+        let mut asked: serde_json::Value = serde_json::from_str(ASKED).unwrap();
+        asked["_meta"] = serde_json::json!({ method::GRANTS_META: answer["handle"] });
+        let answer =
+            call(&mut service, &stateless, "mgp/permission/await", &asked.to_string()).await.unwrap();
+        assert!(text(&answer).contains(r#""camera":"approved""#), "{}", text(&answer));
+    }
+
+    #[tokio::test]
+    async fn without_the_extension_there_are_no_such_methods_and_there_is_the_tool() {
+        let scene = Scene::open().await;
+        let service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let mut service = MethodsAsToolsLayer.layer(service);
+        let plain = session(Revision::V2025_11_25, false);
+        let refused = call(&mut service, &plain, "mgp/permission/request", ASKED).await.unwrap_err();
+        assert_eq!(refused.code(), mgp_types::code::METHOD_NOT_FOUND);
+        let asked = format!(r#"{{"name":"mgp_permission_request","arguments":{ASKED}}}"#);
+        let answer = text(&call(&mut service, &plain, "tools/call", &asked).await.unwrap());
+        assert!(answer.contains(r#""structuredContent":{"request_id":"perm-1""#), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn what_is_malformed_is_refused_and_what_is_about_something_else_passes() {
+        let scene = Scene::open().await;
+        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let one = session(Revision::V2025_11_25, true);
+        let many: Vec<_> = (0..1000).map(|number| format!("com.example.p{number}")).collect();
+        let many = serde_json::json!({"request_id": "x", "permissions": many, "policy": "interactive"});
+        for params in ["{}", r#"{"request_id":1,"permissions":[]}"#, &many.to_string()] {
+            let refused = call(&mut service, &one, "mgp/permission/request", params).await.unwrap_err();
+            assert_eq!(refused.code(), mgp_types::code::INVALID_PARAMS, "{params:.60}");
+        }
+        assert!(call(&mut service, &one, "ping", "{}").await.is_err(), "it arrives further in");
+    }
+}

@@ -1,0 +1,99 @@
+//! Servers that are told what is recorded.
+
+use std::sync::Arc;
+
+use mgp_server_sdk::Server;
+use mgp_types::Object;
+use mgp_types::mgp::{AuditEvent, EventType, ExtensionSet, Offer, method};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::host::{Host, child, say, until};
+use crate::tests;
+
+tests![
+    a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_order,
+    a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_audit,
+];
+
+/// A server that keeps what it is told.
+struct Collector {
+    heard: Arc<Mutex<Vec<Object>>>,
+    serving: JoinHandle<()>,
+    config: Value,
+}
+
+impl Collector {
+    async fn serve(id: &str, extensions: &[&str]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let heard = Arc::<Mutex<Vec<Object>>>::default();
+        let told = heard.clone();
+        let server = Server::new("collector", "1.0.0")
+            .mgp(Offer::new(ExtensionSet::from_names(extensions)))
+            .tool(mgp_server_sdk::Tool::new("idle", "Does nothing."), async || "done")
+            .notification(method::AUDIT, move |event: Object| {
+                told.lock().push(event);
+                std::future::ready(())
+            });
+        let serving = tokio::spawn(async move { drop(server.serve_http(listener).await) });
+        Self { heard, serving, config: json!({"id": id, "url": url}) }
+    }
+
+    fn executed(&self) -> Vec<(u64, String)> {
+        let heard = self.heard.lock();
+        let events = heard.iter().filter_map(|params| {
+            let event: AuditEvent = params.to().unwrap();
+            let ours: Value = serde_json::from_slice(params.bytes("_mgp")?).unwrap();
+            (event.event_type == EventType::ToolExecuted)
+                .then(|| (ours["seq"].as_u64().unwrap(), event.target.tool_name.unwrap().to_string()))
+        });
+        events.collect()
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+// covers: MGP-6.3-02, MGP-6.3-11
+async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_order() {
+    let collector = Collector::serve("record", &["audit"]).await;
+    let host = Host::start(vec![child("files"), collector.config.clone()]).await;
+    host.up("files").await;
+    host.up("record").await;
+    let client = host.client("one").await;
+    for _ in 0..20 {
+        say(&client, "files.pid", json!({})).await;
+    }
+    let executed = until(|| Some(collector.executed()).filter(|executed| executed.len() >= 20)).await;
+    assert!(executed.is_sorted_by(|one, next| one.0 < next.0), "{executed:?}");
+    assert!(executed.iter().all(|(_, tool)| tool == "pid"), "{executed:?}");
+    // What it does itself is told, and telling it makes nothing to tell: then nothing more comes.
+    say(&client, "record.idle", json!({})).await;
+    until(|| collector.executed().last().is_some_and(|(_, tool)| tool == "idle").then_some(())).await;
+    let told = collector.heard.lock().len();
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(collector.heard.lock().len(), told);
+}
+
+async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_audit() {
+    let mut sandboxed = Collector::serve("curious", &["audit"]).await;
+    sandboxed.config["security"] = json!({"trust_level": "sandboxed"});
+    let other = Collector::serve("other", &["events"]).await;
+    let witness = Collector::serve("record", &["audit"]).await;
+    let servers =
+        vec![child("files"), sandboxed.config.clone(), other.config.clone(), witness.config.clone()];
+    let host = Host::start(servers).await;
+    for server in ["files", "curious", "other", "record"] {
+        host.up(server).await;
+    }
+    let client = host.client("one").await;
+    say(&client, "files.pid", json!({})).await;
+    until(|| (!witness.executed().is_empty()).then_some(())).await;
+    assert!(sandboxed.heard.lock().is_empty() && other.heard.lock().is_empty());
+}

@@ -98,6 +98,7 @@ impl Kernel {
     /// behind.
     pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
         self.0.parts.set_stopping();
+        self.0.parts.changes.end();
         self.0.parts.life.shutdown(reason, timeout).await;
         self.0.parts.fleet.shut_down(reason, timeout).await;
     }

@@ -5,6 +5,8 @@
 
 mod asking;
 mod changes;
+#[cfg(unix)]
+pub mod cli;
 mod erased;
 mod error;
 mod fleet;
@@ -12,9 +14,11 @@ mod http;
 mod kernel;
 mod meter;
 mod methods;
+mod operator;
 mod parts;
 mod resolve;
 mod router;
+mod serve;
 mod settings;
 mod stack;
 mod upstream;

@@ -1,3 +1,7 @@
 //! The program `mgp`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mgp_kernel::cli::run(std::env::args_os())
+}

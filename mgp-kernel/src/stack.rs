@@ -31,6 +31,7 @@ use crate::asking::AskingLayer;
 use crate::erased::Erased;
 use crate::meter::{Meter, MeterLayer};
 use crate::methods::{MethodsAsToolsLayer, ServerHealthLayer};
+use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
@@ -71,6 +72,8 @@ impl Front {
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);
         let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);
         let service = MethodsAsToolsLayer.layer(service);
+        // For operators only, also while the kernel drains; to all others there is no such thing.
+        let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
         // From here on it is known which tool a call is for.
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
         // A call that waited for an answer goes on where it was, and passes nothing of the above again.

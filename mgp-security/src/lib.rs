@@ -33,6 +33,8 @@
 //! | `schema` | `Schema` | JSON Schema, without fetching |
 //! | `sqlite` | `sqlite` | the stores of all of these in SQLite |
 //!
+//! With `validate` and `code-safety`, `check` judges inputs one by one.
+//!
 //! Nothing is on by default. [`RejectLayer`] decides how a refusal looks to the caller; it is always there.
 
 #[cfg(feature = "access")]
@@ -45,6 +47,8 @@ pub mod auth;
 mod blocking;
 #[cfg(any(feature = "validate", feature = "permission"))]
 mod canonical;
+#[cfg(all(feature = "validate", feature = "code-safety"))]
+pub mod check;
 mod clock;
 #[cfg(feature = "code-safety")]
 pub mod code_safety;

@@ -15,7 +15,7 @@ use crate::router::every::{ask, has};
 pub(super) struct Levels(Mutex<HashMap<ServerId, Severity, RandomState>>);
 
 impl Levels {
-    /// Another incarnation of the server has been asked nothing.
+    /// The server did not take the level.
     pub(super) fn forget(&self, server: &ServerId) {
         self.0.lock().remove(server);
     }

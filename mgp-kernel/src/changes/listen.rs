@@ -15,11 +15,13 @@ use tower_service::Service;
 
 use super::listener::{Listener, Wanted, Wish};
 use super::mailbox::News;
+use super::watch::Resource;
 use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS};
 use crate::parts::Parts;
 use crate::router::Sight;
 
-/// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped.
+/// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
+/// or the kernel ends it.
 pub(crate) async fn listen(parts: Arc<Parts>, request: Request) -> Result<Response, Error> {
     let sight = Sight::of(&parts, &request.context)?;
     let params: SubscriptionsListenParams = request.body()?;
@@ -52,12 +54,20 @@ pub(crate) async fn listen(parts: Arc<Parts>, request: Request) -> Result<Respon
     let acknowledged = Object::from_value(&SubscriptionsAcknowledgedParams::new(honoured))
         .map_err(|error| Error::internal("the acknowledgement is not JSON").with_source(error))?;
     outbox.notify(Request::notify(Method::ACKNOWLEDGED, acknowledged)).await?;
-    loop {
-        outbox.notify(listener.mailbox.next().await).await?;
+    while let Some(message) = listener.mailbox.next().await {
+        outbox.notify(message).await?;
     }
+    Ok(Response::empty())
 }
 
 impl Changes {
+    /// Answers all requests that listen, which ends them in good order.
+    pub(crate) fn end(&self) {
+        for listener in self.requests.lock().drain(..).filter_map(|request| request.upgrade()) {
+            listener.mailbox.close();
+        }
+    }
+
     /// Tells the listener for as long as it is held.
     fn add(&self, listener: &Arc<Listener>) -> Result<(), Error> {
         let mut requests = self.requests.lock();
@@ -81,7 +91,7 @@ async fn watch_all(
     let snapshot = parts.catalog.snapshot();
     let deadline = Instant::now() + LONGEST;
     let mut asked = JoinSet::new();
-    let mut take = |outcome: Option<Result<Option<((ServerId, Arc<str>), Wish)>, _>>| {
+    let mut take = |outcome: Option<Result<Option<(Resource, Wish)>, _>>| {
         if let Some(Ok(Some((key, wish)))) = outcome {
             wanted.uris.insert(key, wish);
         }
@@ -161,7 +171,7 @@ impl OutboxPort for Relay {
         if notification.method == Method::TASKS
             && let Some(listener) = self.listener.upgrade()
         {
-            self.changes.offer(&listener, News::Message(notification));
+            self.changes.offer(&listener, News::Message(Box::new(notification)));
         }
         Box::pin(std::future::ready(Ok(())))
     }

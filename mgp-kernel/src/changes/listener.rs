@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use super::mailbox::{Mailbox, News};
-use super::watch::Watch;
+use super::watch::{Resource, Watch};
 
 /// Somebody who is told of changes: a session, or a request that listens.
 pub(super) struct Listener {
@@ -30,7 +30,7 @@ pub(super) struct Wanted {
     pub(super) tools: bool,
     pub(super) prompts: bool,
     pub(super) resources: bool,
-    pub(super) uris: HashMap<(ServerId, Arc<str>), Wish, RandomState>,
+    pub(super) uris: HashMap<Resource, Wish, RandomState>,
 }
 
 /// A resource whose changes somebody wants to know.

@@ -24,7 +24,7 @@ pub(super) enum News {
     /// The resource with this URI.
     Updated(Arc<str>),
     /// Something that is passed on as it is.
-    Message(Request),
+    Message(Box<Request>),
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +47,8 @@ enum Delivery {
     Idle,
     /// Somebody takes out what waits.
     Running,
+    /// Nothing is added any more.
+    Closed,
 }
 
 impl Mailbox {
@@ -58,12 +60,15 @@ impl Mailbox {
     /// Adds what is to be told. Whether somebody has to start delivering.
     pub(super) fn offer(&self, news: News) -> bool {
         let mut state = self.state.lock();
+        if state.delivery == Delivery::Closed {
+            return false;
+        }
         match news {
             News::Tools => state.tools = true,
             News::Prompts => state.prompts = true,
             News::Resources => state.resources = true,
             News::Updated(uri) => state.updated(uri),
-            News::Message(message) => state.message(message),
+            News::Message(message) => state.message(*message),
         }
         let idle = state.delivery == Delivery::Idle;
         if idle {
@@ -89,22 +94,33 @@ impl Mailbox {
     pub(super) fn take(&self) -> Option<Request> {
         let mut state = self.state.lock();
         let next = state.next();
-        state.delivery = if next.is_some() { Delivery::Running } else { Delivery::Idle };
+        if state.delivery != Delivery::Closed {
+            state.delivery = if next.is_some() { Delivery::Running } else { Delivery::Idle };
+        }
         next
     }
 
-    /// Waits for what is told next.
+    /// Waits for what is told next; `None` once nothing waits and nothing will.
     ///
     /// # Cancel safety
     /// Dropping the future takes nothing out.
-    pub(super) async fn next(&self) -> Request {
+    pub(super) async fn next(&self) -> Option<Request> {
         loop {
             let wake = self.wake.notified();
             if let Some(next) = self.take() {
-                return next;
+                return Some(next);
+            }
+            if self.state.lock().delivery == Delivery::Closed {
+                return None;
             }
             wake.await;
         }
+    }
+
+    /// Nothing more is told than what waits.
+    pub(super) fn close(&self) {
+        self.state.lock().delivery = Delivery::Closed;
+        self.wake.notify_one();
     }
 }
 
@@ -205,7 +221,7 @@ mod tests {
     fn the_oldest_messages_make_room() {
         let mailbox = open();
         for number in 0..MOST_MESSAGES + 3 {
-            mailbox.offer(News::Message(message(number)));
+            mailbox.offer(News::Message(Box::new(message(number))));
         }
         assert_eq!(mailbox.take().unwrap().params.bytes("n"), Some(&b"3"[..]));
         assert_eq!(std::iter::from_fn(|| mailbox.take()).count(), MOST_MESSAGES - 1);

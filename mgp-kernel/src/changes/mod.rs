@@ -29,7 +29,7 @@ use self::levels::Levels;
 use self::listener::{Listener, Wish};
 use self::mailbox::News;
 use self::tasks::TaskBook;
-use self::watch::Watches;
+use self::watch::{Resource, Watches};
 use crate::parts::Parts;
 
 pub(crate) use self::levels::set_level;
@@ -124,7 +124,7 @@ impl Changes {
     ///
     /// # Errors
     /// The session has as many subscriptions as it may, or is none.
-    fn wish(&self, session: &Arc<Session>, key: (ServerId, Arc<str>), wish: Wish) -> Result<(), Error> {
+    fn wish(&self, session: &Arc<Session>, key: Resource, wish: Wish) -> Result<(), Error> {
         let listener = self.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
         listener.edit(|wanted| {
             if wanted.uris.len() >= MOST_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {

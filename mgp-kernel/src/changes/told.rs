@@ -29,6 +29,8 @@ impl Teller {
 impl Told for Teller {
     fn connected(&self, server: &ServerId) {
         let Some(parts) = self.0.upgrade() else { return };
+        // Who may use it may be others than before, with the same tools.
+        parts.changes.revision.fetch_add(1, Ordering::AcqRel);
         parts.changes.levels.forget(server);
         let errand = Arc::clone(&parts);
         parts.changes.run(async move { tell_levels(&errand).await });
@@ -64,7 +66,7 @@ impl Changes {
         for listener in self.reaching(server) {
             let session = listener.session.as_ref().and_then(Weak::upgrade);
             if session.is_some_and(|session| session.wants_log(level)) {
-                self.offer(&listener, News::Message(message.clone()));
+                self.offer(&listener, News::Message(Box::new(message.clone())));
             }
         }
     }
@@ -114,7 +116,7 @@ impl Changes {
                 Some(Some(task)) => self.tasks.server(&listener.principal, task).as_ref() == Some(server),
             };
             if is_for_it {
-                self.offer(&listener, News::Message(message.clone()));
+                self.offer(&listener, News::Message(Box::new(message.clone())));
             }
         }
     }

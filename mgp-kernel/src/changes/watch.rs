@@ -18,7 +18,10 @@ use crate::parts::Parts;
 
 /// What servers tell of because somebody wants to know.
 #[derive(Default)]
-pub(super) struct Watches(Mutex<HashMap<(ServerId, Arc<str>), Weak<Watch>, RandomState>>);
+pub(super) struct Watches(Mutex<HashMap<Resource, Weak<Watch>, RandomState>>);
+
+/// A server's resource, by the URI that it has there.
+pub(super) type Resource = (ServerId, Arc<str>);
 
 /// A resource that its server tells of: asked for once, however many want to know, and taken back when nobody does.
 pub(crate) struct Watch {
@@ -33,7 +36,7 @@ enum Asked {
     /// By a request of a session.
     Session,
     /// By a request that goes on until it is dropped.
-    Stateless(Listening),
+    Stateless { _listening: Listening },
 }
 
 impl Watches {
@@ -89,7 +92,7 @@ impl Watch {
         let is_stateless = upstream.session().is_some_and(|session| session.revision.is_stateless());
         if is_stateless {
             let listening = Listening::begin(&self.parts, &self.server, &self.uri, &principal).await?;
-            return Ok((principal, Asked::Stateless(listening)));
+            return Ok((principal, Asked::Stateless { _listening: listening }));
         }
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
         request.context = by.clone();

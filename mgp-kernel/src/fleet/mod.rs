@@ -180,6 +180,14 @@ impl Fleet {
         while moves.try_join_next().is_some() {}
         moves.spawn(step);
     }
+
+    /// Adds a server that is none.
+    #[cfg(test)]
+    pub(crate) fn put(&self, upstream: Upstream) {
+        let mut servers = Servers::clone(&self.servers.load());
+        servers.insert(upstream.id().clone(), Arc::new(upstream));
+        self.servers.store(Arc::new(servers));
+    }
 }
 
 /// How long calls have to end when their server is replaced.

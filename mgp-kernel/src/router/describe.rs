@@ -52,7 +52,7 @@ fn capabilities(sight: &Sight<'_>, revision: Revision) -> ServerCapabilities {
         add_members(&mut experimental, theirs.get("experimental").as_ref());
         for (name, value) in theirs.iter() {
             if !KNOWN.contains(&&*name) {
-                add(&mut capabilities.extra, &name, value);
+                add(&mut capabilities.extra, &name, &value);
             }
         }
     }
@@ -78,12 +78,12 @@ fn session_tasks() -> ServerTasksCapability {
 fn add_members(to: &mut Map<RawJson>, members: Option<&RawJson>) {
     let Some(members) = members.and_then(|members| Object::from_raw(members).ok()) else { return };
     for (name, value) in members.iter() {
-        add(to, &name, value);
+        add(to, &name, &value);
     }
 }
 
 /// The first server that has it decides. What MGP the kernel speaks is its own.
-fn add(to: &mut Map<RawJson>, name: &str, value: RawJson) {
+fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
     let is_ours = name == mgp::EXTENSION_ID || name == mgp::LEGACY_MEMBER || name == key::SERVER_INFO;
     if !is_ours && to.get(name).is_none() && to.len() < MOST_MEMBERS {
         to.insert(name, value.detached());
@@ -100,7 +100,9 @@ fn instructions(sight: &Sight<'_>) -> String {
         let theirs: String = readable.take(LONGEST_OF_ONE).collect();
         let theirs = theirs.trim().replace("\n#", "\n #");
         if !theirs.is_empty() && all.len() + theirs.len() <= LONGEST {
-            all.push_str(&format!("\n\n# Server {}\n{theirs}", upstream.id()));
+            for part in ["\n\n# Server ", upstream.id().as_str(), "\n", &theirs] {
+                all.push_str(part);
+            }
         }
     }
     all

@@ -93,4 +93,6 @@ impl Service<Request> for Router {
 }
 
 #[cfg(test)]
+pub(crate) mod scene;
+#[cfg(test)]
 mod tests;

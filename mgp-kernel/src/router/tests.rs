@@ -1,1 +1,253 @@
+//! What clients get from many servers as if from one.
 
+use mgp_types::mcp::CacheScope;
+use mgp_types::{Error, Origin, RawJson, code};
+
+use super::others::SERVER_META;
+use super::scene::{GRANTED, Peer, Scene, text};
+
+fn members(list: &str, member: &str) -> Vec<String> {
+    let list: serde_json::Value = serde_json::from_str(list).unwrap();
+    let named = |item: &serde_json::Value| {
+        ["name", "uri", "uriTemplate"].iter().find_map(|name| item[name].as_str()).unwrap().to_owned()
+    };
+    let uri_first =
+        |item: &serde_json::Value| item["uri"].as_str().map_or_else(|| named(item), str::to_owned);
+    list[member].as_array().unwrap().iter().map(uri_first).collect()
+}
+
+#[tokio::test]
+async fn everything_is_offered_before_any_server_is_there() {
+    let scene = Scene::open().await;
+    let peer = Peer::begin(&scene, "some").await;
+    let described = text(&peer.call(&scene, "server/discover", "{}").await.unwrap());
+    for part in ["tools", "prompts", "resources", "completions", "logging", "tasks"] {
+        assert!(described.contains(&format!(r#""{part}":{{"#)), "{part}: {described}");
+    }
+    for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+        assert!(text(&peer.call(&scene, list, "{}").await.unwrap()).ends_with(":[]}"), "{list}");
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_offered_in_the_form_of_the_era() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    let peer = Peer::begin(&scene, "some").await;
+    let session = text(&peer.call(&scene, "server/discover", "{}").await.unwrap());
+    assert!(session.contains(r#""tasks":{"#) && !session.contains("io.modelcontextprotocol/tasks"));
+    let stateless = Peer::stateless("some").call(&scene, "server/discover", "{}").await.unwrap();
+    assert!(!text(&stateless).contains(r#""tasks":{"#));
+    assert!(text(&stateless).contains(r#""io.modelcontextprotocol/tasks":{}"#));
+}
+
+#[tokio::test]
+async fn a_capability_and_instructions_of_a_server_reach_those_who_may_use_it_and_its_mgp_nobody() {
+    let scene = Scene::with(GRANTED).await;
+    let own =
+        r#"{"tools":{},"vendor":{"a": 1.50},"mgp":{"x":1},"extensions":{"v/x":{},"dev.cloto/mgp":{"y":1}}}"#;
+    scene.server_with("a", mgp_types::Revision::V2025_11_25, own);
+    scene.grant("some", "a").await;
+    let seen = text(&Peer::stateless("some").call(&scene, "server/discover", "{}").await.unwrap());
+    assert!(seen.contains(r#""vendor":{"a": 1.50}"#) && seen.contains(r#""v/x":{}"#), "{seen}");
+    assert!(seen.contains("# Server a\\nUse a well."), "{seen}");
+    assert!(!seen.contains("\"mgp\"") && !seen.contains("dev.cloto/mgp"), "{seen}");
+    let other = text(&Peer::stateless("other").call(&scene, "server/discover", "{}").await.unwrap());
+    assert!(!other.contains("vendor") && !other.contains("Use a"), "{other}");
+}
+
+#[tokio::test]
+async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    scene.server("b");
+    scene.tool("a", "read");
+    scene.tool("b", "write");
+    let peer = Peer::stateless("some");
+    let list = peer.call(&scene, "tools/list", "{}").await.unwrap();
+    let shared = scene.parts.catalog.snapshot().tool_list();
+    assert_eq!(list.result.as_bytes().as_ptr(), shared.as_bytes().as_ptr());
+    assert!(text(&list).contains(r#""x":1.50"#), "definitions keep their bytes");
+    let hint = list.context.cache.unwrap();
+    assert_eq!((hint.scope, hint.ttl_ms <= 5_000), (CacheScope::Private, true));
+}
+
+#[tokio::test]
+async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
+    let scene = Scene::with(GRANTED).await;
+    for (server, tool) in [("a", "read"), ("b", "write")] {
+        scene.server(server);
+        scene.tool(server, tool);
+        scene.prompt(server, "greet");
+        scene.resource(server, &format!("file:///{server}"));
+    }
+    scene.grant("some", "a").await;
+    let peer = Peer::stateless("some");
+    for _ in 0..2 {
+        let tools = text(&peer.call(&scene, "tools/list", "{}").await.unwrap());
+        assert_eq!(members(&tools, "tools"), ["a.read"]);
+    }
+    let prompts = text(&peer.call(&scene, "prompts/list", "{}").await.unwrap());
+    assert_eq!(members(&prompts, "prompts"), ["a.greet"]);
+    let resources = text(&peer.call(&scene, "resources/list", "{}").await.unwrap());
+    assert_eq!(members(&resources, "resources"), ["file:///a"]);
+    let nothing = Peer::stateless("other").call(&scene, "tools/list", "{}").await.unwrap();
+    assert_eq!(text(&nothing), r#"{"tools":[]}"#);
+    scene.grant("some", "b").await;
+    let tools = text(&peer.call(&scene, "tools/list", "{}").await.unwrap());
+    assert_eq!(members(&tools, "tools"), ["a.read", "b.write"]);
+}
+
+#[tokio::test]
+async fn a_cursor_that_nobody_gave_is_an_error() {
+    let scene = Scene::open().await;
+    let peer = Peer::stateless("some");
+    for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"] {
+        let error = peer.call(&scene, list, r#"{"cursor":"x"}"#).await.unwrap_err();
+        assert_eq!(error.code(), code::INVALID_PARAMS, "{list}");
+    }
+    assert!(peer.call(&scene, "tools/list", r#"{"cursor":null}"#).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_answer() {
+    let scene = Scene::open().await;
+    let (a, b) = (scene.server("a"), scene.server("b"));
+    scene.prompt("a", "greet");
+    scene.resource("b", "file:///b");
+    let peer = Peer::stateless("some");
+    a.answers(r#"{"messages":[ ],"vendor":1.50,"_meta":{"v/x":{}}}"#);
+    let params = r#"{"name":"a.greet","arguments":{"n":"1"},"vendor":[1.50, 2],"_meta":{"progressToken":7,"v/t":"x"}}"#;
+    let answer = peer.call(&scene, "prompts/get", params).await.unwrap();
+    assert_eq!(text(&answer), r#"{"messages":[ ],"vendor":1.50,"_meta":{"v/x":{}}}"#);
+    let asked = a.asked().remove(0);
+    assert_eq!(asked.params.to_raw().as_bytes(), params.replace("a.greet", "greet").as_bytes());
+    let params = r#"{"uri":"file:///b","inputResponses":{"k":{"action":"accept"}},"requestState":"s"}"#;
+    peer.call(&scene, "resources/read", params).await.unwrap();
+    assert_eq!(b.asked().remove(0).params.to_raw().as_bytes(), params.as_bytes());
+    let params = r#"{"ref":{"type":"ref/prompt","name":"a.greet"},"argument":{"name":"n","value":""}}"#;
+    peer.call(&scene, "completion/complete", params).await.unwrap();
+    let asked = a.asked().remove(0).params.to_raw();
+    assert_eq!(asked.as_bytes(), params.replace("a.greet", "greet").as_bytes());
+}
+
+#[tokio::test]
+async fn the_code_and_data_of_an_upstream_error_come_back_unchanged() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    let data = RawJson::parse(r#"{"why": [1.50]}"#).unwrap();
+    server.refuses(Error::from_origin(Origin::Peer, -12345, "odd").with_data(data));
+    let peer = Peer::stateless("some");
+    let error = peer.call(&scene, "resources/read", r#"{"uri":"file:///a"}"#).await.unwrap_err();
+    assert_eq!((error.code(), error.message(), error.origin()), (-12345, "odd", Origin::Peer));
+    assert_eq!(error.data().unwrap().as_bytes(), br#"{"why": [1.50]}"#);
+}
+
+#[tokio::test]
+async fn what_is_not_there_and_what_may_not_be_seen_are_refused_alike_with_what_is_near() {
+    let scene = Scene::with(GRANTED).await;
+    scene.server("a");
+    scene.server("b");
+    scene.prompt("a", "greeting");
+    scene.prompt("b", "greeting_secret");
+    scene.resource("b", "file:///secret");
+    scene.grant("some", "a").await;
+    let peer = Peer::stateless("some");
+    let refused = async |method: &str, params: &str| {
+        let error = peer.call(&scene, method, params).await.unwrap_err();
+        (error.code(), error.message().to_owned())
+    };
+    let (code, message) = refused("prompts/get", r#"{"name":"greet"}"#).await;
+    assert_eq!((code, message.contains("`a.greeting`")), (code::INVALID_PARAMS, true), "{message}");
+    let hidden = refused("prompts/get", r#"{"name":"b.greeting_secret"}"#).await.1;
+    assert!(!hidden.contains("did you mean `b."), "{hidden}");
+    let secret = refused("resources/read", r#"{"uri":"file:///secret"}"#).await;
+    let missing = refused("resources/read", r#"{"uri":"file:///absent"}"#).await;
+    assert_eq!(secret.0, code::MCP_RESOURCE_NOT_FOUND);
+    assert_eq!(secret.1.replace("secret", "absent"), missing.1);
+    assert_eq!(refused("resources/read", "{}").await.0, code::INVALID_PARAMS);
+}
+
+#[tokio::test]
+async fn a_method_of_a_vendor_goes_to_the_only_server_or_to_the_one_that_is_named() {
+    let scene = Scene::with(GRANTED).await;
+    let (a, b) = (scene.server("a"), scene.server("b"));
+    scene.grant("one", "a").await;
+    for server in ["a", "b"] {
+        scene.grant("both", server).await;
+    }
+    let params = r#"{"deep":{"x": 1.50},"_meta":{"v":1}}"#;
+    a.answers(r#"{"odd": true}"#);
+    let answer = Peer::stateless("one").call(&scene, "vendor/do", params).await.unwrap();
+    assert_eq!(text(&answer), r#"{"odd": true}"#);
+    assert_eq!(a.asked().remove(0).params.to_raw().as_bytes(), params.as_bytes());
+    let both = Peer::stateless("both");
+    let error = both.call(&scene, "vendor/do", params).await.unwrap_err();
+    assert_eq!((error.code(), error.message().contains(SERVER_META)), (code::METHOD_NOT_FOUND, true));
+    let named = format!(r#"{{"_meta":{{"v":1,"{SERVER_META}":"b"}}}}"#);
+    both.call(&scene, "vendor/do", &named).await.unwrap();
+    assert_eq!(b.asked().remove(0).params.to_raw().as_bytes(), br#"{"_meta":{"v":1}}"#);
+    let unseen = Peer::stateless("one").call(&scene, "vendor/do", &named).await.unwrap_err();
+    assert_eq!(unseen.code(), code::INVALID_PARAMS);
+    let nobody = Peer::stateless("nobody").call(&scene, "vendor/do", "{}").await.unwrap_err();
+    assert_eq!(nobody.code(), code::METHOD_NOT_FOUND);
+    let ours = Peer::stateless("one").call(&scene, "mgp/later/method", "{}").await.unwrap_err();
+    assert_eq!((ours.code(), a.asked().len()), (code::METHOD_NOT_FOUND, 0));
+}
+
+#[tokio::test]
+async fn a_notification_goes_to_those_that_it_concerns_and_calls_no_tool() {
+    let scene = Scene::open().await;
+    let a = scene.server("a");
+    let b = scene.server_in("b", mgp_types::Revision::V2026_07_28);
+    let peer = Peer::begin(&scene, "some").await;
+    peer.notify(&scene, "notifications/roots/list_changed", "{}").await.unwrap();
+    assert_eq!((a.methods(), b.methods()), (vec!["notifications/roots/list_changed".to_owned()], vec![]));
+    peer.notify(&scene, "notifications/vendor", r#"{"x": 1}"#).await.unwrap();
+    for server in [&a, &b] {
+        assert_eq!(server.asked().remove(0).params.to_raw().as_bytes(), br#"{"x": 1}"#);
+    }
+    for swallowed in ["notifications/cancelled", "notifications/progress", "vendor/do"] {
+        peer.notify(&scene, swallowed, "{}").await.unwrap();
+    }
+    assert!(peer.notify(&scene, "tools/call", r#"{"name":"a.read"}"#).await.is_err());
+    assert!(a.asked().is_empty() && b.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_task_is_asked_of_the_server_that_began_it_for_its_owner() {
+    let scene = Scene::open().await;
+    let (a, b) = (scene.server("a"), scene.server("b"));
+    let (read, write) = (scene.tool("a", "read"), scene.tool("b", "write"));
+    let (session, stateless) = (Peer::begin(&scene, "some").await, Peer::stateless("some"));
+    a.answers(r#"{"task":{"taskId":"one"}}"#);
+    b.answers(r#"{"resultType":"task","taskId":"two"}"#);
+    session.call_tool(&scene, &read, r#"{"name":"read","task":{}}"#).await;
+    stateless.call_tool(&scene, &write, r#"{"name":"write"}"#).await;
+    for server in [&a, &b] {
+        assert_eq!(server.methods(), ["tools/call"]);
+    }
+    session.call(&scene, "tasks/result", r#"{"taskId":"one"}"#).await.unwrap();
+    stateless.call(&scene, "tasks/update", r#"{"taskId":"two","inputResponses":{}}"#).await.unwrap();
+    assert_eq!(
+        (a.methods(), b.methods()),
+        (vec!["tasks/result".to_owned()], vec!["tasks/update".to_owned()])
+    );
+    let error = Peer::stateless("other").call(&scene, "tasks/get", r#"{"taskId":"two"}"#).await.unwrap_err();
+    assert_eq!(error.code(), code::INVALID_PARAMS);
+}
+
+#[tokio::test]
+async fn the_tasks_of_all_servers_are_one_list() {
+    let scene = Scene::open().await;
+    let (a, b) = (scene.server("a"), scene.server("b"));
+    scene.server_with("c", mgp_types::Revision::V2025_11_25, "{}").refuses(Error::internal("never asked"));
+    let d = scene.server("d");
+    d.refuses(Error::internal("broken"));
+    a.answers(r#"{"tasks":[{"taskId":"1", "v":1.50}]}"#);
+    b.answers(r#"{"tasks":[{"taskId":"2"}]}"#);
+    let peer = Peer::begin(&scene, "some").await;
+    let list = peer.call(&scene, "tasks/list", "{}").await.unwrap();
+    assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1", "v":1.50},{"taskId":"2"}]}"#);
+}

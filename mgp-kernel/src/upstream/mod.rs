@@ -5,6 +5,8 @@ mod approver;
 mod changed;
 mod connect;
 mod environment;
+#[cfg(test)]
+pub(crate) mod fake;
 mod forward;
 mod inbound;
 mod instance;
@@ -50,6 +52,9 @@ pub(crate) struct Upstream {
 enum Connections {
     Shared(Instance),
     ByAgent(Arc<Agents>),
+    /// One that lies within a test.
+    #[cfg(test)]
+    Fake(fake::Fake),
 }
 
 impl Upstream {
@@ -81,6 +86,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(instance) => instance.stop(reason, timeout).await,
             Connections::ByAgent(agents) => agents.stop(reason, timeout).await,
+            #[cfg(test)]
+            Connections::Fake(_) => {}
         }
     }
 
@@ -110,6 +117,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(_) => true,
             Connections::ByAgent(agents) => agents.admits(agent),
+            #[cfg(test)]
+            Connections::Fake(_) => true,
         }
     }
 
@@ -126,6 +135,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(instance) => UpstreamService(Way::Shared(instance.service())),
             Connections::ByAgent(agents) => UpstreamService(Way::ByAgent(ByAgent(Arc::clone(agents)))),
+            #[cfg(test)]
+            Connections::Fake(fake) => UpstreamService(Way::Fake(fake.service.clone())),
         }
     }
 
@@ -137,6 +148,10 @@ impl Upstream {
 
     /// What was agreed with it, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return Some(Arc::clone(&fake.session));
+        }
         self.instances().into_iter().find_map(|instance| instance.get().session())
     }
 
@@ -147,12 +162,20 @@ impl Upstream {
 
     /// What it said that it can do, if it is connected.
     pub(crate) fn capabilities(&self) -> Object {
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return fake.capabilities.clone();
+        }
         let all = self.instances().into_iter().map(|instance| instance.get().capabilities());
         all.into_iter().find(|capabilities| !capabilities.is_empty()).unwrap_or_default()
     }
 
     /// What it told a model about itself, if it is connected.
     pub(crate) fn instructions(&self) -> Option<Arc<str>> {
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return fake.instructions.clone();
+        }
         self.instances().into_iter().find_map(|instance| instance.get().client()?.instructions())
     }
 
@@ -204,6 +227,8 @@ impl Upstream {
         match &self.connections {
             Connections::Shared(instance) => vec![Held::Borrowed(instance)],
             Connections::ByAgent(agents) => agents.all().into_iter().map(Held::Kept).collect(),
+            #[cfg(test)]
+            Connections::Fake(_) => Vec::new(),
         }
     }
 }
@@ -235,6 +260,8 @@ pub(crate) struct UpstreamService(Way);
 enum Way {
     Shared(Patient),
     ByAgent(ByAgent),
+    #[cfg(test)]
+    Fake(crate::erased::Erased),
 }
 
 impl Service<Request> for UpstreamService {
@@ -250,6 +277,8 @@ impl Service<Request> for UpstreamService {
         match &mut self.0 {
             Way::Shared(patient) => patient.call(request),
             Way::ByAgent(agents) => agents.call(request),
+            #[cfg(test)]
+            Way::Fake(service) => service.call(request),
         }
     }
 }

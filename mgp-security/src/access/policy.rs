@@ -101,6 +101,13 @@ impl AccessPolicy {
         whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
     }
 
+    /// All entries, in the order in which they were made, ended ones included.
+    pub fn entries(&self) -> Vec<Arc<StoredEntry>> {
+        let mut entries: Vec<_> = self.0.table.load().entries().cloned().collect();
+        entries.sort_unstable_by_key(|stored| stored.id);
+        entries
+    }
+
     /// A number that is another one whenever decisions may be: after each change, and every second while there are entries
     /// that end by themselves.
     pub fn revision(&self) -> u64 {

@@ -96,6 +96,11 @@ impl Table {
         rules.map(|rule| Arc::clone(&rule.stored)).collect()
     }
 
+    /// All entries, in no order, ended ones included.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<StoredEntry>> {
+        self.shards.iter().flat_map(|shard| shard.rules.iter().map(|rule| &rule.stored))
+    }
+
     /// The entry that decides about a tool or, without one, about the server: what it says, and all of it.
     pub(super) fn deciding(
         &self,

@@ -163,13 +163,22 @@ impl Pins {
         self.snapshot.load().servers.get(server)?.get(tool).cloned()
     }
 
-    /// All tools of which a definition waits for approval.
-    pub fn pending(&self) -> Vec<Pinned> {
+    /// All tools that are pinned, by server and name.
+    pub fn all(&self) -> Vec<Pinned> {
         let snapshot = self.snapshot.load();
         let all = snapshot.servers.iter().flat_map(|(server, tools)| {
             tools.values().map(|state| Pinned::new(server.clone(), state.clone()))
         });
-        all.filter(|pinned| pinned.state.pending().is_some()).collect()
+        let mut all: Vec<_> = all.collect();
+        all.sort_by(|one, other| (&one.server, one.tool()).cmp(&(&other.server, other.tool())));
+        all
+    }
+
+    /// All tools of which a definition waits for approval.
+    pub fn pending(&self) -> Vec<Pinned> {
+        let mut all = self.all();
+        all.retain(|pinned| pinned.state.pending().is_some());
+        all
     }
 
     /// The names of the tools that have an approved definition.

@@ -158,6 +158,17 @@ impl GrantBook {
             .unwrap_or_default()
     }
 
+    /// What operators decided about all servers, by server and permission.
+    pub fn all_records(&self) -> Vec<GrantRecord> {
+        let pages = self.0.pages.load();
+        let entries = pages.values().flat_map(|page| page.values());
+        let mut records: Vec<_> = entries.map(|entry| entry.record.clone()).collect();
+        records.sort_by(|one, other| {
+            (&one.server, &one.permission).cmp(&(&other.server, &other.permission))
+        });
+        records
+    }
+
     /// Whether an operator granted `permission` to `server`, and it still holds.
     pub fn is_granted(&self, server: &ServerId, permission: &Permission) -> bool {
         let standing = self.standing();

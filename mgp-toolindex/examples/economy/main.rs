@@ -6,17 +6,16 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "it is a command")]
 
-#[path = "../catalog/mod.rs"]
-#[expect(dead_code, reason = "nothing is looked up by its id here")]
-mod catalog;
-
 use std::error::Error;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Parser;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::StaticEmbedder;
+use mgp_toolindex::eval::{Corpus, ToolRow};
 use mgp_toolindex::level::{Economy, HostProfile, Sizes};
 use mgp_toolindex::session::{SessionKey, SessionSettings, ToolSessions, View};
 use mgp_toolindex::{Index, budget};
@@ -38,13 +37,9 @@ struct Args {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args = Args::parse();
-    let rows: Vec<catalog::Row> = catalog::lines(&args.tools)?;
-    let (servers, ids) = catalog::servers(&rows)?;
+    let rows = ToolRow::read_all(BufReader::new(File::open(&args.tools)?))?;
     let index = Index::new(Arc::new(StaticEmbedder::new()));
-    for server in servers {
-        index.put_server(server).await;
-    }
-    index.settled().await;
+    Corpus::new(&rows)?.index(&index).await;
 
     let counter = budget::default_counter();
     let meta_tools = ToolDiscoverySettings::new().definitions(&*counter);
@@ -60,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{}", serde_json::to_string_pretty(&economy)?);
         return Ok(());
     }
-    println!("{} tools, counted by {}", ids.len(), counter.name());
+    println!("{} tools, counted by {}", rows.len(), counter.name());
     println!("in a new session at L3: {} tokens", first.tokens);
     println!("{economy}");
     Ok(())

@@ -11,9 +11,6 @@
 //! `--save` a report is kept, and `--against` takes such a report as well: so that what changed between two versions of
 //! the tools can be compared, too.
 
-#[path = "../catalog/mod.rs"]
-mod catalog;
-
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs::{self, File};
@@ -23,7 +20,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::eval::{Comparison, Question, Report, Settings, evaluate};
+use mgp_toolindex::eval::{Comparison, Corpus, Question, Report, Settings, ToolRow, evaluate};
 use mgp_types::mgp::SearchStrategy;
 use serde::Serialize;
 
@@ -65,15 +62,12 @@ struct Printed {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args = Args::parse();
-    let (servers, ids) = catalog::servers(&catalog::lines(&args.tools)?)?;
+    let corpus = Corpus::new(&ToolRow::read_all(BufReader::new(File::open(&args.tools)?))?)?;
     let index = Index::new(args.embedder.try_open().await?);
-    for server in servers {
-        index.put_server(server).await;
-    }
-    index.embedded().await;
+    corpus.index(&index).await;
     let snapshot = index.snapshot();
     let called: HashMap<&str, String> =
-        snapshot.tools().map(|tool| (catalog::id(&ids, tool), tool.id())).collect();
+        snapshot.tools().map(|tool| (corpus.id(tool), tool.id())).collect();
     let mut questions = Question::read_all(BufReader::new(File::open(&args.questions)?))?;
     for id in questions.iter_mut().flat_map(|question| question.needs.iter_mut().flatten()) {
         if let Some(tool) = called.get(id.as_str()) {

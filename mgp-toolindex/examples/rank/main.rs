@@ -11,21 +11,19 @@
 //!
 //! With `--as`, a search like that of others ranks instead of the index, so that they can be compared.
 
-#[path = "../catalog/mod.rs"]
-mod catalog;
 mod rivals;
 
 use std::error::Error;
-use std::io::{self, BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Parser;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
+use mgp_toolindex::eval::{Corpus, QueryRow, ToolRow};
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::SearchStrategy;
-use serde::Deserialize;
 
-use self::catalog::Row;
 use self::rivals::Rival;
 
 #[derive(Parser)]
@@ -53,17 +51,11 @@ struct Args {
     rival: Option<Rival>,
 }
 
-#[derive(Deserialize)]
-struct Query {
-    id: String,
-    text: String,
-}
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args = Args::parse();
-    let rows: Vec<Row> = catalog::lines(&args.tools)?;
-    let queries: Vec<Query> = catalog::lines(&args.queries)?;
+    let rows = ToolRow::read_all(BufReader::new(File::open(&args.tools)?))?;
+    let queries = QueryRow::read_all(BufReader::new(File::open(&args.queries)?))?;
     let mut out = BufWriter::new(io::stdout().lock());
     if let Some(rival) = args.rival {
         let ranker = rival.ranker(&rows);
@@ -74,21 +66,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
         return Ok(out.flush()?);
     }
-    let (servers, ids) = catalog::servers(&rows)?;
+    let corpus = Corpus::new(&rows)?;
     let mut index = Index::builder(args.embedder.try_open().await?);
     if let Some(folder) = &args.store {
         index = index.store(SqliteVectors::open(folder, MOST_KEPT)?);
     }
     let index = index.build();
-    for server in servers {
-        index.put_server(server).await;
-    }
-    index.embedded().await;
+    corpus.index(&index).await;
     for query in &queries {
         let search = Search::new(&query.text).strategy(args.strategy).limit(args.top);
         let found = index.search(&search).await;
         for hit in &found.hits {
-            writeln!(out, "{}\t{}\t{}", query.id, catalog::id(&ids, &hit.tool), hit.score)?;
+            writeln!(out, "{}\t{}\t{}", query.id, corpus.id(&hit.tool), hit.score)?;
         }
     }
     Ok(out.flush()?)

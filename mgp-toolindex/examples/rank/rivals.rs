@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use frostem::{Algorithm, Stemmer};
+use mgp_toolindex::eval::ToolRow;
 use mgp_types::{Object, RawJson};
-
-use crate::catalog::Row;
 
 /// Whose search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,7 +28,7 @@ enum Words {
 
 impl Rival {
     /// Indexes tools.
-    pub(crate) fn ranker(self, rows: &[Row]) -> Ranker {
+    pub(crate) fn ranker(self, rows: &[ToolRow]) -> Ranker {
         match self {
             Self::AnthropicBm25 => Ranker::new(Words::Plain, 1.2, 0.75, rows.iter().map(four_fields)),
             Self::Ratel => {
@@ -131,7 +130,7 @@ impl Bm25 {
 }
 
 /// What is documented to be searched, as one text: summed up field by field, the same finds less.
-fn four_fields(row: &Row) -> String {
+fn four_fields(row: &ToolRow) -> String {
     let mut text = format!("{} {}", parted(&row.name), row.description);
     for argument in Argument::all(&row.input_schema) {
         text.extend([" ", &parted(&argument.name), " ", &argument.description]);
@@ -140,7 +139,7 @@ fn four_fields(row: &Row) -> String {
 }
 
 /// Names stand for themselves, and once more in parts where they have any.
-fn names_twice(row: &Row) -> String {
+fn names_twice(row: &ToolRow) -> String {
     let twice = |name: &str| {
         let parted = parted(name);
         if parted == name { parted } else { format!("{name} {parted}") }

@@ -16,12 +16,14 @@
 
 mod chance;
 mod comparison;
+mod corpus;
 mod quality;
 mod question;
 mod report;
 mod run;
 
 pub use self::comparison::{Change, Comparison, Verdict};
+pub use self::corpus::{Corpus, QueryRow, RowError, ToolRow};
 pub use self::quality::{Measure, Quality};
 pub use self::question::{Question, QuestionError};
 pub use self::report::{Answer, Latency, Report};

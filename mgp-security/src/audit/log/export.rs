@@ -51,10 +51,7 @@ impl LogReader {
             after = last.seq;
             for entry in entries.iter().take_while(|entry| entry.seq <= end) {
                 match format {
-                    Format::JsonLines => {
-                        out.write_all(&entry.with_place(true))?;
-                        out.write_all(b"\n")?;
-                    }
+                    Format::JsonLines => write_line(out, entry)?,
                     Format::Json => {
                         out.write_all(if written == 0 { b"\n" } else { b",\n" })?;
                         out.write_all(&entry.with_place(true))?;
@@ -73,6 +70,33 @@ impl LogReader {
         out.flush()?;
         Ok(written)
     }
+}
+
+impl Entry {
+    /// The event as [`Format::JsonLines`] writes it, with its number and link under `_mgp`.
+    pub fn to_line(&self) -> Vec<u8> {
+        let mut line = self.with_place(true);
+        line.push(b'\n');
+        line
+    }
+
+    /// The event as [`Format::Csv`] writes it.
+    ///
+    /// # Errors
+    /// The bytes are no event, which a log that verifies does not hold.
+    pub fn to_csv(&self) -> Result<Vec<u8>, ExportError> {
+        let mut row = Vec::with_capacity(400);
+        write_row(&mut row, self)?;
+        Ok(row)
+    }
+
+    /// The headings of [`to_csv`](Self::to_csv).
+    pub const CSV_HEADINGS: &[u8] = HEADINGS;
+}
+
+fn write_line(out: &mut dyn Write, entry: &Entry) -> Result<(), ExportError> {
+    out.write_all(&entry.to_line())?;
+    Ok(())
 }
 
 fn write_row(out: &mut dyn Write, entry: &Entry) -> Result<(), ExportError> {

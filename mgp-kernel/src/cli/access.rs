@@ -1,0 +1,182 @@
+use clap::{Args, Subcommand};
+use mgp_types::mgp::{
+    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessState, AgentId, ServerId, Timestamp,
+    ToolName, method,
+};
+use serde::{Deserialize, Serialize};
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::moment::{Moment, moment};
+use super::output::Output;
+use super::place::Place;
+use crate::operator::access::{AccessEntries, AccessRow, ListAccess};
+use crate::operator::method::ACCESS_LIST;
+use crate::operator::page::Page;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Access {
+    /// Say whether an agent may use a server or tool, and why
+    Query(Target),
+    /// Let an agent use a server or tool, or forbid it
+    Grant(Grant),
+    /// Take an entry back, so that what is more general decides again
+    Revoke(Target),
+    /// List the entries
+    List(List),
+}
+
+/// Whom and what an entry is about.
+#[derive(Debug, Args)]
+pub(super) struct Target {
+    /// The agent
+    agent: String,
+    /// The server
+    server: String,
+    /// The tool, by its server's name for it; all of the server's if left out
+    tool: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Grant {
+    #[command(flatten)]
+    target: Target,
+    /// Forbid it
+    #[arg(long)]
+    deny: bool,
+    /// Until when: a time, or a span like 2h
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    until: Option<Moment>,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    because: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only this agent's
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only this server's
+    #[arg(long)]
+    server: Option<String>,
+    /// Begin behind so many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    /// List so many at the most
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+/// What a revocation took back.
+#[derive(Debug, Serialize, Deserialize)]
+struct Revoked {
+    #[serde(default)]
+    deleted_count: u64,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, access: Access) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::State).await?;
+    let outcome = match access {
+        Access::Query(target) => query(&link, output, target).await,
+        Access::Grant(wanted) => grant(&link, output, wanted).await,
+        Access::Revoke(target) => revoke(&link, output, target).await,
+        Access::List(wanted) => list(&link, output, wanted).await,
+    };
+    link.close().await;
+    outcome
+}
+
+/// Ends with 0 if the agent may and 3 if it may not, so that scripts can ask.
+async fn query(link: &Link, output: &Output, target: Target) -> Result<Exit, Failure> {
+    let (agent, server, tool) = target.ids();
+    let state: AccessState = link.ask(method::ACCESS_QUERY, &AccessQuery::new(agent, server, tool)).await?;
+    let allowed = state.permission == AccessPermission::Allow;
+    output.show(&state, |state, out| {
+        use std::io::Write as _;
+        let source = serde_json::to_value(state.source).unwrap_or_default();
+        write!(out, "{} ({}", word(state.permission), source.as_str().unwrap_or_default())?;
+        if let Some(by) = &state.granted_by {
+            write!(out, " by {by}")?;
+        }
+        if let Some(end) = state.expires_at {
+            write!(out, ", until {end}")?;
+        }
+        writeln!(out, ")")
+    })?;
+    Ok(if allowed { Exit::Done } else { Exit::Auth })
+}
+
+async fn grant(link: &Link, output: &Output, wanted: Grant) -> Result<Exit, Failure> {
+    let permission = if wanted.deny { AccessPermission::Deny } else { AccessPermission::Allow };
+    let (agent, server, tool) = wanted.target.ids();
+    let mut entry = AccessGrant::of_server(agent, server, permission)
+        .with_expires_at(wanted.until.map(|until| until.ahead(Timestamp::now())));
+    if let Some(tool) = tool {
+        entry = entry.for_tool(tool);
+    }
+    if let Some(reason) = wanted.because {
+        entry = entry.with_justification(reason);
+    }
+    let stored: AccessRow = link.ask(method::ACCESS_GRANT, &entry).await?;
+    output.show(&stored, |stored, out| {
+        use std::io::Write as _;
+        let tool = stored.tool_name.as_ref().map_or("all tools", ToolName::as_str);
+        writeln!(out, "{}: {} of {} for {}", word(stored.permission), tool, stored.server_id, stored.agent_id)
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn revoke(link: &Link, output: &Output, target: Target) -> Result<Exit, Failure> {
+    let (agent, server, tool) = target.ids();
+    let mut entry = AccessRevoke::of_server(agent, server);
+    if let Some(tool) = tool {
+        entry = entry.for_tool(tool);
+    }
+    let revoked: Revoked = link.ask(method::ACCESS_REVOKE, &entry).await?;
+    if revoked.deleted_count == 0 {
+        return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows those there are"));
+    }
+    output.show(&revoked, |_, out| {
+        use std::io::Write as _;
+        writeln!(out, "revoked")
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
+    let asked = ListAccess {
+        agent_id: wanted.agent.as_deref().map(AgentId::from),
+        server_id: wanted.server.as_deref().map(ServerId::from),
+        page: Page { offset: wanted.offset, limit: wanted.limit },
+    };
+    let list: AccessEntries = link.ask(ACCESS_LIST, &asked).await?;
+    output.table(&list, "no entries", |list, table| {
+        table.headings(&["AGENT", "SERVER", "TOOL", "MAY", "BY", "UNTIL"]);
+        for row in &list.entries {
+            table.row([
+                row.agent_id.to_string(),
+                row.server_id.to_string(),
+                row.tool_name.as_ref().map_or_else(|| "*".to_owned(), ToString::to_string),
+                word(row.permission).to_owned(),
+                row.granted_by.clone(),
+                row.expires_at.map_or_else(|| "-".to_owned(), |end| end.to_string()),
+            ]);
+        }
+    })?;
+    output.note(&format!("where no entry decides: {}", list.default_policy));
+    Ok(Exit::Done)
+}
+
+impl Target {
+    fn ids(self) -> (AgentId, ServerId, Option<ToolName>) {
+        (self.agent.as_str().into(), self.server.as_str().into(), self.tool.as_deref().map(ToolName::new))
+    }
+}
+
+const fn word(permission: AccessPermission) -> &'static str {
+    match permission {
+        AccessPermission::Allow => "allow",
+        AccessPermission::Deny => "deny",
+    }
+}

@@ -1,0 +1,104 @@
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::{
+    access, audit, call, check, completions, config, keys, man, permissions, pins, search, serve,
+    server_commands, servers, servers_edit, tools,
+};
+
+/// One server between any MCP client and any number of MCP and MGP servers
+#[derive(Debug, Parser)]
+#[command(name = "mgp", version, propagate_version = true)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// What holds for every command.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Global {
+    /// The configuration [default: mgp.toml here, and that of the user]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Where the kernel keeps keys, grants, pins and the record
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) state: Option<PathBuf>,
+    /// Where a running kernel is reached
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(super) socket: Option<PathBuf>,
+    /// Print one JSON value, and errors as one JSON line
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// Print only what was asked for
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Log more; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(super) verbose: u8,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(super) color: ColorChoice,
+}
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorChoice {
+    /// When a terminal shows them
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run the kernel: on standard input and output, over HTTP, or both
+    Serve(serve::Serve),
+    /// Add a server to the configuration
+    Add(servers_edit::Add),
+    /// Remove a server from the configuration
+    Remove(servers_edit::Remove),
+    /// Show the servers and how they do
+    Servers(servers::ListServers),
+    /// List tools
+    Tools(tools::ListTools),
+    /// Find tools for a task
+    Search(search::SearchTools),
+    /// Call a tool
+    Call(call::CallTool),
+    /// Say which agent may use what
+    #[command(subcommand)]
+    Access(access::Access),
+    /// Decide what servers may do
+    #[command(subcommand)]
+    Permissions(permissions::Permissions),
+    /// Issue and revoke API keys
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    /// Look at the record, and verify it
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    /// Look at and approve definitions of tools
+    #[command(subcommand)]
+    Pin(pins::Pin),
+    /// Judge inputs one by one: rows from standard input, verdicts to standard output
+    Check(check::CheckRows),
+    /// Show what a server wrote to its standard error
+    Logs(server_commands::Logs),
+    /// Stop a server and start it again
+    Restart(server_commands::Restart),
+    /// Show what the kernel has done, in numbers
+    Stats,
+    /// Look whether everything is in order
+    Doctor,
+    /// Print completions for a shell
+    Completions(completions::Completions),
+    /// Print the manual page, or write one for each command
+    Man(man::Man),
+    /// Look at what mgp.toml may say and says
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+}

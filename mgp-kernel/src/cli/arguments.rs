@@ -1,0 +1,145 @@
+//! `key=value` on the command line, as what the tool's schema says that it is.
+
+use mgp_types::RawJson;
+use serde_json::{Map, Value};
+
+use super::exit::Failure;
+
+/// The arguments of a call. A key that is given several times is a list; so is one that the schema says is.
+///
+/// What the schema leaves open is a text: whoever wants something else writes `key:=JSON`.
+pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<RawJson, Failure> {
+    let schema: Value = schema.and_then(|schema| schema.to().ok()).unwrap_or_default();
+    let mut arguments: Map<String, Value> = Map::new();
+    for pair in given {
+        let Some((key, text)) = pair.split_once('=') else {
+            return Err(Failure::usage(format!("`{pair}` is no argument: KEY=VALUE, or KEY:=JSON")));
+        };
+        let (key, value) = match key.strip_suffix(':') {
+            Some(key) => (key, json(key, text)?),
+            None => {
+                let property = &schema["properties"][key];
+                let is_list = kind(property) == Some("array");
+                let value = typed(key, text, if is_list { &property["items"] } else { property })?;
+                let value = if is_list && !text.starts_with('[') { Value::Array(vec![value]) } else { value };
+                (key, value)
+            }
+        };
+        match arguments.get_mut(key) {
+            None => {
+                arguments.insert(key.to_owned(), value);
+            }
+            Some(Value::Array(items)) => match value {
+                Value::Array(more) => items.extend(more),
+                one => items.push(one),
+            },
+            Some(before) => *before = Value::Array(vec![before.take(), value]),
+        }
+    }
+    RawJson::from_value(&arguments).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
+    let wrong = |what: &str| Failure::usage(format!("`{key}` has to be {what}, and `{text}` is not"));
+    match kind(schema) {
+        // A whole list or object can be given as JSON.
+        _ if text.starts_with('[') && kind(schema) != Some("string") => json(key, text),
+        Some("integer") => {
+            let number = text.parse::<i64>().map(Value::from);
+            number.or_else(|_| text.parse::<u64>().map(Value::from)).map_err(|_| wrong("a whole number"))
+        }
+        Some("number") => match serde_json::from_str(text) {
+            Ok(Value::Number(number)) => Ok(Value::Number(number)),
+            _ => Err(wrong("a number")),
+        },
+        Some("boolean") => match text {
+            "true" | "yes" | "1" => Ok(Value::Bool(true)),
+            "false" | "no" | "0" => Ok(Value::Bool(false)),
+            _ => Err(wrong("true or false")),
+        },
+        Some("null") => Ok(Value::Null),
+        Some("object" | "array") => json(key, text),
+        _ => Ok(Value::String(text.to_owned())),
+    }
+}
+
+fn json(key: &str, text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::usage(format!("`{key}` has to be JSON: {error}")))
+}
+
+/// The one type that a schema allows, `null` aside.
+fn kind(schema: &Value) -> Option<&str> {
+    let only = |all: &'_ [&'_ Value]| -> Option<&'static str> {
+        let mut found = None;
+        for one in all {
+            let one = known(one.as_str()?)?;
+            if one != "null" && found.replace(one).is_some() {
+                return None;
+            }
+        }
+        found
+    };
+    match &schema["type"] {
+        Value::String(one) => Some(one),
+        Value::Array(all) => only(&all.iter().collect::<Vec<_>>()),
+        _ => {
+            let all = schema["anyOf"].as_array()?;
+            only(&all.iter().map(|one| &one["type"]).collect::<Vec<_>>())
+        }
+    }
+}
+
+fn known(word: &str) -> Option<&'static str> {
+    ["string", "integer", "number", "boolean", "null", "object", "array"].into_iter().find(|it| *it == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r#"{"type":"object","properties":{
+        "text":{"type":"string"},"count":{"type":"integer"},"share":{"type":["number","null"]},
+        "deep":{"type":"boolean"},"tags":{"type":"array","items":{"type":"string"}},
+        "ids":{"type":"array","items":{"type":"integer"}},"filter":{"type":"object"},
+        "maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},"any":{}}}"#;
+
+    fn read(given: &[&str]) -> Result<Value, Failure> {
+        let schema = RawJson::parse(SCHEMA).unwrap();
+        let given: Vec<_> = given.iter().map(|&it| it.to_owned()).collect();
+        arguments(&given, Some(&schema)).map(|arguments| arguments.to().unwrap())
+    }
+
+    #[test]
+    fn the_schema_says_what_a_value_is() {
+        for (given, expected) in [
+            (&["text=7"][..], r#"{"text":"7"}"#),
+            (&["text=[a]=b"], r#"{"text":"[a]=b"}"#),
+            (&["count=7"], r#"{"count":7}"#),
+            (&["count=18446744073709551615"], r#"{"count":18446744073709551615}"#),
+            (&["share=0.5"], r#"{"share":0.5}"#),
+            (&["deep=true"], r#"{"deep":true}"#),
+            (&["tags=a"], r#"{"tags":["a"]}"#),
+            (&["tags=a", "tags=b"], r#"{"tags":["a","b"]}"#),
+            (&["ids=1", "ids=2"], r#"{"ids":[1,2]}"#),
+            (&["ids=[1,2]"], r#"{"ids":[1,2]}"#),
+            (&[r#"filter={"a":1}"#], r#"{"filter":{"a":1}}"#),
+            (&["maybe=3"], r#"{"maybe":3}"#),
+            (&["any=7"], r#"{"any":"7"}"#),
+            (&["any:=7"], r#"{"any":7}"#),
+            (&["unknown=x", "unknown=y"], r#"{"unknown":["x","y"]}"#),
+            (&[], "{}"),
+        ] {
+            let expected: Value = serde_json::from_str(expected).unwrap();
+            assert_eq!(read(given).unwrap(), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_value_is_named() {
+        for given in ["count=x", "count=1.5", "share=NaN", "deep=perhaps", "filter=x", "any:=x", "alone"] {
+            let failure = read(&[given]).unwrap_err();
+            let name = given.split([':', '=']).next().unwrap();
+            assert!(failure.message().contains(name), "{given}: {}", failure.message());
+        }
+    }
+}

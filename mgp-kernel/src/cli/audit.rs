@@ -1,0 +1,266 @@
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use mgp_types::mgp::{AgentId, AuditEvent, Outcome, ServerId, Timestamp, ToolName, TraceId};
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::moment::{Moment, moment};
+use super::output::{Output, printable};
+use super::place::Place;
+use crate::operator::audit::{
+    EventPage, EventRow, Events, ExportEvents, ExportFormat, ExportPage, LogEnd, QueryEvents, VerifiedLog,
+    VerifyLog,
+};
+use crate::operator::method;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Audit {
+    /// Show the last events
+    Tail(Tail),
+    /// Search the record
+    Query(Query),
+    /// Look whether the record is as it was written
+    Verify(Verify),
+    /// Write the record out
+    Export(Export),
+}
+
+/// Which events.
+#[derive(Debug, Args)]
+pub(super) struct Filter {
+    /// What happened, such as TOOL_BLOCKED; repeat for more
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// Done by this agent
+    #[arg(long)]
+    agent: Option<String>,
+    /// Done to this server
+    #[arg(long)]
+    server: Option<String>,
+    /// That ended so: success, failure, blocked
+    #[arg(long, value_parser = outcome)]
+    result: Option<Outcome>,
+    /// Since when: a time, or a span like 2h
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    since: Option<Moment>,
+    /// Until when
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    until: Option<Moment>,
+    /// In this chain of requests
+    #[arg(long, value_name = "ID")]
+    trace: Option<TraceId>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Tail {
+    #[command(flatten)]
+    filter: Filter,
+    /// How many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    lines: u32,
+    /// Go on with what happens from now on, until it is interrupted; with --json a line each
+    #[arg(short, long)]
+    follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Query {
+    #[command(flatten)]
+    filter: Filter,
+    /// The oldest first
+    #[arg(long)]
+    oldest_first: bool,
+    /// Begin behind the event of this number
+    #[arg(long, value_name = "SEQ")]
+    behind: Option<u64>,
+    /// How many at the most
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// An end that the record once had, as SEQ:HASH, kept elsewhere; repeat for more
+    #[arg(long, value_name = "SEQ:HASH", value_parser = end)]
+    known: Vec<LogEnd>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    #[command(flatten)]
+    filter: Filter,
+    /// How events are written
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    format: Format,
+    /// Where to; standard output if left out
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// How events are written out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// One event of JSON a line, with its number and link
+    Jsonl,
+    /// A table for spreadsheets
+    Csv,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, audit: Audit) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::State).await?;
+    let outcome = match audit {
+        Audit::Tail(wanted) => tail(&link, output, wanted).await,
+        Audit::Query(wanted) => query(&link, output, wanted).await,
+        Audit::Verify(wanted) => verify(&link, output, wanted).await,
+        Audit::Export(wanted) => export(&link, output, wanted).await,
+    };
+    link.close().await;
+    outcome
+}
+
+async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failure> {
+    let events = wanted.filter.events();
+    let newest = QueryEvents { events: events.clone(), limit: Some(wanted.lines), ..QueryEvents::default() };
+    let mut page: EventPage = link.ask(method::AUDIT_QUERY, &newest).await?;
+    page.events.reverse();
+    if !wanted.follow {
+        return shown(output, &page);
+    }
+    let mut behind = match page.events.last() {
+        Some(last) => last.seq,
+        None => link.ask::<LogEnd>(method::AUDIT_HEAD, &()).await?.seq,
+    };
+    if !link.running {
+        output.note("no kernel runs, so nothing will be added");
+    }
+    loop {
+        let mut lines = Vec::new();
+        for row in &page.events {
+            if output.is_json() {
+                serde_json::to_writer(&mut lines, row).map_err(|error| Failure::usage(error.to_string()))?;
+                lines.push(b'\n');
+            } else {
+                write_event(row, &mut lines).map_err(|error| Failure::usage(error.to_string()))?;
+            }
+            behind = row.seq;
+        }
+        output.write(&lines)?;
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
+        let next = QueryEvents {
+            events: events.clone(),
+            oldest_first: true,
+            behind: Some(behind),
+            limit: Some(crate::operator::page::MOST),
+        };
+        page = link.ask(method::AUDIT_QUERY, &next).await?;
+    }
+}
+
+async fn query(link: &Link, output: &Output, wanted: Query) -> Result<Exit, Failure> {
+    let query = QueryEvents {
+        events: wanted.filter.events(),
+        oldest_first: wanted.oldest_first,
+        behind: wanted.behind,
+        limit: Some(wanted.limit),
+    };
+    let page: EventPage = link.ask(method::AUDIT_QUERY, &query).await?;
+    shown(output, &page)?;
+    if let Some(behind) = page.next_behind {
+        output.note(&format!("there may be more: --behind {behind}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Ends with 5 if the record was changed.
+async fn verify(link: &Link, output: &Output, wanted: Verify) -> Result<Exit, Failure> {
+    let verified: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog { known: wanted.known }).await?;
+    output.show(&verified, |verified, out| match (&verified.head, verified.changed_at) {
+        (Some(head), _) => {
+            writeln!(out, "intact: {} events", verified.events.unwrap_or_default())?;
+            writeln!(out, "head {}:{}", head.seq, head.hash)
+        }
+        (None, at) => {
+            let flaw = verified.flaw.as_deref().unwrap_or_default();
+            writeln!(out, "changed at event {}: {flaw}", at.unwrap_or_default())
+        }
+    })?;
+    Ok(if verified.intact { Exit::Done } else { Exit::Tool })
+}
+
+async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Failure> {
+    let unwritten = |error: io::Error| Failure::usage(format!("the export cannot be written: {error}"));
+    let mut file = wanted.out.as_ref().map(File::create).transpose().map_err(unwritten)?;
+    let format = match wanted.format {
+        Format::Jsonl => ExportFormat::Jsonl,
+        Format::Csv => ExportFormat::Csv,
+    };
+    let mut asked = ExportEvents { events: wanted.filter.events(), format, behind: 0 };
+    let mut events = 0;
+    loop {
+        let page: ExportPage = link.ask(method::AUDIT_EXPORT, &asked).await?;
+        match &mut file {
+            Some(file) => file.write_all(page.text.as_bytes()).map_err(unwritten)?,
+            None => output.write(page.text.as_bytes())?,
+        }
+        events += page.events;
+        match page.next_behind {
+            Some(behind) => asked.behind = behind,
+            None => break,
+        }
+    }
+    output.note(&format!("{events} events"));
+    Ok(Exit::Done)
+}
+
+fn shown(output: &Output, page: &EventPage) -> Result<Exit, Failure> {
+    output.show(page, |page, out| page.events.iter().try_for_each(|row| write_event(row, out)))?;
+    Ok(Exit::Done)
+}
+
+fn write_event(row: &EventRow, out: &mut Vec<u8>) -> io::Result<()> {
+    let Ok(event) = row.event.to::<AuditEvent>() else {
+        return writeln!(out, "{}  is no event", row.seq);
+    };
+    let server = event.target.server_id.as_ref().map_or("", ServerId::as_str);
+    let tool = event.target.tool_name.as_ref().map_or("", ToolName::as_str);
+    let target = [server, tool].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
+    let (actor, target) = (printable(&event.actor.id), printable(&target));
+    let (kind, result) = (printable(event.event_type.as_str()), event.result.as_str());
+    writeln!(out, "{}  {}  {kind}  {result}  {actor}  {target}", row.seq, event.timestamp)
+}
+
+impl Filter {
+    fn events(&self) -> Events {
+        let now = Timestamp::now();
+        Events {
+            event_types: self.types.clone(),
+            agent_id: self.agent.as_deref().map(AgentId::from),
+            server_id: self.server.as_deref().map(ServerId::from),
+            result: self.result,
+            since: self.since.map(|since| since.ago(now)),
+            until: self.until.map(|until| until.ago(now)),
+            trace_id: self.trace,
+        }
+    }
+}
+
+fn outcome(word: &str) -> Result<Outcome, String> {
+    Outcome::read(word).ok_or_else(|| format!("`{word}` is none of success, failure, blocked"))
+}
+
+fn end(text: &str) -> Result<LogEnd, String> {
+    let parts = text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.to_owned())));
+    parts
+        .map(|(seq, hash)| LogEnd { seq, hash })
+        .ok_or_else(|| format!("`{text}` is no end of a record: SEQ:HASH, as `mgp audit verify` prints it"))
+}
+
+/// How often a record that is followed is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -1,0 +1,125 @@
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use mgp_types::mcp::{CallToolResult, ProgressParams};
+use mgp_types::{Object, RawJson};
+
+use super::arguments::arguments;
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::moment::span;
+use super::output::{Output, printable};
+use super::place::Place;
+use super::tools;
+
+#[derive(Debug, Args)]
+pub(super) struct CallTool {
+    /// The tool, as `mgp tools` shows it
+    #[arg(value_name = "SERVER.TOOL")]
+    tool: String,
+    /// Arguments; the tool's schema says what is a number, a list or a text
+    #[arg(value_name = "KEY=VALUE")]
+    arguments: Vec<String>,
+    /// All arguments, as a JSON object
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["arguments", "args_file"])]
+    args: Option<String>,
+    /// All arguments, as a file of JSON; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "arguments")]
+    args_file: Option<PathBuf>,
+    /// How long to wait for an answer, or the next report of progress
+    #[arg(long, value_name = "SPAN", value_parser = span, default_value = "60s")]
+    timeout: Duration,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, args: CallTool) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::Servers).await?;
+    let outcome = call(&link, output, args).await;
+    link.close().await;
+    outcome
+}
+
+async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Failure> {
+    let given = given(&args)?;
+    let tool = tools::one(link, &args.tool).await?;
+    let definition = Object::from_raw(&tool.definition).unwrap_or_default();
+    let arguments = match given {
+        Some(object) => object.to_raw(),
+        None => arguments(&args.arguments, definition.get("inputSchema").as_ref())?,
+    };
+    // The name that was found: what was typed may be another spelling of it.
+    let mut call = link.client.call_tool(&tool.name, arguments).timeout(args.timeout);
+    if output.is_watched() {
+        call = call.on_progress(progress);
+    }
+    let result = tokio::select! {
+        result = call => result,
+        // Dropping the call takes it back at the server.
+        _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was taken back")),
+    };
+    if output.is_watched() {
+        let _ = write!(io::stderr(), "\r\u{1b}[K");
+    }
+    let result: CallToolResult = result?;
+    let failed = result.is_error == Some(true);
+    output.show(&result, write_result)?;
+    if failed {
+        Err(Failure::new(Exit::Tool, format!("{} says that it failed", tool.name)))
+    } else {
+        Ok(Exit::Done)
+    }
+}
+
+fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
+    let (json, whence) = match (&args.args, &args.args_file) {
+        (Some(json), _) => (json.clone(), "--args".to_owned()),
+        (None, Some(path)) => {
+            let text = if path.as_os_str() == "-" {
+                io::read_to_string(io::stdin())
+            } else {
+                std::fs::read_to_string(path)
+            };
+            let whence = path.display().to_string();
+            (text.map_err(|error| Failure::usage(format!("{whence}: {error}")))?, whence)
+        }
+        (None, None) => return Ok(None),
+    };
+    let object = Object::parse(json);
+    object.map(Some).map_err(|error| Failure::usage(format!("{whence} is no JSON object: {error}")))
+}
+
+fn progress(report: ProgressParams) {
+    let number =
+        |number: f64| if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number}") };
+    let done = number(report.progress.as_f64());
+    let share = report.total.map_or(done.clone(), |total| format!("{done}/{}", number(total.as_f64())));
+    let message = report.message.as_deref().map(printable).unwrap_or_default().replace('\n', " ");
+    // Nobody has to read it.
+    let _ = write!(io::stderr(), "\r\u{1b}[K{share} {message}");
+}
+
+/// Texts as they are; of what is no text, what it is and how long.
+fn write_result(result: &CallToolResult, out: &mut Vec<u8>) -> io::Result<()> {
+    for block in &result.content {
+        match block.as_text() {
+            Some(text) => {
+                write!(out, "{text}")?;
+                if !text.ends_with('\n') {
+                    writeln!(out)?;
+                }
+            }
+            None => {
+                let json = RawJson::from_value(block).unwrap_or_else(|_| RawJson::null());
+                let kind = Object::from_raw(&json).ok();
+                let kind = kind.as_ref().and_then(|block| block.text("type")).unwrap_or_default();
+                writeln!(out, "({kind}, {} bytes; --json shows it)", json.as_bytes().len())?;
+            }
+        }
+    }
+    if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
+        serde_json::to_writer_pretty(&mut *out, structured)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+use std::io;
+
+use clap::Args;
+use mgp_security::check::{Check, CheckError};
+
+use super::exit::{Exit, Failure};
+
+#[derive(Debug, Args)]
+pub(super) struct CheckRows {
+    /// What the inputs are: shell_arg, shell_command, ssrf_url, path, python_code, js_code, tool_def, rug_pull,
+    /// prompt_injection, json_schema
+    #[arg(long, value_name = "KIND")]
+    kind: Check,
+}
+
+/// It needs no kernel: rows `{"id","input"}` come in, verdicts go out, a line each.
+pub(super) fn run(args: &CheckRows) -> Result<Exit, Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match args.kind.judge_rows(io::stdin().lock(), &mut out) {
+        Ok(_) => Ok(Exit::Done),
+        // Who reads no further has what it wants.
+        Err(CheckError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),
+        Err(error) => Err(Failure::usage(match std::error::Error::source(&error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        })),
+    }
+}

@@ -1,0 +1,19 @@
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::args::Cli;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+
+#[derive(Debug, Args)]
+pub(super) struct Completions {
+    /// For which shell
+    shell: Shell,
+}
+
+pub(super) fn run(output: &Output, args: &Completions) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "mgp", &mut script);
+    output.write(&script)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,87 @@
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::output::Output;
+use super::place::Place;
+use crate::operator::config::ShownConfig;
+use crate::operator::method;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Look whether the configuration is right
+    Check,
+    /// Show what the kernel runs with, without secrets
+    Show,
+    /// Print the JSON Schema of mgp.toml, for editors
+    Schema,
+    /// Print what mgp.toml may say, in Markdown
+    Reference,
+}
+
+/// What was read.
+#[derive(Debug, Serialize)]
+struct Checked {
+    files: Vec<PathBuf>,
+    /// What is probably not meant.
+    warnings: Vec<String>,
+    servers: usize,
+    state: String,
+    socket: String,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, command: ConfigCommand) -> Result<Exit, Failure> {
+    match command {
+        ConfigCommand::Check => check(place, output),
+        ConfigCommand::Show => show(place, output).await,
+        ConfigCommand::Schema => {
+            output.write(mgp_discovery::config::schema().as_bytes())?;
+            Ok(Exit::Done)
+        }
+        ConfigCommand::Reference => {
+            output.write(mgp_discovery::config::reference().as_bytes())?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn check(place: &Place, output: &Output) -> Result<Exit, Failure> {
+    let configured = place.read()?;
+    let checked = Checked {
+        files: configured.files,
+        warnings: configured.warnings,
+        servers: configured.config.servers.len(),
+        state: configured.state.display().to_string(),
+        socket: configured.socket.display().to_string(),
+    };
+    output.show(&checked, |checked, out| {
+        for file in &checked.files {
+            writeln!(out, "file    {}", file.display())?;
+        }
+        if checked.files.is_empty() {
+            writeln!(out, "there is no configuration; `mgp add NAME -- COMMAND` writes one")?;
+        }
+        for warning in &checked.warnings {
+            writeln!(out, "{}", warning.trim_end())?;
+        }
+        writeln!(out, "servers {}", checked.servers)?;
+        writeln!(out, "state   {}", checked.state)?;
+        writeln!(out, "socket  {}", checked.socket)
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn show(place: &Place, output: &Output) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::Configured).await?;
+    let shown: Result<ShownConfig, Failure> = link.ask(method::CONFIG_SHOW, &()).await;
+    link.close().await;
+    output.show(&shown?, |shown, out| {
+        serde_json::to_writer_pretty(&mut *out, &shown.config)?;
+        writeln!(out)
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,136 @@
+use std::io::Write as _;
+
+use mgp_types::mgp::ServerState;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::output::{Output, printable};
+use super::place::Place;
+use crate::operator::audit::{VerifiedLog, VerifyLog};
+use crate::operator::method;
+use crate::operator::permissions::Pending;
+use crate::operator::pins::{ListPins, PinList};
+use crate::operator::servers::Servers;
+
+/// What was looked at, and whether all of it is in order.
+#[derive(Debug, Serialize)]
+struct Examination {
+    healthy: bool,
+    findings: Vec<Finding>,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: &'static str,
+    ok: bool,
+    told: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+/// Ends with 5 if something is not in order.
+pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure> {
+    let mut findings = Vec::new();
+    if configured(place, &mut findings) {
+        match Link::open(place, Need::Servers).await {
+            Ok(link) => {
+                let asked = kernel(&link, &mut findings).await;
+                link.close().await;
+                if let Err(failure) = asked {
+                    findings.push(Finding::wrong("kernel", &failure));
+                }
+            }
+            Err(failure) => findings.push(Finding::wrong("kernel", &failure)),
+        }
+    }
+    let examination = Examination { healthy: findings.iter().all(|finding| finding.ok), findings };
+    output.show(&examination, |examination, out| {
+        for finding in &examination.findings {
+            let mark = if finding.ok { "ok " } else { "no " };
+            writeln!(out, "{mark} {}: {}", finding.what, printable(&finding.told))?;
+            if let Some(hint) = &finding.hint {
+                writeln!(out, "    {}", printable(hint))?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(if examination.healthy { Exit::Done } else { Exit::Tool })
+}
+
+fn configured(place: &Place, findings: &mut Vec<Finding>) -> bool {
+    match place.read() {
+        Ok(configured) => {
+            let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
+            let told = if files.is_empty() {
+                "there is none".to_owned()
+            } else {
+                format!("{}, {} servers", files.join(" and "), configured.config.servers.len())
+            };
+            let mut finding = Finding::right("configuration", told);
+            if configured.config.servers.is_empty() {
+                finding.hint = Some("`mgp add NAME -- COMMAND` adds a server".to_owned());
+            }
+            findings.push(finding);
+            for warning in configured.warnings {
+                let told = warning.trim_end().to_owned();
+                findings.push(Finding { what: "configuration", ok: false, told, hint: None });
+            }
+            findings.push(Finding::right("state", configured.state.display().to_string()));
+            true
+        }
+        Err(failure) => {
+            findings.push(Finding::wrong("configuration", &failure));
+            false
+        }
+    }
+}
+
+async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+    let runs = if link.running { "runs" } else { "does not run; this was looked at with one of its own" };
+    findings.push(Finding::right("kernel", runs.to_owned()));
+    let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+    for server in servers.iter().filter(|server| server.enabled) {
+        let (ok, mut told) = match server.state {
+            ServerState::Connected => (true, format!("{}: {} tools", server.id, server.tools)),
+            state => (false, format!("{} is {state}", server.id)),
+        };
+        if let Some(error) = &server.last_error {
+            told = format!("{told}: {error}");
+        }
+        let hint = (!ok).then(|| format!("`mgp logs {}` shows what it wrote", server.id));
+        findings.push(Finding { what: "server", ok, told, hint });
+    }
+    let audit: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog::default()).await?;
+    findings.push(match audit.changed_at {
+        None => Finding::right("record", format!("intact, {} events", audit.events.unwrap_or_default())),
+        Some(at) => Finding {
+            what: "record",
+            ok: false,
+            told: format!("changed at event {at}: {}", audit.flaw.unwrap_or_default()),
+            hint: Some("somebody changed the file, or it is damaged; keep it, and begin another".to_owned()),
+        },
+    });
+    let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
+    let waiting = pending.questions.len() + pending.undecided.len();
+    let mut finding = Finding::right("permissions", format!("{waiting} wait for a decision"));
+    finding.hint = (waiting > 0).then(|| "`mgp permissions pending` shows them".to_owned());
+    findings.push(finding);
+    let pins: PinList =
+        link.ask(method::PINS_LIST, &ListPins { waiting: true, ..ListPins::default() }).await?;
+    let mut finding = Finding::right("definitions", format!("{} wait for approval", pins.pins.len()));
+    finding.hint = (!pins.pins.is_empty()).then(|| "`mgp pin list --waiting` shows them".to_owned());
+    findings.push(finding);
+    Ok(())
+}
+
+impl Finding {
+    const fn right(what: &'static str, told: String) -> Self {
+        Self { what, ok: true, told, hint: None }
+    }
+
+    fn wrong(what: &'static str, failure: &Failure) -> Self {
+        let hint = failure.advice().map(str::to_owned);
+        Self { what, ok: false, told: failure.message().to_owned(), hint }
+    }
+}

@@ -1,0 +1,157 @@
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use mgp_types::{Error, Origin, code};
+use serde::Serialize;
+
+/// How a command ends, by the number that scripts see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// 0: it did what it was asked to.
+    Done,
+    /// 1: the command line or the configuration is wrong.
+    Usage,
+    /// 3: whoever asks may not.
+    Auth,
+    /// 4: the kernel or a server cannot be reached.
+    Unreachable,
+    /// 5: the tool failed, or what was looked at is not in order.
+    Tool,
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) exit: Exit,
+    /// A number of MGP's or JSON-RPC's where a peer said it, else a word.
+    code: Code,
+    message: String,
+    hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+enum Code {
+    Number(i64),
+    Word(&'static str),
+}
+
+/// What stands on standard error with `--json`, in one line.
+#[derive(Debug, Serialize)]
+pub(super) struct Written<'a> {
+    error: WrittenError<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct WrittenError<'a> {
+    code: Code,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl Failure {
+    pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, code: Code::Word(exit.word()), message: message.into(), hint: None }
+    }
+
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// With what to do next.
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(super) fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    pub(super) fn written(&self) -> Written<'_> {
+        let error =
+            WrittenError { code: self.code.clone(), message: &self.message, hint: self.hint.as_deref() };
+        Written { error }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = match (error.origin(), error.code()) {
+            (_, code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED | code::AUTH_EXPIRED) => {
+                Exit::Auth
+            }
+            (Origin::Connection | Origin::Timeout, _)
+            | (
+                _,
+                code::SERVER_NOT_READY
+                | code::SERVER_DRAINING
+                | code::SERVER_RESTARTING
+                | code::UPSTREAM_UNAVAILABLE
+                | code::TIMEOUT,
+            ) => Exit::Unreachable,
+            (_, code::INVALID_PARAMS | code::METHOD_NOT_FOUND | code::INVALID_REQUEST) => Exit::Usage,
+            _ => Exit::Tool,
+        };
+        let mut message = error.message().to_owned();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(source) = cause {
+            message = format!("{message}: {source}");
+            cause = source.source();
+        }
+        Self { exit, code: Code::Number(error.code()), message, hint: None }
+    }
+}
+
+impl Exit {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Usage => "usage",
+            Self::Auth => "auth",
+            Self::Unreachable => "unreachable",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Usage => 1,
+            Exit::Auth => 3,
+            Exit::Unreachable => 4,
+            Exit::Tool => 5,
+        })
+    }
+}
+
+/// Prints why a command line is none, or the help that it asks for.
+pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    // It may be closed; then nobody wants to read it.
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::Done.into();
+    }
+    if args.iter().any(|arg| arg == "--json") {
+        let text = error.render().to_string();
+        let text = text.trim_start_matches("error: ");
+        let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
+        let mut failure = Failure::usage(message.trim());
+        if !hint.trim().is_empty() {
+            failure = failure.hint(hint.trim());
+        }
+        let line = serde_json::to_string(&failure.written()).unwrap_or_default();
+        let _ = writeln!(std::io::stderr(), "{line}");
+    } else {
+        let _ = error.print();
+    }
+    Exit::Usage.into()
+}

@@ -1,0 +1,124 @@
+use std::io::Write as _;
+use std::num::NonZeroU32;
+
+use clap::{Args, Subcommand};
+use mgp_security::auth::ApiPermission;
+use mgp_types::mgp::Timestamp;
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::moment::{Moment, moment};
+use super::output::Output;
+use super::place::Place;
+use crate::operator::keys::{
+    IssuedKey, Keys as KeyList, ListKeys, NewKey, RevokeKey, RevokedKey, permission_word, read_permission,
+};
+use crate::operator::method;
+use crate::operator::page::Page;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Keys {
+    /// Issue a key; its secret is shown this once
+    New(New),
+    /// List keys, without their secrets
+    List(List),
+    /// Make a key worthless
+    Revoke(Revoke),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct New {
+    /// Who whoever sends the key is taken for
+    owner: String,
+    /// What it permits: list, call:TOOL, see:TOOL, admin:read, admin:write; repeat for more
+    #[arg(long = "allow", value_name = "WHAT", value_parser = permission, default_value = "list")]
+    allow: Vec<ApiPermission>,
+    /// Let it decide what agents may do
+    #[arg(long)]
+    operator: bool,
+    /// What it is for
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+    /// Until when: a time, or a span like 30d
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    until: Option<Moment>,
+    /// How often it may be used in a minute
+    #[arg(long, value_name = "N")]
+    per_minute: Option<NonZeroU32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only this owner's
+    #[arg(long)]
+    owner: Option<String>,
+    /// Begin behind so many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    /// List so many at the most
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Revoke {
+    /// The key's number, as `mgp keys list` shows it
+    id: String,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, keys: Keys) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::State).await?;
+    let outcome = match keys {
+        Keys::New(wanted) => new(&link, output, wanted).await,
+        Keys::List(wanted) => list(&link, output, wanted).await,
+        Keys::Revoke(wanted) => revoke(&link, output, wanted).await,
+    };
+    link.close().await;
+    outcome
+}
+
+async fn new(link: &Link, output: &Output, wanted: New) -> Result<Exit, Failure> {
+    let wanted = NewKey {
+        owner: wanted.owner,
+        operator: wanted.operator,
+        permissions: wanted.allow,
+        label: wanted.label,
+        expires_at: wanted.until.map(|until| until.ahead(Timestamp::now())),
+        per_minute: wanted.per_minute,
+    };
+    let issued: IssuedKey = link.ask(method::KEYS_NEW, &wanted).await?;
+    output.show(&issued, |issued, out| writeln!(out, "{}", issued.secret))?;
+    output.note(&format!("this is the key {}; it is not shown again", issued.key.id));
+    Ok(Exit::Done)
+}
+
+async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
+    let page = Page { offset: wanted.offset, limit: wanted.limit };
+    let list: KeyList = link.ask(method::KEYS_LIST, &ListKeys { owner: wanted.owner, page }).await?;
+    output.table(&list, "no keys", |list, table| {
+        table.headings(&["ID", "OWNER", "ALLOWS", "LABEL", "LAST USED", "UNTIL"]);
+        let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+        for key in &list.keys {
+            let allows: Vec<_> = key.permissions.iter().map(permission_word).collect();
+            let owner = if key.operator { format!("{} (operator)", key.owner) } else { key.owner.clone() };
+            let end = if key.expired { "expired".to_owned() } else { time(key.expires_at) };
+            table.row([key.id.clone(), owner, allows.join(","), key.label.clone(), time(key.last_used), end]);
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn revoke(link: &Link, output: &Output, wanted: Revoke) -> Result<Exit, Failure> {
+    let revoked: RevokedKey = link.ask(method::KEYS_REVOKE, &RevokeKey { id: wanted.id.clone() }).await?;
+    if !revoked.revoked {
+        return Err(Failure::usage(format!("there is no key {}", wanted.id))
+            .hint("`mgp keys list` shows those there are"));
+    }
+    output.show(&revoked, |_, out| writeln!(out, "revoked"))?;
+    Ok(Exit::Done)
+}
+
+fn permission(word: &str) -> Result<ApiPermission, String> {
+    read_permission(word)
+        .ok_or_else(|| format!("`{word}` is none of list, call:TOOL, see:TOOL, admin:read, admin:write"))
+}

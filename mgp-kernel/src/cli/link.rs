@@ -1,0 +1,178 @@
+use std::io;
+use std::time::Duration;
+
+use mgp_client_sdk::{Client, PlainStack};
+use mgp_security::StoreError;
+use mgp_transport::Wire;
+use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
+use mgp_types::{Error, code};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep};
+
+use super::exit::{Exit, Failure};
+use super::place::{Configured, Place};
+use crate::StartError;
+use crate::kernel::Kernel;
+use crate::operator::servers::Servers;
+use crate::operator::{method, socket};
+
+/// A kernel that a command talks to.
+pub(super) struct Link {
+    pub(super) client: Client<PlainStack<Wire>>,
+    /// Whether the kernel runs by itself; else it is this process's own, and ends with the command.
+    pub(super) running: bool,
+    own: Option<Kernel>,
+}
+
+/// What a command needs of a kernel that it has to start itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// What is kept: keys, rules, grants, pins, the record. No server is started for it.
+    State,
+    /// What the configuration says. No server is started for it either.
+    Configured,
+    /// The servers.
+    Servers,
+}
+
+impl Link {
+    /// Reaches the kernel that runs, or starts one from the same configuration.
+    pub(super) async fn open(place: &Place, need: Need) -> Result<Self, Failure> {
+        let configured = place.read()?;
+        if let Some(client) = reach(&configured).await? {
+            return Ok(Self { client, running: true, own: None });
+        }
+        let Configured { mut config, state, socket, .. } = configured;
+        match need {
+            Need::State => config.servers.clear(),
+            Need::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
+            Need::Servers => {}
+        }
+        let kernel = Kernel::start(config, state.clone()).await.map_err(|error| match error {
+            StartError::Store(StoreError::InUse) => Failure::new(
+                Exit::Unreachable,
+                format!(
+                    "another mgp has {} open, and nobody answers at {}",
+                    state.display(),
+                    socket.display()
+                ),
+            )
+            .hint("name its socket with `--socket`, or stop it"),
+            error => not_started(&error),
+        })?;
+        let client = builder().in_process(kernel.accept(socket::oneself())).await?;
+        let link = Self { client, running: false, own: Some(kernel) };
+        if need == Need::Servers {
+            link.settled().await?;
+        }
+        Ok(link)
+    }
+
+    /// The kernel that runs, if one does.
+    pub(super) async fn running(place: &Place) -> Result<Option<Self>, Failure> {
+        let client = reach(&place.read()?).await?;
+        Ok(client.map(|client| Self { client, running: true, own: None }))
+    }
+
+    /// Asks the kernel.
+    pub(super) async fn ask<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: &impl Serialize,
+    ) -> Result<R, Failure> {
+        let result = self.client.request(method, params).await.map_err(|error| older(error, method))?;
+        result.to().map_err(|error| {
+            Failure::new(
+                Exit::Unreachable,
+                format!("the kernel answers {method} unlike this mgp expects: {error}"),
+            )
+            .hint("is it another version? restart it with this one")
+        })
+    }
+
+    /// Waits until every server is there, or known not to be.
+    async fn settled(&self) -> Result<(), Failure> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let Servers { servers } = self.ask(method::SERVERS, &()).await?;
+            let waits = |state: &ServerState| {
+                matches!(state, ServerState::Registered | ServerState::Connecting | ServerState::Restarting)
+            };
+            if !servers.iter().any(|server| server.enabled && waits(&server.state)) || Instant::now() >= end {
+                return Ok(());
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Ends the conversation.
+    pub(super) async fn close(self) {
+        // What was asked for has been answered; how the connection ends changes nothing.
+        let _ = self.client.close().await;
+        if let Some(kernel) = self.own {
+            kernel.shutdown(ShutdownReason::KernelShutdown, GRACE).await;
+            // What was recorded has to be there when the command has ended.
+            let _ = kernel.parts().audit.flush().await;
+        }
+    }
+}
+
+async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
+    let path = &configured.socket;
+    let (reader, writer) = match mgp_transport::unix::connect(path).await {
+        Ok(halves) => halves,
+        // There is none, or a dead one has left it.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            return Ok(None);
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(Failure::new(
+                Exit::Auth,
+                format!("the kernel at {} is another user's", path.display()),
+            ));
+        }
+        Err(error) => {
+            return Err(Failure::new(
+                Exit::Unreachable,
+                format!("the kernel at {} cannot be reached: {error}", path.display()),
+            ));
+        }
+    };
+    let connected = builder().connect_io(reader, writer).await;
+    connected.map(Some).map_err(|error| {
+        let message = format!("what listens at {} is no kernel, or lets nobody in: {error}", path.display());
+        Failure::new(Exit::Unreachable, message)
+    })
+}
+
+fn builder() -> mgp_client_sdk::ClientBuilder {
+    Client::builder("mgp", env!("CARGO_PKG_VERSION")).mgp(Offer::new(ExtensionSet::standard())).caching(false)
+}
+
+fn older(error: Error, method: &str) -> Failure {
+    if error.code() == code::METHOD_NOT_FOUND {
+        return Failure::new(Exit::Unreachable, format!("the running kernel has no {method}"))
+            .hint("it is of another version: restart it with this one");
+    }
+    error.into()
+}
+
+pub(super) fn not_started(error: &StartError) -> Failure {
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        let told = source.to_string();
+        if !message.ends_with(&told) {
+            message = format!("{message}: {told}");
+        }
+        cause = source.source();
+    }
+    Failure::usage(message)
+}
+
+/// How long a command waits for servers that it needs.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long its own servers have to end.
+const GRACE: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -1,0 +1,49 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory as _};
+
+use super::args::Cli;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+
+#[derive(Debug, Args)]
+pub(super) struct Man {
+    /// Write a page for each command into this folder, in place of printing one
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+pub(super) fn run(output: &Output, args: &Man) -> Result<Exit, Failure> {
+    let mut root = Cli::command();
+    root.build();
+    match &args.dir {
+        None => output.write(&page(&root)?)?,
+        Some(folder) => {
+            fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+            pages(&root, "mgp", folder)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
+    let path = folder.join(format!("{name}.1"));
+    fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        pages(inner, &format!("{name}-{}", inner.get_name()), folder)?;
+    }
+    Ok(())
+}
+
+fn page(command: &Command) -> Result<Vec<u8>, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone())
+        .render(&mut page)
+        .map_err(|error| Failure::usage(format!("the page cannot be written: {error}")))?;
+    Ok(page)
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{} cannot be written: {error}", path.display()))
+}

@@ -1,0 +1,96 @@
+//! The command line. Each command is a file: what it takes, what it asks the kernel, how it prints the answer.
+//!
+//! A command that concerns a kernel is a client of it. If one runs, it is reached at its socket; if none does, the command
+//! starts one from the same configuration in its own process and talks to it in memory. Either way it is the same
+//! requests, so that what a command can do, a script can do by the protocol.
+
+mod access;
+mod args;
+mod arguments;
+mod audit;
+mod call;
+mod check;
+mod completions;
+mod config;
+mod doctor;
+mod exit;
+mod keys;
+mod link;
+mod log;
+mod man;
+mod moment;
+mod output;
+mod permissions;
+mod pins;
+mod place;
+mod search;
+mod serve;
+mod server_commands;
+mod servers;
+mod servers_edit;
+mod stats;
+mod table;
+mod tools;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use self::args::{Cli, Command};
+use self::exit::{Exit, Failure};
+use self::output::Output;
+use self::place::Place;
+
+/// Runs the command that `args` say, the name of the program in front, and says how it ended.
+pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return exit::misused(&error, &args),
+    };
+    let output = Output::new(&cli.global);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(command(cli, &output));
+            // What still waits for standard input must not keep the process.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(Failure::new(Exit::Usage, format!("the system gives no threads: {error}"))),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
+    let place = Place::new(&cli.global);
+    match cli.command {
+        Command::Serve(args) => serve::run(&place, output, args).await,
+        Command::Add(args) => servers_edit::add(&place, output, args),
+        Command::Remove(args) => servers_edit::remove(&place, output, &args),
+        Command::Servers(args) => servers::run(&place, output, &args).await,
+        Command::Tools(args) => tools::run(&place, output, args).await,
+        Command::Search(args) => search::run(&place, output, args).await,
+        Command::Call(args) => call::run(&place, output, args).await,
+        Command::Access(args) => access::run(&place, output, args).await,
+        Command::Permissions(args) => permissions::run(&place, output, args).await,
+        Command::Keys(args) => keys::run(&place, output, args).await,
+        Command::Audit(args) => audit::run(&place, output, args).await,
+        Command::Pin(args) => pins::run(&place, output, args).await,
+        Command::Check(args) => check::run(&args),
+        Command::Logs(args) => server_commands::logs(&place, output, args).await,
+        Command::Restart(args) => server_commands::restart(&place, output, &args).await,
+        Command::Stats => stats::run(&place, output).await,
+        Command::Doctor => doctor::run(&place, output).await,
+        Command::Completions(args) => completions::run(output, &args),
+        Command::Man(args) => man::run(output, &args),
+        Command::Config(args) => config::run(&place, output, args).await,
+    }
+}

@@ -1,0 +1,185 @@
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use mgp_types::mgp::{Decision, Permission, Scope, ServerId, Timestamp};
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::moment::{Moment, moment};
+use super::output::{Output, printable};
+use super::place::Place;
+use crate::operator::method;
+use crate::operator::page::Page;
+use crate::operator::permissions::{Approve, Decided, Deny, Grant, Grants, ListGrants, Pending, Revoke};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Permissions {
+    /// Show what waits for a decision
+    Pending,
+    /// Say yes: to a question by its number, or to a permission of a server
+    Approve(Yes),
+    /// Say no, or take a permission back
+    Deny(No),
+    /// List what was decided
+    List(List),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Yes {
+    /// The number of a question, or the server
+    #[arg(value_name = "ID|SERVER")]
+    what: String,
+    /// The permission, if a server is named
+    permission: Option<String>,
+    /// How far, as JSON such as {"paths":["/data/**"]}
+    #[arg(long, value_name = "JSON", value_parser = scope, conflicts_with = "scope_file")]
+    scope: Option<Scope>,
+    /// How far, as a file of JSON
+    #[arg(long, value_name = "FILE")]
+    scope_file: Option<PathBuf>,
+    /// Until when: a time, or a span like 2h
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    until: Option<Moment>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct No {
+    /// The number of a question, or the server
+    #[arg(value_name = "ID|SERVER")]
+    what: String,
+    /// The permission, if a server is named
+    permission: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only this server's
+    server: Option<String>,
+    /// Begin behind so many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    /// List so many at the most
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, command: Permissions) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::State).await?;
+    let outcome = match command {
+        Permissions::Pending => pending(&link, output).await,
+        Permissions::Approve(yes) => approve(&link, output, yes).await,
+        Permissions::Deny(no) => deny(&link, output, no).await,
+        Permissions::List(wanted) => list(&link, output, wanted).await,
+    };
+    link.close().await;
+    outcome
+}
+
+async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
+    let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
+    output.show(&pending, |pending, out| {
+        for question in &pending.questions {
+            writeln!(out, "{}  {}", question.id, question.asked_at)?;
+            for line in printable(&question.message).lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
+        for needed in &pending.undecided {
+            let (server, permission) = (printable(needed.server_id.as_str()), needed.permission.as_str());
+            writeln!(out, "{server} needs {} ({})", printable(permission), needed.risk)?;
+        }
+        if pending.questions.is_empty() && pending.undecided.is_empty() {
+            writeln!(out, "nothing waits for a decision")?;
+        }
+        Ok(())
+    })?;
+    if !link.running {
+        output.note("no kernel runs, so nobody can be waiting");
+    }
+    Ok(Exit::Done)
+}
+
+async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure> {
+    let scope = match &yes.scope_file {
+        None => yes.scope,
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+            Some(scope(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?)
+        }
+    };
+    let expires_at = yes.until.map(|until| until.ahead(Timestamp::now()));
+    let decided = match yes.permission {
+        Some(permission) => {
+            let server_id = ServerId::from(yes.what.as_str());
+            let grant = Grant { server_id, permission: Permission::read(&permission), scope, expires_at };
+            link.ask(method::PERMISSIONS_GRANT, &grant).await
+        }
+        None => {
+            let answer = Approve { id: yes.what.clone(), scope, expires_at };
+            let decided = link.ask(method::PERMISSIONS_APPROVE, &answer).await;
+            decided.map_err(|failure: Failure| unknown(failure, &yes.what))
+        }
+    };
+    told(output, &decided?)
+}
+
+async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
+    let decided = match no.permission {
+        Some(permission) => {
+            let server_id = ServerId::from(no.what.as_str());
+            let revoke = Revoke { server_id, permission: Permission::read(&permission) };
+            link.ask(method::PERMISSIONS_REVOKE, &revoke).await
+        }
+        None => {
+            let decided = link.ask(method::PERMISSIONS_DENY, &Deny { id: no.what.clone() }).await;
+            decided.map_err(|failure: Failure| unknown(failure, &no.what))
+        }
+    };
+    told(output, &decided?)
+}
+
+async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
+    let page = Page { offset: wanted.offset, limit: wanted.limit };
+    let asked = ListGrants { server_id: wanted.server.as_deref().map(ServerId::from), page };
+    let list: Grants = link.ask(method::PERMISSIONS_LIST, &asked).await?;
+    output.table(&list, "nothing was decided", |list, table| {
+        table.headings(&["SERVER", "PERMISSION", "DECISION", "BY", "UNTIL", "SCOPE"]);
+        for row in &list.grants {
+            let scope = row.scope.as_ref().and_then(|scope| serde_json::to_string(scope).ok());
+            table.row([
+                row.server_id.to_string(),
+                row.permission.as_str().to_owned(),
+                word(row.decision).to_owned(),
+                row.approved_by.clone(),
+                row.expires_at.map_or_else(|| "-".to_owned(), |end| end.to_string()),
+                scope.unwrap_or_else(|| "-".to_owned()),
+            ]);
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+fn told(output: &Output, decided: &Decided) -> Result<Exit, Failure> {
+    output.show(decided, |decided, out| writeln!(out, "{}", word(decided.decision)))?;
+    Ok(Exit::Done)
+}
+
+fn unknown(failure: Failure, what: &str) -> Failure {
+    failure.hint(format!(
+        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION` decides about a server"
+    ))
+}
+
+fn scope(json: &str) -> Result<Scope, String> {
+    serde_json::from_str(json).map_err(|error| format!("this is no scope: {error}"))
+}
+
+const fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Approved => "approved",
+        Decision::Denied => "denied",
+        _ => "deferred",
+    }
+}

@@ -1,0 +1,100 @@
+use std::env;
+use std::path::{Path, PathBuf};
+
+use mgp_discovery::Config;
+use mgp_discovery::config::{Loaded, Locations, ProcessEnvironment};
+
+use super::args::Global;
+use super::exit::Failure;
+use super::log::Verbosity;
+use crate::operator::socket;
+
+/// Where the configuration, the state and the socket of the kernel are that a command is about.
+#[derive(Debug)]
+pub(super) struct Place {
+    global: Global,
+}
+
+/// A configuration, and what follows from it.
+#[derive(Debug)]
+pub(super) struct Configured {
+    pub(super) config: Config,
+    /// The files it was read from; none if there is none, which is a configuration without servers.
+    pub(super) files: Vec<PathBuf>,
+    /// What is probably not meant.
+    pub(super) warnings: Vec<String>,
+    pub(super) state: PathBuf,
+    pub(super) socket: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(global: &Global) -> Self {
+        Self { global: global.clone() }
+    }
+
+    /// Reads the configuration.
+    pub(super) fn read(&self) -> Result<Configured, Failure> {
+        let loaded = Config::load(&self.locations(), &ProcessEnvironment);
+        let Loaded { config, warnings, files, .. } = loaded.map_err(|error| {
+            Failure::usage(error.to_string().trim_end().to_owned())
+                .hint("`mgp config reference` shows what can be written, `--config` names another file")
+        })?;
+        let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
+        // A state of one's own has a socket of its own, or two kernels would take each other's.
+        let beside = own.as_ref().map(|state| state.join("mgp.sock"));
+        let state = match own {
+            Some(state) => state,
+            None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
+        };
+        let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
+        let socket = socket.or(beside).unwrap_or_else(|| socket::default_path(&state));
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        Ok(Configured { config, files, warnings, state, socket })
+    }
+
+    /// The configuration that commands change: the first that is there, or else the user's.
+    pub(super) fn to_change(&self) -> Result<PathBuf, Failure> {
+        let locations = self.locations();
+        let files = locations.files();
+        let found = files.iter().find(|file| file.is_file()).or_else(|| files.last());
+        found.cloned().ok_or_else(|| {
+            Failure::usage("there is no home directory for a configuration")
+                .hint("say where: `--config FILE`")
+        })
+    }
+
+    pub(super) fn verbosity(&self) -> Verbosity {
+        match (self.global.quiet, self.global.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, 0) => Verbosity::Usual,
+            (false, 1) => Verbosity::More,
+            (false, _) => Verbosity::All,
+        }
+    }
+
+    /// Where configuration may lie.
+    pub(super) fn locations(&self) -> Locations {
+        match &self.global.config {
+            Some(file) => Locations::only(file),
+            None => {
+                let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+                Locations::from_env(&ProcessEnvironment, &here)
+            }
+        }
+    }
+}
+
+fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {
+    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    of(variable)
+        .or_else(|| of("HOME").or_else(|| of("USERPROFILE")).map(|home| home.join(otherwise)))
+        .ok_or_else(|| Failure::usage("there is no home directory").hint("say where: `--state DIR`"))
+}
+
+/// A path of the configuration, where `~` is the home directory.
+fn expanded(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), env::var_os("HOME")) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}

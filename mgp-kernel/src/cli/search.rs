@@ -1,0 +1,96 @@
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mgp_toolindex::embed::EmbedderChoice;
+use mgp_toolindex::eval::{Corpus, QueryRow, RowError, ToolRow};
+use mgp_toolindex::{Index, Search};
+use mgp_types::mgp::{DiscoverTools, DiscoveredTools, SearchStrategy};
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::output::Output;
+use super::place::Place;
+
+#[derive(Debug, Args)]
+pub(super) struct SearchTools {
+    /// What has to be done, in words
+    #[arg(value_name = "QUERY", required_unless_present = "queries", conflicts_with = "queries")]
+    query: Vec<String>,
+    /// How many tools at the most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: u32,
+    /// How to search: hybrid, keyword, semantic or category
+    #[arg(long, value_name = "HOW", value_parser = strategy)]
+    strategy: Option<SearchStrategy>,
+    /// Search these tools instead, without a kernel: lines of JSON {"id","server","name",…}
+    #[arg(long, value_name = "FILE", requires = "queries")]
+    tools: Option<PathBuf>,
+    /// Many queries at once: lines of JSON {"id","text"}; prints query, tool and score, tab between
+    #[arg(long, value_name = "FILE", requires = "tools")]
+    queries: Option<PathBuf>,
+    /// What makes vectors of texts: static, fastembed:DIR or remote:URL#MODEL
+    #[arg(long, value_name = "EMBEDDER", default_value = "static", requires = "queries")]
+    embedder: EmbedderChoice,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, args: SearchTools) -> Result<Exit, Failure> {
+    if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
+        return batch(&args, tools, queries).await;
+    }
+    let link = Link::open(place, Need::Servers).await?;
+    let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
+    if let Some(strategy) = args.strategy {
+        wanted = wanted.strategy(strategy);
+    }
+    let found = link.client.discover_tools(&wanted).await;
+    link.close().await;
+    let found: DiscoveredTools = found?;
+    output.table(&found, "nothing fits; `mgp tools` lists all tools", |found, table| {
+        table.headings(&["TOOL", "FITS", "WHAT IT DOES"]);
+        for tool in &found.tools {
+            let first = tool.description.lines().next().unwrap_or_default();
+            let fits = tool.relevance_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
+            table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn batch(args: &SearchTools, tools: &Path, queries: &Path) -> Result<Exit, Failure> {
+    let wrong = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: RowError| Failure::usage(format!("{path}: {error}"))
+    };
+    let rows = ToolRow::read_all(opened(tools)?).map_err(wrong(tools))?;
+    let asked = QueryRow::read_all(opened(queries)?).map_err(wrong(queries))?;
+    let corpus = Corpus::new(&rows).map_err(wrong(tools))?;
+    let embedder = args.embedder.try_open().await;
+    let embedder = embedder.map_err(|error| Failure::usage(format!("--embedder: {error}")))?;
+    let index = Index::builder(embedder).build();
+    corpus.index(&index).await;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let strategy = args.strategy.unwrap_or(SearchStrategy::Hybrid);
+    for query in &asked {
+        let search = Search::new(&query.text).strategy(strategy).limit(args.top as usize);
+        for hit in &index.search(&search).await.hits {
+            match writeln!(out, "{}\t{}\t{}", query.id, corpus.id(&hit.tool), hit.score) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Done),
+                written => written.map_err(|error| Failure::usage(error.to_string()))?,
+            }
+        }
+    }
+    out.flush().map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(Exit::Done)
+}
+
+fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
+    let file = File::open(path);
+    file.map(BufReader::new).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn strategy(word: &str) -> Result<SearchStrategy, String> {
+    SearchStrategy::read(word)
+        .ok_or_else(|| format!("`{word}` is none of hybrid, keyword, semantic, category"))
+}

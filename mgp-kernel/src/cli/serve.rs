@@ -1,0 +1,129 @@
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use mgp_types::Principal;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::exit::{Exit, Failure};
+use super::link::not_started;
+use super::output::Output;
+use super::place::{Configured, Place};
+use crate::serve::{Serving, serve};
+use crate::settings::LOCAL_AGENT;
+use crate::{Kernel, StartError};
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Serve over HTTP at this address; off the loopback address keys are required
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// Serve on standard input and output, also beside HTTP
+    #[arg(long, overrides_with = "no_stdio")]
+    stdio: bool,
+    /// Do not serve on standard input and output
+    #[arg(long)]
+    no_stdio: bool,
+    /// Take the configuration anew when its file changes
+    #[arg(long)]
+    watch: bool,
+}
+
+/// Standard output belongs to the protocol, so all that is told goes to standard error.
+pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
+    let Configured { mut config, files, warnings, state, socket } = place.read()?;
+    super::log::start(place.verbosity(), config.telemetry.log.as_deref())?;
+    for warning in &warnings {
+        output.note(warning.trim_end());
+    }
+    // What follows from the address, as that keys are required, follows from the one that is used.
+    config.listen.http = args.http.or(config.listen.http);
+    let http = config.listen.address().map_err(|error| Failure::usage(error.to_string()))?;
+    // A terminal is no client: who starts it there for HTTP wants HTTP.
+    let wants_stdio = args.stdio || (!args.no_stdio && http.is_none());
+    if wants_stdio && std::io::stdin().is_terminal() {
+        output
+            .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
+    }
+    let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
+    let serving = Serving {
+        http,
+        stdio: wants_stdio.then(|| Principal::new(agent)),
+        socket,
+        drain: Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS)),
+    };
+    let kernel = Kernel::start(config, state).await.map_err(|error| not_started(&error))?;
+    let stop = until_stopped(place, &kernel, if args.watch { &files } else { &[] });
+    let at = serving.socket.display().to_string();
+    let served = serve(&kernel, serving, stop, |http| {
+        if let Some(http) = http {
+            output.note(&format!("listening at http://{http}/mcp"));
+        }
+        output.note(&format!("operators reach it at {at}"));
+    });
+    match served.await {
+        Ok(()) => Ok(Exit::Done),
+        Err(error @ StartError::Listen { .. }) => {
+            let failure = Failure::new(Exit::Unreachable, format!("{error}: {}", cause(&error)));
+            Err(failure.hint("`mgp doctor` says whether another kernel runs there"))
+        }
+        Err(error) => Err(not_started(&error)),
+    }
+}
+
+fn cause(error: &StartError) -> String {
+    match error {
+        StartError::Listen { error, .. } => error.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Ends at SIGTERM and ctrl-c. Meanwhile SIGHUP, and with `watch` a change of the file, bring the configuration anew.
+async fn until_stopped(place: &Place, kernel: &Kernel, watched: &[PathBuf]) {
+    let (Ok(mut term), Ok(mut hup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    let changed = || -> Option<Vec<SystemTime>> {
+        watched.iter().map(|path| std::fs::metadata(path).and_then(|file| file.modified()).ok()).collect()
+    };
+    let mut seen = changed();
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return,
+            _ = term.recv() => return,
+            _ = hup.recv() => reload(place, kernel),
+            _ = looks.tick(), if !watched.is_empty() => {
+                let now = changed();
+                // A file that is just being replaced is looked at again.
+                if now.is_some() && now != seen {
+                    seen = now;
+                    reload(place, kernel);
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with the new configuration is told, and the old one stays.
+fn reload(place: &Place, kernel: &Kernel) {
+    let applied = match place.read() {
+        Ok(configured) => kernel.reload(configured.config).map_err(|error| error.to_string()),
+        Err(failure) => Err(failure.message().to_owned()),
+    };
+    match applied {
+        Ok(applied) => tracing::info!(
+            added = applied.added.len(),
+            changed = applied.changed.len(),
+            removed = applied.removed.len(),
+            "the configuration was taken anew"
+        ),
+        Err(error) => tracing::error!(%error, "the configuration stays as it was"),
+    }
+}
+
+const DRAIN_SECS: u64 = 30;
+const LOOK_EVERY: Duration = Duration::from_millis(500);

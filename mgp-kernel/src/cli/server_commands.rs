@@ -1,0 +1,114 @@
+use std::io::Write as _;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::output::{Output, printable};
+use super::place::Place;
+use crate::operator::method;
+use crate::operator::servers::{LogLines, NamedServer, ServerLog, ServerMoved};
+
+#[derive(Debug, Args)]
+pub(super) struct Logs {
+    /// The server
+    server: String,
+    /// How many lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    lines: u32,
+    /// Go on with what it writes from now on, until it is interrupted
+    #[arg(short, long)]
+    follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restart {
+    /// The server
+    server: String,
+}
+
+/// Shows what a server wrote to its standard error.
+pub(super) async fn logs(place: &Place, output: &Output, args: Logs) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::Servers).await?;
+    let outcome = log(&link, output, &args).await;
+    link.close().await;
+    outcome
+}
+
+async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure> {
+    let asked = LogLines { server_id: args.server.as_str().into(), lines: args.lines };
+    let mut log: ServerLog = link.ask(method::SERVER_LOGS, &asked).await?;
+    if !args.follow {
+        output.show(&log, |log, out| {
+            log.lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
+        })?;
+        return Ok(Exit::Done);
+    }
+    let mut shown: Vec<String> = Vec::new();
+    loop {
+        let mut text = Vec::new();
+        for line in behind(&shown, &log.lines) {
+            // Writing into memory does not fail.
+            let _ = writeln!(text, "{}", printable(line));
+        }
+        output.write(&text)?;
+        shown = log.lines;
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
+        let asked = LogLines { server_id: args.server.as_str().into(), lines: MOST_LINES };
+        log = link.ask(method::SERVER_LOGS, &asked).await?;
+    }
+}
+
+/// What stands in `now` behind all that stood in `before`.
+fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
+    let from = (0..=before.len()).find(|skipped| now.starts_with(&before[*skipped..]));
+    let known = from.map_or(0, |skipped| before.len() - skipped);
+    // The first look shows less than the ones after it, so its lines may stand in the middle.
+    if known == 0
+        && let Some(last) = before.last()
+    {
+        let place = now.iter().rposition(|line| line == last);
+        return &now[place.map_or(0, |place| place + 1)..];
+    }
+    &now[known..]
+}
+
+/// Stops a server and starts it again, in the kernel that runs.
+pub(super) async fn restart(place: &Place, output: &Output, args: &Restart) -> Result<Exit, Failure> {
+    let Some(link) = Link::running(place).await? else {
+        return Err(Failure::new(Exit::Unreachable, "no kernel runs, so no server does")
+            .hint("`mgp serve` starts one"));
+    };
+    let named = NamedServer { server_id: args.server.as_str().into() };
+    let moved: Result<ServerMoved, Failure> = link.ask(method::SERVER_RESTART, &named).await;
+    link.close().await;
+    output.show(&moved?, |moved, out| writeln!(out, "{}", moved.state))?;
+    Ok(Exit::Done)
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+const MOST_LINES: u32 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_lines_are_shown() {
+        let lines = |text: &str| text.chars().map(|c| c.to_string()).collect::<Vec<_>>();
+        for (before, now, new) in [
+            ("", "abc", "abc"),
+            ("abc", "abc", ""),
+            ("abc", "abcd", "d"),
+            ("abc", "bcd", "d"),
+            ("c", "abcd", "d"),
+            ("abc", "xyz", "xyz"),
+        ] {
+            assert_eq!(behind(&lines(before), &lines(now)), lines(new), "{before} {now}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use mgp_discovery::config::model::{ServerConfig, TransportKind};
+use mgp_discovery::config::{ConfigFile, EditError};
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::place::Place;
+
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// What the server is called: letters, digits, `.`, `_` and `-`
+    name: String,
+    /// The command that starts it, with its arguments
+    #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
+    command: Vec<String>,
+    /// Where it is reached over HTTP
+    #[arg(long, required_unless_present = "command")]
+    url: Option<String>,
+    /// A variable for its environment; ${NAME} refers to the kernel's
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "command")]
+    env: Vec<(String, String)>,
+    /// A header for its requests; ${NAME} refers to the kernel's environment
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
+    header: Vec<(String, String)>,
+    /// How to talk to it, if not as usual
+    #[arg(long, value_enum, value_name = "HOW")]
+    transport: Option<Transport>,
+    /// What it is for, in a line
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Transport {
+    /// Standard input and output
+    Stdio,
+    /// Streamable HTTP
+    Http,
+    /// The older HTTP+SSE
+    Sse,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Remove {
+    /// The server
+    name: String,
+}
+
+/// What was changed, and where.
+#[derive(Debug, Serialize)]
+struct Changed<'a> {
+    server_id: &'a str,
+    file: PathBuf,
+}
+
+pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Failure> {
+    let path = place.to_change()?;
+    let mut file = ConfigFile::open(&path).map_err(refused)?;
+    let server = add.server();
+    file.add(&server).map_err(refused)?;
+    file.save().map_err(refused)?;
+    let changed = Changed { server_id: &server.id, file: path };
+    output.show(&changed, |changed, out| {
+        writeln!(out, "added {} to {}", changed.server_id, changed.file.display())
+    })?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn remove(place: &Place, output: &Output, remove: &Remove) -> Result<Exit, Failure> {
+    let path = place.to_change()?;
+    let mut file = ConfigFile::open(&path).map_err(refused)?;
+    file.remove(&remove.name).map_err(|error| {
+        let failure = refused(error);
+        failure.hint(format!("`mgp servers --no-start` shows the servers, {} is the file", path.display()))
+    })?;
+    file.save().map_err(refused)?;
+    let changed = Changed { server_id: &remove.name, file: path };
+    output.show(&changed, |changed, out| {
+        writeln!(out, "removed {} from {}", changed.server_id, changed.file.display())
+    })?;
+    Ok(Exit::Done)
+}
+
+impl Add {
+    fn server(self) -> ServerConfig {
+        let mut server = ServerConfig::default();
+        server.id = self.name;
+        let mut command = self.command.into_iter();
+        server.command = command.next();
+        server.args = command.collect();
+        server.url = self.url;
+        server.env = self.env.into_iter().collect::<BTreeMap<_, _>>();
+        server.headers = self.header.into_iter().collect::<BTreeMap<_, _>>();
+        server.description = self.description;
+        server.transport = self.transport.map(|transport| match transport {
+            Transport::Stdio => TransportKind::Stdio,
+            Transport::Http => TransportKind::Http,
+            Transport::Sse => TransportKind::Sse,
+        });
+        server
+    }
+}
+
+fn refused(error: EditError) -> Failure {
+    Failure::usage(error.to_string().trim_end().to_owned())
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))
+}

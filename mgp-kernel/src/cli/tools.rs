@@ -1,0 +1,89 @@
+use std::io::Write as _;
+
+use clap::Args;
+use mgp_types::Object;
+use mgp_types::mgp::ServerId;
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::output::{Output, printable};
+use super::place::Place;
+use crate::operator::method;
+use crate::operator::page::Page;
+use crate::operator::servers::Servers;
+use crate::operator::tools::{ListTools as Asked, ToolRow, Tools};
+
+#[derive(Debug, Args)]
+pub(super) struct ListTools {
+    /// Only this server's, or this one tool with all that is known of it: SERVER or SERVER.TOOL
+    #[arg(value_name = "SERVER[.TOOL]")]
+    of: Option<String>,
+    /// Begin behind so many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    /// List so many at the most
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, args: ListTools) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::Servers).await?;
+    let outcome = list(&link, output, args).await;
+    link.close().await;
+    outcome
+}
+
+async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Failure> {
+    let mut server_id = None;
+    if let Some(of) = args.of {
+        let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+        if servers.iter().any(|server| server.id.as_str() == of) {
+            server_id = Some(ServerId::from(of.as_str()));
+        } else {
+            let tool = one(link, &of).await?;
+            output.show(&tool, |tool, out| {
+                let definition: serde_json::Value = tool.definition.to().unwrap_or_default();
+                writeln!(out, "{}  ({}, of {})", printable(&tool.name), tool.risk, tool.server_id)?;
+                let pretty = serde_json::to_string_pretty(&definition).unwrap_or_default();
+                writeln!(out, "{}", printable(&pretty))
+            })?;
+            return Ok(Exit::Done);
+        }
+    }
+    let page = Page { offset: args.offset, limit: args.limit };
+    let tools: Tools = link.ask(method::TOOLS, &Asked { server_id, name: None, page }).await?;
+    output.table(&tools, "no tools; `mgp servers` shows how the servers do", |tools, table| {
+        table.headings(&["TOOL", "RISK", "WHAT IT DOES"]);
+        for tool in &tools.tools {
+            let description = Object::from_raw(&tool.definition).ok();
+            let description = description.as_ref().and_then(|tool| tool.text("description"));
+            let first = description.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+            let cut: String = first.chars().take(LINE).collect();
+            let risk = if tool.admitted { tool.risk.to_string() } else { "held back".to_owned() };
+            table.row([tool.name.clone(), risk, cut]);
+        }
+    })?;
+    if let Some(offset) = tools.next_offset {
+        output.note(&format!("there are more: --offset {offset}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// The tool that clients call `name`.
+pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
+    let asked = Asked { name: Some(name.to_owned()), ..Asked::default() };
+    let mut found: Tools = link.ask(method::TOOLS, &asked).await?;
+    match found.tools.pop() {
+        Some(tool) => Ok(tool),
+        None => {
+            let failure = Failure::usage(format!("there is no server and no tool `{name}`"));
+            Err(failure.hint(if found.near.is_empty() {
+                "`mgp tools` lists the tools, `mgp servers` shows how their servers do".to_owned()
+            } else {
+                format!("did you mean {}?", found.near.join(", "))
+            }))
+        }
+    }
+}
+
+const LINE: usize = 80;

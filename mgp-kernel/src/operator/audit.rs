@@ -1,0 +1,268 @@
+//! The record: searched, verified and written out, a page at a time.
+
+use mgp_security::StoreError;
+use mgp_security::audit::{Digest, Entry, ExportError, Filter, Head, LogReader, Order, Query, VerifyError};
+use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
+use mgp_types::{Error, RawJson};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::Parts;
+
+/// Which events are asked for; all, if nothing is said.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Events {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) event_types: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent_id: Option<AgentId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_id: Option<ServerId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<Outcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace_id: Option<TraceId>,
+}
+
+/// Asks for a page of events.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct QueryEvents {
+    #[serde(flatten)]
+    pub(crate) events: Events,
+    /// The oldest first; else the newest.
+    pub(crate) oldest_first: bool,
+    /// Only what comes behind the event of this number in that order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) behind: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<u32>,
+}
+
+/// Some events.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct EventPage {
+    pub(crate) events: Vec<EventRow>,
+    /// What to say as `behind` for the next page, if there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) next_behind: Option<u64>,
+}
+
+/// An event with its place in the chain.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct EventRow {
+    pub(crate) seq: u64,
+    pub(crate) hash: String,
+    pub(crate) event: RawJson,
+}
+
+/// Asks for the whole record to be checked.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct VerifyLog {
+    /// Ends that the record once had, kept elsewhere.
+    pub(crate) known: Vec<LogEnd>,
+}
+
+/// The end of the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LogEnd {
+    pub(crate) seq: u64,
+    pub(crate) hash: String,
+}
+
+/// Whether the record is as it was written.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct VerifiedLog {
+    pub(crate) intact: bool,
+    /// How many events were checked; nothing if it was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) events: Option<u64>,
+    /// The end, to be kept elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<LogEnd>,
+    /// The number of the event where a change shows first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_at: Option<u64>,
+    /// What is wrong there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) flaw: Option<String>,
+}
+
+/// Asks for a page of events as text, the oldest first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ExportEvents {
+    #[serde(flatten)]
+    pub(crate) events: Events,
+    pub(crate) format: ExportFormat,
+    /// Only what comes behind the event of this number.
+    pub(crate) behind: u64,
+}
+
+/// How events are written out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ExportFormat {
+    /// One event of JSON a line, with its number and link under `_mgp`.
+    #[default]
+    Jsonl,
+    /// A table as in RFC 4180.
+    Csv,
+}
+
+/// A part of an export.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ExportPage {
+    pub(crate) text: String,
+    pub(crate) events: u64,
+    /// What to say as `behind` for the next page, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) next_behind: Option<u64>,
+}
+
+pub(super) async fn head(parts: &Parts) -> Result<LogEnd, Error> {
+    parts.audit.flush().await?;
+    Ok(LogEnd::of(parts.audit.head()))
+}
+
+pub(super) async fn query(parts: &Parts, asked: QueryEvents) -> Result<EventPage, Error> {
+    let limit = limit(asked.limit);
+    let mut query = Query::new(asked.events.filter());
+    query.order = if asked.oldest_first { Order::OldestFirst } else { Order::NewestFirst };
+    query.behind = asked.behind;
+    query.limit = limit;
+    let found = reading(parts, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
+    let next_behind = (found.len() == limit).then(|| found.last().map(|last| last.seq)).flatten();
+    let events = found.into_iter().map(|entry| EventRow {
+        seq: entry.seq,
+        hash: entry.hash.to_string(),
+        event: entry.event,
+    });
+    Ok(EventPage { events: events.collect(), next_behind })
+}
+
+pub(super) async fn verify(parts: &Parts, asked: VerifyLog) -> Result<VerifiedLog, Error> {
+    if asked.known.len() > MOST_KNOWN {
+        return Err(Error::invalid_params(format!(
+            "at most {MOST_KNOWN} ends can be held against the record"
+        )));
+    }
+    let known = asked.known.iter().map(LogEnd::read).collect::<Result<Vec<_>, _>>()?;
+    match reading(parts, move |reader| reader.verify(&known)).await? {
+        Ok(verified) => Ok(VerifiedLog {
+            intact: true,
+            events: Some(verified.events),
+            head: Some(LogEnd::of(verified.head)),
+            changed_at: None,
+            flaw: None,
+        }),
+        Err(VerifyError::Changed { seq, flaw }) => Ok(VerifiedLog {
+            intact: false,
+            events: None,
+            head: None,
+            changed_at: Some(seq),
+            flaw: Some(flaw.to_string()),
+        }),
+        Err(VerifyError::Store(error)) => Err(unreadable(error)),
+        Err(error) => Err(Error::internal("the record cannot be checked").with_source(error)),
+    }
+}
+
+pub(super) async fn export(parts: &Parts, asked: ExportEvents) -> Result<ExportPage, Error> {
+    let query = Query::after(asked.events.filter(), asked.behind, EXPORTED_AT_ONCE);
+    let found = reading(parts, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    if asked.format == ExportFormat::Csv && asked.behind == 0 {
+        bytes.extend_from_slice(Entry::CSV_HEADINGS);
+    }
+    for entry in &found {
+        match asked.format {
+            ExportFormat::Jsonl => bytes.extend_from_slice(&entry.to_line()),
+            ExportFormat::Csv => bytes.extend_from_slice(&entry.to_csv().map_err(|error| match error {
+                ExportError::Store(error) => unreadable(error),
+                error => Error::internal("an event cannot be written").with_source(error),
+            })?),
+        }
+    }
+    let next_behind = (found.len() == EXPORTED_AT_ONCE).then(|| found.last().map(|last| last.seq)).flatten();
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Error::internal("the record holds an event that is no text").with_source(error))?;
+    Ok(ExportPage { text, events: found.len() as u64, next_behind })
+}
+
+/// Reads on a thread that may wait for the medium, after everything that was recorded before.
+async fn reading<T: Send + 'static>(
+    parts: &Parts,
+    read: impl FnOnce(&LogReader) -> T + Send + 'static,
+) -> Result<T, Error> {
+    parts.audit.flush().await?;
+    let reader = parts.audit.reader();
+    let done = tokio::task::spawn_blocking(move || read(&reader)).await;
+    done.map_err(|panic| Error::internal("the record could not be read").with_source(panic))
+}
+
+fn unreadable(error: StoreError) -> Error {
+    Error::internal(format!("the record cannot be read: {error}")).with_source(error)
+}
+
+fn limit(asked: Option<u32>) -> usize {
+    asked.map_or(50, |limit| limit as usize).clamp(1, Query::MAX_LIMIT)
+}
+
+impl Events {
+    fn filter(self) -> Filter {
+        let mut filter = Filter::default();
+        filter.event_types = self.event_types.iter().map(|name| EventType::read(name)).collect();
+        filter.agent_id = self.agent_id;
+        filter.server_id = self.server_id;
+        filter.result = self.result;
+        filter.since = self.since;
+        filter.until = self.until;
+        filter.trace_id = self.trace_id;
+        filter
+    }
+}
+
+impl LogEnd {
+    fn of(head: Head) -> Self {
+        Self { seq: head.seq, hash: head.hash.to_string() }
+    }
+
+    fn read(&self) -> Result<Head, Error> {
+        let mut bytes = [0; 32];
+        let digits = self.hash.as_bytes();
+        let wrong = || Error::invalid_params("a hash has 64 hexadecimal digits, as `audit verify` prints it");
+        if digits.len() != 64 {
+            return Err(wrong());
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(Head::new(self.seq, Digest::from_bytes(bytes)))
+    }
+}
+
+const MOST_KNOWN: usize = 1_000;
+/// A page of an export stays well under what a message may have, even if each event is as long as one can be.
+const EXPORTED_AT_ONCE: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_log_is_read_as_it_is_written() {
+        let head = Head::new(7, Digest::from_bytes([0xab; 32]));
+        let end = LogEnd::of(head);
+        assert_eq!(end.read().unwrap(), head);
+        for hash in ["", "ab", &"zz".repeat(32), &"é".repeat(32)] {
+            assert!(LogEnd { seq: 7, hash: hash.to_owned() }.read().is_err(), "{hash}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! API keys: issued, listed, taken back.
+
+use std::num::NonZeroU32;
+
+use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest};
+use mgp_security::limit::Rates;
+use mgp_types::mgp::{AuditTarget, Timestamp, ToolName};
+use mgp_types::{Error, Principal, Role};
+use serde::{Deserialize, Serialize};
+
+use super::layer::Asked;
+use super::page::Page;
+use crate::parts::Parts;
+
+/// Asks for a new key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NewKey {
+    /// Who whoever sends it is taken for.
+    pub(crate) owner: String,
+    /// Whether it decides what agents may do, beside calling tools.
+    #[serde(default)]
+    pub(crate) operator: bool,
+    /// What it permits.
+    pub(crate) permissions: Vec<ApiPermission>,
+    #[serde(default)]
+    pub(crate) label: String,
+    #[serde(default)]
+    pub(crate) expires_at: Option<Timestamp>,
+    /// How often it may be used in a minute.
+    #[serde(default)]
+    pub(crate) per_minute: Option<NonZeroU32>,
+}
+
+/// A key that was just issued, with its secret: the only time that it is seen.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct IssuedKey {
+    pub(crate) secret: String,
+    #[serde(flatten)]
+    pub(crate) key: Key,
+}
+
+/// What is known of a key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Key {
+    pub(crate) id: String,
+    pub(crate) owner: String,
+    pub(crate) operator: bool,
+    pub(crate) permissions: Vec<ApiPermission>,
+    pub(crate) label: String,
+    pub(crate) created_at: Timestamp,
+    pub(crate) last_used: Option<Timestamp>,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) expired: bool,
+}
+
+/// Asks for all keys, or those of an owner.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) owner: Option<String>,
+    #[serde(flatten)]
+    pub(crate) page: Page,
+}
+
+/// Some of the keys, the oldest first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Keys {
+    pub(crate) keys: Vec<Key>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) next_offset: Option<u64>,
+}
+
+/// Asks for a key to be worth nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RevokeKey {
+    pub(crate) id: String,
+}
+
+/// Whether there was such a key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RevokedKey {
+    pub(crate) revoked: bool,
+}
+
+pub(super) async fn issue(asked: &Asked, wanted: NewKey) -> Result<IssuedKey, Error> {
+    bounded("owner", &wanted.owner, 1, MAX_NAME)?;
+    bounded("label", &wanted.label, 0, MAX_LABEL)?;
+    if wanted.permissions.len() > MAX_PERMISSIONS {
+        return Err(Error::invalid_params(format!("a key has at most {MAX_PERMISSIONS} permissions")));
+    }
+    let owner = &*wanted.owner;
+    let principal = if wanted.operator { Principal::operator(owner) } else { Principal::new(owner) };
+    let mut request = KeyRequest::new(principal).label(wanted.label.clone());
+    for permission in &wanted.permissions {
+        request = request.allow(permission.clone());
+    }
+    if let Some(end) = wanted.expires_at {
+        request = request.expires_at(end);
+    }
+    if let Some(calls) = wanted.per_minute {
+        request = request.rate_limit(Rates::new().per_minute(calls));
+    }
+    // A key that works and of which nothing is recorded must not be.
+    let detail = ("owner", wanted.owner.as_str());
+    asked.record("dev.cloto.mgp.key_issued", AuditTarget::new(None, None), detail).await?;
+    let (info, secret) = asked.parts.keys.issue(request).await?;
+    Ok(IssuedKey { secret: secret.expose().to_owned(), key: Key::of(info, asked.parts.clock.now()) })
+}
+
+pub(super) fn list(parts: &Parts, asked: &ListKeys) -> Keys {
+    let now = parts.clock.now();
+    let mut keys = parts.keys.keys();
+    keys.sort_by_key(|key| (key.created_at, key.id));
+    let keys = keys.into_iter().map(|key| Key::of(key, now));
+    let (keys, next_offset) =
+        asked.page.of(keys.filter(|key| asked.owner.as_ref().is_none_or(|owner| *owner == key.owner)));
+    Keys { keys, next_offset }
+}
+
+pub(super) async fn revoke(asked: &Asked, key: &RevokeKey) -> Result<RevokedKey, Error> {
+    let id = KeyId::read(&key.id).ok_or_else(|| {
+        Error::invalid_params("`id` is not that of a key: 16 hexadecimal digits, as `keys list` shows")
+    })?;
+    let detail = ("key", key.id.as_str());
+    asked.record("dev.cloto.mgp.key_revoked", AuditTarget::new(None, None), detail).await?;
+    Ok(RevokedKey { revoked: asked.parts.keys.revoke(id).await? })
+}
+
+impl Key {
+    fn of(info: KeyInfo, now: Timestamp) -> Self {
+        Self {
+            id: info.id.to_string(),
+            owner: info.owner.as_str().to_owned(),
+            operator: info.owner.role() == Role::Operator,
+            permissions: info.permissions.iter().cloned().collect(),
+            label: info.label,
+            created_at: info.created_at,
+            last_used: info.last_used,
+            expires_at: info.expires_at,
+            expired: info.expires_at.is_some_and(|end| now >= end),
+        }
+    }
+}
+
+/// What a permission is called in commands and lists: `list`, `call:TOOL`, `see:TOOL`, `admin:read`, `admin:write`.
+pub(crate) fn permission_word(permission: &ApiPermission) -> String {
+    match permission {
+        ApiPermission::ToolInvoke(tool) => format!("call:{tool}"),
+        ApiPermission::ToolRead(tool) => format!("see:{tool}"),
+        ApiPermission::ToolsListAll => "list".to_owned(),
+        ApiPermission::AdminWrite => "admin:write".to_owned(),
+        ApiPermission::AdminRead => "admin:read".to_owned(),
+        _ => "another".to_owned(),
+    }
+}
+
+/// The permission that [`permission_word`] writes so.
+pub(crate) fn read_permission(word: &str) -> Option<ApiPermission> {
+    Some(match word.split_once(':') {
+        None if word == "list" => ApiPermission::ToolsListAll,
+        Some(("admin", "write")) => ApiPermission::AdminWrite,
+        Some(("admin", "read")) => ApiPermission::AdminRead,
+        Some(("call", tool)) if !tool.is_empty() => ApiPermission::ToolInvoke(ToolName::new(tool)),
+        Some(("see", tool)) if !tool.is_empty() => ApiPermission::ToolRead(ToolName::new(tool)),
+        _ => return None,
+    })
+}
+
+fn bounded(name: &str, text: &str, least: usize, most: usize) -> Result<(), Error> {
+    if (least..=most).contains(&text.len()) {
+        return Ok(());
+    }
+    Err(Error::invalid_params(format!("`{name}` has to have {least} to {most} bytes")))
+}
+
+const MAX_NAME: usize = 512;
+const MAX_LABEL: usize = 4_096;
+const MAX_PERMISSIONS: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permissions_of_keys_have_words_that_are_read_again() {
+        for word in ["list", "admin:read", "admin:write", "call:fs.read", "see:fs.read"] {
+            assert_eq!(permission_word(&read_permission(word).unwrap()), word);
+        }
+        for word in ["", "call:", "call", "admin", "admin:all", "LIST"] {
+            assert_eq!(read_permission(word), None, "{word}");
+        }
+    }
+}

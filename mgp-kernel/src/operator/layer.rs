@@ -1,0 +1,136 @@
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_security::GateFuture;
+use mgp_security::audit::trace_of;
+use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
+use mgp_types::{Error, Kind, Principal, Request, Response, Role, RpcService};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::{access, audit, config, keys, method, permissions, pins, servers, stats, tools};
+use crate::parts::Parts;
+
+/// Serves the methods under `kernel/` to operators. Makes [`Operator`] services.
+#[derive(Clone)]
+pub(crate) struct OperatorLayer(pub(crate) Arc<Parts>);
+
+impl<S> Layer<S> for OperatorLayer {
+    type Service = Operator<S>;
+
+    fn layer(&self, inner: S) -> Operator<S> {
+        Operator { inner, parts: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`OperatorLayer`].
+///
+/// Sits behind whatever authenticates and records. Reads `context.principal`. To everybody who is no operator none of its
+/// methods exists (-32601), so that nothing is learned from how they refuse. What only reads never waits; what changes
+/// something is recorded before it is done. Everything else passes untouched.
+#[derive(Clone)]
+pub(crate) struct Operator<S> {
+    inner: S,
+    parts: Arc<Parts>,
+}
+
+impl<S: RpcService> Service<Request> for Operator<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if !request.method.as_str().starts_with(PREFIX) || request.kind == Kind::Notify {
+            return GateFuture::passed(self.inner.call(request));
+        }
+        match &request.context.principal {
+            Some(by) if by.role() == Role::Operator => {
+                let parts = Arc::clone(&self.parts);
+                let asked = Asked { parts, by: by.clone(), trace: trace_of(&request) };
+                GateFuture::waiting(answer(asked, request))
+            }
+            _ => GateFuture::refused(Error::method_not_found(&request.method)),
+        }
+    }
+}
+
+/// Who asks, and in which chain of requests; for what is recorded.
+pub(super) struct Asked {
+    pub(super) parts: Arc<Parts>,
+    pub(super) by: Principal,
+    pub(super) trace: Option<TraceId>,
+}
+
+impl Asked {
+    /// Records what is about to be done, of which the sections record nothing themselves.
+    pub(super) async fn record(
+        &self,
+        what: &str,
+        target: AuditTarget,
+        (name, value): (&str, &str),
+    ) -> Result<(), Error> {
+        let trace = self.trace.unwrap_or_else(|| TraceId::from_random(random()));
+        let actor = Actor::new(ActorType::Operator, self.by.as_str());
+        let (now, kind) = (self.parts.clock.now(), EventType::read(what));
+        let event = AuditEvent::new(now, trace, kind, actor, target, Outcome::Success);
+        self.parts.audit.record(event.with_detail(name, value)).await
+    }
+}
+
+async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
+    let (parts, request) = (&*asked.parts, &request);
+    match request.method.as_str() {
+        method::ACCESS_LIST => reply(&access::list(parts, &read(request)?)),
+        method::AUDIT_EXPORT => reply(&audit::export(parts, read(request)?).await?),
+        method::AUDIT_HEAD => reply(&audit::head(parts).await?),
+        method::AUDIT_QUERY => reply(&audit::query(parts, read(request)?).await?),
+        method::AUDIT_VERIFY => reply(&audit::verify(parts, read(request)?).await?),
+        method::CONFIG_SHOW => reply(&config::show(parts)?),
+        method::KEYS_LIST => reply(&keys::list(parts, &read(request)?)),
+        method::KEYS_NEW => reply(&keys::issue(&asked, read(request)?).await?),
+        method::KEYS_REVOKE => reply(&keys::revoke(&asked, &read(request)?).await?),
+        method::PERMISSIONS_APPROVE => reply(&permissions::approve(&asked, read(request)?)?),
+        method::PERMISSIONS_DENY => reply(&permissions::deny(&asked, &read(request)?)?),
+        method::PERMISSIONS_GRANT => reply(&permissions::grant(&asked, read(request)?).await?),
+        method::PERMISSIONS_LIST => reply(&permissions::list(parts, &read(request)?)),
+        method::PERMISSIONS_PENDING => reply(&permissions::pending(parts)),
+        method::PERMISSIONS_REVOKE => reply(&permissions::revoke(&asked, &read(request)?).await?),
+        method::PINS_APPROVE => reply(&pins::approve(&asked, read(request)?).await?),
+        method::PINS_DIFF => reply(&pins::diff(parts, &read(request)?)?),
+        method::PINS_LIST => reply(&pins::list(parts, &read(request)?)),
+        method::SERVERS => reply(&servers::list(parts)),
+        method::SERVER_LOGS => reply(&servers::logs(parts, &read(request)?)?),
+        method::SERVER_RESTART => reply(&servers::restart(&asked, read(request)?).await?),
+        method::SERVER_START => reply(&servers::start(&asked, read(request)?).await?),
+        method::SERVER_STOP => reply(&servers::stop(&asked, read(request)?).await?),
+        method::STATS => reply(&stats::stats(parts)),
+        method::TOOLS => reply(&tools::list(parts, &read(request)?)),
+        _ => Err(Error::method_not_found(&request.method)),
+    }
+}
+
+fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Error> {
+    request.body()
+}
+
+fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
+    Response::with_body(result)
+}
+
+/// An id for a chain that begins here. It is no secret: it only has to differ from others.
+fn random() -> [u8; 16] {
+    let hash = || RandomState::new().hash_one(()).to_be_bytes();
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&hash());
+    bytes[8..].copy_from_slice(&hash());
+    bytes
+}
+
+const PREFIX: &str = "kernel/";

@@ -1,0 +1,49 @@
+//! What operators do with a running kernel, where MGP has no method for it: vendor methods under `kernel/`.
+//!
+//! The commands of `mgp` are clients that call these, over the kernel's socket or in memory; whatever a command prints
+//! is one of the results here. Each group is a file, with the bodies of its methods and what answers them.
+
+pub(crate) mod access;
+pub(crate) mod audit;
+pub(crate) mod config;
+pub(crate) mod keys;
+mod layer;
+pub(crate) mod page;
+pub(crate) mod permissions;
+pub(crate) mod pins;
+pub(crate) mod servers;
+#[cfg(unix)]
+pub(crate) mod socket;
+pub(crate) mod stats;
+pub(crate) mod tools;
+
+pub(crate) use self::layer::OperatorLayer;
+
+/// The names of the methods.
+pub(crate) mod method {
+    pub(crate) const ACCESS_LIST: &str = "kernel/access/list";
+    pub(crate) const AUDIT_EXPORT: &str = "kernel/audit/export";
+    pub(crate) const AUDIT_HEAD: &str = "kernel/audit/head";
+    pub(crate) const AUDIT_QUERY: &str = "kernel/audit/query";
+    pub(crate) const AUDIT_VERIFY: &str = "kernel/audit/verify";
+    pub(crate) const CONFIG_SHOW: &str = "kernel/config/show";
+    pub(crate) const KEYS_LIST: &str = "kernel/keys/list";
+    pub(crate) const KEYS_NEW: &str = "kernel/keys/new";
+    pub(crate) const KEYS_REVOKE: &str = "kernel/keys/revoke";
+    pub(crate) const PERMISSIONS_APPROVE: &str = "kernel/permissions/approve";
+    pub(crate) const PERMISSIONS_DENY: &str = "kernel/permissions/deny";
+    pub(crate) const PERMISSIONS_GRANT: &str = "kernel/permissions/grant";
+    pub(crate) const PERMISSIONS_LIST: &str = "kernel/permissions/list";
+    pub(crate) const PERMISSIONS_PENDING: &str = "kernel/permissions/pending";
+    pub(crate) const PERMISSIONS_REVOKE: &str = "kernel/permissions/revoke";
+    pub(crate) const PINS_APPROVE: &str = "kernel/pins/approve";
+    pub(crate) const PINS_DIFF: &str = "kernel/pins/diff";
+    pub(crate) const PINS_LIST: &str = "kernel/pins/list";
+    pub(crate) const SERVERS: &str = "kernel/servers";
+    pub(crate) const SERVER_LOGS: &str = "kernel/server/logs";
+    pub(crate) const SERVER_RESTART: &str = "kernel/server/restart";
+    pub(crate) const SERVER_START: &str = "kernel/server/start";
+    pub(crate) const SERVER_STOP: &str = "kernel/server/stop";
+    pub(crate) const STATS: &str = "kernel/stats";
+    pub(crate) const TOOLS: &str = "kernel/tools";
+}

@@ -1,0 +1,209 @@
+//! What servers may do: what waits for an operator, what was decided, and deciding.
+
+use mgp_security::permission::{
+    ApprovalAnswer, ApprovalId, GrantRecord, PendingApproval, Subject, Terms, Verdict,
+};
+use mgp_types::Error;
+use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName};
+use serde::{Deserialize, Serialize};
+
+use super::layer::Asked;
+use super::page::Page;
+use crate::parts::Parts;
+
+/// What waits for an operator.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    /// Questions that somebody waits for, the oldest first.
+    pub(crate) questions: Vec<Question>,
+    /// What servers need and nobody has decided, whether or not somebody waits for it.
+    pub(crate) undecided: Vec<Undecided>,
+}
+
+/// An open question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Question {
+    /// What to decide it by.
+    pub(crate) id: String,
+    pub(crate) server_id: ServerId,
+    /// The permission; nothing if it is about one call.
+    pub(crate) permission: Option<Permission>,
+    pub(crate) tool_name: Option<ToolName>,
+    pub(crate) risk: RiskLevel,
+    /// Who called, if a call gave rise to it.
+    pub(crate) agent_id: Option<String>,
+    /// The question for people.
+    pub(crate) message: String,
+    pub(crate) asked_at: Timestamp,
+}
+
+/// A permission that nobody has decided about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Undecided {
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
+    pub(crate) risk: RiskLevel,
+}
+
+/// Answers a question with yes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Approve {
+    pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) scope: Option<Scope>,
+    #[serde(default)]
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// Answers a question with no.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Deny {
+    pub(crate) id: String,
+}
+
+/// Grants a server a permission, asked for or not.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
+    #[serde(default)]
+    pub(crate) scope: Option<Scope>,
+    #[serde(default)]
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// Takes a permission back, or denies it before it is asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Revoke {
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
+}
+
+/// What was decided.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Decided {
+    pub(crate) decision: Decision,
+}
+
+/// Asks for decisions: all, or those about a server.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListGrants {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_id: Option<ServerId>,
+    #[serde(flatten)]
+    pub(crate) page: Page,
+}
+
+/// Some of the decisions, by server and permission.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Grants {
+    pub(crate) grants: Vec<GrantRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) next_offset: Option<u64>,
+}
+
+/// A decision.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GrantRow {
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
+    pub(crate) decision: Decision,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) approved_by: String,
+    pub(crate) decided_at: Timestamp,
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+pub(super) fn pending(parts: &Parts) -> Pending {
+    let undecided = parts.grants.waiting().into_iter().map(|(server_id, permission)| Undecided {
+        risk: permission.risk(),
+        server_id,
+        permission,
+    });
+    Pending {
+        questions: parts.pending.list().into_iter().map(Question::of).collect(),
+        undecided: undecided.collect(),
+    }
+}
+
+pub(super) fn approve(asked: &Asked, answer: Approve) -> Result<Decided, Error> {
+    let terms = terms(answer.scope, answer.expires_at);
+    decide(asked, &answer.id, Decision::Approved, terms)
+}
+
+pub(super) fn deny(asked: &Asked, answer: &Deny) -> Result<Decided, Error> {
+    decide(asked, &answer.id, Decision::Denied, Terms::default())
+}
+
+pub(super) async fn grant(asked: &Asked, grant: Grant) -> Result<Decided, Error> {
+    let terms = terms(grant.scope, grant.expires_at);
+    asked.parts.grants.grant(&asked.by, &grant.server_id, &grant.permission, terms).await?;
+    Ok(Decided { decision: Decision::Approved })
+}
+
+pub(super) async fn revoke(asked: &Asked, revoke: &Revoke) -> Result<Decided, Error> {
+    asked.parts.grants.revoke(&asked.by, &revoke.server_id, &revoke.permission).await?;
+    Ok(Decided { decision: Decision::Denied })
+}
+
+pub(super) fn list(parts: &Parts, asked: &ListGrants) -> Grants {
+    let about = |record: &GrantRecord| asked.server_id.as_ref().is_none_or(|server| *server == record.server);
+    let records = parts.grants.all_records().into_iter().filter(about);
+    let (grants, next_offset) = asked.page.of(records.map(GrantRow::of));
+    Grants { grants, next_offset }
+}
+
+fn decide(asked: &Asked, id: &str, decision: Decision, terms: Terms) -> Result<Decided, Error> {
+    let answer = ApprovalAnswer::new(asked.by.clone(), decision).with_terms(terms);
+    asked.parts.pending.decide(&asked.by, &ApprovalId::from(id), &answer)?;
+    Ok(Decided { decision })
+}
+
+fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> Terms {
+    let terms = scope.map_or_else(Terms::default, |scope| Terms::default().within(scope));
+    match end {
+        Some(end) => terms.until(end),
+        None => terms,
+    }
+}
+
+impl Question {
+    fn of(open: PendingApproval) -> Self {
+        let (permission, tool_name, risk) = match open.subject {
+            Subject::Permission { permission, risk, tool, .. } => (Some(permission), tool, risk),
+            Subject::Call { tool, risk, .. } => (None, Some(tool), risk),
+            // What is not known counts as dangerous.
+            _ => (None, None, RiskLevel::Dangerous),
+        };
+        Self {
+            id: open.id.as_str().to_owned(),
+            server_id: open.server,
+            permission,
+            tool_name,
+            risk,
+            agent_id: open.asker.map(|asker| asker.as_str().to_owned()),
+            message: open.message,
+            asked_at: open.asked_at,
+        }
+    }
+}
+
+impl GrantRow {
+    fn of(record: GrantRecord) -> Self {
+        let decision = record.verdict.decision();
+        let terms = match record.verdict {
+            Verdict::Approved(terms) => terms,
+            Verdict::Denied => Terms::default(),
+        };
+        Self {
+            server_id: record.server,
+            permission: record.permission,
+            decision,
+            scope: terms.scope.map(|scope| *scope),
+            approved_by: record.approver.into(),
+            decided_at: record.decided_at,
+            expires_at: terms.expires_at,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! A kernel's insides with servers and clients that lie within the test.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_discovery::Config;
+use mgp_types::mgp::{AccessGrant, AccessPermission, EffectiveSecurity, ResolvedTool, RiskLevel};
+use mgp_types::{
+    BoxFuture, Error, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response, Revision,
+    Session, StreamId,
+};
+use parking_lot::Mutex;
+use tower_service::Service;
+
+use super::Router;
+use crate::changes::Teller;
+use crate::erased::Erased;
+use crate::parts::Parts;
+use crate::upstream::fake::Fake;
+use crate::upstream::{Told, Upstream};
+
+/// Agents have what they were granted.
+pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;
+
+/// Servers behind a router.
+pub(crate) struct Scene {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) router: Router,
+    pub(crate) told: Arc<dyn Told>,
+    _state: tempfile::TempDir,
+}
+
+impl Scene {
+    /// Everybody may use everything.
+    pub(crate) async fn open() -> Self {
+        Self::with(r#"{"access":{"default":"opt-out"}}"#).await
+    }
+
+    pub(crate) async fn with(config: &str) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let config: Config = serde_json::from_str(config).unwrap();
+        let parts = Parts::open(config, state.path().join("state")).await.unwrap();
+        let told: Arc<dyn Told> = Arc::new(Teller::new(&parts));
+        Self { router: Router::new(Arc::clone(&parts)), parts, told, _state: state }
+    }
+
+    pub(crate) async fn grant(&self, agent: &str, server: &str) {
+        let grant = AccessGrant::of_server(agent.into(), server.into(), AccessPermission::Allow);
+        self.parts.access.grant(&Principal::operator("root"), None, grant).await.unwrap();
+    }
+
+    pub(crate) fn server(&self, id: &str) -> Server {
+        self.server_in(id, Revision::V2025_11_25)
+    }
+
+    /// A server that can do everything, and answers with what it is told.
+    pub(crate) fn server_in(&self, id: &str, revision: Revision) -> Server {
+        self.server_with(id, revision, r#"{"logging":{},"tasks":{"list":{}},"vendor":{"a":1}}"#)
+    }
+
+    pub(crate) fn server_with(&self, id: &str, revision: Revision, capabilities: &'static str) -> Server {
+        let server = Server::default();
+        let fake = Fake {
+            service: Erased::new(server.clone()),
+            session: Arc::new(Session::new(revision)),
+            capabilities: Object::parse(capabilities).unwrap(),
+            instructions: Some(format!("Use {id} well.").into()),
+        };
+        self.parts.fleet.put(Upstream::fake(&self.parts, id, fake));
+        server
+    }
+
+    pub(crate) fn tool(&self, server: &str, name: &str) -> Arc<ResolvedTool> {
+        let definition = format!(r#"{{"name":"{name}", "x":1.50,"inputSchema":{{"type":"object"}}}}"#);
+        let definition = Object::parse(definition).unwrap();
+        let security = EffectiveSecurity::new(RiskLevel::Safe);
+        let id = server.into();
+        self.parts.definitions.examine(&id, std::slice::from_ref(&definition)).unwrap();
+        let tool = ResolvedTool::new(id, name.into(), definition, security);
+        self.parts.catalog.put_server(server.into(), vec![Arc::clone(&tool)]).unwrap();
+        tool
+    }
+
+    pub(crate) fn resource(&self, server: &str, uri: &str) {
+        let definition = Object::parse(format!(r#"{{"uri":"{uri}","name":"it"}}"#)).unwrap();
+        self.parts.catalog.put_resources(server.into(), vec![definition]).unwrap();
+    }
+
+    pub(crate) fn prompt(&self, server: &str, name: &str) {
+        let definition = Object::parse(format!(r#"{{"name":"{name}"}}"#)).unwrap();
+        self.parts.catalog.put_prompts(server.into(), vec![definition]).unwrap();
+    }
+}
+
+/// A server: what it was asked, and what it answers.
+#[derive(Clone, Default)]
+pub(crate) struct Server {
+    asked: Arc<Mutex<Vec<Request>>>,
+    answer: Arc<Mutex<Option<Result<Response, Error>>>>,
+    /// Listening requests stay open and are acknowledged.
+    listening: Arc<Mutex<Vec<Outbox>>>,
+}
+
+impl Server {
+    pub(crate) fn answers(&self, result: &'static str) {
+        *self.answer.lock() = Some(Ok(Response::new(RawJson::parse(result).unwrap())));
+    }
+
+    pub(crate) fn refuses(&self, error: Error) {
+        *self.answer.lock() = Some(Err(error));
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Request> {
+        std::mem::take(&mut self.asked.lock())
+    }
+
+    pub(crate) fn methods(&self) -> Vec<String> {
+        self.asked().iter().map(|request| request.method.to_string()).collect()
+    }
+
+    pub(crate) fn listening(&self) -> Vec<Outbox> {
+        self.listening.lock().clone()
+    }
+}
+
+impl Service<Request> for Server {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        self.asked.lock().push(request.clone());
+        if request.method == Method::LISTEN {
+            let outbox = request.context.outbox;
+            self.listening.lock().push(outbox.clone());
+            return Box::pin(async move {
+                outbox.notify(Request::notify(Method::ACKNOWLEDGED, Object::new())).await?;
+                std::future::pending().await
+            });
+        }
+        let answer = self.answer.lock().clone();
+        Box::pin(ready(answer.unwrap_or_else(|| Ok(Response::empty()))))
+    }
+}
+
+/// A client: who it is, and what it was told.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) session: Arc<Session>,
+    pub(crate) principal: Principal,
+    inbox: Arc<Inbox>,
+}
+
+#[derive(Default)]
+struct Inbox {
+    told: Mutex<Vec<Request>>,
+    is_stuck: AtomicBool,
+}
+
+impl OutboxPort for Inbox {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if self.is_stuck.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
+        self.told.lock().push(notification);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(ready(Err(Error::method_not_found(&request.method))))
+    }
+}
+
+impl Peer {
+    /// A client with a session, which has begun.
+    pub(crate) async fn begin(scene: &Scene, name: &str) -> Self {
+        let peer = Self::describing(scene, name).await;
+        peer.notify(scene, "notifications/initialized", "{}").await.unwrap();
+        peer
+    }
+
+    /// A client with a session that does not read.
+    pub(crate) async fn begin_stuck(scene: &Scene, name: &str) -> Self {
+        let peer = Self::begin(scene, name).await;
+        peer.inbox.is_stuck.store(true, Ordering::Relaxed);
+        peer
+    }
+
+    /// A client that has said what it is, and not yet that it is ready.
+    pub(crate) async fn describing(scene: &Scene, name: &str) -> Self {
+        let mut session = Session::new(Revision::V2025_11_25);
+        let inbox = Arc::new(Inbox::default());
+        session.outbox = Outbox::new(Arc::clone(&inbox) as _, StreamId::STANDALONE);
+        let peer = Self { session: Arc::new(session), principal: Principal::new(name), inbox };
+        peer.call(scene, "server/discover", "{}").await.unwrap();
+        peer
+    }
+
+    /// A client that describes itself with each request.
+    pub(crate) fn stateless(name: &str) -> Self {
+        let mut session = Session::new(Revision::V2026_07_28);
+        session.capabilities =
+            Object::parse(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#).unwrap();
+        Self { session: Arc::new(session), principal: Principal::new(name), inbox: Arc::default() }
+    }
+
+    pub(crate) fn request(&self, method: &str, params: &str) -> Request {
+        self.with_context(Request::call(Method::new(method), Object::parse(params.to_owned()).unwrap()))
+    }
+
+    fn with_context(&self, mut request: Request) -> Request {
+        request.context.session = Some(Arc::clone(&self.session));
+        request.context.principal = Some(self.principal.clone());
+        request.context.outbox = Outbox::new(Arc::clone(&self.inbox) as _, StreamId::fresh());
+        request
+    }
+
+    pub(crate) async fn call(&self, scene: &Scene, method: &str, params: &str) -> Result<Response, Error> {
+        scene.router.clone().call(self.request(method, params)).await
+    }
+
+    pub(crate) async fn call_tool(&self, scene: &Scene, tool: &Arc<ResolvedTool>, params: &str) -> Response {
+        let mut request = self.request("tools/call", params);
+        request.context.tool = Some(Arc::clone(tool));
+        scene.router.clone().call(request).await.unwrap()
+    }
+
+    pub(crate) async fn notify(&self, scene: &Scene, method: &str, params: &str) -> Result<Response, Error> {
+        let notification = Request::notify(Method::new(method), Object::parse(params.to_owned()).unwrap());
+        scene.router.clone().call(self.with_context(notification)).await
+    }
+
+    /// The next message it is told, within a moment.
+    pub(crate) async fn told(&self) -> Request {
+        let waiting = async {
+            loop {
+                let next = {
+                    let mut told = self.inbox.told.lock();
+                    (!told.is_empty()).then(|| told.remove(0))
+                };
+                match next {
+                    Some(next) => return next,
+                    None => tokio::time::sleep(Duration::from_millis(1)).await,
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("it is told something")
+    }
+
+    /// Whether it was told nothing, once everything that runs has had its turn.
+    pub(crate) async fn hears_nothing(&self) -> bool {
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        self.inbox.told.lock().is_empty()
+    }
+}
+
+/// Waits until `is` holds.
+pub(crate) async fn until(is: impl Fn() -> bool) {
+    let waiting = async {
+        while !is() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("it comes to hold");
+}
+
+pub(crate) fn text(response: &Response) -> String {
+    String::from_utf8(response.to_raw().as_bytes().to_vec()).unwrap()
+}

@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use mgp_discovery::config::model::ServerConfig;
+use mgp_types::{Object, Session};
+
+use super::of_server::OfServer;
+use super::{Connections, Upstream};
+use crate::erased::Erased;
+use crate::parts::Parts;
+
+/// A server that is connected and lies within the test.
+pub(crate) struct Fake {
+    pub(crate) service: Erased,
+    pub(crate) session: Arc<Session>,
+    pub(crate) capabilities: Object,
+    pub(crate) instructions: Option<Arc<str>>,
+}
+
+impl Upstream {
+    /// The server `id`, with nothing in front of it.
+    pub(crate) fn fake(parts: &Arc<Parts>, id: &str, fake: Fake) -> Self {
+        let mut config = ServerConfig::default();
+        config.id = id.into();
+        let config = Arc::new(config);
+        Self {
+            id: id.into(),
+            config,
+            parts: Arc::clone(parts),
+            of_server: OfServer::default(),
+            connections: Connections::Fake(fake),
+        }
+    }
+}

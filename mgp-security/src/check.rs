@@ -1,0 +1,251 @@
+//! Judges inputs one by one, each by itself and without a kernel: for scripts, and to measure what is stopped.
+//!
+//! ```
+//! use mgp_security::check::Check;
+//! use mgp_types::RawJson;
+//!
+//! let check: Check = "shell_command".parse()?;
+//! assert!(check.judge(&RawJson::from_value("rm -rf ~")?).is_err());
+//! assert!(check.judge(&RawJson::from_value("ls -l")?).is_ok());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+use std::io::{self, BufRead, Read, Write};
+use std::str::FromStr;
+
+use mgp_types::mgp::{CodeSafety, SafetyLevel};
+use mgp_types::{Object, RawJson};
+use serde::{Deserialize, Serialize};
+
+use crate::code_safety::{CodePolicy, scan};
+use crate::definition::{fingerprint, scan_definition, scan_text};
+use crate::validator::{network, path, sandbox, text};
+use crate::{Finding, Schema};
+
+/// What inputs are judged as.
+#[derive(Clone, Copy)]
+pub struct Check {
+    name: &'static str,
+    judge: fn(&RawJson) -> Result<(), String>,
+}
+
+/// There is no kind of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no kind `{asked}`; there are {}", Check::names().collect::<Vec<_>>().join(", "))]
+pub struct UnknownKind {
+    /// What was asked for.
+    pub asked: String,
+}
+
+/// Why rows were not judged, or not all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// A line is no row.
+    #[error("line {line} is not a row such as {{\"id\":1,\"input\":\"text\"}}")]
+    Malformed {
+        /// Where.
+        line: u64,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A line is longer than any input.
+    #[error("line {line} is longer than {LONGEST_LINE} bytes")]
+    TooLong {
+        /// Where.
+        line: u64,
+    },
+    /// The rows cannot be read, or the verdicts not be written.
+    #[error("the rows cannot be read, or the verdicts not be written")]
+    Io(#[from] io::Error),
+}
+
+impl Check {
+    /// The names of all kinds.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|check| check.name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// Judges an input.
+    ///
+    /// # Errors
+    /// It is to be stopped, and why; or it is no input of this kind.
+    pub fn judge(self, input: &RawJson) -> Result<(), String> {
+        (self.judge)(input)
+    }
+
+    /// Judges the rows `{"id", "input"}` of `rows`, one in each line, and writes for each a line
+    /// `{"id", "verdict": "allow" | "deny", "reason"}` to `out`. Returns how many of how many were denied.
+    ///
+    /// # Errors
+    /// A line is no row. What was judged before it is written.
+    pub fn judge_rows(
+        self,
+        mut rows: impl BufRead,
+        out: &mut impl Write,
+    ) -> Result<(u64, u64), CheckError> {
+        let (mut denied, mut judged) = (0, 0);
+        let mut bytes = Vec::new();
+        for line in 1.. {
+            bytes.clear();
+            if rows.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            if bytes.len() as u64 > LONGEST_LINE {
+                return Err(CheckError::TooLong { line });
+            }
+            if bytes.trim_ascii().is_empty() {
+                continue;
+            }
+            let row = serde_json::from_slice(&bytes);
+            let Row { id, input } = row.map_err(|source| CheckError::Malformed { line, source })?;
+            let reason = self.judge(&input).err();
+            let verdict = if reason.is_some() { "deny" } else { "allow" };
+            denied += u64::from(reason.is_some());
+            judged += 1;
+            serde_json::to_writer(&mut *out, &Judged { id, verdict, reason }).map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()?;
+        Ok((denied, judged))
+    }
+}
+
+impl FromStr for Check {
+    type Err = UnknownKind;
+
+    fn from_str(name: &str) -> Result<Self, UnknownKind> {
+        let known = KINDS.iter().find(|check| check.name == name).copied();
+        known.ok_or_else(|| UnknownKind { asked: name.chars().take(64).collect() })
+    }
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Check").field(&self.name).finish()
+    }
+}
+
+#[derive(Deserialize)]
+struct Row {
+    id: RawJson,
+    input: RawJson,
+}
+
+#[derive(Serialize)]
+struct Judged {
+    id: RawJson,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Result<(), String> {
+    let raw = plain(input)?;
+    found(text::check(&raw).and_then(|()| check(&raw)).and_then(|()| check(&text::fold(&raw))))
+}
+
+fn on_code(input: &RawJson, language: &str) -> Result<(), String> {
+    let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Strict).with_language(language));
+    scan(&plain(input)?, &policy).map(drop).map_err(|rejection| rejection.to_string())
+}
+
+fn rug_pull(input: &RawJson) -> Result<(), String> {
+    let both = object(input)?;
+    let of = |member: &str| -> Result<_, String> {
+        let definition = both.get(member).ok_or_else(|| format!("`{member}` is missing"))?;
+        fingerprint(&object(&definition)?).map_err(|error| error.to_string())
+    };
+    if of("before")? == of("after")? { Ok(()) } else { Err("the definition changed".into()) }
+}
+
+/// Whether every value of a group gets the verdict that the group says.
+fn json_schema(input: &RawJson) -> Result<(), String> {
+    let group = object(input)?;
+    let schema = group.get("schema").ok_or("`schema` is missing")?;
+    let schema = Schema::compile(&schema).map_err(|fault| fault.to_string())?;
+    let tests: Vec<(RawJson, bool)> =
+        group.get("tests").ok_or("`tests` is missing")?.to().map_err(|error| error.to_string())?;
+    match tests.iter().position(|(value, valid)| schema.check(value.as_bytes()).is_ok() != *valid) {
+        None => Ok(()),
+        Some(index) => Err(format!("value {index} gets the wrong verdict")),
+    }
+}
+
+fn found(checked: Result<(), Finding>) -> Result<(), String> {
+    checked.map_err(|finding| finding.to_string())
+}
+
+fn plain(input: &RawJson) -> Result<String, String> {
+    input.to_text().ok_or_else(|| "the input is no text".into())
+}
+
+fn object(input: &RawJson) -> Result<Object, String> {
+    Object::from_raw(input).map_err(|error| error.to_string())
+}
+
+const fn kind(name: &'static str, judge: fn(&RawJson) -> Result<(), String>) -> Check {
+    Check { name, judge }
+}
+
+const KINDS: &[Check] = &[
+    kind("shell_arg", |input| on_text(input, sandbox::check_word)),
+    kind("shell_command", |input| {
+        on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default()))
+    }),
+    kind("ssrf_url", |input| {
+        on_text(input, |url| network::check_url(url, &network::NetworkPolicy::default()))
+    }),
+    kind("path", |input| on_text(input, path::check_text)),
+    kind("python_code", |input| on_code(input, "python")),
+    kind("js_code", |input| on_code(input, "javascript")),
+    kind("tool_def", |input| found(scan_definition(&object(input)?))),
+    kind("rug_pull", rug_pull),
+    kind("prompt_injection", |input| found(scan_text(&plain(input)?))),
+    kind("json_schema", json_schema),
+];
+
+const LONGEST_LINE: u64 = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(kind: &str, rows: &str) -> Result<(String, (u64, u64)), CheckError> {
+        let mut out = Vec::new();
+        let check: Check = kind.parse().unwrap();
+        let counts = check.judge_rows(rows.as_bytes(), &mut out)?;
+        Ok((String::from_utf8(out).unwrap(), counts))
+    }
+
+    #[test]
+    fn each_row_gets_one_verdict_under_its_id() {
+        let rows = "{\"id\":1,\"input\":\"ls\"}\n\n{\"id\":\"b\",\"kind\":\"x\",\"input\":\"rm -rf ~\"}\n";
+        let (out, counts) = judged("shell_command", rows).unwrap();
+        let lines: Vec<_> = out.lines().collect();
+        assert_eq!(lines[0], r#"{"id":1,"verdict":"allow"}"#);
+        assert!(lines[1].starts_with(r#"{"id":"b","verdict":"deny","reason":""#), "{out}");
+        assert_eq!((lines.len(), counts), (2, (1, 2)));
+    }
+
+    #[test]
+    fn what_is_no_input_of_the_kind_is_denied_and_what_is_no_row_is_an_error() {
+        assert!(judged("path", "{\"id\":1,\"input\":{}}").unwrap().0.contains("\"deny\""));
+        assert!(matches!(judged("path", "\n{}").unwrap_err(), CheckError::Malformed { line: 2, .. }));
+        let unknown = "shell".parse::<Check>().unwrap_err();
+        assert!(unknown.to_string().contains("shell_command"), "{unknown}");
+    }
+
+    #[test]
+    fn each_kind_is_found_by_its_name() {
+        for name in Check::names() {
+            assert_eq!(name.parse::<Check>().unwrap().name(), name);
+        }
+    }
+}

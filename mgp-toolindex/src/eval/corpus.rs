@@ -1,0 +1,215 @@
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead, Read};
+
+use mgp_types::RawJson;
+use mgp_types::mgp::ToolHints;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Index, Listing, ServerTools, Tool};
+
+/// Tools as files list them: a JSON object in each line, with an id that may be anything.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolRow {
+    /// What answers call it.
+    pub id: String,
+    /// Whose tool it is.
+    pub server: String,
+    /// The name that its server gave it.
+    pub name: String,
+    /// What it does.
+    #[serde(default)]
+    pub description: String,
+    /// What its server is for.
+    #[serde(default)]
+    pub server_description: String,
+    /// The JSON Schema of its arguments.
+    #[serde(default = "RawJson::empty_object")]
+    pub input_schema: RawJson,
+    /// Where it belongs.
+    #[serde(default)]
+    pub categories: Vec<String>,
+}
+
+/// What is searched for, as files list it.
+#[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
+pub struct QueryRow {
+    /// What answers call it.
+    pub id: String,
+    /// What is searched for.
+    pub text: String,
+}
+
+/// The servers of tools that came from a file, and what the file calls the tools.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    servers: Vec<ServerTools>,
+    ids: HashMap<(String, String), String>,
+}
+
+/// Why a file of rows cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowError {
+    /// The source of the lines does not go on.
+    #[error("line {line} cannot be read")]
+    Unreadable {
+        /// Where.
+        line: usize,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// It is no row.
+    #[error("line {line}: {source}")]
+    Malformed {
+        /// Where.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// It is longer than any definition.
+    #[error("line {line} is longer than {LONGEST_LINE} bytes")]
+    TooLong {
+        /// Where.
+        line: usize,
+    },
+    /// It is not the definition of a tool.
+    #[error("the tool {id:?} has no definition that can be searched")]
+    NoTool {
+        /// What the file calls it.
+        id: String,
+    },
+}
+
+impl ToolRow {
+    /// Reads tools, a JSON object in each line; empty lines are passed over.
+    ///
+    /// # Errors
+    /// A line is no tool, and which.
+    pub fn read_all(from: impl BufRead) -> Result<Vec<Self>, RowError> {
+        lines(from)
+    }
+}
+
+impl QueryRow {
+    /// Reads queries, a JSON object in each line; empty lines are passed over.
+    ///
+    /// # Errors
+    /// A line is no query, and which.
+    pub fn read_all(from: impl BufRead) -> Result<Vec<Self>, RowError> {
+        lines(from)
+    }
+}
+
+impl Corpus {
+    /// The servers of all tools, each tool with a name that no other tool of its server has.
+    ///
+    /// # Errors
+    /// One of them is not a definition.
+    pub fn new(rows: &[ToolRow]) -> Result<Self, RowError> {
+        let mut corpus = Self::default();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut names = HashSet::new();
+        for row in rows {
+            let place = *places.entry(&row.server).or_insert_with(|| {
+                let server = ServerTools::new(row.server.as_str(), Vec::new());
+                corpus.servers.push(server.description(&*row.server_description));
+                corpus.servers.len() - 1
+            });
+            // Spaces are no words: what is indexed of the name stays the same.
+            let mut name = row.name.clone();
+            while name.is_empty() || !names.insert((&row.server, name.clone())) {
+                name.push(' ');
+            }
+            let definition =
+                Definition { name: &name, description: &row.description, input_schema: &row.input_schema };
+            let mut hints = ToolHints::default();
+            hints.categories.clone_from(&row.categories);
+            let listing = RawJson::from_value(&definition).ok().and_then(|raw| Listing::read(&raw).ok());
+            let listing = listing.ok_or_else(|| RowError::NoTool { id: row.id.clone() })?;
+            corpus.servers[place].tools.push(listing.hints(hints));
+            corpus.ids.insert((row.server.clone(), name), row.id.clone());
+        }
+        Ok(corpus)
+    }
+
+    /// The servers.
+    pub fn servers(&self) -> &[ServerTools] {
+        &self.servers
+    }
+
+    /// What the file calls `tool`; nothing if it is not of the file.
+    pub fn id(&self, tool: &Tool) -> &str {
+        self.ids.get(&(tool.server.to_string(), tool.name.to_string())).map_or("", String::as_str)
+    }
+
+    /// Puts all servers into `index`, and waits until all that they say can be found.
+    pub async fn index(&self, index: &Index) {
+        for server in &self.servers {
+            index.put_server(server.clone()).await;
+        }
+        index.embedded().await;
+    }
+}
+
+fn lines<T: DeserializeOwned>(mut from: impl BufRead) -> Result<Vec<T>, RowError> {
+    let mut rows = Vec::new();
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let read = from.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes);
+        if read.map_err(|source| RowError::Unreadable { line, source })? == 0 {
+            break;
+        }
+        if bytes.len() as u64 > LONGEST_LINE {
+            return Err(RowError::TooLong { line });
+        }
+        if !bytes.trim_ascii().is_empty() {
+            let row = serde_json::from_slice(&bytes);
+            rows.push(row.map_err(|source| RowError::Malformed { line, source })?);
+        }
+    }
+    Ok(rows)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Definition<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a RawJson,
+}
+
+const LONGEST_LINE: u64 = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::Search;
+    use crate::embed::Mute;
+
+    #[tokio::test]
+    async fn tools_of_one_name_are_told_apart_by_their_ids() {
+        let tools = concat!(
+            "{\"id\":\"1\",\"server\":\"fs\",\"name\":\"read\",\"description\":\"Reads a giraffe.\"}\n\n",
+            "{\"id\":\"2\",\"server\":\"fs\",\"name\":\"read\",\"description\":\"Reads a zebra.\"}\n",
+        );
+        let corpus = Corpus::new(&ToolRow::read_all(tools.as_bytes()).unwrap()).unwrap();
+        let index = Index::new(Arc::new(Mute));
+        corpus.index(&index).await;
+        let found = index.search(&Search::new("zebra").limit(1)).await;
+        assert_eq!(corpus.id(&found.hits[0].tool), "2");
+        assert_eq!(corpus.servers().len(), 1);
+    }
+
+    #[test]
+    fn an_error_names_the_line() {
+        let error = QueryRow::read_all(&b"{\"id\":\"1\",\"text\":\"x\"}\n{}\n"[..]).unwrap_err();
+        assert!(error.to_string().starts_with("line 2: "), "{error}");
+    }
+}

@@ -20,7 +20,7 @@ use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
 use crate::rules::Rules;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, settings};
+use crate::{Applied, ServerView, StartError, settings, telemetry};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -53,6 +53,7 @@ impl Kernel {
     /// # Errors
     /// The configuration asks for something that there is not, or what is kept cannot be opened. Nothing is started then.
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
+        telemetry::check(&config.telemetry)?;
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let parts = Parts::open(config, state).await?;
         // Nobody is let in before they hold.

@@ -44,9 +44,11 @@ mod serve;
 mod settings;
 mod speaker;
 mod stack;
+mod telemetry;
 mod upstream;
 
 pub use self::error::StartError;
 pub use self::fleet::Applied;
 pub use self::kernel::Kernel;
+pub use self::telemetry::Telemetry;
 pub use self::upstream::{MgpView, ServerView};

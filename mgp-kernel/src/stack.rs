@@ -37,9 +37,9 @@ use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
-use crate::settings;
 use crate::speaker::SpeakersLayer;
 use crate::upstream::{SizeLayer, max_result_bytes};
+use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
 pub(crate) struct Front {
@@ -95,7 +95,9 @@ impl Front {
         let service = SpeakersLayer(Arc::clone(&self.parts)).layer(service);
         let service = RejectLayer::new().layer(service);
         // Nothing is done for somebody unknown, and nothing recorded without a name.
-        Erased::new(auth.layer(service))
+        let service = auth.layer(service);
+        // Whatever is logged on the way stands in the span of the request.
+        Erased::new(telemetry::traced(service))
     }
 }
 

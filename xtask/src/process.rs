@@ -121,6 +121,25 @@ impl Background {
     }
 }
 
+impl Background {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks the server to end, and waits until it has.
+    pub(crate) fn end(mut self) -> Result<()> {
+        run(Command::new("kill").arg(self.child.id().to_string()))?;
+        let deadline = Instant::now() + START_LIMIT;
+        while self.child.try_wait()?.is_none() {
+            if Instant::now() > deadline {
+                bail!("a server does not end");
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
 impl Drop for Background {
     fn drop(&mut self) {
         // It may have ended by itself; then there is nothing left to stop.

@@ -4,7 +4,8 @@ use mgp_types::json::write_string;
 use super::{CountTokens, Form, Forms, longest};
 use crate::Tool;
 
-/// What a model sees of a tool: its name, its description and the schema of its arguments, as compact JSON.
+/// A tool as it is listed, as JSON: all that its server says of it, or, where there is no room for that, what a model sees
+/// of it: its name, its description and the schema of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     json: RawJson,
@@ -15,8 +16,10 @@ pub struct Definition {
 impl Definition {
     /// The definition of a tool under the name that it is shown by.
     pub fn of(tool: &Tool, shown_name: &str, tokens: &dyn CountTokens) -> Self {
-        let schema = schema_of(tool);
-        Self::written(shown_name, &Form::whole(&tool.description(), &schema), tokens)
+        let mut members = tool.members();
+        members.set("name", RawJson::from_written(text(shown_name)));
+        members.set("inputSchema", schema_of(tool));
+        Self::counted(members.to_raw(), false, tokens)
     }
 
     /// The longest definition that takes no more than `most` tokens; `None` if even the shortest does.
@@ -35,8 +38,9 @@ impl Definition {
     ) -> Option<Self> {
         let (description, schema) = (tool.description(), schema_of(tool));
         let forms = Forms::of(&description, &schema).filter(|form| form.may_fit(most));
-        let sized = forms.map(|form| {
-            let definition = Self::written(shown_name, &form, tokens);
+        let whole = std::iter::once_with(|| Self::of(tool, shown_name, tokens));
+        let sized = whole.chain(forms.map(|form| Self::written(shown_name, &form, tokens)));
+        let sized = sized.map(|definition| {
             let size = definition.tokens;
             (definition, size)
         });
@@ -48,7 +52,7 @@ impl Definition {
         Self::written(name, &Form::whole(description, schema), tokens)
     }
 
-    /// The members `name`, `description` and `inputSchema`.
+    /// The whole of it.
     pub const fn json(&self) -> &RawJson {
         &self.json
     }
@@ -74,9 +78,19 @@ impl Definition {
         out.extend_from_slice(br#","inputSchema":"#);
         out.extend_from_slice(form.schema.as_bytes());
         out.push(b'}');
-        let tokens = tokens.count(&String::from_utf8_lossy(&out));
-        Self { json: RawJson::from_written(out), tokens, shortened: form.shortened }
+        Self::counted(RawJson::from_written(out), form.shortened, tokens)
     }
+
+    fn counted(json: RawJson, shortened: bool, tokens: &dyn CountTokens) -> Self {
+        let tokens = tokens.count(&String::from_utf8_lossy(json.as_bytes()));
+        Self { json, tokens, shortened }
+    }
+}
+
+fn text(name: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len() + 2);
+    write_string(&mut out, name);
+    out
 }
 
 /// The schema of a tool's arguments; one that is missing or nonsense says nothing of them.

@@ -102,11 +102,22 @@ pub(super) fn each([few, many]: [u32; 2], run: impl Fn(&str) -> Result<Total>) -
 /// Counts what a program does. The profile is written to `folder`, and not kept.
 pub(super) fn whole<'a>(command: impl IntoIterator<Item = &'a str>, folder: &Path) -> Result<Total> {
     let out = folder.join("callgrind.out");
+    process::run(profiled(command, &out).stdout(Stdio::null()))?;
+    read(&out)
+}
+
+/// A command that counts what another one does, and writes its profile to `out`.
+pub(super) fn profiled<'a>(command: impl IntoIterator<Item = &'a str>, out: &Path) -> Command {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--quiet", "--tool=callgrind"]).arg(format!("--callgrind-out-file={}", out.display()));
-    process::run(valgrind.args(command).stdout(Stdio::null()))?;
-    let profile = fs::read_to_string(&out)?;
-    fs::remove_file(&out)?;
+    valgrind.args(command);
+    valgrind
+}
+
+/// What stands in a profile, which is not kept.
+pub(super) fn read(out: &Path) -> Result<Total> {
+    let profile = fs::read_to_string(out)?;
+    fs::remove_file(out)?;
     total(&profile).context("callgrind wrote no total")
 }
 

@@ -7,6 +7,7 @@
 
 mod callgrind;
 mod gates;
+mod kernel;
 mod load;
 mod search;
 mod stream;
@@ -44,6 +45,8 @@ pub(crate) struct Args {
     /// A command in the place of our example `bench_client`
     #[arg(long, value_name = "COMMAND")]
     client: Option<String>,
+    #[command(flatten)]
+    kernel: kernel::Options,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -54,11 +57,13 @@ enum Part {
     Stream,
     /// The tool index: what it finds, and how fast
     Search,
+    /// The kernel as a gateway, beside a floor and a proxy
+    Kernel,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let chosen = |part| args.only.is_none_or(|only| only == part);
-    if chosen(Part::Calls) || chosen(Part::Stream) {
+    if chosen(Part::Calls) || chosen(Part::Stream) || chosen(Part::Kernel) {
         process::require("valgrind", "the package `valgrind` of your system")?;
         process::require("taskset", "the package `util-linux` of your system")?;
     }
@@ -72,6 +77,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if chosen(Part::Search) {
         missed.extend(search::run(workspace, &args.search_dir, args.quick)?);
     }
+    if chosen(Part::Kernel) {
+        process::require("strip", STRIP)?;
+        missed.extend(kernel::run(workspace, &args.kernel, &args.bench_dir, args.quick)?);
+    }
     ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
     Ok(())
 }
@@ -79,7 +88,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 /// Measures calls. The names of the figures that are missed.
 fn calls(workspace: &Workspace, args: &Args) -> Result<Vec<String>> {
     process::require("python3", "the package `python3` of your system")?;
-    process::require("strip", "the package `binutils` of your system")?;
+    process::require("strip", STRIP)?;
     let programs = Programs::build(workspace, args)?;
 
     println!("counting instructions");
@@ -98,6 +107,9 @@ fn calls(workspace: &Workspace, args: &Args) -> Result<Vec<String>> {
     Ok(figures.into_iter().filter(|f| !f.reached()).map(|f| f.name).collect())
 }
 
+/// How to get the program `strip`.
+const STRIP: &str = "the package `binutils` of your system";
+
 /// `echo` has typed arguments only and checks them by parsing: it needs no schema validator.
 const ECHO_FEATURES: Features = Features::Only("stdio,http");
 
@@ -111,12 +123,8 @@ struct Programs {
 }
 
 impl Programs {
-    /// The folder of the peers may be read-only: everything is built under our own target folder.
     fn build(workspace: &Workspace, args: &Args) -> Result<Self> {
-        let scripts = workspace.root.join(&args.bench_dir);
-        let scripts = scripts.canonicalize().with_context(|| {
-            format!("no bench programs in {}; name their folder with --bench-dir", scripts.display())
-        })?;
+        let (scripts, peers) = build_peers(workspace, &args.bench_dir)?;
         let words = |command: &String| command.split_whitespace().map(String::from).collect();
         let server = match &args.server {
             Some(command) => words(command),
@@ -134,13 +142,7 @@ impl Programs {
             ],
         };
         let folder = workspace.target.join("bench");
-        fs::create_dir_all(&folder)?;
-        let packages = ["-p", "mcp-load", "-p", "floor", "-p", "rmcp-echo"];
-        let mut build = workspace.cargo();
-        build.args(["build", "--release", "--locked"]).args(packages).arg("--manifest-path");
-        build.arg(scripts.join("Cargo.toml")).env("CARGO_TARGET_DIR", &folder);
-        process::run(&mut build)?;
-        Ok(Self { scripts, peers: folder.join("release"), folder, server, client })
+        Ok(Self { scripts, peers, folder, server, client })
     }
 
     fn peer(&self, name: &str, arguments: &[&str]) -> Vec<String> {
@@ -151,6 +153,24 @@ impl Programs {
     fn ours(&self, arguments: &[&str]) -> Vec<String> {
         self.server.iter().cloned().chain(arguments.iter().map(|a| (*a).to_owned())).collect()
     }
+}
+
+/// Builds the load driver and the peers. Returns the folder of their scripts and that of the programs.
+///
+/// Their own folder may be read-only: everything is built under our own target folder.
+fn build_peers(workspace: &Workspace, folder: &Path) -> Result<(PathBuf, PathBuf)> {
+    let scripts = workspace.root.join(folder);
+    let scripts = scripts.canonicalize().with_context(|| {
+        format!("no bench programs in {}; name their folder with --bench-dir", scripts.display())
+    })?;
+    let target = workspace.target.join("bench");
+    fs::create_dir_all(&target)?;
+    let packages = ["-p", "mcp-load", "-p", "floor", "-p", "rmcp-echo"];
+    let mut build = workspace.cargo();
+    build.args(["build", "--release", "--locked"]).args(packages).arg("--manifest-path");
+    build.arg(scripts.join("Cargo.toml")).env("CARGO_TARGET_DIR", &target);
+    process::run(&mut build)?;
+    Ok((scripts, target.join("release")))
 }
 
 /// Instructions and allocations: one thread, one call at a time, as the difference of two runs.
@@ -260,19 +280,22 @@ fn timed(programs: &Programs, quick: bool) -> Result<Vec<Figure>> {
 
 /// The size of a server binary without its symbols.
 fn size(programs: &Programs) -> Result<Figure> {
-    let stripped = |program: &Path| -> Result<f64> {
-        let copy = programs.folder.join("stripped");
-        process::run(Command::new("strip").arg("-o").arg(&copy).arg(program))?;
-        #[expect(clippy::cast_precision_loss, reason = "no binary comes near 2^52 bytes")]
-        let megabytes = fs::metadata(&copy)?.len() as f64 / 1e6;
-        Ok(megabytes)
-    };
+    let stripped = |program: &Path| stripped(program, &programs.folder);
     let all = [
         stripped(&programs.peers.join("floor"))?,
         stripped(&programs.peers.join("rmcp-echo"))?,
         stripped(Path::new(&programs.server[0]))?,
     ];
     Ok(Figure::new("MB of the stripped server", all, Target::AtMost(5.0)))
+}
+
+/// The megabytes of a program without its symbols. The copy without them goes to `folder`.
+fn stripped(program: &Path, folder: &Path) -> Result<f64> {
+    let copy = folder.join("stripped");
+    process::run(Command::new("strip").arg("-o").arg(&copy).arg(program))?;
+    #[expect(clippy::cast_precision_loss, reason = "no binary comes near 2^52 bytes")]
+    let megabytes = fs::metadata(&copy)?.len() as f64 / 1e6;
+    Ok(megabytes)
 }
 
 fn head(command: &str, quick: bool) -> Result<String> {

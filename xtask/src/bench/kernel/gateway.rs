@@ -1,0 +1,154 @@
+//! The gateways that are compared, and the server behind them.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use anyhow::{Result, ensure};
+
+use super::{Programs, rpc};
+use crate::process;
+
+/// How the server behind a gateway is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Upstream {
+    Http,
+    Stdio,
+}
+
+impl Upstream {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Http => "HTTP",
+            Self::Stdio => "stdio",
+        }
+    }
+}
+
+/// A gateway, and how clients reach the tools behind it.
+#[derive(Debug, Clone)]
+pub(super) struct Gateway {
+    pub(super) command: Vec<String>,
+    pub(super) port: u16,
+    pub(super) path: &'static str,
+    /// What the names of the tools have in front.
+    pub(super) prefix: &'static str,
+    pub(super) key: Option<String>,
+}
+
+impl Gateway {
+    /// The floor: a frame is parsed as far as it has to be, and passed on.
+    pub(super) fn floor(programs: &Programs, upstream: Upstream, server: u16) -> Result<Self> {
+        let port = process::free_port()?;
+        let words = match upstream {
+            Upstream::Http => vec!["gw-http".into(), port.to_string(), format!("127.0.0.1:{server}/mcp")],
+            Upstream::Stdio => {
+                let mut words = vec!["gw-stdio".to_owned(), port.to_string()];
+                words.extend(programs.peer("rmcp-echo", STDIO));
+                words
+            }
+        };
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        Ok(Self { command: programs.peer("floor", &words), port, path: "/mcp", prefix: "g_", key: None })
+    }
+
+    /// `mcp-proxy` with nothing but its way to the server.
+    pub(super) fn proxy(programs: &Programs, program: &Path, server: u16) -> Result<Self> {
+        let port = process::free_port()?;
+        let file = programs.folder.join(format!("proxy-{port}.toml"));
+        let config = format!(
+            "[proxy]\nname = \"bench\"\nseparator = \"/\"\n[proxy.listen]\nhost = \"127.0.0.1\"\nport = {port}\n\
+             [[backends]]\nname = \"g\"\ntransport = \"http\"\nurl = \"http://127.0.0.1:{server}/mcp\"\n"
+        );
+        fs::write(&file, config)?;
+        let command = vec![program.display().to_string(), "--config".to_owned(), file.display().to_string()];
+        Ok(Self { command, port, path: "/", prefix: "g/", key: None })
+    }
+
+    /// The kernel with everything on: a key is asked for, access is decided, permissions are, arguments are validated, and
+    /// all is recorded.
+    pub(super) fn kernel(programs: &Programs, upstream: Upstream, server: u16) -> Result<Self> {
+        let servers = match upstream {
+            Upstream::Http => {
+                format!("[[servers]]\nid = \"g\"\nurl = \"http://127.0.0.1:{server}/mcp\"\n{}", allowed("g"))
+            }
+            Upstream::Stdio => child("g", &programs.peer("rmcp-echo", STDIO), ""),
+        };
+        Self::kernel_of(programs, &servers)
+    }
+
+    /// The kernel with everything on in front of servers as they stand in its configuration.
+    pub(super) fn kernel_of(programs: &Programs, servers: &str) -> Result<Self> {
+        let port = process::free_port()?;
+        let state = programs.folder.join(format!("kernel-{port}"));
+        fs::create_dir_all(&state)?;
+        let file = state.join("mgp.toml");
+        fs::write(&file, format!("{EVERYTHING}{servers}"))?;
+        let [program, state, file] = [&programs.kernel, &state, &file].map(|path| path.display().to_string());
+        // A key is made by a kernel without servers.
+        let mut make = Command::new(&program);
+        make.args(["--config", "/dev/null", "--state", &state, "--quiet", "keys", "new", AGENT]);
+        let key = process::output(make.args(PERMITTED))?;
+        let key = Some(key.trim().to_owned());
+        let address = format!("127.0.0.1:{port}");
+        let words = [&program, "--config", &file, "--state", &state, "serve", "--http", &address];
+        let command = words.map(String::from).into();
+        Ok(Self { command, port, path: "/mcp", prefix: "g.", key })
+    }
+
+    /// Waits until a kernel is connected to so many servers. The others have nothing to wait for.
+    pub(super) fn wait_for(&self, servers: usize) -> Result<()> {
+        if self.key.is_none() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let connected = format!("\"connected\":{servers}}}");
+        while !rpc::get(self.port, "/readyz").is_ok_and(|page| page.contains(&connected)) {
+            ensure!(began.elapsed() < PATIENCE, "the kernel is not connected to {servers} servers");
+            thread::sleep(Duration::from_millis(20));
+        }
+        // What is connected is listed a moment later.
+        thread::sleep(Duration::from_millis(200));
+        Ok(())
+    }
+}
+
+/// A server that is started, as it stands in a configuration.
+pub(super) fn child(id: &str, command: &[String], env: &str) -> String {
+    let (program, arguments) = (&command[0], &command[1..]);
+    let rule = allowed(id);
+    format!(
+        "[[servers]]\nid = \"{id}\"\ncommand = {program:?}\nargs = {arguments:?}\nenv = {{ {env} }}\n{rule}"
+    )
+}
+
+/// What nobody has by default.
+fn allowed(server: &str) -> String {
+    format!("[[access.rules]]\nagent = \"{AGENT}\"\nserver = \"{server}\"\npermission = \"allow\"\n")
+}
+
+/// How the server behind a gateway is started where it is one of its child processes.
+const STDIO: &[&str] = &["stdio-pipes"];
+
+const AGENT: &str = "bench";
+
+/// What the key is for.
+const PERMITTED: [&str; 6] =
+    ["--allow", "list", "--allow", "call:g.echo", "--allow", "call:mgp.tools.discover"];
+
+const EVERYTHING: &str = r#"
+[listen]
+require_keys = true
+[access]
+default = "opt-in"
+[permissions]
+policy = "auto_approve"
+[tools]
+level = "L0"
+[audit]
+durability = "async"
+arguments = "digest"
+"#;
+
+const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,0 +1,142 @@
+//! The kernel as a gateway, beside a floor and beside the `mcp-proxy` of crates.io: `mgp serve`, with all that stands
+//! between a client and a server switched on.
+
+mod count;
+mod figure;
+mod gateway;
+mod load;
+mod rpc;
+mod scale;
+
+use std::path::{Path, PathBuf};
+use std::{fs, iter};
+
+use anyhow::{Context, Result};
+
+use self::figure::{Figure, Limit};
+use self::gateway::{Gateway, Upstream};
+use self::load::Cores;
+use super::{head, stripped};
+use crate::workspace::Workspace;
+use crate::{process, table::Table};
+
+/// Where the programs are that the kernel is measured with.
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// The program `mcp-proxy` of crates.io, version 0.6, to measure it as well
+    #[arg(long, value_name = "PROGRAM")]
+    mcp_proxy: Option<PathBuf>,
+}
+
+/// Measures the kernel. The names of the figures that are missed.
+pub(super) fn run(
+    workspace: &Workspace,
+    options: &Options,
+    bench_dir: &Path,
+    quick: bool,
+) -> Result<Vec<String>> {
+    let programs = Programs::build(workspace, options, bench_dir)?;
+    let mut figures = Vec::new();
+    println!("counting instructions");
+    figures.extend(counted(&programs)?);
+    println!("measuring under load");
+    figures.extend(timed(&programs, quick)?);
+    println!("measuring many servers");
+    figures.extend(scale::figures(&programs)?);
+    let size = stripped(&programs.kernel, &programs.folder)?;
+    figures.push(Figure::ours("MB of the stripped program", size, Limit::AtMost(25.0)));
+
+    println!("\n{}", head("cargo xtask bench --only kernel", quick)?);
+    let mut table = Table::new(["figure", "floor", "mcp-proxy", "ours", "target", "verdict"]);
+    for figure in &figures {
+        table.row(figure.cells());
+    }
+    println!("{table}");
+    Ok(figures.into_iter().filter(Figure::missed).map(|figure| figure.name).collect())
+}
+
+/// The programs that are measured, and those that measure.
+struct Programs {
+    /// The program `mgp`.
+    kernel: PathBuf,
+    proxy: Option<PathBuf>,
+    /// The floor, the server behind the gateways, and the load driver.
+    peers: PathBuf,
+    /// Where configurations, states and profiles go.
+    folder: PathBuf,
+}
+
+impl Programs {
+    fn build(workspace: &Workspace, options: &Options, bench_dir: &Path) -> Result<Self> {
+        let (_, peers) = super::build_peers(workspace, bench_dir)?;
+        let mut build = workspace.cargo();
+        process::run(build.args(["build", "--release", "-p", "mgp-kernel", "--bin", "mgp"]))?;
+        let kernel = workspace.target.join("release/mgp");
+        let folder = workspace.target.join("bench/kernel");
+        // What a run before has left is none of this one's.
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        let proxy = options.mcp_proxy.as_ref().map(|program| {
+            program.canonicalize().with_context(|| format!("there is no {}", program.display()))
+        });
+        Ok(Self { kernel, proxy: proxy.transpose()?, peers, folder })
+    }
+
+    fn peer(&self, name: &str, arguments: &[&str]) -> Vec<String> {
+        let program = self.peers.join(name).display().to_string();
+        iter::once(program).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect()
+    }
+}
+
+/// Instructions and allocations a call: one call at a time, as the difference of two runs.
+fn counted(programs: &Programs) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for (way, instructions) in [(Upstream::Http, 75_000.0), (Upstream::Stdio, 52_000.0)] {
+        let floor = count::each(programs, way, Gateway::floor)?;
+        let ours = count::each(programs, way, Gateway::kernel)?;
+        let figure = |name: &str, floor, ours, limit| {
+            Figure::ours(&format!("{name}, HTTP to {}", way.name()), ours, limit).beside_floor(floor)
+        };
+        figures.extend([
+            figure("instructions a call", floor.instructions, ours.instructions, Limit::AtMost(instructions)),
+            figure("allocations a call", floor.allocations, ours.allocations, Limit::None),
+        ]);
+    }
+    Ok(figures)
+}
+
+/// Times, throughput, processor and memory: the best of several rounds, in each of which all gateways have their turn.
+fn timed(programs: &Programs, quick: bool) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let rounds = if quick { 1 } else { ROUNDS };
+    for (cores, on) in [(Cores::One, "one core"), (Cores::All, "all cores")] {
+        for way in [Upstream::Http, Upstream::Stdio] {
+            let best = load::rounds(programs, way, cores, rounds, quick)?;
+            let name = |what: &str| format!("{what}, HTTP to {}, {on}", way.name());
+            figures.push(best.figure(&name("p50 µs, sequential"), |of| of.p50, Limit::OfFloor(1.7)));
+            if way == Upstream::Stdio {
+                continue;
+            }
+            figures.push(best.figure(&name("the same"), |of| of.p50, Limit::OfProxy(0.5)));
+            if cores == Cores::All {
+                figures.push(best.figure(&name("p99 µs, sequential"), |of| of.p99, Limit::None));
+                figures.push(best.figure(
+                    &name("calls a second, 64 outstanding"),
+                    |of| of.rate,
+                    Limit::TimesProxy(2.3),
+                ));
+                figures.push(best.figure(
+                    &name("processor µs a call, 64 outstanding"),
+                    |of| of.cpu,
+                    Limit::None,
+                ));
+            }
+        }
+    }
+    Ok(figures)
+}
+
+/// Other programs take their share of some rounds.
+const ROUNDS: usize = 3;

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    access, audit, call, check, completions, config, demo, keys, man, permissions, pins, search, serve,
-    server_commands, servers, servers_edit, tools,
+    access, audit, call, check, completions, config, demo, export, import, init, keys, man, permissions,
+    pins, search, serve, server_commands, servers, servers_edit, tools,
 };
 
 /// One server between any MCP client and any number of MCP and MGP servers
@@ -62,6 +62,12 @@ pub(super) enum Command {
     DemoServer(demo::DemoServer),
     /// Run the kernel: on standard input and output, over HTTP, or both
     Serve(serve::Serve),
+    /// Write a configuration to begin with
+    Init(init::Init),
+    /// Take over the servers of other clients
+    Import(import::Import),
+    /// Give a client mgp: write it into the client's file
+    Export(export::Export),
     /// Add a server to the configuration
     Add(servers_edit::Add),
     /// Remove a server from the configuration

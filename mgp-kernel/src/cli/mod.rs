@@ -10,11 +10,15 @@ mod arguments;
 mod audit;
 mod call;
 mod check;
+mod clients;
 mod completions;
 mod config;
 mod demo;
 mod doctor;
 mod exit;
+mod export;
+mod import;
+mod init;
 mod keys;
 mod link;
 mod log;
@@ -78,6 +82,9 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
         Command::Serve(args) => serve::run(&place, output, args).await,
         Command::Add(args) => servers_edit::add(&place, output, args),
         Command::Remove(args) => servers_edit::remove(&place, output, &args),
+        Command::Init(args) => init::run(&place, output, &args),
+        Command::Import(args) => import::run(&place, output, &args),
+        Command::Export(args) => export::run(&place, output, &args),
         Command::Servers(args) => servers::run(&place, output, &args).await,
         Command::Tools(args) => tools::run(&place, output, args).await,
         Command::Search(args) => search::run(&place, output, args).await,

@@ -1,6 +1,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use mgp_discovery::Config;
 use mgp_discovery::config::{Loaded, Locations, ProcessEnvironment};
 
@@ -10,9 +11,20 @@ use super::log::Verbosity;
 use crate::operator::socket;
 
 /// Where the configuration, the state and the socket of the kernel are that a command is about.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Place {
     global: Global,
+}
+
+/// Whose configuration is changed.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct Scope {
+    /// Write to mgp.toml in this folder
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// Write to the configuration of the user
+    #[arg(long)]
+    user: bool,
 }
 
 /// A configuration, and what follows from it.
@@ -61,6 +73,48 @@ impl Place {
             Failure::usage("there is no home directory for a configuration")
                 .hint("say where: `--config FILE`")
         })
+    }
+
+    /// The configuration that is changed if somebody says whose; else as [usual](Self::to_change).
+    pub(super) fn to_change_in(&self, scope: Scope) -> Result<PathBuf, Failure> {
+        if !scope.project && !scope.user {
+            return self.to_change();
+        }
+        let locations = self.locations();
+        if locations.required() {
+            let named = locations.files().first().map(|file| file.display().to_string()).unwrap_or_default();
+            return Err(Failure::usage(format!("the configuration is {named}, whoever's that is"))
+                .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
+        }
+        match (scope.project, locations.files()) {
+            (true, [project, ..]) => Ok(project.clone()),
+            (false, [_, user, ..]) => Ok(user.clone()),
+            _ => Err(Failure::usage("there is no home directory for a configuration")
+                .hint("say where: `--config FILE`")),
+        }
+    }
+
+    /// The configuration that is made: the one that is named, or else the project's or the user's.
+    pub(super) fn to_make(&self, project: bool) -> Result<PathBuf, Failure> {
+        if !project && self.locations().required() {
+            return self.to_change();
+        }
+        self.to_change_in(Scope { project, user: !project })
+    }
+
+    /// The options that lead a kernel elsewhere to the same place, as far as anybody named it.
+    pub(super) fn named(&self) -> Vec<(&'static str, PathBuf)> {
+        let locations = self.locations();
+        let config = locations.files().first().filter(|_| locations.required()).cloned();
+        let (state, socket) = (self.global.state.clone(), self.global.socket.clone());
+        let options = [("--config", config), ("--state", state), ("--socket", socket)];
+        options.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()
+    }
+
+    /// Whether a kernel that starts elsewhere has the same configuration.
+    pub(super) fn is_found_anywhere(&self) -> bool {
+        let locations = self.locations();
+        locations.required() || !locations.files().first().is_some_and(|file| file.is_file())
     }
 
     pub(super) fn verbosity(&self) -> Verbosity {

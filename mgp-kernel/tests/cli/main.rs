@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod clients;
 mod edit;
 mod help;
 mod home;

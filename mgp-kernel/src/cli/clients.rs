@@ -1,0 +1,180 @@
+//! The clients on this machine, and the files that they have their servers in.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mgp_discovery::clients::{
+    ClientKind, Detected, Disk, Files as _, Format, ImportedServer, MAX_FILE_BYTES, Places, ReadOptions,
+    System, detect, read,
+};
+
+use super::exit::Failure;
+use crate::parts::KERNEL;
+
+/// Where clients keep their files here.
+pub(super) struct Machine {
+    places: Places,
+    /// What `${workspaceFolder}` means.
+    project: PathBuf,
+}
+
+impl Machine {
+    pub(super) fn this() -> Result<Self, Failure> {
+        let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = set("HOME").or_else(|| set("USERPROFILE")).ok_or_else(|| {
+            Failure::usage("there is no home directory, so no clients are found").hint("set HOME")
+        })?;
+        let project = env::current_dir().map_err(|error| {
+            Failure::usage(format!("the folder that this was started in cannot be found: {error}"))
+        })?;
+        let system = System::current();
+        let mut places = Places::new(system, &home);
+        let moved = match system {
+            System::Linux => set("XDG_CONFIG_HOME"),
+            System::Windows => set("APPDATA"),
+            _ => None,
+        };
+        if let Some(directory) = moved {
+            places = places.config(directory);
+        }
+        if let Some(directory) = set("CLAUDE_CONFIG_DIR") {
+            places = places.claude(directory);
+        }
+        // A home directory is no project: its files are the user's.
+        if project != home {
+            places = places.project(&project);
+        }
+        Ok(Self { places, project })
+    }
+
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The clients that are here, with their files.
+    pub(super) fn detected(&self) -> Vec<Detected> {
+        detect(&self.places, &Disk)
+    }
+
+    pub(super) fn options(&self) -> ReadOptions {
+        ReadOptions::default().project(&self.project)
+    }
+
+    /// Whose file this is, by where it lies, else by its name, else by what it says.
+    pub(super) fn kind_of(&self, path: &Path, text: &str) -> Option<ClientKind> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let (here, folder) = (real(path), folder_of(path));
+        let all = || {
+            let of = |kind| self.places.candidates(kind).into_iter().map(move |file| (kind, file.path));
+            ClientKind::ALL.into_iter().flat_map(of)
+        };
+        let by_place = all().find(|(_, file)| real(file) == here);
+        let by_folder = || {
+            all().find(|(_, file)| {
+                file.file_name() == path.file_name() && folder.is_some() && folder_of(file) == folder
+            })
+        };
+        if let Some((kind, _)) = by_place.or_else(by_folder) {
+            return Some(kind);
+        }
+        let mut by_name: Vec<_> =
+            all().filter(|(_, file)| file.file_name() == path.file_name()).map(|(kind, _)| kind).collect();
+        by_name.dedup();
+        match *by_name {
+            [kind] => Some(kind),
+            _ => by_content(path, text),
+        }
+    }
+}
+
+/// What a file says.
+pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
+    let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    match Disk.read(path).map_err(wrong)? {
+        Some(text) if text.len() > MAX_FILE_BYTES => {
+            Err(Failure::usage(format!("{}: the file is too long to be a client's", path.display())))
+        }
+        Some(text) => Ok(text),
+        None => Err(Failure::usage(format!("{}: there is no such file", path.display()))),
+    }
+}
+
+/// Whether a client reaches this program at an address, which must not become a server of its own. One that the client
+/// starts is not among its servers in the first place.
+pub(super) fn is_mgp(server: &ImportedServer) -> bool {
+    server.config.url.is_some() && server.config.id == KERNEL
+}
+
+fn folder_of(path: &Path) -> Option<&OsStr> {
+    path.parent().and_then(Path::file_name)
+}
+
+/// The client whose reading of the file finds the most servers.
+fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
+    let format = match path.extension().and_then(OsStr::to_str) {
+        Some("json" | "jsonc") => Some(Format::Json),
+        Some("yaml" | "yml") => Some(Format::Yaml),
+        Some("toml") => Some(Format::Toml),
+        _ => None,
+    };
+    let mut best: Option<(usize, ClientKind)> = None;
+    for kind in SHAPES {
+        if format.is_some_and(|format| format != kind.format()) {
+            continue;
+        }
+        let Ok(found) = read(kind, text, &ReadOptions::default()) else { continue };
+        let servers = found.servers.len().saturating_sub(found.skipped.len());
+        if servers > best.map_or(0, |(most, _)| most) {
+            best = Some((servers, kind));
+        }
+    }
+    best.map(|(_, kind)| kind)
+}
+
+/// A client for each of the shapes that files have, the usual one first.
+const SHAPES: [ClientKind; 8] = [
+    ClientKind::ClaudeDesktop,
+    ClientKind::VsCode,
+    ClientKind::Zed,
+    ClientKind::Opencode,
+    ClientKind::Crush,
+    ClientKind::Codex,
+    ClientKind::Continue,
+    ClientKind::Goose,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Machine {
+        Machine { places: Places::new(System::Linux, "/h").project("/p"), project: "/p".into() }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_place_its_name_or_what_it_says() {
+        let usual = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+        for (path, text, kind) in [
+            ("/h/.cursor/mcp.json", "", "cursor"),
+            ("/elsewhere/.cursor/mcp.json", "", "cursor"),
+            ("/elsewhere/claude_desktop_config.json", "", "claude-desktop"),
+            ("/elsewhere/.mcp.json", "", "claude-code"),
+            ("/elsewhere/mine.json", usual, "claude-desktop"),
+            ("/elsewhere/mine", usual, "claude-desktop"),
+            ("/elsewhere/mcp.json", r#"{"servers": {"a": {"command": "x"}}}"#, "vscode"),
+            ("/elsewhere/mine.json", r#"{"context_servers": {"a": {"command": "x"}}}"#, "zed"),
+            ("/elsewhere/mine.toml", "[mcp_servers.a]\ncommand = 'x'\n", "codex"),
+            (
+                "/elsewhere/mine.yaml",
+                "extensions:\n  a:\n    type: stdio\n    enabled: true\n    cmd: x\n    args: []\n",
+                "goose",
+            ),
+        ] {
+            let found = machine().kind_of(Path::new(path), text);
+            assert_eq!(found.map(ClientKind::name), Some(kind), "{path}");
+        }
+        assert_eq!(machine().kind_of(Path::new("/elsewhere/notes.json"), "{}"), None);
+    }
+}

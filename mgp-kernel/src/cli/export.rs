@@ -1,0 +1,261 @@
+//! Putting mgp into the file of a client.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{Path, PathBuf, absolute};
+
+use clap::Args;
+use mgp_discovery::Config;
+use mgp_discovery::clients::{
+    Candidate, Change, ClientKind, Entry, FileScope, ImportedServer, LiteralSecrets, Plan, plan, read,
+    roll_back,
+};
+use mgp_discovery::config::model::ServerConfig;
+use serde::Serialize;
+
+use super::clients::{Machine, is_mgp, text_of};
+use super::exit::{Exit, Failure};
+use super::import::kind;
+use super::output::{Output, printable};
+use super::place::Place;
+
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The client, as claude-desktop or cursor
+    #[arg(long, value_name = "CLIENT", value_parser = kind)]
+    to: ClientKind,
+    /// Write to its file in this folder, in place of the user's
+    #[arg(long)]
+    project: bool,
+    /// Take its servers out that mgp has now
+    #[arg(long)]
+    replace: bool,
+    /// Have it reach mgp at this address, in place of starting it
+    #[arg(long)]
+    url: Option<String>,
+    /// What it calls mgp
+    #[arg(long, default_value = "mgp")]
+    name: String,
+    /// Show what would become of the file, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Make the file what it was before it was last written
+    #[arg(long, conflicts_with_all = ["replace", "url", "dry_run"])]
+    rollback: bool,
+}
+
+/// What became of a client's file, or would.
+#[derive(Debug, Serialize)]
+struct Report {
+    client: &'static str,
+    path: PathBuf,
+    written: bool,
+    /// Without secrets.
+    diff: String,
+    /// Servers that mgp has now, and that are taken out.
+    removed: Vec<String>,
+    /// Servers that stay, as mgp does not have them.
+    kept: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backup: Option<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+struct RolledBack {
+    client: &'static str,
+    path: PathBuf,
+    /// What the file said until now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_at: Option<PathBuf>,
+}
+
+pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exit, Failure> {
+    let path = export.file(&Machine::this()?)?;
+    if export.rollback {
+        return take_back(output, export.to, path);
+    }
+    let text = if path.exists() { Some(text_of(&path)?) } else { None };
+    let (mut removed, mut kept) = (Vec::new(), Vec::new());
+    if export.replace {
+        let config = place.read()?.config;
+        (removed, kept) = export.parted(&config, &path, text.as_deref().unwrap_or_default())?;
+    }
+    let change = Change::put(export.entry(place)?).named(&export.name).without(removed.iter().cloned());
+    let plan = plan(export.to, &path, text.as_deref(), &change)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let (client, diff) = (export.to.name(), plan.diff().to_owned());
+    let mut report = Report { client, path, written: false, diff, removed, kept, backup: None };
+    let decided = !plan.changes() || export.dry_run || export.yes;
+    if !decided {
+        ask(output, &report)?;
+    }
+    if plan.changes() && !export.dry_run {
+        report.backup = Some(apply(&plan)?);
+        report.written = true;
+    }
+    // Whoever was asked has seen the difference.
+    output.show(&report, |report, out| {
+        if decided {
+            write(report, out)?
+        }
+        if report.written {
+            writeln!(out, "wrote {}", report.path.display())?
+        }
+        Ok(())
+    })?;
+    if report.written {
+        let project = if export.project { " --project" } else { "" };
+        output.note(&format!("`mgp export --to {client}{project} --rollback` takes it back"));
+        output.note(&format!("{} sees it when it is started again", export.to.title()));
+    }
+    if !place.is_found_anywhere() && export.url.is_none() && !export.project {
+        output.note("mgp.toml of this folder holds only for what starts here; `--config FILE` makes it hold");
+    }
+    Ok(Exit::Done)
+}
+
+fn apply(plan: &Plan) -> Result<PathBuf, Failure> {
+    let rollback = plan.apply().map_err(|error| chain(&error))?;
+    Ok(rollback.backup().to_owned())
+}
+
+/// Asks a person whether to go on; what nobody sees is not done without having been told to.
+fn ask(output: &Output, report: &Report) -> Result<(), Failure> {
+    if output.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::usage(format!(
+            "{} would be changed, and nobody is there to ask",
+            report.path.display()
+        ))
+        .hint("`--dry-run` shows how, `--yes` does it"));
+    }
+    let mut text = Vec::new();
+    // Writing into memory does not fail.
+    let _ = write(report, &mut text);
+    output.write(&text)?;
+    let mut answer = String::new();
+    let asked = write!(io::stderr(), "write this? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
+    match asked {
+        Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Ok(()),
+        _ => Err(Failure::usage("nothing was changed")),
+    }
+}
+
+fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
+    if report.diff.is_empty() && !report.written {
+        return writeln!(out, "{} has it already", report.path.display());
+    }
+    write!(out, "{}", printable(&report.diff))?;
+    for name in &report.removed {
+        writeln!(out, "{} goes: mgp has it", printable(name))?;
+    }
+    for name in &report.kept {
+        writeln!(out, "{} stays", printable(name))?;
+    }
+    Ok(())
+}
+
+fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit, Failure> {
+    let kept_at = roll_back(&path).map_err(|error| chain(&error))?;
+    let done = RolledBack { client: client.name(), path, kept_at };
+    output.show(&done, |done, out| {
+        writeln!(out, "{} is what it was", done.path.display())?;
+        match &done.kept_at {
+            Some(kept) => writeln!(out, "what it said until now is in {}", kept.display()),
+            None => Ok(()),
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+impl Export {
+    /// The file of the client: the first that is there, else the one that it would make.
+    fn file(&self, machine: &Machine) -> Result<PathBuf, Failure> {
+        let scope = if self.project { FileScope::Project } else { FileScope::User };
+        let mut files: Vec<Candidate> = machine.places().candidates(self.to);
+        files.retain(|file| file.scope == scope);
+        let there = files.iter().position(|file| file.path.exists());
+        // Of a client that has several places, the one that it is installed at.
+        let there = there.or_else(|| files.iter().position(|file| file.sign.is_dir())).unwrap_or(0);
+        if files.is_empty() {
+            return Err(Failure::usage(format!("{} has no file of a project here", self.to.title())));
+        }
+        Ok(files.swap_remove(there).path)
+    }
+
+    fn entry(&self, place: &Place) -> Result<Entry, Failure> {
+        if let Some(url) = &self.url {
+            return Ok(Entry::Url { url: url.clone(), headers: BTreeMap::new() });
+        }
+        let unknown = |what: &str| Failure::usage(format!("{what} cannot be written into a file of JSON"));
+        let program = env::current_exe()
+            .map_err(|error| Failure::usage(format!("this program does not find itself: {error}")))?;
+        let text = |path: PathBuf| path.into_os_string().into_string();
+        let command = text(program).map_err(|_| unknown("the path of this program"))?;
+        let mut args = Vec::new();
+        // The client starts it elsewhere, and with another environment.
+        for (option, path) in place.named() {
+            let whole =
+                absolute(&path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+            args.push(option.to_owned());
+            args.push(text(whole).map_err(|_| unknown("the path of the configuration"))?);
+        }
+        args.push("serve".to_owned());
+        Ok(Entry::Command { command, args, env: BTreeMap::new() })
+    }
+
+    /// The client's servers that mgp has, and those that it does not have.
+    fn parted(
+        &self,
+        config: &Config,
+        path: &Path,
+        text: &str,
+    ) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let machine = Machine::this()?;
+        let of = |secrets| {
+            read(self.to, text, &machine.options().secrets(secrets))
+                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+        };
+        // However the secrets came over, it is the same server.
+        let (referring, literal) = (of(LiteralSecrets::Refer)?, of(LiteralSecrets::Keep)?);
+        let has = |server: &ImportedServer| {
+            config.servers.iter().any(|own| own.enabled && is_same(own, &server.config))
+        };
+        let (mut removed, mut kept) = (Vec::new(), Vec::new());
+        for (server, whole) in referring.servers.iter().zip(&literal.servers) {
+            if server.name == self.name || is_mgp(server) {
+                continue;
+            }
+            let list = if has(server) || has(whole) { &mut removed } else { &mut kept };
+            list.push(server.name.clone());
+        }
+        let skipped = referring.skipped.into_iter().map(|skipped| skipped.name);
+        kept.extend(skipped.filter(|name| *name != self.name));
+        // A name that also stands for something else stays.
+        removed.retain(|name| !kept.contains(name));
+        Ok((removed, kept))
+    }
+}
+
+/// Whether both lead to the same server, whatever else is said of it.
+fn is_same(own: &ServerConfig, other: &ServerConfig) -> bool {
+    own.command == other.command
+        && own.args == other.args
+        && own.cwd == other.cwd
+        && own.url == other.url
+        && own.env.keys().eq(other.env.keys())
+        && own.headers.keys().eq(other.headers.keys())
+}
+
+fn chain(error: &dyn std::error::Error) -> Failure {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        message = format!("{message}: {source}");
+        cause = source.source();
+    }
+    Failure::usage(message)
+}

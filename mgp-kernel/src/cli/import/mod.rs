@@ -1,0 +1,221 @@
+//! Taking over the servers of other clients.
+
+mod sources;
+mod taken;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mgp_discovery::clients::{ClientKind, FileScope, LiteralSecrets};
+use mgp_discovery::config::ConfigFile;
+use serde::Serialize;
+
+use self::sources::{Source, sources};
+use self::taken::{Outcome, Taking};
+use super::clients::{Machine, is_mgp};
+use super::exit::{Exit, Failure};
+use super::output::{Output, printable};
+use super::place::{Place, Scope};
+
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// Clients, as claude-desktop or cursor, or files of theirs; all that are found if left out
+    #[arg(value_name = "CLIENT|FILE")]
+    pub(super) from: Vec<String>,
+    /// Whose files the files are, where neither name nor content tells
+    #[arg(long = "as", value_name = "CLIENT", requires = "from", value_parser = kind)]
+    pub(super) kind: Option<ClientKind>,
+    /// Say what would be taken over, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Copy secrets that stand in the files, in place of references to variables
+    #[arg(long)]
+    keep_secrets: bool,
+    #[command(flatten)]
+    scope: Scope,
+}
+
+/// What was taken over, and what was not.
+#[derive(Debug, Serialize)]
+struct Report {
+    file: PathBuf,
+    dry_run: bool,
+    clients: Vec<ClientReport>,
+    servers: Vec<ServerReport>,
+    /// The variables to set, and where what they stand for is.
+    secrets: Vec<SecretReport>,
+    skipped: Vec<SkippedReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct ClientReport {
+    client: &'static str,
+    path: PathBuf,
+    /// `user` or `project`; nothing for a file that was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'static str>,
+    servers: usize,
+    /// Why nothing was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ServerReport {
+    /// What it is called in `mgp.toml`.
+    server_id: String,
+    /// What the client calls it.
+    name: String,
+    client: &'static str,
+    outcome: Outcome,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct SecretReport {
+    variable: String,
+    is_set: bool,
+    places: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct SkippedReport {
+    name: String,
+    path: PathBuf,
+    line: usize,
+    why: String,
+}
+
+pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exit, Failure> {
+    let machine = Machine::this()?;
+    let literal = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };
+    let sources = sources(&machine, import, &machine.options().secrets(literal))?;
+    let path = place.to_change_in(import.scope)?;
+    let wrong =
+        |error: mgp_discovery::config::EditError| Failure::usage(error.to_string().trim_end().to_owned());
+    let file = ConfigFile::open(&path).map_err(|error| wrong(error))?;
+    let mut taking = Taking::into(&path, file).map_err(|error| wrong(error))?;
+    let report = report(&path, import, sources, &mut taking).map_err(|error| wrong(error))?;
+    let added = report.servers.iter().any(|server| server.outcome.is_added());
+    if added && !import.dry_run {
+        taking.save().map_err(|error| wrong(error))?;
+        if import.keep_secrets {
+            only_for_its_owner(&path)?;
+        }
+    }
+    output.show(&report, write)?;
+    if added && !import.dry_run {
+        output.note(
+            "`mgp servers` starts them and shows how they do; `mgp export --to CLIENT` gives a client mgp",
+        );
+    }
+    Ok(Exit::Done)
+}
+
+fn report(
+    path: &Path,
+    import: &Import,
+    sources: Vec<Source>,
+    taking: &mut Taking,
+) -> Result<Report, mgp_discovery::config::EditError> {
+    let (mut clients, mut servers, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+    let mut secrets: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Source { kind, path: from, scope, read } in sources {
+        let client = kind.name();
+        let found = read.as_ref().map_or(0, |read| read.servers.len() + read.skipped.len());
+        let (imported, problem) = match read {
+            Ok(imported) => (imported, None),
+            Err(problem) => (mgp_discovery::clients::Imported::default(), Some(problem)),
+        };
+        for skip in imported.skipped {
+            let (name, line, why) = (skip.name, skip.at.line, skip.why);
+            skipped.push(SkippedReport { name, path: from.clone(), line, why });
+        }
+        for server in imported.servers {
+            if is_mgp(&server) {
+                let why = "that is mgp itself".to_owned();
+                let (name, line) = (server.name, server.at.line);
+                skipped.push(SkippedReport { name, path: from.clone(), line, why });
+                continue;
+            }
+            let (server_id, outcome) = taking.take(server.config)?;
+            for secret in server.secrets {
+                let stands = format!("{} of `{}` in {}", secret.place, server.name, from.display());
+                secrets.entry(secret.variable).or_default().push(stands);
+            }
+            servers.push(ServerReport { server_id, name: server.name, client, outcome, notes: server.notes });
+        }
+        let scope = scope.map(|scope| if scope == FileScope::Project { "project" } else { "user" });
+        clients.push(ClientReport { client, path: from, scope, servers: found, problem });
+    }
+    let secrets = secrets.into_iter().map(|(variable, places)| SecretReport {
+        is_set: env::var_os(&variable).is_some(),
+        variable,
+        places,
+    });
+    let secrets = secrets.collect();
+    Ok(Report { file: path.to_owned(), dry_run: import.dry_run, clients, servers, secrets, skipped })
+}
+
+/// Names and notes come from files that anybody may have written.
+fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
+    if report.clients.is_empty() {
+        return writeln!(out, "no client was found on this machine; `mgp import FILE` reads a file");
+    }
+    for client in &report.clients {
+        let path = client.path.display();
+        match &client.problem {
+            Some(problem) => writeln!(out, "{} ({path}): {}", client.client, printable(problem))?,
+            None => writeln!(out, "{} ({path}): {} servers", client.client, client.servers)?,
+        }
+    }
+    let verb = if report.dry_run { "would add" } else { "added" };
+    for server in &report.servers {
+        let (id, from) = (&server.server_id, server.client);
+        match &server.outcome {
+            Outcome::Added { instead_of: None } => writeln!(out, "{verb} {id} from {from}")?,
+            Outcome::Added { instead_of: Some(taken) } => {
+                writeln!(out, "{verb} {id} from {from}: there is another `{taken}`")?;
+            }
+            Outcome::Present => writeln!(out, "there already: {id}, also in {from}")?,
+        }
+        for note in &server.notes {
+            writeln!(out, "    {}", printable(note))?;
+        }
+    }
+    for skip in &report.skipped {
+        let (name, why) = (printable(&skip.name), printable(&skip.why));
+        writeln!(out, "skipped {name} ({}, line {}): {why}", skip.path.display(), skip.line)?;
+    }
+    for secret in &report.secrets {
+        let state = if secret.is_set { "is set" } else { "set it before mgp starts" };
+        writeln!(out, "variable {}: {state}", secret.variable)?;
+        for place in &secret.places {
+            writeln!(out, "    for the secret at {}", printable(place))?;
+        }
+    }
+    if report.servers.iter().any(|server| server.outcome.is_added()) {
+        writeln!(
+            out,
+            "{} {}",
+            if report.dry_run { "it would be written to" } else { "in" },
+            report.file.display()
+        )?;
+    }
+    Ok(())
+}
+
+/// The file has secrets from now on.
+fn only_for_its_owner(path: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(|error| {
+        Failure::usage(format!("{} has secrets, and others may read it: {error}", path.display()))
+    })
+}
+
+pub(super) fn kind(name: &str) -> Result<ClientKind, String> {
+    name.parse().map_err(|error: mgp_discovery::clients::UnknownClient| error.to_string())
+}

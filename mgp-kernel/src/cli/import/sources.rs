@@ -1,0 +1,95 @@
+use std::path::{MAIN_SEPARATOR, PathBuf};
+
+use mgp_discovery::clients::{ClientKind, Detected, FileScope, FileState, Imported, ReadOptions, read};
+
+use super::Import;
+use crate::cli::clients::{Machine, text_of};
+use crate::cli::exit::Failure;
+
+/// A client's file, and what was read from it.
+pub(super) struct Source {
+    pub(super) kind: ClientKind,
+    pub(super) path: PathBuf,
+    /// For whom the file is, if it was not named but found.
+    pub(super) scope: Option<FileScope>,
+    /// What it has, or why that is not known.
+    pub(super) read: Result<Imported, String>,
+}
+
+/// What is taken from: all that is found, or what was named.
+///
+/// A file that is broken is told of, and does not keep the others from being read; unless somebody named it.
+pub(super) fn sources(
+    machine: &Machine,
+    import: &Import,
+    options: &ReadOptions,
+) -> Result<Vec<Source>, Failure> {
+    if import.from.is_empty() {
+        let found = machine.detected().into_iter();
+        return Ok(found.filter_map(|found| from_detected(found, options)).collect());
+    }
+    let mut sources = Vec::new();
+    for name in &import.from {
+        match name.parse::<ClientKind>() {
+            Ok(kind) if !name.contains(MAIN_SEPARATOR) => sources.extend(of_client(machine, kind, options)?),
+            Ok(_) => sources.push(of_file(machine, name, import.kind, options)?),
+            // A name without a dot or a slash was meant as a client's.
+            Err(unknown) if !name.contains(['.', MAIN_SEPARATOR]) && !PathBuf::from(name).exists() => {
+                return Err(Failure::usage(unknown.to_string()).hint("or name a file"));
+            }
+            Err(_) => sources.push(of_file(machine, name, import.kind, options)?),
+        }
+    }
+    Ok(sources)
+}
+
+fn from_detected(found: Detected, options: &ReadOptions) -> Option<Source> {
+    let Detected { kind, path, scope, state, .. } = found;
+    let contents = match state {
+        FileState::Missing => return None,
+        FileState::Broken(error) => Err(error.to_string()),
+        FileState::Unreadable(error) => Err(format!("it cannot be read: {error}")),
+        _ => text_of(&path)
+            .map_err(|failure| failure.message().to_owned())
+            .and_then(|text| read(kind, &text, options).map_err(|error| error.to_string())),
+    };
+    Some(Source { kind, path, scope: Some(scope), read: contents })
+}
+
+fn of_client(machine: &Machine, kind: ClientKind, options: &ReadOptions) -> Result<Vec<Source>, Failure> {
+    let found = machine.detected().into_iter().filter(|found| found.kind == kind);
+    let sources: Vec<_> = found.filter_map(|found| from_detected(found, options)).collect();
+    if sources.is_empty() {
+        let looked: Vec<_> = machine.places().candidates(kind);
+        let looked: Vec<_> = looked.iter().map(|file| file.path.display().to_string()).collect();
+        return Err(Failure::usage(format!("{} has no file on this machine", kind.title())).hint(format!(
+            "it would be {}; `mgp import FILE --as {kind}` reads another",
+            looked.join(" or ")
+        )));
+    }
+    for source in &sources {
+        if let Err(problem) = &source.read {
+            return Err(Failure::usage(format!("{}: {problem}", source.path.display())));
+        }
+    }
+    Ok(sources)
+}
+
+fn of_file(
+    machine: &Machine,
+    name: &str,
+    kind: Option<ClientKind>,
+    options: &ReadOptions,
+) -> Result<Source, Failure> {
+    let path = PathBuf::from(name);
+    let text = text_of(&path)?;
+    let kind = kind.or_else(|| machine.kind_of(&path, &text)).ok_or_else(|| {
+        let kinds = ClientKind::ALL.map(ClientKind::name).join(", ");
+        Failure::usage(format!("{name}: nothing tells whose file it is"))
+            .hint(format!("`--as CLIENT` says it: {kinds}"))
+    })?;
+    let imported = read(kind, &text, options).map_err(|error| {
+        Failure::usage(format!("{name}: {error}")).hint(format!("it was read as {kind}'s"))
+    })?;
+    Ok(Source { kind, path, scope: None, read: Ok(imported) })
+}

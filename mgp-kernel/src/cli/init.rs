@@ -1,0 +1,100 @@
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mgp_discovery::clients::FileState;
+use serde::Serialize;
+
+use super::clients::Machine;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::place::Place;
+
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// Write mgp.toml in this folder, in place of the configuration of the user
+    #[arg(long)]
+    project: bool,
+}
+
+/// What was made, and what there is to take over.
+#[derive(Debug, Serialize)]
+struct Made {
+    file: PathBuf,
+    clients: Vec<Found>,
+}
+
+/// A client with servers.
+#[derive(Debug, Serialize)]
+struct Found {
+    client: &'static str,
+    path: PathBuf,
+    servers: usize,
+}
+
+pub(super) fn run(place: &Place, output: &Output, init: &Init) -> Result<Exit, Failure> {
+    let file = place.to_make(init.project)?;
+    make(&file)?;
+    // A configuration was made; who cannot be asked for servers has none to offer.
+    let detected = Machine::this().map(|machine| machine.detected()).unwrap_or_default();
+    let clients = detected.into_iter().filter_map(|found| match found.state {
+        FileState::Servers(servers) if servers > 0 => {
+            Some(Found { client: found.kind.name(), path: found.path, servers })
+        }
+        _ => None,
+    });
+    let made = Made { file, clients: clients.collect() };
+    output.show(&made, |made, out| {
+        writeln!(out, "wrote {}", made.file.display())?;
+        for found in &made.clients {
+            writeln!(out, "{} has {} servers ({})", found.client, found.servers, found.path.display())?;
+        }
+        Ok(())
+    })?;
+    output.note(if made.clients.is_empty() {
+        "`mgp add NAME -- COMMAND` adds a server"
+    } else {
+        "`mgp import` takes them over, `mgp import --dry-run` shows how"
+    });
+    Ok(Exit::Done)
+}
+
+/// Makes the file for its owner only, and never in the place of another.
+fn make(path: &Path) -> Result<(), Failure> {
+    let wrong = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already", path.display()))
+            .hint("`mgp config check` says whether it is right, `mgp add` and `mgp import` add to it"),
+        _ => Failure::usage(format!("{}: {error}", path.display())),
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(wrong)?;
+    }
+    let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(TEXT.as_bytes())).map_err(wrong)
+}
+
+const TEXT: &str = include_str!("init.toml");
+
+#[cfg(test)]
+mod tests {
+    use mgp_discovery::Config;
+
+    use super::*;
+
+    #[test]
+    fn what_is_proposed_is_right_once_it_is_no_comment() {
+        let (config, warnings) = Config::parse("mgp.toml".as_ref(), TEXT).unwrap();
+        assert!(config.servers.is_empty() && warnings.is_empty());
+        let uncommented = |line: &str| match line.strip_prefix('#') {
+            Some(rest) if !rest.starts_with(' ') => rest.to_owned(),
+            _ => line.to_owned(),
+        };
+        let text: Vec<_> = TEXT.lines().map(uncommented).collect();
+        let (config, warnings) = Config::parse("mgp.toml".as_ref(), &text.join("\n")).unwrap();
+        assert_eq!(config.servers.len(), 2);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        assert_eq!(config.listen.http.as_deref(), Some("127.0.0.1:7332"));
+    }
+}

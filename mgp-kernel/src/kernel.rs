@@ -17,7 +17,7 @@ use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::router::CatalogEyes;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, settings};
+use crate::{Applied, ServerView, StartError, settings, telemetry};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -42,6 +42,7 @@ impl Kernel {
     /// # Errors
     /// The configuration asks for something that there is not, or what is kept cannot be opened. Nothing is started then.
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
+        telemetry::check(&config.telemetry)?;
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let parts = Parts::open(config, state).await?;
         let tools = tool_discovery(&parts)?;

@@ -21,9 +21,11 @@ mod router;
 mod serve;
 mod settings;
 mod stack;
+mod telemetry;
 mod upstream;
 
 pub use self::error::StartError;
 pub use self::fleet::Applied;
 pub use self::kernel::Kernel;
+pub use self::telemetry::Telemetry;
 pub use self::upstream::{MgpView, ServerView};

@@ -35,7 +35,7 @@ use crate::operator::OperatorLayer;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
-use crate::settings;
+use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
 pub(crate) struct Front {
@@ -81,7 +81,9 @@ impl Front {
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
         let service = RejectLayer::new().layer(self.audit.layer(service));
         // Nothing is done for somebody unknown, and nothing recorded without a name.
-        Erased::new(auth.layer(service))
+        let service = auth.layer(service);
+        // Whatever is logged on the way stands in the span of the request.
+        Erased::new(telemetry::traced(service))
     }
 }
 

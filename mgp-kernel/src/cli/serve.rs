@@ -33,7 +33,7 @@ pub(super) struct Serve {
 /// Standard output belongs to the protocol, so all that is told goes to standard error.
 pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
     let Configured { mut config, files, warnings, state, socket } = place.read()?;
-    super::log::start(place.verbosity(), config.telemetry.log.as_deref())?;
+    let telemetry = super::log::start(place.verbosity(), &config.telemetry)?;
     for warning in &warnings {
         output.note(warning.trim_end());
     }
@@ -62,7 +62,9 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         }
         output.note(&format!("operators reach it at {at}"));
     });
-    match served.await {
+    let served = served.await;
+    telemetry.end().await;
+    match served {
         Ok(()) => Ok(Exit::Done),
         Err(error @ StartError::Listen { .. }) => {
             let failure = Failure::new(Exit::Unreachable, format!("{error}: {}", cause(&error)));

@@ -1,6 +1,6 @@
 //! The gateways that are compared, and the server behind them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -85,11 +85,18 @@ impl Gateway {
         fs::create_dir_all(&state)?;
         let file = state.join("mgp.toml");
         fs::write(&file, format!("{EVERYTHING}{servers}"))?;
-        let key = process::output(Command::new(&programs.kernel).arg(&state).args(["key", AGENT]))?;
+        let [program, state, file] = [&programs.kernel, &state, &file].map(|path| path.display().to_string());
+        // A key is made by a kernel without servers.
+        let empty = programs.folder.join("empty.toml");
+        fs::write(&empty, "")?;
+        let empty = empty.display().to_string();
+        let mut make = Command::new(&program);
+        make.args(["--config", &empty, "--state", &state, "--quiet", "keys", "new", AGENT]);
+        let key = process::output(make.args(PERMITTED))?;
         let key = Some(key.trim().to_owned());
-        let words = [&programs.kernel, &state, &PathBuf::from("serve"), &file];
-        let words = words.into_iter().map(|word| word.display().to_string());
-        let command = words.chain([port.to_string()]).collect();
+        let address = format!("127.0.0.1:{port}");
+        let words = [&program, "--config", &file, "--state", &state, "serve", "--http", &address];
+        let command = words.map(String::from).into();
         Ok(Self { command, port, path: "/mcp", prefix: "g.", key })
     }
 
@@ -128,6 +135,10 @@ fn allowed(server: &str) -> String {
 const STDIO: &[&str] = &["stdio-pipes"];
 
 const AGENT: &str = "bench";
+
+/// What the key is for.
+const PERMITTED: [&str; 6] =
+    ["--allow", "list", "--allow", "call:g.echo", "--allow", "call:mgp.tools.discover"];
 
 const EVERYTHING: &str = r#"
 [listen]

@@ -1,5 +1,5 @@
-//! The kernel as a gateway, beside a floor and beside the `mcp-proxy` of crates.io: the example `gateway`, with all that
-//! stands between a client and a server switched on.
+//! The kernel as a gateway, beside a floor and beside the `mcp-proxy` of crates.io: `mgp serve`, with all that stands
+//! between a client and a server switched on.
 
 mod count;
 mod figure;
@@ -17,8 +17,8 @@ use self::figure::{Figure, Limit};
 use self::gateway::{Gateway, Upstream};
 use self::load::Cores;
 use super::{head, stripped};
-use crate::table::Table;
-use crate::workspace::{Features, Workspace};
+use crate::workspace::Workspace;
+use crate::{process, table::Table};
 
 /// Where the programs are that the kernel is measured with.
 #[derive(clap::Args)]
@@ -57,7 +57,7 @@ pub(super) fn run(
 
 /// The programs that are measured, and those that measure.
 struct Programs {
-    /// The example `gateway`.
+    /// The program `mgp`.
     kernel: PathBuf,
     proxy: Option<PathBuf>,
     /// The floor, the server behind the gateways, and the load driver.
@@ -69,7 +69,9 @@ struct Programs {
 impl Programs {
     fn build(workspace: &Workspace, options: &Options, bench_dir: &Path) -> Result<Self> {
         let (_, peers) = super::build_peers(workspace, bench_dir)?;
-        let kernel = workspace.build_example("mgp-kernel", "gateway", Features::Default)?;
+        let mut build = workspace.cargo();
+        process::run(build.args(["build", "--release", "-p", "mgp-kernel", "--bin", "mgp"]))?;
+        let kernel = workspace.target.join("release/mgp");
         let folder = workspace.target.join("bench/kernel");
         // What a run before has left is none of this one's.
         if folder.exists() {

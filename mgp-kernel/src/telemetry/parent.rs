@@ -1,0 +1,83 @@
+//! The chain of spans across processes: W3C `traceparent` and `tracestate` in `_meta`.
+
+use std::collections::HashMap;
+use std::task;
+
+use mgp_types::{Error, Object, RawJson, Request, Response, RpcService};
+use opentelemetry::propagation::TextMapPropagator as _;
+use opentelemetry::trace::TraceContextExt as _;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use tower_service::Service;
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+/// Makes the span that the caller names the parent of those that are opened further in.
+#[derive(Debug, Clone)]
+pub(crate) struct Parent<S>(pub(super) S);
+
+impl<S: RpcService> Service<Request> for Parent<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> task::Poll<Result<(), Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> S::Future {
+        let carried = carried(&request);
+        if carried.is_empty() {
+            return self.0.call(request);
+        }
+        let _within = TraceContextPropagator::new().extract(&carried).attach();
+        self.0.call(request)
+    }
+}
+
+/// Names the span that is open to whoever works on the request next.
+#[derive(Debug, Clone)]
+pub(crate) struct Tell<S>(pub(super) S);
+
+impl<S: RpcService> Service<Request> for Tell<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> task::Poll<Result<(), Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> S::Future {
+        let span = Span::current();
+        if !span.is_disabled() {
+            let context = span.context();
+            if context.span().span_context().is_valid() {
+                let mut carried = HashMap::new();
+                TraceContextPropagator::new().inject_context(&context, &mut carried);
+                carry(&mut request, &carried);
+            }
+        }
+        self.0.call(request)
+    }
+}
+
+fn carried(request: &Request) -> HashMap<String, String> {
+    let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let Some(meta) = meta else { return HashMap::new() };
+    let members =
+        MEMBERS.into_iter().filter_map(|name| Some((name.to_owned(), meta.text(name)?.into_owned())));
+    members.collect()
+}
+
+fn carry(request: &mut Request, carried: &HashMap<String, String>) {
+    let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let mut meta = meta.unwrap_or_default();
+    for (name, value) in carried.iter().filter(|(_, value)| !value.is_empty()) {
+        if let Ok(value) = RawJson::from_value(value) {
+            meta.set(name, value);
+        }
+    }
+    request.params.set("_meta", meta.to_raw());
+}
+
+const MEMBERS: [&str; 2] = ["traceparent", "tracestate"];

@@ -1,0 +1,112 @@
+//! Traces of requests, as a collector gets them. The collector of this test takes whatever is sent to it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use mgp_client_sdk::Client;
+use mgp_discovery::Config;
+use mgp_kernel::{Kernel, Telemetry};
+use mgp_server_sdk::{Cx, Server, Tool, ToolError};
+use mgp_types::{Object, Principal, RawJson};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const CALLER: &str = "00f067aa0ba902b7";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_traced_from_its_caller_to_the_server() {
+    let (collector, mut collected) = collector().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = listener.local_addr().unwrap().port();
+    drop(listener);
+    let serving = tokio::spawn(server_that_tells().serve_http(server));
+
+    let state = tempfile::tempdir().unwrap();
+    let config: Config = serde_json::from_value(json!({
+        "telemetry": {"otlp": format!("http://127.0.0.1:{collector}"), "otlp_headers": {"x-token": "t-1"}},
+        "permissions": {"policy": "auto_approve"},
+        "servers": [{"id": "s", "url": format!("http://127.0.0.1:{server}/mcp"), "backoff_base_ms": 20}],
+    }))
+    .unwrap();
+    let telemetry = Telemetry::start(&config.telemetry, None).unwrap();
+    let kernel = Kernel::start(config, state.path().join("state")).await.unwrap();
+    while kernel.servers().iter().all(|view| view.tools == 0) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    let client = Client::builder("tests", "1.0.0");
+    let client = client.in_process(kernel.accept(Principal::new("agent"))).await.unwrap();
+    let parent = RawJson::from_value(&format!("00-{TRACE}-{CALLER}-01")).unwrap();
+    let call = client.call_tool("s.parent", json!({})).meta("traceparent", parent);
+    let told = call.await.unwrap().content[0].as_text().unwrap().to_owned();
+
+    // The server is within the same trace, and in a span that is ours.
+    let words: Vec<&str> = told.split('-').collect();
+    assert_eq!((words[0], words[1]), ("00", TRACE), "{told}");
+    assert_ne!(words[2], CALLER, "{told}");
+    let ours = words[2].to_owned();
+
+    telemetry.end().await;
+    let mut sent = Vec::new();
+    while let Ok((head, body)) = collected.try_recv() {
+        assert!(head.starts_with("POST /v1/traces "), "{head}");
+        assert!(head.to_ascii_lowercase().contains("x-token: t-1"), "{head}");
+        sent.extend(body);
+    }
+    for id in [TRACE, CALLER, &ours] {
+        assert!(holds(&sent, &bytes(id)), "{id} was not sent");
+    }
+    assert!(holds(&sent, b"tools/call") && holds(&sent, b"s.parent"));
+    serving.abort();
+}
+
+fn server_that_tells() -> Server {
+    Server::new("tests", "1.0.0").tool(Tool::new("parent", "Who calls."), async |_: Object, cx: Cx| {
+        let parent = cx.meta("traceparent").and_then(|parent| parent.to_text());
+        parent.ok_or_else(|| ToolError::new("nobody"))
+    })
+}
+
+/// Takes what is sent to its port: the head of each request, and its body.
+async fn collector() -> (u16, mpsc::UnboundedReceiver<(String, Vec<u8>)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (send, receive) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let send = send.clone();
+            tokio::spawn(async move {
+                let mut bytes = Vec::new();
+                while socket.read_buf(&mut bytes).await.is_ok_and(|read| read > 0) {
+                    let Some(head) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+                    let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
+                    let length = text.lines().find_map(|line| {
+                        let (name, value) = line.split_once(':')?;
+                        name.eq_ignore_ascii_case("content-length")
+                            .then(|| value.trim().parse::<usize>().ok())?
+                    });
+                    let end = head + 4 + length.unwrap_or(0);
+                    if bytes.len() < end {
+                        continue;
+                    }
+                    let _ = send.send((text, bytes[head + 4..end].to_vec()));
+                    bytes.drain(..end);
+                    socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+                }
+            });
+        }
+    });
+    (port, receive)
+}
+
+fn holds(all: &[u8], part: &[u8]) -> bool {
+    all.windows(part.len()).any(|window| window == part)
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}

@@ -40,7 +40,7 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
 
     let client = Client::builder("tests", "1.0.0");
     let client = client.in_process(kernel.accept(Principal::new("agent"))).await.unwrap();
-    let parent = RawJson::from_value(format!("00-{TRACE}-{CALLER}-01")).unwrap();
+    let parent = RawJson::from_value(&format!("00-{TRACE}-{CALLER}-01")).unwrap();
     let call = client.call_tool("s.parent", json!({})).meta("traceparent", parent);
     let told = call.await.unwrap().content[0].as_text().unwrap().to_owned();
 

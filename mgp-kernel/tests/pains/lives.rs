@@ -121,8 +121,8 @@ async fn pain_03_a_restarted_server_publishes_its_tools_anew() {
 }
 
 async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later() {
-    let script = Script::named(&["works"]).slow(Duration::from_secs(2));
-    let host = Host::start([script.server("slow")]).await;
+    let (quick, slow) = (Script::named(&["works"]), Script::named(&["works"]).slow(Duration::from_secs(7)));
+    let host = Host::start([quick.server("quick"), slow.server("slow")]).await;
     let heard = Arc::new(AtomicUsize::new(0));
     let telling = Arc::clone(&heard);
     let began = Instant::now();
@@ -133,10 +133,12 @@ async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later
             std::future::ready(())
         });
     let client = host.connect("one", builder).await;
-    assert_eq!(names(&client).await, Vec::<String>::new());
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
-    until("the client is told", || (heard.load(Ordering::Relaxed) > 0).then_some(())).await;
-    assert!(began.elapsed() > Duration::from_millis(1_500), "{:?}", began.elapsed());
-    assert_eq!(names(&client).await, ["slow.works"]);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    // A list waits a little, for clients that ask only once, and not for a server that takes too long.
+    assert_eq!(names(&client).await, ["quick.works"]);
+    assert!(began.elapsed() < Duration::from_millis(6_500), "{:?}", began.elapsed());
+    let before = heard.load(Ordering::Relaxed);
+    until("the client is told", || (heard.load(Ordering::Relaxed) > before).then_some(())).await;
+    assert_eq!(names(&client).await, ["quick.works", "slow.works"]);
     assert_eq!(say(&client, "slow.works", json!({})).await, "{}");
 }

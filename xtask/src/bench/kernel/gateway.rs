@@ -87,8 +87,11 @@ impl Gateway {
         fs::write(&file, format!("{EVERYTHING}{servers}"))?;
         let [program, state, file] = [&programs.kernel, &state, &file].map(|path| path.display().to_string());
         // A key is made by a kernel without servers.
+        let empty = programs.folder.join("empty.toml");
+        fs::write(&empty, "")?;
+        let empty = empty.display().to_string();
         let mut make = Command::new(&program);
-        make.args(["--config", "/dev/null", "--state", &state, "--quiet", "keys", "new", AGENT]);
+        make.args(["--config", &empty, "--state", &state, "--quiet", "keys", "new", AGENT]);
         let key = process::output(make.args(PERMITTED))?;
         let key = Some(key.trim().to_owned());
         let address = format!("127.0.0.1:{port}");

@@ -52,15 +52,17 @@ impl Link {
             Need::Servers => {}
         }
         let kernel = Kernel::start(config, state.clone()).await.map_err(|error| match error {
-            StartError::Store(StoreError::InUse) => Failure::new(
-                Exit::Unreachable,
-                format!(
-                    "another mgp has {} open, and nobody answers at {}",
-                    state.display(),
-                    socket.display()
-                ),
-            )
-            .hint("name its socket with `--socket`, or stop it"),
+            StartError::Store(StoreError::InUse) | StartError::Kept { error: StoreError::InUse, .. } => {
+                Failure::new(
+                    Exit::Unreachable,
+                    format!(
+                        "another mgp has {} open, and nobody answers at {}",
+                        state.display(),
+                        socket.display()
+                    ),
+                )
+                .hint("name its socket with `--socket`, or stop it")
+            }
             error => not_started(&error),
         })?;
         let parts = Arc::clone(kernel.parts());

@@ -41,9 +41,10 @@ impl std::fmt::Debug for Kernel {
 }
 
 impl Drop for Inner {
-    /// Servers know the kernel's parts, so they have to be let go of for either to end.
+    /// Servers, and what tells clients of tools, know the kernel's parts: they have to be let go of for either to end.
     fn drop(&mut self) {
         self.parts.fleet.abandon();
+        self.parts.changes.abandon();
     }
 }
 
@@ -69,6 +70,10 @@ impl Kernel {
         let kernel = Self(Arc::new(Inner { parts, front, reloading, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
+        if let Some(registry) = parts.registry.get() {
+            // What is not started says why, and stays registered.
+            registry.resume().await;
+        }
         // A life that begins can always go on to these.
         let begun = parts.life.starting().and_then(|()| parts.life.ready());
         debug_assert!(begun.is_ok(), "{begun:?}");
@@ -99,6 +104,9 @@ impl Kernel {
         // Before there is a new server that somebody may not use.
         parts.config.store(Arc::new(config));
         let applied = parts.fleet.apply(parts, &parts.config.load().servers, all);
+        if let (Ok(_), Some(registry)) = (&applied, parts.registry.get()) {
+            registry.set_policy(registration::policy(&parts.config.load()));
+        }
         if applied.is_err() {
             parts.config.store(Arc::clone(&old));
             Rules::of(parts, &old)?.hold(parts).await?;

@@ -76,9 +76,7 @@ impl Changes {
 
     /// The tools that `agent` may use are others now.
     pub(crate) fn may_use_other_tools(&self, agent: &AgentId) {
-        if let Some(tools) = self.tools.get() {
-            tools.tools_changed();
-        }
+        self.tell_tools();
         for listener in
             self.listeners().into_iter().filter(|other| other.principal.as_str() == agent.as_str())
         {

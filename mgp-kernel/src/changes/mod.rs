@@ -15,8 +15,9 @@ mod watch;
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
+use arc_swap::ArcSwapOption;
 use foldhash::fast::RandomState;
 use mgp_security::access::AccessPolicy;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
@@ -51,7 +52,7 @@ pub(crate) struct Changes {
     levels: Levels,
     pub(crate) tasks: TaskBook,
     /// Tells of the lists of tools that it makes itself.
-    tools: OnceLock<ToolDiscoveryLayer>,
+    tools: ArcSwapOption<ToolDiscoveryLayer>,
     revision: AtomicU64,
     /// What is on its way to somebody.
     errands: Mutex<JoinSet<()>>,
@@ -68,7 +69,7 @@ impl Changes {
             watches: Watches::default(),
             levels: Levels::default(),
             tasks: TaskBook::default(),
-            tools: OnceLock::new(),
+            tools: ArcSwapOption::empty(),
             revision: AtomicU64::new(0),
             errands: Mutex::default(),
         }
@@ -76,7 +77,19 @@ impl Changes {
 
     /// Has `tools` told as well that tools changed.
     pub(crate) fn also_tell(&self, tools: ToolDiscoveryLayer) {
-        let _ = self.tools.set(tools);
+        self.tools.store(Some(Arc::new(tools)));
+    }
+
+    /// Lets go of what [tells](Self::also_tell) as well: it knows the kernel's parts, and these know of it.
+    pub(crate) fn abandon(&self) {
+        self.tools.store(None);
+    }
+
+    /// Has those told whose list of tools is not the router's.
+    fn tell_tools(&self) {
+        if let Some(tools) = self.tools.load_full() {
+            tools.tools_changed();
+        }
     }
 
     /// A number that is another one after each change.

@@ -74,10 +74,8 @@ impl Changes {
     /// One of a server's lists changed.
     pub(crate) fn changed(&self, server: &ServerId, what: What) {
         self.revision.fetch_add(1, Ordering::AcqRel);
-        if what == What::Tools
-            && let Some(tools) = self.tools.get()
-        {
-            tools.tools_changed();
+        if what == What::Tools {
+            self.tell_tools();
         }
         for listener in self.reaching(server) {
             let is_wanted = |wanted: &mut Wanted| match what {

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{access, audit, config, keys, method, permissions, pins, servers, stats, tools};
+use super::{access, audit, config, keys, method, permissions, pins, registrations, servers, stats, tools};
 use crate::parts::Parts;
 
 /// Serves the methods under `kernel/` to operators. Makes [`Operator`] services.
@@ -105,6 +105,10 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         method::PINS_APPROVE => reply(&pins::approve(&asked, read(request)?).await?),
         method::PINS_DIFF => reply(&pins::diff(parts, &read(request)?)?),
         method::PINS_LIST => reply(&pins::list(parts, &read(request)?)),
+        method::REGISTRATIONS_APPROVE => reply(&registrations::approve(&asked, &read(request)?).await?),
+        method::REGISTRATIONS_DENY => reply(&registrations::deny(&asked, read(request)?).await?),
+        method::REGISTRATIONS_KEEP => reply(&registrations::keep(&asked, read(request)?).await?),
+        method::REGISTRATIONS_LIST => reply(&registrations::list(parts, &read(request)?)?),
         method::SERVERS => reply(&servers::list(parts)),
         method::SERVER_LOGS => reply(&servers::logs(parts, &read(request)?)?),
         method::SERVER_RESTART => reply(&servers::restart(&asked, read(request)?).await?),

@@ -11,6 +11,7 @@ mod layer;
 pub(crate) mod page;
 pub(crate) mod permissions;
 pub(crate) mod pins;
+pub(crate) mod registrations;
 pub(crate) mod servers;
 #[cfg(unix)]
 pub(crate) mod socket;
@@ -39,6 +40,10 @@ pub(crate) mod method {
     pub(crate) const PINS_APPROVE: &str = "kernel/pins/approve";
     pub(crate) const PINS_DIFF: &str = "kernel/pins/diff";
     pub(crate) const PINS_LIST: &str = "kernel/pins/list";
+    pub(crate) const REGISTRATIONS_APPROVE: &str = "kernel/registrations/approve";
+    pub(crate) const REGISTRATIONS_DENY: &str = "kernel/registrations/deny";
+    pub(crate) const REGISTRATIONS_KEEP: &str = "kernel/registrations/keep";
+    pub(crate) const REGISTRATIONS_LIST: &str = "kernel/registrations/list";
     pub(crate) const SERVERS: &str = "kernel/servers";
     pub(crate) const SERVER_LOGS: &str = "kernel/server/logs";
     pub(crate) const SERVER_RESTART: &str = "kernel/server/restart";

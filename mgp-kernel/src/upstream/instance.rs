@@ -109,6 +109,13 @@ impl Instance {
     }
 }
 
+impl Drop for Instance {
+    /// What is done beside the connection knows what its parts share, and would keep all of it.
+    fn drop(&mut self) {
+        self.shared.beside.lock().abort_all();
+    }
+}
+
 fn supervised(shared: &Arc<Shared>) -> Supervised<Kept> {
     let config = &shared.config;
     let connecting = Arc::clone(shared);

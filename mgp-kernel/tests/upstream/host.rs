@@ -1,14 +1,15 @@
 //! A kernel, its clients, and what they ask of it.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers};
 use mgp_discovery::Config;
 use mgp_kernel::{Kernel, ServerView};
 use mgp_transport::Wire;
-use mgp_types::mgp::ServerState;
-use mgp_types::{Principal, RpcService};
+use mgp_types::mgp::{ServerState, ShutdownReason};
+use mgp_types::{Error, Principal, RpcService};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -18,7 +19,7 @@ use crate::server::SERVE;
 /// A kernel with a state of its own.
 pub(crate) struct Host {
     pub(crate) kernel: Kernel,
-    _state: TempDir,
+    state: TempDir,
 }
 
 /// A client without handlers or layers.
@@ -26,9 +27,40 @@ pub(crate) type Plain = Client<Core<Wire, Handlers>>;
 
 impl Host {
     pub(crate) async fn start(servers: Vec<Value>) -> Self {
+        Self::start_with(config(servers)).await
+    }
+
+    pub(crate) async fn start_with(config: Config) -> Self {
         let state = tempfile::tempdir().unwrap();
-        let kernel = Kernel::start(config(servers), state.path().join("state")).await.unwrap();
-        Self { kernel, _state: state }
+        let kernel = Kernel::start(config, state.path().join("state")).await.unwrap();
+        Self { kernel, state }
+    }
+
+    /// The next kernel with the same state, after this one has stopped.
+    pub(crate) async fn start_again(self, config: Config) -> Self {
+        let Self { kernel, state } = self;
+        kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
+        drop(kernel);
+        let began = Instant::now();
+        loop {
+            // What still writes lets go of its files in a moment.
+            match Kernel::start(config.clone(), state.path().join("state")).await {
+                Ok(kernel) => return Self { kernel, state },
+                Err(error) => assert!(began.elapsed() < Duration::from_secs(10), "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// A folder that ends with the kernel.
+    pub(crate) fn folder(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// An operator's client.
+    pub(crate) async fn operator(&self) -> Plain {
+        let builder = Client::builder("tests", "1.0.0");
+        builder.in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
     }
 
     /// A client of this agent.
@@ -117,4 +149,21 @@ pub(crate) async fn gone(pid: u32) {
 pub(crate) fn is_there(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('Z'))
+}
+
+/// Calls a method and reads its result, without what every result of its era has.
+pub(crate) async fn ask<S: RpcService>(
+    client: &Client<S>,
+    method: &'static str,
+    params: Value,
+) -> Result<Value, Error> {
+    let result = client.request(method, params).await?;
+    let mut result: serde_json::Map<_, _> = serde_json::from_slice(result.as_bytes()).unwrap();
+    result.retain(|name, _| !matches!(name.as_str(), "resultType" | "_meta"));
+    Ok(result.into())
+}
+
+/// Whether there is a Python to run scripts with.
+pub(crate) fn has_python() -> bool {
+    std::process::Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success())
 }

@@ -1,0 +1,152 @@
+//! Servers that registered themselves: which there are, and whether they may be started and stay.
+
+use mgp_discovery::registry::{Approval, Launch, Lifetime, Registered, Registrant, Registry};
+use mgp_types::Error;
+use mgp_types::mgp::{Permission, ServerId, ServerStatus, Timestamp, TrustLevel};
+use serde::{Deserialize, Serialize};
+
+use super::layer::Asked;
+use super::page::Page;
+use crate::parts::Parts;
+
+/// Asks for registered servers: all, or those that wait.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListRegistrations {
+    /// Only those that wait for approval.
+    pub(crate) waiting: bool,
+    #[serde(flatten)]
+    pub(crate) page: Page,
+}
+
+/// Some of the registered servers, by id.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Registrations {
+    pub(crate) registrations: Vec<RegistrationRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) next_offset: Option<u64>,
+}
+
+/// A registered server, as far as it is decided by. What its program is given may hold secrets and is not shown.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RegistrationRow {
+    pub(crate) server_id: ServerId,
+    pub(crate) state: RegistrationWord,
+    /// The program, or the address without what may be a secret in it.
+    pub(crate) launch: String,
+    /// Which variables of the kernel's environment it gets.
+    #[serde(default)]
+    pub(crate) env: Vec<String>,
+    pub(crate) trust_level: TrustLevel,
+    #[serde(default)]
+    pub(crate) permissions: Vec<Permission>,
+    pub(crate) registered_by: String,
+    /// Whether an agent registered it; else an operator did.
+    pub(crate) by_agent: bool,
+    /// Who made it, in the words of whoever registered it.
+    pub(crate) created_by: Option<String>,
+    pub(crate) justification: Option<String>,
+    pub(crate) registered_at: Timestamp,
+    pub(crate) approved_by: Option<String>,
+    /// The digest of the script that was inspected.
+    pub(crate) digest: Option<String>,
+    /// Whether it goes with the session that it was registered for.
+    pub(crate) for_session: bool,
+}
+
+/// Whether a registered server may be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RegistrationWord {
+    /// It may.
+    Approved,
+    /// It waits for approval.
+    Waiting,
+}
+
+/// Names a registered server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedRegistration {
+    pub(crate) server_id: ServerId,
+}
+
+/// What has become of a server that was approved.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ApprovedRegistration {
+    pub(crate) status: ServerStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
+}
+
+pub(super) fn list(parts: &Parts, asked: &ListRegistrations) -> Result<Registrations, Error> {
+    let all = registry(parts)?.registered();
+    let wanted = all.iter().filter(|server| !asked.waiting || !server.is_approved());
+    let (registrations, next_offset) = asked.page.of(wanted.map(|server| RegistrationRow::of(server)));
+    Ok(Registrations { registrations, next_offset })
+}
+
+pub(super) async fn approve(asked: &Asked, named: &NamedRegistration) -> Result<ApprovedRegistration, Error> {
+    let told = registry(&asked.parts)?.approve(&asked.by, asked.trace, &named.server_id).await?;
+    Ok(ApprovedRegistration { status: told.status, message: told.message })
+}
+
+/// Answers with what is no more.
+pub(super) async fn deny(asked: &Asked, named: NamedRegistration) -> Result<NamedRegistration, Error> {
+    registry(&asked.parts)?.deny(&asked.by, asked.trace, &named.server_id).await?;
+    Ok(named)
+}
+
+/// Answers with what stays.
+pub(super) async fn keep(asked: &Asked, named: NamedRegistration) -> Result<NamedRegistration, Error> {
+    registry(&asked.parts)?.keep(&asked.by, asked.trace, &named.server_id).await?;
+    Ok(named)
+}
+
+fn registry(parts: &Parts) -> Result<&Registry, Error> {
+    parts.registry.get().ok_or_else(|| Error::internal("the kernel has not begun"))
+}
+
+impl RegistrationRow {
+    fn of(server: &Registered) -> Self {
+        let (registered_by, by_agent) = match &server.registrant {
+            Registrant::Agent(name) => (name.clone(), true),
+            Registrant::Operator(name) => (name.clone(), false),
+            _ => (String::new(), true),
+        };
+        let (launch, env) = match &server.launch {
+            Launch::Program { command, env, .. } => (command.clone(), env.clone()),
+            Launch::Web { url, .. } => (without_secrets(url).to_owned(), Vec::new()),
+            _ => (String::new(), Vec::new()),
+        };
+        let (state, approved_by) = match &server.approval {
+            Approval::Approved { by, .. } => (RegistrationWord::Approved, Some(by.clone())),
+            _ => (RegistrationWord::Waiting, None),
+        };
+        Self {
+            server_id: server.id.clone(),
+            state,
+            launch,
+            env,
+            trust_level: server.trust,
+            permissions: server.permissions.clone(),
+            registered_by,
+            by_agent,
+            created_by: server.label.clone(),
+            justification: server.justification.clone(),
+            registered_at: server.registered_at,
+            approved_by,
+            digest: server.digest.clone(),
+            for_session: server.lifetime != Lifetime::Kept,
+        }
+    }
+}
+
+/// The address without its query and fragment; of one that names a user the scheme is all that is shown.
+fn without_secrets(url: &str) -> &str {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let has_user = |rest: &str| rest.split('/').next().is_some_and(|host| host.contains('@'));
+    match url.split_once("://") {
+        Some((scheme, rest)) if has_user(rest) => scheme,
+        _ => url,
+    }
+}

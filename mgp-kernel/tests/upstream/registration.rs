@@ -1,0 +1,199 @@
+//! Servers that register themselves, and operators that decide about them.
+
+use std::path::PathBuf;
+
+use mgp_client_sdk::Client;
+use mgp_discovery::Config;
+use mgp_types::mgp::{ExtensionSet, Offer, ServerState};
+use mgp_types::{RpcService, code};
+use serde_json::{Value, json};
+
+use crate::host::{Host, ask, child, config, gone, has_python, names, say, until};
+use crate::tests;
+
+tests![
+    nobody_registers_what_nobody_allowed_and_nothing_is_started,
+    a_script_is_inspected_waits_is_approved_used_and_removed,
+    what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload,
+    a_script_that_changed_is_not_started_again,
+    operators_alone_decide_about_what_was_registered,
+];
+
+/// A server that adds numbers, which does nothing else.
+const SCRIPT: &str = concat!(
+    "import json\n",
+    "NAME = \"add\"\n",
+    "DESCRIPTION = \"Adds two numbers.\"\n",
+    "INPUT_SCHEMA = {\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"number\"}, \"b\": {\"type\": \"number\"}}}\n",
+    "def run(arguments):\n    return arguments[\"a\"] + arguments[\"b\"]\n",
+    include_str!("../../src/registration/harness.py"),
+);
+
+fn allowing(mut config: Config) -> Config {
+    config.registration.agents = vec!["coder".into()];
+    config.registration.commands = vec!["python3".into()];
+    config
+}
+
+fn written(host: &Host, code: &str) -> PathBuf {
+    let path = host.folder().join("adds.py");
+    std::fs::write(&path, code).unwrap();
+    path
+}
+
+fn registration(id: &str, script: &std::path::Path) -> Value {
+    json!({
+        "id": id, "command": "python3", "args": [script], "transport": "stdio",
+        "mgp": {"extensions": [], "permissions_required": [], "trust_level": "sandboxed"},
+        "created_by": "somebody else", "justification": "to add",
+    })
+}
+
+async fn refused<S: RpcService>(client: &Client<S>, params: Value) -> i64 {
+    ask(client, "mgp/discovery/register", params).await.unwrap_err().code()
+}
+
+async fn speaking(host: &Host, agent: &'static str) -> crate::host::Plain {
+    let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
+    host.connect(agent, builder).await
+}
+
+async fn nobody_registers_what_nobody_allowed_and_nothing_is_started() {
+    let closed = Host::start(vec![]).await;
+    let script = written(&closed, SCRIPT);
+    let coder = speaking(&closed, "coder").await;
+    assert_eq!(refused(&coder, registration("adds", &script)).await, code::PERMISSION_DENIED);
+
+    let host = Host::start_with(allowing(config(vec![child("files")]))).await;
+    let script = written(&host, SCRIPT);
+    let (coder, other) = (speaking(&host, "coder").await, speaking(&host, "other").await);
+    assert_eq!(refused(&other, registration("adds", &script)).await, code::PERMISSION_DENIED);
+    let mut shell = registration("adds", &script);
+    shell["command"] = json!("/bin/sh");
+    assert_eq!(refused(&coder, shell).await, code::PERMISSION_DENIED);
+    assert_eq!(refused(&coder, registration("files", &script)).await, code::SERVER_ALREADY_REGISTERED);
+    let mut hidden = registration("adds", &script);
+    hidden["args"] = json!(["-c", "print(1)"]);
+    assert!(ask(&coder, "mgp/discovery/register", hidden).await.is_err());
+    let mut wants = registration("adds", &script);
+    wants["mgp"]["permissions_required"] = json!(["shell.execute"]);
+    assert!(ask(&coder, "mgp/discovery/register", wants).await.is_err());
+    written(&host, &format!("import os\nos.system(\"ls\")\n{SCRIPT}"));
+    assert_eq!(refused(&coder, registration("adds", &script)).await, code::CODE_SAFETY_VIOLATION);
+    assert_eq!(host.kernel.servers().len(), 1);
+    let operator = host.operator().await;
+    let listed = ask(&operator, "kernel/registrations/list", json!({})).await.unwrap();
+    assert_eq!(listed, json!({"registrations": []}));
+    let blocked = ask(&operator, "kernel/audit/query", json!({"filter": {}})).await.unwrap().to_string();
+    assert!(blocked.contains("CODE_REJECTED"), "{blocked}");
+}
+
+// covers: MGP-15.4-01..05, MGP-15.4-08..12, MGP-15.5-01, MGP-15.5-02
+async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
+    if !has_python() {
+        return;
+    }
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    let script = written(&host, SCRIPT);
+    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let mut wanted = registration("adds", &script);
+    // An agent does not say itself how far it is trusted.
+    wanted["mgp"]["trust_level"] = json!("trusted");
+    let told = ask(&coder, "mgp/discovery/register", wanted).await.unwrap();
+    assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("pending_approval")));
+    assert!(host.kernel.servers().is_empty() && names(&coder).await.is_empty());
+
+    let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
+    let row = &waiting["registrations"][0];
+    assert_eq!(row["state"], "waiting");
+    assert_eq!((&row["registered_by"], &row["by_agent"]), (&json!("coder"), &json!(true)));
+    assert_eq!((&row["trust_level"], &row["launch"]), (&json!("sandboxed"), &json!("python3")));
+    assert!(row["digest"].as_str().unwrap().starts_with("sha256:"));
+    assert!(!waiting.to_string().contains("adds.py"), "what a program is given may be secret");
+
+    let named = json!({"server_id": "adds"});
+    ask(&operator, "kernel/registrations/approve", named.clone()).await.unwrap();
+    host.up("adds").await;
+    assert_eq!(say(&coder, "adds.add", json!({"a": 20, "b": 22})).await, "42");
+    let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
+    assert_eq!(waiting, json!({"registrations": []}));
+    let pid = host.view("adds").pid.unwrap();
+
+    let (other, gone_now) =
+        (speaking(&host, "other").await, json!({"id": "adds", "reason": "no_longer_needed"}));
+    assert!(ask(&other, "mgp/discovery/deregister", gone_now.clone()).await.is_err());
+    ask(&coder, "mgp/discovery/deregister", gone_now).await.unwrap();
+    gone(pid).await;
+    assert!(host.kernel.servers().is_empty() && names(&coder).await.is_empty());
+}
+
+async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload() {
+    if !has_python() {
+        return;
+    }
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    let script = written(&host, SCRIPT);
+    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    for id in ["adds", "waits"] {
+        ask(&coder, "mgp/discovery/register", registration(id, &script)).await.unwrap();
+    }
+    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    let before = host.up("adds").await.pid;
+    let applied = host.kernel.reload(allowing(config(vec![child("files")]))).await.unwrap();
+    assert_eq!((applied.added, applied.removed), (vec!["files".into()], vec![]));
+    host.up("files").await;
+    assert_eq!(host.view("adds").pid, before);
+    drop((coder, operator));
+
+    let host = host.start_again(allowing(config(vec![]))).await;
+    host.up("adds").await;
+    let coder = speaking(&host, "coder").await;
+    assert_eq!(say(&coder, "adds.add", json!({"a": 1, "b": 2})).await, "3");
+    assert_eq!(host.kernel.servers().len(), 1, "what waits is not started");
+    // What the configuration forbids meanwhile is not resumed.
+    drop(coder);
+    let host = host.start_again(config(vec![])).await;
+    assert!(host.kernel.servers().is_empty());
+    let listed = ask(&host.operator().await, "kernel/registrations/list", json!({})).await.unwrap();
+    assert_eq!(listed["registrations"].as_array().unwrap().len(), 2);
+}
+
+async fn a_script_that_changed_is_not_started_again() {
+    if !has_python() {
+        return;
+    }
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    let script = written(&host, SCRIPT);
+    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
+    written(&host, &SCRIPT.replace("Adds", "Sums"));
+    let approve = ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await;
+    assert_eq!(approve.unwrap_err().code(), code::CODE_SAFETY_VIOLATION);
+    written(&host, SCRIPT);
+    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    host.up("adds").await;
+    written(&host, &SCRIPT.replace("Adds", "Sums"));
+    drop((coder, operator));
+    let host = host.start_again(allowing(config(vec![]))).await;
+    assert!(host.kernel.servers().iter().all(|view| view.state != ServerState::Connected));
+}
+
+async fn operators_alone_decide_about_what_was_registered() {
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    let script = written(&host, SCRIPT);
+    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
+    let named = json!({"server_id": "adds"});
+    for method in ["approve", "deny", "keep", "list"] {
+        let method: &'static str = format!("kernel/registrations/{method}").leak();
+        let answer = ask(&coder, method, named.clone()).await;
+        assert_eq!(answer.unwrap_err().code(), code::METHOD_NOT_FOUND, "{method}");
+    }
+    assert!(ask(&operator, "kernel/registrations/approve", json!({"server_id": "no"})).await.is_err());
+    assert_eq!(ask(&operator, "kernel/registrations/keep", named.clone()).await.unwrap(), named);
+    assert_eq!(ask(&operator, "kernel/registrations/deny", named.clone()).await.unwrap(), named);
+    assert!(ask(&operator, "kernel/registrations/deny", named).await.is_err());
+    let listed = ask(&operator, "kernel/registrations/list", json!({})).await.unwrap();
+    assert_eq!(listed, json!({"registrations": []}));
+    until(|| host.kernel.servers().is_empty().then_some(())).await;
+}

@@ -5,9 +5,7 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::registry::Registry;
 use mgp_security::auth::AuthLayer;
-use mgp_toolindex::budget;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
-use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
@@ -77,17 +75,7 @@ impl Kernel {
     /// # Errors
     /// The configuration asks for something that there is not; then everything stays as it was.
     pub fn reload(&self, config: Config) -> Result<Applied, StartError> {
-        let parts = &self.0.parts;
-        let old = parts.config.load_full();
-        let all = old.permissions != config.permissions
-            || old.confirmation != config.confirmation
-            || old.validators != config.validators;
-        parts.config.store(Arc::new(config));
-        let applied = parts.fleet.apply(parts, &parts.config.load().servers, all);
-        if applied.is_err() {
-            parts.config.store(old);
-        }
-        applied
+        self.0.parts.reconfigure(config)
     }
 
     /// Stops a server, if it runs, and starts it again, however often that was done before.
@@ -152,10 +140,6 @@ fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscove
     } else {
         settings
     };
-    let counter = budget::default_counter();
-    let sessions = SessionSettings::new(settings::budget(&config), Arc::clone(&counter))
-        .pins(Pins::new(config.tools.pinned.iter().cloned()))
-        .meta_tools(&settings.definitions(&*counter));
-    let sessions = ToolSessions::new(sessions).map_err(|error| StartError::Config(error.to_string()))?;
+    let sessions = settings::tool_sessions(&config, &settings)?;
     Ok(ToolDiscoveryLayer::new(parts.index.clone(), Arc::new(sessions), settings))
 }

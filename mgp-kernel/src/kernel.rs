@@ -5,9 +5,7 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::registry::Registry;
 use mgp_security::auth::AuthLayer;
-use mgp_toolindex::budget;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
-use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
@@ -29,8 +27,6 @@ pub struct Kernel(Arc<Inner>);
 struct Inner {
     parts: Arc<Parts>,
     front: Front,
-    /// One configuration is taken at a time.
-    reloading: tokio::sync::Mutex<()>,
     identity: Arc<ServerIdentity>,
 }
 
@@ -66,8 +62,7 @@ impl Kernel {
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
         let front = Front::new(&parts, tools, registry);
-        let reloading = tokio::sync::Mutex::default();
-        let kernel = Self(Arc::new(Inner { parts, front, reloading, identity: Arc::new(identity) }));
+        let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
         let parts = &kernel.0.parts;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
         if let Some(registry) = parts.registry.get() {
@@ -94,24 +89,7 @@ impl Kernel {
     /// # Cancel safety
     /// Dropping the future may leave some of the rules of access changed and all else as it was.
     pub async fn reload(&self, config: Config) -> Result<Applied, StartError> {
-        let _turn = self.0.reloading.lock().await;
-        let parts = &self.0.parts;
-        Rules::of(parts, &config)?.hold(parts).await?;
-        let old = parts.config.load_full();
-        let all = old.permissions != config.permissions
-            || old.confirmation != config.confirmation
-            || old.validators != config.validators;
-        // Before there is a new server that somebody may not use.
-        parts.config.store(Arc::new(config));
-        let applied = parts.fleet.apply(parts, &parts.config.load().servers, all);
-        if let (Ok(_), Some(registry)) = (&applied, parts.registry.get()) {
-            registry.set_policy(registration::policy(&parts.config.load()));
-        }
-        if applied.is_err() {
-            parts.config.store(Arc::clone(&old));
-            Rules::of(parts, &old)?.hold(parts).await?;
-        }
-        applied
+        self.0.parts.reconfigure(config).await
     }
 
     /// Stops a server, if it runs, and starts it again, however often that was done before.
@@ -176,10 +154,6 @@ fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscove
     } else {
         settings
     };
-    let counter = budget::default_counter();
-    let sessions = SessionSettings::new(settings::budget(&config), Arc::clone(&counter))
-        .pins(Pins::new(config.tools.pinned.iter().cloned()))
-        .meta_tools(&settings.definitions(&*counter));
-    let sessions = ToolSessions::new(sessions).map_err(|error| StartError::Config(error.to_string()))?;
+    let sessions = settings::tool_sessions(&config, &settings)?;
     Ok(ToolDiscoveryLayer::new(parts.index.clone(), Arc::new(sessions), settings))
 }

@@ -37,6 +37,7 @@ mod methods;
 mod operator;
 mod parts;
 mod registration;
+mod reload;
 mod resolve;
 mod router;
 mod rules;

@@ -23,6 +23,7 @@ use mgp_types::mgp::{AuditPort, ServerId};
 use crate::StartError;
 use crate::changes::{Changes, Teller};
 use crate::fleet::Fleet;
+use crate::reload::Reload;
 use crate::settings;
 use crate::upstream::Told;
 
@@ -47,6 +48,7 @@ pub(crate) struct Parts {
     pub(crate) life: Life,
     /// The servers that registered themselves. Set once, when all else is there.
     pub(crate) registry: OnceLock<Registry>,
+    pub(crate) reload: Reload,
     stopping: AtomicBool,
     /// Who is told what servers say unasked.
     pub(crate) changes: Arc<Changes>,
@@ -82,6 +84,7 @@ impl Parts {
             fleet: Fleet::default(),
             life: Life::new(ServerId::from(KERNEL)),
             registry: OnceLock::new(),
+            reload: Reload::default(),
             stopping: AtomicBool::new(false),
             changes: Arc::new(Changes::new(access.clone())),
             state,

@@ -18,9 +18,11 @@ use mgp_security::validator::network::{HostPattern, NetworkPolicy};
 use mgp_security::validator::path::Roots;
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{Network, Paths, Sandbox, Validators};
+use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::level::Level;
+use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, ValidatorName};
 
 use crate::StartError;
@@ -180,7 +182,31 @@ pub(crate) fn tool_discovery(config: &Config) -> Result<ToolDiscoverySettings, S
     })
 }
 
-pub(crate) fn budget(config: &Config) -> ToolContextBudget {
+/// What a session that begins now is listed of so many tools.
+pub(crate) fn level(config: &Config, tools: usize) -> Level {
+    match config.tools.level {
+        ListLevel::L0 => Level::L0,
+        ListLevel::L1 => Level::L1,
+        ListLevel::L2 => Level::L2,
+        ListLevel::L3 => Level::L3,
+        _ if tools < SEARCHED_FROM => Level::L0,
+        _ => Level::L3,
+    }
+}
+
+/// The tools of sessions, of which none has begun.
+pub(crate) fn tool_sessions(
+    config: &Config,
+    settings: &ToolDiscoverySettings,
+) -> Result<ToolSessions, StartError> {
+    let counter = default_counter();
+    let sessions = SessionSettings::new(budget(config), Arc::clone(&counter))
+        .pins(Pins::new(config.tools.pinned.iter().cloned()))
+        .meta_tools(&settings.definitions(&*counter));
+    ToolSessions::new(sessions).map_err(wrong)
+}
+
+fn budget(config: &Config) -> ToolContextBudget {
     let configured = &config.tools.budget;
     let mut budget = ToolContextBudget::default();
     budget.max_tokens = configured.max_tokens.unwrap_or(budget.max_tokens);

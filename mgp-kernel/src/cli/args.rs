@@ -100,7 +100,13 @@ pub(super) enum Command {
     /// Show what a server wrote to its standard error
     Logs(server_commands::Logs),
     /// Stop a server and start it again
-    Restart(server_commands::Restart),
+    Restart(server_commands::OneServer),
+    /// Start a server that was stopped
+    Start(server_commands::OneServer),
+    /// Stop a server until it is started again
+    Stop(server_commands::OneServer),
+    /// Have the kernel read its configuration anew
+    Reload,
     /// Show what the kernel has done, in numbers
     Stats,
     /// Look whether everything is in order

@@ -95,10 +95,13 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
             ServerState::Connected => (true, format!("{}: {} tools", server.id, server.tools)),
             state => (false, format!("{} is {state}", server.id)),
         };
-        if let Some(error) = &server.last_error {
+        if let Some(error) = server.fault.as_ref().or(server.last_error.as_ref()) {
             told = format!("{told}: {error}");
         }
-        let hint = (!ok).then(|| format!("`mgp logs {}` shows what it wrote", server.id));
+        let hint = (!ok).then(|| match &server.fault {
+            Some(_) => "put it right where the kernel runs, and start that again".to_owned(),
+            None => format!("`mgp logs {}` shows what it wrote", server.id),
+        });
         findings.push(Finding { what: "server", ok, told, hint });
     }
     let audit: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog::default()).await?;

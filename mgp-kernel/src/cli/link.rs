@@ -15,7 +15,7 @@ use super::exit::{Exit, Failure};
 use super::place::{Configured, Place};
 use crate::StartError;
 use crate::kernel::Kernel;
-use crate::operator::servers::Servers;
+use crate::operator::servers::{ServerRow, Servers};
 use crate::operator::{method, socket};
 use crate::parts::Parts;
 
@@ -75,10 +75,13 @@ impl Link {
         Ok(link)
     }
 
-    /// The kernel that runs, if one does.
-    pub(super) async fn running(place: &Place) -> Result<Option<Self>, Failure> {
+    /// The kernel that runs, for what concerns no other.
+    pub(super) async fn needed(place: &Place) -> Result<Self, Failure> {
         let client = reach(&place.read()?).await?;
-        Ok(client.map(|client| Self { client, running: true, own: None }))
+        client.map(|client| Self { client, running: true, own: None }).ok_or_else(|| {
+            Failure::new(Exit::Unreachable, "no kernel runs, so no server does")
+                .hint("`mgp serve` starts one")
+        })
     }
 
     /// Asks the kernel.
@@ -97,15 +100,21 @@ impl Link {
         })
     }
 
-    /// Waits until every server is there, or known not to be.
+    /// Waits until every server is there, or has failed once: what a kernel tries again for minutes is nothing that a
+    /// command waits for.
     async fn settled(&self) -> Result<(), Failure> {
         let end = Instant::now() + PATIENCE;
         loop {
             let Servers { servers } = self.ask(method::SERVERS, &()).await?;
-            let waits = |state: &ServerState| {
-                matches!(state, ServerState::Registered | ServerState::Connecting | ServerState::Restarting)
+            let waits = |server: &ServerRow| {
+                let has_failed = server.fault.is_some() || server.last_error.is_some();
+                let begins = matches!(
+                    server.state,
+                    ServerState::Registered | ServerState::Connecting | ServerState::Restarting
+                );
+                server.enabled && begins && !has_failed
             };
-            if !servers.iter().any(|server| server.enabled && waits(&server.state)) || Instant::now() >= end {
+            if !servers.iter().any(waits) || Instant::now() >= end {
                 return Ok(());
             }
             sleep(LOOK_EVERY).await;

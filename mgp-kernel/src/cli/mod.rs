@@ -25,6 +25,7 @@ mod log;
 mod man;
 mod moment;
 mod output;
+mod package;
 mod permissions;
 mod pins;
 mod place;
@@ -97,6 +98,9 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
         Command::Check(args) => check::run(&args),
         Command::Logs(args) => server_commands::logs(&place, output, args).await,
         Command::Restart(args) => server_commands::restart(&place, output, &args).await,
+        Command::Start(args) => server_commands::start(&place, output, &args).await,
+        Command::Stop(args) => server_commands::stop(&place, output, &args).await,
+        Command::Reload => server_commands::reload(&place, output).await,
         Command::Stats => stats::run(&place, output).await,
         Command::Doctor => doctor::run(&place, output).await,
         Command::Completions(args) => completions::run(output, &args),

@@ -1,9 +1,10 @@
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_discovery::Config;
-use mgp_discovery::config::{Loaded, Locations, ProcessEnvironment};
+use mgp_discovery::config::{Loaded, Locations, ProcessEnvironment, ServerFault};
 
 use super::args::Global;
 use super::exit::Failure;
@@ -35,6 +36,8 @@ pub(super) struct Configured {
     pub(super) files: Vec<PathBuf>,
     /// What is probably not meant.
     pub(super) warnings: Vec<String>,
+    /// Servers that cannot be started, by id, and why. The others can.
+    pub(super) faulty: BTreeMap<String, ServerFault>,
     pub(super) state: PathBuf,
     pub(super) socket: PathBuf,
 }
@@ -47,7 +50,7 @@ impl Place {
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<Configured, Failure> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
-        let Loaded { config, warnings, files, .. } = loaded.map_err(|error| {
+        let Loaded { config, warnings, files, faulty, .. } = loaded.map_err(|error| {
             Failure::usage(error.to_string().trim_end().to_owned())
                 .hint("`mgp config reference` shows what can be written, `--config` names another file")
         })?;
@@ -61,7 +64,7 @@ impl Place {
         let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
         let socket = socket.or(beside).unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Configured { config, files, warnings, state, socket })
+        Ok(Configured { config, files, warnings, faulty, state, socket })
     }
 
     /// The configuration that commands change: the first that is there, or else the user's.

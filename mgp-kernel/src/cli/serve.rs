@@ -32,7 +32,7 @@ pub(super) struct Serve {
 
 /// Standard output belongs to the protocol, so all that is told goes to standard error.
 pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
-    let Configured { mut config, files, warnings, state, socket } = place.read()?;
+    let Configured { mut config, warnings, state, socket, .. } = place.read()?;
     let telemetry = super::log::start(place.verbosity(), &config.telemetry)?;
     for warning in &warnings {
         output.note(warning.trim_end());
@@ -57,7 +57,14 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     let signals = Signals::new()
         .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
     let kernel = Kernel::start(config, state).await.map_err(|error| not_started(&error))?;
-    let stop = until_stopped(signals, place, &kernel, if args.watch { &files } else { &[] });
+    let again = place.clone();
+    kernel.parts().reload.read_from(move || match again.read() {
+        Ok(configured) => Ok(configured.config),
+        Err(failure) => Err(failure.message().to_owned()),
+    });
+    // A file that is not there yet may come.
+    let watched = if args.watch { place.locations().files().to_vec() } else { Vec::new() };
+    let stop = until_stopped(signals, &kernel, &watched);
     let at = serving.socket.display().to_string();
     let served = serve(&kernel, serving, stop, |http| {
         if let Some(http) = http {
@@ -101,38 +108,42 @@ impl Signals {
     }
 }
 
-/// Ends at SIGTERM and ctrl-c. Meanwhile SIGHUP, and with `watch` a change of the file, bring the configuration anew.
-async fn until_stopped(mut signals: Signals, place: &Place, kernel: &Kernel, watched: &[PathBuf]) {
-    let changed = || -> Option<Vec<SystemTime>> {
-        watched.iter().map(|path| std::fs::metadata(path).and_then(|file| file.modified()).ok()).collect()
-    };
-    let mut seen = changed();
+/// Ends at SIGTERM and ctrl-c. Meanwhile SIGHUP, and a change of the files that are watched, bring the configuration anew.
+async fn until_stopped(mut signals: Signals, kernel: &Kernel, watched: &[PathBuf]) {
+    let mut taken = versions(watched);
+    let mut seen = taken.clone();
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = signals.interrupt.recv() => return,
             _ = signals.terminate.recv() => return,
-            _ = signals.hang_up.recv() => reload(place, kernel).await,
+            _ = signals.hang_up.recv() => reload(kernel).await,
             _ = looks.tick(), if !watched.is_empty() => {
-                let now = changed();
-                // A file that is just being replaced is looked at again.
-                if now.is_some() && now != seen {
-                    seen = now;
-                    reload(place, kernel).await;
+                let now = versions(watched);
+                // A file that is just being written or replaced is looked at again.
+                let is_settled = now == std::mem::replace(&mut seen, now.clone());
+                if is_settled && now != taken {
+                    taken = now;
+                    reload(kernel).await;
                 }
             }
         }
     }
 }
 
-/// What is wrong with the new configuration is told, and the old one stays.
-async fn reload(place: &Place, kernel: &Kernel) {
-    let applied = match place.read() {
-        Ok(configured) => kernel.reload(configured.config).await.map_err(|error| error.to_string()),
-        Err(failure) => Err(failure.message().to_owned()),
+/// What tells that a file is another one; nothing of one that is not there.
+fn versions(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
+    let version = |path: &PathBuf| {
+        let file = std::fs::metadata(path).ok()?;
+        Some((file.modified().ok()?, file.len()))
     };
-    match applied {
+    files.iter().map(version).collect()
+}
+
+/// What is wrong with the new configuration is told, and the old one stays.
+async fn reload(kernel: &Kernel) {
+    match kernel.parts().reread().await {
         Ok(applied) => tracing::info!(
             added = applied.added.len(),
             changed = applied.changed.len(),

@@ -7,6 +7,7 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, printable};
 use super::place::Place;
+use crate::operator::config::Reloaded;
 use crate::operator::method;
 use crate::operator::servers::{LogLines, NamedServer, ServerLog, ServerMoved};
 
@@ -22,8 +23,9 @@ pub(super) struct Logs {
     follow: bool,
 }
 
+/// Names a server.
 #[derive(Debug, Args)]
-pub(super) struct Restart {
+pub(super) struct OneServer {
     /// The server
     server: String,
 }
@@ -78,15 +80,51 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
 }
 
 /// Stops a server and starts it again, in the kernel that runs.
-pub(super) async fn restart(place: &Place, output: &Output, args: &Restart) -> Result<Exit, Failure> {
-    let Some(link) = Link::running(place).await? else {
-        return Err(Failure::new(Exit::Unreachable, "no kernel runs, so no server does")
-            .hint("`mgp serve` starts one"));
-    };
+pub(super) async fn restart(place: &Place, output: &Output, args: &OneServer) -> Result<Exit, Failure> {
+    moved(place, output, args, method::SERVER_RESTART).await
+}
+
+/// Starts a server that was stopped, in the kernel that runs. It connects behind the answer.
+pub(super) async fn start(place: &Place, output: &Output, args: &OneServer) -> Result<Exit, Failure> {
+    moved(place, output, args, method::SERVER_START).await
+}
+
+/// Stops a server in the kernel that runs, after the calls that it has in work.
+pub(super) async fn stop(place: &Place, output: &Output, args: &OneServer) -> Result<Exit, Failure> {
+    moved(place, output, args, method::SERVER_STOP).await
+}
+
+async fn moved(
+    place: &Place,
+    output: &Output,
+    args: &OneServer,
+    method: &'static str,
+) -> Result<Exit, Failure> {
+    let link = Link::needed(place).await?;
     let named = NamedServer { server_id: args.server.as_str().into() };
-    let moved: Result<ServerMoved, Failure> = link.ask(method::SERVER_RESTART, &named).await;
+    let moved: Result<ServerMoved, Failure> = link.ask(method, &named).await;
     link.close().await;
     output.show(&moved?, |moved, out| writeln!(out, "{}", moved.state))?;
+    Ok(Exit::Done)
+}
+
+/// Has the kernel that runs read its configuration anew.
+pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failure> {
+    let link = Link::needed(place).await?;
+    let reloaded: Result<Reloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
+    link.close().await;
+    output.show(&reloaded?, |reloaded, out| {
+        let Reloaded { added, changed, removed } = reloaded;
+        for (what, servers) in [("added", added), ("changed", changed), ("removed", removed)] {
+            for server in servers {
+                writeln!(out, "{what} {}", printable(server.as_str()))?;
+            }
+        }
+        if added.is_empty() && changed.is_empty() && removed.is_empty() {
+            writeln!(out, "no server is another one")?;
+        }
+        Ok(())
+    })?;
     Ok(Exit::Done)
 }
 

@@ -2,8 +2,8 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
-use super::output::Output;
-use super::place::Place;
+use super::output::{Output, printable};
+use super::place::{Configured, Place};
 use crate::operator::method;
 use crate::operator::servers::Servers;
 
@@ -17,11 +17,18 @@ pub(super) struct ListServers {
 pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> Result<Exit, Failure> {
     let need = if args.no_start { Need::Configured } else { Need::Servers };
     let link = Link::open(place, need).await?;
-    let servers: Servers = link.ask(method::SERVERS, &()).await?;
+    let mut servers: Servers = link.ask(method::SERVERS, &()).await?;
+    if args.no_start && !link.running {
+        as_configured(&mut servers, &place.read()?);
+    }
     let shown = output.table(&servers, "no servers; `mgp add NAME -- COMMAND` adds one", |servers, table| {
         table.headings(&["SERVER", "STATE", "TOOLS", "BY", "FOR"]);
         for server in &servers.servers {
-            let state = if server.enabled { server.state.as_str() } else { "disabled" };
+            let state = match (server.enabled, &server.fault) {
+                (false, _) => "disabled",
+                (true, Some(_)) => "faulty",
+                (true, None) => server.state.as_str(),
+            };
             table.row([
                 server.id.to_string(),
                 state.to_owned(),
@@ -33,5 +40,18 @@ pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> R
     });
     link.close().await;
     shown?;
+    for server in servers.servers.iter().filter(|server| server.enabled) {
+        if let Some(why) = server.fault.as_ref().or(server.last_error.as_ref()) {
+            output.note(&format!("{}: {}", server.id, printable(why)));
+        }
+    }
     Ok(Exit::Done)
+}
+
+/// The kernel of this command runs without servers; this says again which of them are switched on, and what is wrong.
+fn as_configured(servers: &mut Servers, configured: &Configured) {
+    for row in &mut servers.servers {
+        row.enabled = configured.config.server(row.id.as_str()).is_some_and(|server| server.enabled);
+        row.fault = configured.faulty.get(row.id.as_str()).map(ToString::to_string);
+    }
 }

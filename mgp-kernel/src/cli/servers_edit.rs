@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_discovery::config::model::{ServerConfig, TransportKind};
@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::package::Package;
 use super::place::Place;
 
 #[derive(Debug, Args)]
@@ -19,7 +20,7 @@ pub(super) struct Add {
     #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
     command: Vec<String>,
     /// Where it is reached over HTTP
-    #[arg(long, required_unless_present = "command")]
+    #[arg(long, required_unless_present_any = ["command", "server_json"])]
     url: Option<String>,
     /// A variable for its environment; ${NAME} refers to the kernel's
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "command")]
@@ -33,6 +34,8 @@ pub(super) struct Add {
     /// What it is for, in a line
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
+    #[command(flatten)]
+    package: Package,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -59,6 +62,9 @@ struct Changed<'a> {
 }
 
 pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Failure> {
+    if let Some(document) = add.package.file().map(Path::to_owned) {
+        return add.package.add(place, output, &document, &add.name, add.description);
+    }
     let path = place.to_change()?;
     let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     let server = add.server();
@@ -106,11 +112,11 @@ impl Add {
     }
 }
 
-fn refused(error: &EditError) -> Failure {
+pub(super) fn refused(error: &EditError) -> Failure {
     Failure::usage(error.to_string().trim_end().to_owned())
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
     pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
         .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))

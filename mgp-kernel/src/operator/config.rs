@@ -1,8 +1,10 @@
 //! What the kernel runs with.
 
-use mgp_types::Error;
+use mgp_types::mgp::{AuditTarget, ServerId};
+use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
+use super::layer::Asked;
 use crate::parts::Parts;
 
 /// The configuration as it is in effect, and where things are kept.
@@ -12,6 +14,24 @@ pub(crate) struct ShownConfig {
     pub(crate) state: String,
     /// What `mgp.toml` says, without the values of variables and headers: they may be secrets.
     pub(crate) config: serde_json::Value,
+}
+
+/// The servers that are something else since the configuration was read anew.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Reloaded {
+    pub(crate) added: Vec<ServerId>,
+    pub(crate) changed: Vec<ServerId>,
+    pub(crate) removed: Vec<ServerId>,
+}
+
+/// Reads the configuration anew. What is wrong with it is told, and the old one stays.
+pub(super) async fn reload(asked: &Asked) -> Result<Reloaded, Error> {
+    let state = asked.parts.state.display().to_string();
+    let target = AuditTarget::new(None, None);
+    asked.record("dev.cloto.mgp.config_reloaded", target, ("state", &state)).await?;
+    let applied = asked.parts.reread().await;
+    let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
+    Ok(Reloaded { added: applied.added, changed: applied.changed, removed: applied.removed })
 }
 
 pub(super) fn show(parts: &Parts) -> Result<ShownConfig, Error> {

@@ -92,6 +92,7 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         method::AUDIT_HEAD => reply(&audit::head(parts).await?),
         method::AUDIT_QUERY => reply(&audit::query(parts, read(request)?).await?),
         method::AUDIT_VERIFY => reply(&audit::verify(parts, read(request)?).await?),
+        method::CONFIG_RELOAD => reply(&config::reload(&asked).await?),
         method::CONFIG_SHOW => reply(&config::show(parts)?),
         method::KEYS_LIST => reply(&keys::list(parts, &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(&asked, read(request)?).await?),
@@ -114,7 +115,7 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         method::SERVER_RESTART => reply(&servers::restart(&asked, read(request)?).await?),
         method::SERVER_START => reply(&servers::start(&asked, read(request)?).await?),
         method::SERVER_STOP => reply(&servers::stop(&asked, read(request)?).await?),
-        method::STATS => reply(&stats::stats(parts)),
+        method::STATS => reply(&stats::stats(parts)?),
         method::TOOLS => reply(&tools::list(parts, &read(request)?)),
         _ => Err(Error::method_not_found(&request.method)),
     }

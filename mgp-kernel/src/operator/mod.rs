@@ -27,6 +27,7 @@ pub(crate) mod method {
     pub(crate) const AUDIT_HEAD: &str = "kernel/audit/head";
     pub(crate) const AUDIT_QUERY: &str = "kernel/audit/query";
     pub(crate) const AUDIT_VERIFY: &str = "kernel/audit/verify";
+    pub(crate) const CONFIG_RELOAD: &str = "kernel/config/reload";
     pub(crate) const CONFIG_SHOW: &str = "kernel/config/show";
     pub(crate) const KEYS_LIST: &str = "kernel/keys/list";
     pub(crate) const KEYS_NEW: &str = "kernel/keys/new";

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_discovery::config::ProcessEnvironment;
+use mgp_discovery::config::model::ServerConfig;
 use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,9 @@ pub(crate) struct ServerRow {
     pub(crate) mgp: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
+    /// Why it cannot be started as it is configured, such as for a variable that is not set where the kernel runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fault: Option<String>,
     #[serde(default)]
     pub(crate) restarts: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +105,7 @@ pub(super) fn list(parts: &Parts) -> Servers {
             description: configured.and_then(|server| server.description.clone()),
             mgp: view.mgp.map(|mgp| mgp.version),
             last_error: view.last_error,
+            fault: configured.and_then(fault),
             restarts: view.restarts,
             pid: view.pid,
             uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
@@ -121,6 +127,7 @@ pub(super) fn list(parts: &Parts) -> Servers {
                 description: server.description.clone(),
                 mgp: None,
                 last_error: None,
+                fault: Some(server).filter(|server| server.enabled).and_then(fault),
                 restarts: 0,
                 pid: None,
                 uptime_secs: None,
@@ -176,7 +183,7 @@ fn known(parts: &Parts, id: &ServerId) -> Result<Arc<Upstream>, Error> {
 }
 
 impl Calls {
-    fn of(server: &Upstream) -> Self {
+    pub(super) fn of(server: &Upstream) -> Self {
         let reading = server.meter().read();
         let micros = |part| {
             let took = reading.quantile(part)?;
@@ -192,7 +199,11 @@ impl Calls {
     }
 }
 
-fn way(server: &mgp_discovery::config::model::ServerConfig) -> &'static str {
+fn fault(server: &ServerConfig) -> Option<String> {
+    server.expanded(&ProcessEnvironment).err().map(|fault| fault.to_string())
+}
+
+fn way(server: &ServerConfig) -> &'static str {
     match (&server.command, &server.url) {
         (Some(_), _) => "stdio",
         (None, Some(_)) => "http",

@@ -1,9 +1,16 @@
 //! What the kernel has done and saved, in numbers.
 
-use mgp_toolindex::budget::default_counter;
+use mgp_discovery::Config;
+use mgp_toolindex::Snapshot;
+use mgp_toolindex::level::{Level, Sizes};
+use mgp_toolindex::session::{SessionKey, View};
+use mgp_types::Error;
+use mgp_types::mgp::ServerId;
 use serde::{Deserialize, Serialize};
 
+use super::servers::Calls;
 use crate::parts::Parts;
+use crate::{StartError, settings};
 
 /// Numbers about the kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -14,23 +21,72 @@ pub(crate) struct Stats {
     pub(crate) tools: u64,
     /// How many tokens the definitions of all tools take in a model's context.
     pub(crate) tool_tokens: u64,
+    /// What is listed of them to a session that begins now.
+    pub(crate) level: Level,
+    /// How many tokens that list takes: the kernel's own tools, and the pinned ones.
+    pub(crate) listed_tokens: u64,
+    /// How many tokens fewer each list takes.
+    pub(crate) saved_tokens: u64,
     /// How many events the record has had.
     pub(crate) audit_events: u64,
     /// How many questions wait for an operator.
     pub(crate) pending: u64,
+    /// The calls of each server, by its id.
+    pub(crate) calls: Vec<ServerCalls>,
 }
 
-pub(super) fn stats(parts: &Parts) -> Stats {
-    let snapshot = parts.catalog.snapshot();
-    let counter = default_counter();
-    let tokens = |definition: &[u8]| u64::from(counter.count(&String::from_utf8_lossy(definition)));
-    Stats {
+/// The calls of a server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerCalls {
+    pub(crate) server_id: ServerId,
+    #[serde(flatten)]
+    pub(crate) calls: Calls,
+}
+
+/// How many tokens all tools take, and how many what is listed of them.
+struct Tokens {
+    all: u64,
+    level: Level,
+    listed: u64,
+}
+
+pub(super) fn stats(parts: &Parts) -> Result<Stats, Error> {
+    let tokens = Tokens::count(&parts.config.load(), &parts.index.snapshot())
+        .map_err(|error| Error::internal("the lists of tools cannot be counted").with_source(error))?;
+    let servers = parts.fleet.all();
+    let calls = |server: &crate::upstream::Upstream| ServerCalls {
+        server_id: server.id().clone(),
+        calls: Calls::of(server),
+    };
+    Ok(Stats {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         uptime_secs: parts.life.uptime().as_secs(),
-        servers: parts.fleet.all().len() as u64,
-        tools: snapshot.tools().len() as u64,
-        tool_tokens: snapshot.tools().iter().map(|tool| tokens(tool.definition.as_bytes())).sum(),
+        servers: servers.len() as u64,
+        tools: parts.catalog.snapshot().tools().len() as u64,
+        tool_tokens: tokens.all,
+        level: tokens.level,
+        listed_tokens: tokens.listed,
+        saved_tokens: tokens.all.saturating_sub(tokens.listed),
         audit_events: parts.audit.head().seq,
         pending: parts.pending.list().len() as u64,
+        calls: servers.iter().map(|server| calls(server)).collect(),
+    })
+}
+
+impl Tokens {
+    /// Counts what a model sees of a tool: name, description and arguments.
+    fn count(config: &Config, snapshot: &Snapshot) -> Result<Self, StartError> {
+        let sessions = settings::tool_sessions(config, &settings::tool_discovery(config)?)?;
+        let view = View::all(snapshot);
+        let sizes = Sizes::of(&view, sessions.settings().counter());
+        let meta = u64::from(sessions.settings().meta_tokens());
+        let level = settings::level(config, snapshot.len());
+        let listed = match level {
+            Level::L0 => sizes.definition_tokens,
+            Level::L1 => meta + sizes.category_tokens,
+            Level::L2 => meta,
+            Level::L3 => sessions.listed(&SessionKey::new("", None), &view).tokens.into(),
+        };
+        Ok(Self { all: sizes.definition_tokens, level, listed })
     }
 }

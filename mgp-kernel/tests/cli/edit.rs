@@ -1,6 +1,6 @@
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::home::Home;
 
@@ -42,4 +42,75 @@ fn the_schema_and_the_reference_of_the_configuration_are_printed() {
     let schema: Value = serde_json::from_str(&home.run(["config", "schema"]).out).unwrap();
     assert!(schema["properties"]["servers"].is_object());
     assert!(home.run(["config", "reference"]).out.starts_with('#'));
+}
+
+#[test]
+fn a_server_of_a_registry_is_added_with_what_it_asks_for() {
+    let home = Home::new();
+    let server = json!({
+        "name": "io.github.someone/weather",
+        "description": "Forecasts",
+        "packages": [{
+            "registryType": "npm", "identifier": "@someone/weather", "version": "1.2.3",
+            "transport": {"type": "stdio"},
+            "packageArguments": [{"type": "named", "name": "--units", "isRequired": true, "description": "Which"}],
+            "environmentVariables": [{"name": "WEATHER_KEY", "isRequired": true, "isSecret": true}],
+        }],
+    });
+    home.write("server.json", &server.to_string());
+    let lacking = home.run(["add", "weather", "--server-json", "server.json"]);
+    assert!(lacking.code == Some(1) && lacking.err.contains("--answer"), "{lacking:?}");
+    assert!(!home.path(".config/mgp/servers.toml").exists());
+    let answered = ["add", "weather", "--server-json", "server.json", "--answer", "--units=metric"];
+    let shown = home.json(answered.into_iter().chain(["--dry-run"]));
+    assert!(!home.path(".config/mgp/servers.toml").exists(), "{shown}");
+    let added = home.json(answered);
+    assert!(added["command"].as_str().unwrap().contains("@someone/weather@1.2.3"), "{added}");
+    assert_eq!(added["variables"], json!(["WEATHER_KEY"]));
+    let text = home.read(".config/mgp/servers.toml");
+    assert!(text.contains("metric") && text.contains("${WEATHER_KEY}"), "{text}");
+    let again = home.run(answered);
+    assert!(again.code == Some(1) && again.err.contains("already"), "{again:?}");
+    let broken = home.run(["add", "other", "--server-json", "mgp.toml"]);
+    assert_eq!(broken.code, Some(1), "{broken:?}");
+}
+
+#[test]
+fn a_faulty_server_is_shown_with_the_reason_and_stops_no_other() {
+    let home = Home::new();
+    home.json(["add", "bad", "--env", "TOKEN=${NO_SUCH_VARIABLE}", "--", "x"]);
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    let configured = home.json(["servers", "--no-start"]);
+    assert!(configured["servers"][0]["fault"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{configured}");
+    assert_eq!(configured["servers"][1]["enabled"], true);
+    let servers = home.json(["servers"]);
+    assert!(servers["servers"][0]["fault"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{servers}");
+    assert_eq!(servers["servers"][1]["state"], "connected");
+    let plain = home.run(["servers"]);
+    assert!(plain.out.contains("faulty") && plain.err.contains("NO_SUCH_VARIABLE"), "{plain:?}");
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.code == Some(5) && doctor.out.contains("NO_SUCH_VARIABLE"), "{doctor:?}");
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+}
+
+#[test]
+fn what_lists_save_is_counted() {
+    let home = Home::new();
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    let few = home.json(["stats"]);
+    assert_eq!((&few["level"], &few["saved_tokens"]), (&json!("L0"), &json!(0)));
+    assert!(few["tool_tokens"].as_u64().unwrap() > 0 && few["listed_tokens"] == few["tool_tokens"], "{few}");
+    assert_eq!((&few["calls"][0]["server_id"], &few["calls"][0]["ended"]), (&json!("clock"), &json!(0)));
+    for name in ["mail", "issues", "calendar"] {
+        home.json(["add", name, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", name]);
+    }
+    let number = |stats: &Value, name: &str| stats[name].as_u64().unwrap();
+    let many = home.json(["stats"]);
+    assert_eq!(many["level"], "L3", "{many}");
+    let (all, listed) = (number(&many, "tool_tokens"), number(&many, "listed_tokens"));
+    assert!(listed > 0 && listed < all && number(&many, "saved_tokens") == all - listed, "{many}");
+    let text = home.read(".config/mgp/servers.toml");
+    home.write(".config/mgp/servers.toml", &format!("{text}\n[tools]\npinned = [\"clock.now\"]\n"));
+    assert!(number(&home.json(["stats"]), "listed_tokens") > listed, "what is pinned is listed");
+    assert!(home.run(["stats"]).out.contains("P95"));
 }

@@ -131,6 +131,68 @@ fn a_configuration_that_changes_is_taken_anew() {
     assert_eq!(tool.code, Some(1), "{tool:?}");
 }
 
+/// Waits until a server is in a state.
+fn until_state(home: &Home, server: usize, state: &str) {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let servers = home.json(["servers"]);
+        if servers["servers"][server]["state"] == state {
+            return;
+        }
+        assert!(Instant::now() < end, "{servers}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_file_that_is_watched_is_taken_anew_when_it_changes_and_stays_if_it_is_broken() {
+    let home = home();
+    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio", "--watch"]);
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    let right = home.read("mgp.toml");
+    until_state(&home, 0, "connected");
+    let events = home.json(["audit", "verify"])["events"].as_u64().unwrap();
+    assert!(events > 0);
+    home.write("mgp.toml", &format!("{right}\n[[servers]]\nid = 1\n"));
+    // Longer than it takes to be seen: what is broken brings nothing.
+    std::thread::sleep(Duration::from_millis(1_500));
+    home.write("mgp.toml", &right);
+    let pid = home.json(["servers"])["servers"][0]["pid"].clone();
+    home.json(["add", "late", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);
+    until_state(&home, 1, "connected");
+    assert_eq!(home.json(["servers"])["servers"][0]["pid"], pid, "the others are left alone");
+}
+
+#[test]
+fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() {
+    let home = home();
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    for command in [&["stop", "clock"][..], &["start", "clock"], &["reload"]] {
+        assert_eq!(home.run(command).code, Some(4), "{command:?} without a kernel");
+    }
+    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    until_state(&home, 0, "connected");
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    assert_eq!(home.json(["stats"])["calls"][0]["ended"], 1);
+    home.json(["stop", "clock"]);
+    assert_eq!(home.json(["servers"])["servers"][0]["state"], "disconnected");
+    assert_ne!(home.run(["call", "clock.now"]).code, Some(0));
+    home.json(["start", "clock"]);
+    until_state(&home, 0, "connected");
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    assert_eq!(home.run(["stop", "clok"]).code, Some(1));
+    assert_eq!(home.run(["reload"]).out, "no server is another one\n");
+    home.json(["add", "notes", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);
+    assert_eq!(home.json(["reload"])["added"], serde_json::json!(["notes"]));
+    home.json(["remove", "clock"]);
+    assert_eq!(home.json(["reload"])["removed"], serde_json::json!(["clock"]));
+    let recorded = home.run(["audit", "query", "--json"]);
+    assert!(
+        recorded.out.contains("config_reloaded") && recorded.out.contains("server_stopped"),
+        "{recorded:?}"
+    );
+}
+
 #[test]
 fn a_socket_that_a_dead_kernel_left_is_no_kernel() {
     let home = home();

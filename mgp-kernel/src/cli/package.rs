@@ -1,0 +1,176 @@
+//! Adding a server as a registry describes it.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mgp_discovery::config::ConfigFile;
+use mgp_discovery::launch::{
+    Answers, Choice, Launch, LaunchError, Needed, PermissionKind, ServerJson, choices, launch,
+};
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::output::{Output, printable};
+use super::place::Place;
+use super::servers_edit::{pair, refused};
+
+#[derive(Debug, Args)]
+pub(super) struct Package {
+    /// Add the server that this server.json of a registry describes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "url", "transport"])]
+    server_json: Option<PathBuf>,
+    /// An answer to what the server.json asks for
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "server_json", allow_hyphen_values = true)]
+    answer: Vec<(String, String)>,
+    /// Which of the ways that the server.json offers, from 1; the first that works if left out
+    #[arg(long, value_name = "N", requires = "server_json")]
+    way: Option<usize>,
+    /// Say what would be added, and change nothing
+    #[arg(long, requires = "server_json")]
+    dry_run: bool,
+}
+
+/// What is added, for a person to judge: a stranger wrote it.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    server_id: &'a str,
+    /// What is started, or reached, word for word.
+    command: &'a str,
+    permissions: Vec<Asked<'a>>,
+    /// Variables that have to be set before it starts.
+    variables: &'a [String],
+    notes: &'a [String],
+    file: &'a Path,
+    dry_run: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Asked<'a> {
+    kind: &'static str,
+    words: &'a str,
+}
+
+impl Package {
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.server_json.as_deref()
+    }
+
+    /// Adds the server that the document describes as `name`.
+    pub(super) fn add(
+        self,
+        place: &Place,
+        output: &Output,
+        document: &Path,
+        name: &str,
+        description: Option<String>,
+    ) -> Result<Exit, Failure> {
+        let wrong = |what: String| Failure::usage(format!("{}: {what}", document.display()));
+        let text = text_of(document).map_err(|error| wrong(error.to_string()))?;
+        let server = ServerJson::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        let answers = Answers::new();
+        let answers =
+            self.answer.into_iter().fold(answers, |answers, (name, value)| answers.with(name, value));
+        let mut launch = chosen(&server, self.way, &answers).map_err(|error| failure(document, &error))?;
+        name.clone_into(&mut launch.config.id);
+        launch.config.description = description.or(launch.config.description);
+        let path = place.to_change()?;
+        let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
+        file.add(&launch.config).map_err(|error| refused(&error))?;
+        if !self.dry_run {
+            file.save().map_err(|error| refused(&error))?;
+        }
+        let asked =
+            launch.permissions.iter().map(|asked| Asked { kind: word(asked.kind), words: &asked.words });
+        let report = Report {
+            server_id: name,
+            command: &launch.shown,
+            permissions: asked.collect(),
+            variables: &launch.variables,
+            notes: &launch.notes,
+            file: &path,
+            dry_run: self.dry_run,
+        };
+        output.show(&report, write)?;
+        Ok(Exit::Done)
+    }
+}
+
+/// The way that was asked for, or else the first that this machine could go.
+fn chosen(server: &ServerJson, way: Option<usize>, answers: &Answers) -> Result<Launch, LaunchError> {
+    let ways = choices(server);
+    if let Some(way) = way {
+        let none = Choice::Package(way.saturating_sub(1));
+        let choice = way.checked_sub(1).and_then(|index| ways.get(index)).copied();
+        return launch(server, choice.unwrap_or(none), answers);
+    }
+    let mut first = None;
+    for choice in ways {
+        match launch(server, choice, answers) {
+            Ok(launch) => return Ok(launch),
+            // It can be gone, once there are answers.
+            Err(error @ (LaunchError::Missing { .. } | LaunchError::BadAnswer { .. })) => return Err(error),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or(LaunchError::NoSuchChoice { choice: Choice::Package(0) }))
+}
+
+fn failure(document: &Path, error: &LaunchError) -> Failure {
+    let message = printable(&format!("{}: {error}", document.display()));
+    let LaunchError::Missing { needed } = error else { return Failure::usage(message) };
+    let asked: Vec<_> = needed.iter().map(question).collect();
+    Failure::usage(message).hint(printable(&asked.join("\n")))
+}
+
+/// What is to be answered, and how.
+fn question(needed: &Needed) -> String {
+    let mut text = format!("--answer {}=", needed.name);
+    text.push_str(needed.default.as_deref().unwrap_or("VALUE"));
+    if let Some(description) = &needed.description {
+        text = format!("{text}  {description}");
+    }
+    if !needed.choices.is_empty() {
+        text = format!("{text} ({})", needed.choices.join(", "));
+    }
+    if let Some(variable) = &needed.secret {
+        text = format!("{text} (a secret: set the variable {variable} instead)");
+    }
+    text
+}
+
+fn write(report: &Report<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+    writeln!(out, "starts, or reaches: {}", printable(report.command))?;
+    for asked in &report.permissions {
+        writeln!(out, "asks for {}: {}", asked.kind, printable(asked.words))?;
+    }
+    for variable in report.variables {
+        let state = if env::var_os(variable).is_some() { "is set" } else { "set it before mgp starts" };
+        writeln!(out, "variable {variable}: {state}")?;
+    }
+    for note in report.notes {
+        writeln!(out, "{}", printable(note))?;
+    }
+    let verb = if report.dry_run { "would add" } else { "added" };
+    writeln!(out, "{verb} {} to {}", report.server_id, report.file.display())
+}
+
+const fn word(kind: PermissionKind) -> &'static str {
+    match kind {
+        PermissionKind::Network => "network",
+        PermissionKind::Files => "files",
+        PermissionKind::Privileges => "privileges",
+        _ => "an option",
+    }
+}
+
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// More than is parsed, so that what is longer is told to be.
+const MAX_BYTES: u64 = 16 << 20;

@@ -1,36 +1,38 @@
-//! Services whose type is forgotten, at the two seams of the kernel.
+//! Services whose type is forgotten, at the seams of the kernel.
 
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use tower_service::Service;
 
-/// A service whose type is forgotten. It costs a box for each call, so there is one at the front and one per server.
-pub(crate) struct Erased(Box<dyn Forgotten>);
+/// A service whose type is forgotten. A clone is the same service and costs a count. Each call costs a box and a clone of
+/// what is inside, so there is one at the front, one per server and one per connection to a server.
+#[derive(Clone)]
+pub(crate) struct Erased(Arc<dyn Forgotten>);
 
 impl Erased {
     pub(crate) fn new<S: RpcService<Future: 'static> + Sync>(service: S) -> Self {
-        Self(Box::new(service))
+        Self(Arc::new(service))
     }
 }
 
 trait Forgotten: Send + Sync {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
-    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
-    fn boxed(&self) -> Box<dyn Forgotten>;
+    fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
 }
 
 impl<S: RpcService<Future: 'static> + Sync> Forgotten for S {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Service::poll_ready(self, cx)
-    }
-
-    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
-        Box::pin(Service::call(self, request))
-    }
-
-    fn boxed(&self) -> Box<dyn Forgotten> {
-        Box::new(self.clone())
+    fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+        let mut service = self.clone();
+        // Nearly all are ready. Then the call is made at once, which keeps calls in their order.
+        match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Box::pin(Service::call(&mut service, request)),
+            Poll::Ready(Err(error)) => Box::pin(std::future::ready(Err(error))),
+            Poll::Pending => Box::pin(async move {
+                std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
+                Service::call(&mut service, request).await
+            }),
+        }
     }
 }
 
@@ -39,8 +41,9 @@ impl Service<Request> for Erased {
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.0.poll_ready(cx)
+    /// It is always ready: what has to wait does so inside of a call.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
@@ -48,8 +51,44 @@ impl Service<Request> for Erased {
     }
 }
 
-impl Clone for Erased {
-    fn clone(&self) -> Self {
-        Self(self.0.boxed())
+#[cfg(test)]
+mod tests {
+    use std::future::{Ready, ready};
+
+    use mgp_types::{Method, Object};
+
+    use super::*;
+
+    /// Is ready when it is asked for the second time.
+    #[derive(Clone)]
+    struct Slow {
+        asked: bool,
+    }
+
+    impl Service<Request> for Slow {
+        type Response = Response;
+        type Error = Error;
+        type Future = Ready<Result<Response, Error>>;
+
+        fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+            if std::mem::replace(&mut self.asked, true) {
+                return Poll::Ready(Ok(()));
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+
+        fn call(&mut self, _: Request) -> Self::Future {
+            ready(if self.asked { Ok(Response::empty()) } else { Err(Error::internal("too early")) })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_service_is_called_when_it_is_ready() {
+        for asked in [false, true] {
+            let mut erased = Erased::new(Slow { asked });
+            let request = Request::call(Method::PING, Object::new());
+            assert!(erased.call(request).await.is_ok());
+        }
     }
 }

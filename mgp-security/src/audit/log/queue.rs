@@ -9,7 +9,8 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::retention::Retention;
 
-/// What waits for the writer. The writer takes all of it at once, so a batch is as large as the medium is slow.
+/// What waits for the writer. The writer takes all of it at once, so a batch is as large as the medium is slow. What nobody
+/// waits for lies a moment for more to come: a transaction for each event costs more than the call that it tells of.
 ///
 /// It is bounded by the room it began with: who finds none waits. What comes from those who cannot wait has as much room
 /// again, and beyond that is refused.
@@ -25,6 +26,8 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct Waiting {
     jobs: Vec<Job>,
+    /// Whether somebody waits for any of them.
+    urgent: bool,
     /// How many of the jobs have no room of their own.
     crowding: usize,
 }
@@ -35,6 +38,19 @@ pub(super) enum Job {
     Record(Record),
     Forget(Retention, oneshot::Sender<Result<u64, Error>>),
     Flush(oneshot::Sender<Result<(), Error>>),
+}
+
+impl Waiting {
+    fn may_linger(&self, enough: usize) -> bool {
+        !self.urgent && (1..enough).contains(&self.jobs.len())
+    }
+}
+
+impl Job {
+    /// Whether somebody waits for it.
+    fn is_urgent(&self) -> bool {
+        !matches!(self, Self::Record(Record { waiter: None, .. }))
+    }
 }
 
 /// Events to be written together, and who waits for it.
@@ -118,11 +134,18 @@ impl Queue {
         if self.is_closed() {
             return;
         }
+        let becomes_urgent = !waiting.urgent && job.is_urgent();
+        waiting.urgent |= becomes_urgent;
         waiting.jobs.push(job);
-        // The writer sleeps only when there is nothing to do.
-        if waiting.jobs.len() == 1 {
+        // The writer sleeps when there is nothing to do, and while nothing is urgent.
+        if waiting.jobs.len() == 1 || becomes_urgent || waiting.jobs.len() == self.enough() {
             self.wake.notify_one();
         }
+    }
+
+    /// With so many jobs the writer waits for no more, long before there is no room.
+    fn enough(&self) -> usize {
+        (self.capacity / 2).clamp(1, ENOUGH)
     }
 
     /// No more will come; the writer ends when it has done what waits.
@@ -152,6 +175,12 @@ impl Queue {
                 }
             }
         }
+        while waiting.may_linger(self.enough()) && !self.is_closed() {
+            if self.wake.wait_for(&mut waiting, LINGER).timed_out() {
+                break;
+            }
+        }
+        waiting.urgent = false;
         mem::swap(&mut waiting.jobs, jobs);
         !(self.is_closed() && jobs.is_empty())
     }
@@ -167,3 +196,7 @@ impl Queue {
         }
     }
 }
+
+/// How long what nobody waits for lies at most.
+const LINGER: Duration = Duration::from_millis(10);
+const ENOUGH: usize = 256;

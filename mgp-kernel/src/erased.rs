@@ -86,7 +86,7 @@ mod tests {
     #[tokio::test]
     async fn a_service_is_called_when_it_is_ready() {
         for asked in [false, true] {
-            let mut erased = Erased::new(Slow { asked });
+            let erased = Erased::new(Slow { asked });
             let request = Request::call(Method::PING, Object::new());
             assert!(erased.call(request).await.is_ok());
         }

@@ -148,7 +148,7 @@ impl Kernel {
 
 fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
     let config = parts.config.load();
-    let settings = settings::tool_discovery(&config)?.eyes(Arc::new(CatalogEyes(Arc::downgrade(parts))));
+    let settings = settings::tool_discovery(&config).eyes(Arc::new(CatalogEyes(Arc::downgrade(parts))));
     let settings = if config.tools.creating {
         settings.creation(Arc::new(Creator::new(parts, registry.clone())))
     } else {

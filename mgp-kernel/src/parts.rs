@@ -140,15 +140,13 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
     let choice = settings::embedder(config)?;
     let embedder = choice.open().await;
     let builder = Index::builder(embedder);
-    Ok(match choice {
-        // Its vectors are made faster than they are read.
-        EmbedderChoice::Static => builder.build(),
-        _ => {
-            let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
-            let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
-            builder.store(vectors).build()
-        }
-    })
+    // The vectors of the table that is built in are made faster than they are read.
+    if choice == EmbedderChoice::Static {
+        return Ok(builder.build());
+    }
+    let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
+    let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
+    Ok(builder.store(vectors).build())
 }
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.

@@ -169,17 +169,17 @@ pub(crate) fn limits(config: &Config) -> Limits {
 }
 
 /// What a model is given of the tools.
-pub(crate) fn tool_discovery(config: &Config) -> Result<ToolDiscoverySettings, StartError> {
+pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
     let configured = &config.tools;
-    let strategy = configured.strategy.clone().unwrap_or(SearchStrategy::Hybrid);
+    let strategy = configured.strategy.unwrap_or(SearchStrategy::Hybrid);
     let settings = ToolDiscoverySettings::new().strategy(strategy).tell_uses(configured.tell_uses);
-    Ok(match configured.level {
+    match configured.level {
         ListLevel::L0 => settings.level(Level::L0),
         ListLevel::L1 => settings.level(Level::L1),
         ListLevel::L2 => settings.level(Level::L2),
         ListLevel::L3 => settings.level(Level::L3),
         _ => settings.level_by_number(SEARCHED_FROM),
-    })
+    }
 }
 
 /// What a session that begins now is listed of so many tools.

@@ -1,10 +1,10 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 
 use mgp_types::{Error, Kind, Request, Response, RpcService};
 use pin_project_lite::pin_project;
+use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 

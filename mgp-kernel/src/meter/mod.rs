@@ -112,7 +112,7 @@ mod tests {
     fn nothing_is_said_of_calls_that_never_were() {
         assert_eq!(Meter::default().read().quantile(0.5), None);
         let meter = Meter::default();
-        meter.ended(Duration::from_secs(3600), false);
+        meter.ended(Duration::from_hours(1), false);
         assert_eq!(meter.read().quantile(0.5), None, "it took longer than can be said");
     }
 }

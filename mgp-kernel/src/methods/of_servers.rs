@@ -49,9 +49,9 @@ impl<S: RpcService> Service<Request> for ServerHealth<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let served = [method::HEALTH_PING, method::HEALTH_STATUS, method::LIFECYCLE_SHUTDOWN];
-        let is_served = request.kind == Kind::Call && served.contains(&request.method.as_str());
-        let server = request.params.text("server_id").filter(|server| is_served && server != KERNEL);
+        let ours = [method::HEALTH_PING, method::HEALTH_STATUS, method::LIFECYCLE_SHUTDOWN];
+        let is_ours = request.kind == Kind::Call && ours.contains(&request.method.as_str());
+        let server = request.params.text("server_id").filter(|server| is_ours && server != KERNEL);
         let Some(server) = server else { return GateFuture::passed(self.inner.call(request)) };
         match self.server(&request, &server) {
             Ok(server) => GateFuture::waiting(answer(server, request)),

@@ -76,7 +76,7 @@ pub(super) fn stats(parts: &Parts) -> Result<Stats, Error> {
 impl Tokens {
     /// Counts what a model sees of a tool: name, description and arguments.
     fn count(config: &Config, snapshot: &Snapshot) -> Result<Self, StartError> {
-        let sessions = settings::tool_sessions(config, &settings::tool_discovery(config)?)?;
+        let sessions = settings::tool_sessions(config, &settings::tool_discovery(config))?;
         let view = View::all(snapshot);
         let sizes = Sizes::of(&view, sessions.settings().counter());
         let meta = u64::from(sessions.settings().meta_tokens());

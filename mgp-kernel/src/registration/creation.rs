@@ -58,7 +58,7 @@ impl Creator {
         server.justification = Some(format!("made on demand: {}", wanted.join(", ")));
         let session = session(context);
         let terms = Terms::for_session(session.as_str()).approved_by("auto_approve");
-        let registered = self.registry.register(&agent, context.trace.clone(), server, terms).await;
+        let registered = self.registry.register(&agent, context.trace, server, terms).await;
         registered.map_err(|error| Error::invalid_params(error.to_string()))?;
         self.end_with(context, session);
         tell(&parts, &agent, EventType::Custom("TOOL_CREATED_DYNAMIC".into()), Outcome::Success, &name).await

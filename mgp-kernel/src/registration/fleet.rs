@@ -57,7 +57,7 @@ fn view(parts: &Parts, server: &Upstream, context: &Context) -> ServerView {
     let declared = config.mgp.as_ref();
     let mut view = ServerView::new(server.id().clone(), ServerStatus::from(server.state()), config.trust());
     if let Some(agreed) = server.session().and_then(|session| session.mgp.clone()) {
-        view.mgp_version = Some(agreed.version().clone());
+        view.mgp_version = Some(agreed.version());
         view.extensions = agreed.extensions().names().map(ToString::to_string).collect();
     } else if let Some(declared) = declared {
         view.extensions.clone_from(&declared.extensions);

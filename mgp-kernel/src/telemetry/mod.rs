@@ -51,6 +51,10 @@ impl Telemetry {
     }
 
     /// Sends what was not sent yet.
+    #[cfg_attr(
+        not(feature = "otlp"),
+        expect(clippy::unused_async, reason = "only traces have to be waited for")
+    )]
     pub async fn end(self) {
         #[cfg(feature = "otlp")]
         if let Some(traces) = self.traces {

@@ -96,12 +96,12 @@ pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exi
     let path = place.to_change_in(import.scope)?;
     let wrong =
         |error: mgp_discovery::config::EditError| Failure::usage(error.to_string().trim_end().to_owned());
-    let file = ConfigFile::open(&path).map_err(|error| wrong(error))?;
-    let mut taking = Taking::into(&path, file).map_err(|error| wrong(error))?;
-    let report = report(&path, import, sources, &mut taking).map_err(|error| wrong(error))?;
+    let file = ConfigFile::open(&path).map_err(&wrong)?;
+    let mut taking = Taking::into(&path, file).map_err(&wrong)?;
+    let report = report(&path, import, sources, &mut taking).map_err(&wrong)?;
     let added = report.servers.iter().any(|server| server.outcome.is_added());
     if added && !import.dry_run {
-        taking.save().map_err(|error| wrong(error))?;
+        taking.save().map_err(&wrong)?;
         if import.keep_secrets {
             only_for_its_owner(&path)?;
         }

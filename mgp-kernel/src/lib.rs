@@ -2,6 +2,24 @@
 //!
 //! It finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the whole of
 //! it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
+//!
+//! ```
+//! use mgp_client_sdk::Client;
+//! use mgp_discovery::Config;
+//! use mgp_kernel::Kernel;
+//! use mgp_types::Principal;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let state = tempfile::tempdir()?;
+//! # let folder = state.path().join("state");
+//! let kernel = Kernel::start(Config::default(), folder).await?;
+//! let client = Client::builder("example", "1.0.0").in_process(kernel.accept(Principal::new("agent.one"))).await?;
+//! let result = client.call_tool("mgp.health.ping", serde_json::json!({})).await?;
+//! assert!(result.content[0].as_text().is_some_and(|text| text.contains(r#""status":"healthy""#)));
+//! # Ok(())
+//! # }
+//! ```
 
 mod asking;
 mod changes;
@@ -9,6 +27,7 @@ mod changes;
 pub mod cli;
 mod erased;
 mod error;
+mod fallback;
 mod fleet;
 mod http;
 mod kernel;

@@ -3,20 +3,20 @@
 //! It finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the whole of
 //! it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
 //!
-//! ```no_run
+//! ```
 //! use mgp_client_sdk::Client;
 //! use mgp_discovery::Config;
 //! use mgp_kernel::Kernel;
 //! use mgp_types::Principal;
 //!
-//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let (config, _) = Config::parse("mgp.toml".as_ref(), "servers = [{ id = \"files\", command = \"file-server\" }]")?;
-//! let kernel = Kernel::start(config, "state".into()).await?;
-//! let agent = kernel.accept(Principal::new("my-agent"));
-//! let client = Client::builder("my-app", "1.0.0").in_process(agent).await?;
-//! for tool in client.list_tools().await? {
-//!     println!("{}", tool.name);
-//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let state = tempfile::tempdir()?;
+//! # let folder = state.path().join("state");
+//! let kernel = Kernel::start(Config::default(), folder).await?;
+//! let client = Client::builder("example", "1.0.0").in_process(kernel.accept(Principal::new("agent.one"))).await?;
+//! let result = client.call_tool("mgp.health.ping", serde_json::json!({})).await?;
+//! assert!(result.content[0].as_text().is_some_and(|text| text.contains(r#""status":"healthy""#)));
 //! # Ok(())
 //! # }
 //! ```
@@ -29,6 +29,7 @@ pub mod cli;
 pub mod demo;
 mod erased;
 mod error;
+mod fallback;
 mod fleet;
 mod http;
 mod kernel;

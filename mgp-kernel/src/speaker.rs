@@ -35,7 +35,8 @@ impl<S> Layer<S> for SpeakersLayer {
 /// The service of [`SpeakersLayer`].
 ///
 /// Sits directly behind whatever authenticates, and outside of the record, in which the agent is the actor and the speaker
-/// stands beside it. Reads `context.principal` and `_meta`; writes both, and `context.speaker`. Whoever claims an agent
+/// stands beside it. Reads `context.principal` and `_meta`; writes both, `context.speaker`, and
+/// `context.trace`. Whoever claims an agent
 /// for which it may not speak gets 1000, which is recorded in its own name. An agent that is claimed is never more than an
 /// agent, whoever speaks for it. Parameters of a method that name agents are no claims.
 ///
@@ -58,6 +59,9 @@ impl<S: RpcService> Service<Request> for Speakers<S> {
     fn call(&mut self, mut request: Request) -> Self::Future {
         // It is what authenticates that says who speaks, and nobody else.
         request.context.speaker = None;
+        // Whatever comes of the request stands in one chain, another tool in place of one that failed as well.
+        let trace = trace_of(&request).unwrap_or_else(|| TraceId::from_random(random()));
+        request.context.trace = Some(trace);
         let claimed = match take_claim(&mut request) {
             Ok(None) => return GateFuture::passed(self.inner.call(request)),
             Ok(Some(claimed)) => claimed,
@@ -71,7 +75,6 @@ impl<S: RpcService> Service<Request> for Speakers<S> {
             return GateFuture::passed(self.inner.call(request));
         }
         if !may_speak(&self.parts.config.load().agents, speaker.as_str(), &claimed) {
-            let trace = trace_of(&request).unwrap_or_else(|| TraceId::from_random(random()));
             return GateFuture::waiting(refuse(Arc::clone(&self.parts), trace, speaker, claimed));
         }
         request.context.principal = Some(Principal::new(claimed));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mgp_discovery::registry::{DiscoveryLayer, Registry};
 use mgp_lifecycle::call::{
-    AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, RetryLayer,
-    RetryPolicy,
+    AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, FallbackLayer,
+    RetryLayer, RetryPolicy,
 };
 use mgp_lifecycle::server::LifeLayer;
 use mgp_security::RejectLayer;
@@ -31,6 +31,7 @@ use crate::StartError;
 use crate::asking::AskingLayer;
 use crate::changes::TellAccessLayer;
 use crate::erased::Erased;
+use crate::fallback::{self, NamesFallbackLayer};
 use crate::meter::{Meter, MeterLayer};
 use crate::methods::{MethodsAsToolsLayer, OwnPermissionsLayer, ServerHealthLayer};
 use crate::operator::OperatorLayer;
@@ -45,6 +46,7 @@ use crate::{settings, telemetry};
 pub(crate) struct Front {
     parts: Arc<Parts>,
     audit: AuditLayer,
+    fallback: FallbackLayer,
     asking: AskingLayer,
     limit: LimitLayer,
     tools: ToolDiscoveryLayer,
@@ -60,6 +62,7 @@ impl Front {
             audit: AuditLayer::new(parts.audit.clone())
                 .arguments(settings::arguments(&config))
                 .clock(parts.clock.clone()),
+            fallback: fallback::layer(parts),
             asking: AskingLayer::new(settings::asking(&config)),
             limit: LimitLayer::new(settings::limits(&config)),
             tools,
@@ -91,6 +94,8 @@ impl Front {
         let service = self.asking.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
         let service = self.audit.layer(service);
+        // The other tool is held to the same rules and recorded like one that was asked for.
+        let service = self.fallback.layer(service);
         // Whoever is spoken for is who calls, for everybody further in.
         let service = SpeakersLayer(Arc::clone(&self.parts)).layer(service);
         let service = RejectLayer::new().layer(service);
@@ -166,6 +171,7 @@ impl Back {
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
         // All that a caller waits for counts.
         let service = MeterLayer(meter.clone()).layer(service);
+        let service = NamesFallbackLayer::new(server).layer(service);
         Ok(Self { service: Erased::new(service), permissions, definitions })
     }
 }

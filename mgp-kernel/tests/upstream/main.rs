@@ -6,6 +6,8 @@
 
 mod agents;
 mod audit;
+mod creation;
+mod fallback;
 mod fleet;
 mod host;
 mod registration;
@@ -34,8 +36,16 @@ fn main() -> ExitCode {
     }
     let words: Vec<_> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let mut failed = 0;
-    for (name, test) in
-        [fleet::TESTS, telling::TESTS, agents::TESTS, audit::TESTS, registration::TESTS].concat()
+    for (name, test) in [
+        fleet::TESTS,
+        telling::TESTS,
+        agents::TESTS,
+        audit::TESTS,
+        registration::TESTS,
+        fallback::TESTS,
+        creation::TESTS,
+    ]
+    .concat()
     {
         if !words.iter().all(|word| name.contains(word.as_str())) {
             continue;

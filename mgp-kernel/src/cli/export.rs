@@ -21,6 +21,7 @@ use super::output::{Output, printable};
 use super::place::Place;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Export {
     /// The client, as claude-desktop or cursor
     #[arg(long, value_name = "CLIENT", value_parser = kind)]
@@ -100,10 +101,10 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
     // Whoever was asked has seen the difference.
     output.show(&report, |report, out| {
         if decided {
-            write(report, out)?
+            write(report, out)?;
         }
         if report.written {
-            writeln!(out, "wrote {}", report.path.display())?
+            writeln!(out, "wrote {}", report.path.display())?;
         }
         Ok(())
     })?;

@@ -21,7 +21,7 @@ use super::output::{Output, printable};
 use super::place::Place;
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Export {
     /// The client, as claude-desktop or cursor
     #[arg(long, value_name = "CLIENT", value_parser = kind)]

@@ -23,7 +23,7 @@ pub(super) struct Package {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "url", "transport"])]
     server_json: Option<PathBuf>,
     /// An answer to what the server.json asks for
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "server_json", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "server_json")]
     answer: Vec<(String, String)>,
     /// Which of the ways that the server.json offers, from 1; the first that works if left out
     #[arg(long, value_name = "N", requires = "server_json")]

@@ -125,7 +125,7 @@ fn a_client_gets_mgp_and_what_mgp_has_goes() {
     let unwatched = home.run(["export", "--to", "claude-desktop"]);
     assert!(unwatched.code == Some(1) && unwatched.err.contains("--yes"), "{unwatched:?}");
     let shown = home.run(["export", "--to", "claude-desktop", "--replace", "--dry-run"]);
-    assert!(shown.code == Some(0) && shown.out.contains("+") && !shown.out.contains(SECRET), "{shown:?}");
+    assert!(shown.code == Some(0) && shown.out.contains('+') && !shown.out.contains(SECRET), "{shown:?}");
     assert_eq!(home.read(DESKTOP), before);
     let report = home.json(["export", "--to", "claude-desktop", "--replace", "--yes"]);
     assert_eq!((&report["written"], &report["removed"]), (&json!(true), &json!(["files", "github"])));

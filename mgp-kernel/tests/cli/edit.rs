@@ -61,14 +61,14 @@ fn a_server_of_a_registry_is_added_with_what_it_asks_for() {
     let lacking = home.run(["add", "weather", "--server-json", "server.json"]);
     assert!(lacking.code == Some(1) && lacking.err.contains("--answer"), "{lacking:?}");
     assert!(!home.path(".config/mgp/servers.toml").exists());
-    let answered = ["add", "weather", "--server-json", "server.json", "--answer", "--units=metric"];
+    let answered = ["add", "weather", "--server-json", "server.json", "--answer", "units=metric"];
     let shown = home.json(answered.into_iter().chain(["--dry-run"]));
     assert!(!home.path(".config/mgp/servers.toml").exists(), "{shown}");
     let added = home.json(answered);
     assert!(added["command"].as_str().unwrap().contains("@someone/weather@1.2.3"), "{added}");
-    assert_eq!(added["variables"], json!(["WEATHER_KEY"]));
+    assert_eq!(added["variables"], json!(["WEATHER_WEATHER_KEY"]));
     let text = home.read(".config/mgp/servers.toml");
-    assert!(text.contains("metric") && text.contains("${WEATHER_KEY}"), "{text}");
+    assert!(text.contains("metric") && text.contains("${WEATHER_WEATHER_KEY}"), "{text}");
     let again = home.run(answered);
     assert!(again.code == Some(1) && again.err.contains("already"), "{again:?}");
     let broken = home.run(["add", "other", "--server-json", "mgp.toml"]);

@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{ClientKind, FileScope, LiteralSecrets};
-use mgp_discovery::config::ConfigFile;
+use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, UnknownClient};
+use mgp_discovery::config::{ConfigFile, EditError};
 use serde::Serialize;
 
 use self::sources::{Source, sources};
@@ -19,6 +19,7 @@ use super::clients::{Machine, is_mgp};
 use super::exit::{Exit, Failure};
 use super::output::{Output, printable};
 use super::place::{Place, Scope};
+use super::servers_edit::refused;
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
@@ -94,14 +95,12 @@ pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exi
     let literal = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };
     let sources = sources(&machine, import, &machine.options().secrets(literal))?;
     let path = place.to_change_in(import.scope)?;
-    let wrong =
-        |error: mgp_discovery::config::EditError| Failure::usage(error.to_string().trim_end().to_owned());
-    let file = ConfigFile::open(&path).map_err(&wrong)?;
-    let mut taking = Taking::into(&path, file).map_err(&wrong)?;
-    let report = report(&path, import, sources, &mut taking).map_err(&wrong)?;
+    let file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
+    let mut taking = Taking::into(&path, file).map_err(|error| refused(&error))?;
+    let report = report(&path, import, sources, &mut taking).map_err(|error| refused(&error))?;
     let added = report.servers.iter().any(|server| server.outcome.is_added());
     if added && !import.dry_run {
-        taking.save().map_err(&wrong)?;
+        taking.save().map_err(|error| refused(&error))?;
         if import.keep_secrets {
             only_for_its_owner(&path)?;
         }
@@ -120,7 +119,7 @@ fn report(
     import: &Import,
     sources: Vec<Source>,
     taking: &mut Taking,
-) -> Result<Report, mgp_discovery::config::EditError> {
+) -> Result<Report, EditError> {
     let (mut clients, mut servers, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     let mut secrets: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for Source { kind, path: from, scope, read } in sources {
@@ -128,7 +127,7 @@ fn report(
         let found = read.as_ref().map_or(0, |read| read.servers.len() + read.skipped.len());
         let (imported, problem) = match read {
             Ok(imported) => (imported, None),
-            Err(problem) => (mgp_discovery::clients::Imported::default(), Some(problem)),
+            Err(problem) => (Imported::default(), Some(problem)),
         };
         for skip in imported.skipped {
             let (name, line, why) = (skip.name, skip.at.line, skip.why);
@@ -217,5 +216,5 @@ fn only_for_its_owner(path: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn kind(name: &str) -> Result<ClientKind, String> {
-    name.parse().map_err(|error: mgp_discovery::clients::UnknownClient| error.to_string())
+    name.parse().map_err(|error: UnknownClient| error.to_string())
 }

@@ -31,12 +31,12 @@ pub(super) fn sources(
     let mut sources = Vec::new();
     for name in &import.from {
         match name.parse::<ClientKind>() {
-            Ok(kind) if !name.contains(MAIN_SEPARATOR) => sources.extend(of_client(machine, kind, options)?),
+            Ok(kind) => sources.extend(of_client(machine, kind, options)?),
             // A name without a dot or a slash was meant as a client's.
             Err(unknown) if !name.contains(['.', MAIN_SEPARATOR]) && !PathBuf::from(name).exists() => {
                 return Err(Failure::usage(unknown.to_string()).hint("or name a file"));
             }
-            _ => sources.push(of_file(machine, name, import.kind, options)?),
+            Err(_) => sources.push(of_file(machine, name, import.kind, options)?),
         }
     }
     Ok(sources)

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let interrupted = async {
         // Where there is no way to be interrupted, it serves until it is killed.
         if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     };
     kernel.serve_http(socket, interrupted).await?;

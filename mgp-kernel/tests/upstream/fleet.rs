@@ -1,10 +1,11 @@
 //! Servers that come, go, crash and change.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::host::{Host, child, config, gone, is_there, names, say, signal, silent, until};
 use crate::server;

@@ -88,12 +88,12 @@ impl Host {
 
 /// A configuration with these servers, in which nobody is asked.
 pub(crate) fn config(servers: Vec<Value>) -> Config {
-    let all = json!({
+    let mut all = json!({
         "tools": {"level": "L0"},
         "confirmation": {"dangerous": false},
         "permissions": {"policy": "auto_approve", "never_automatic": []},
-        "servers": servers,
     });
+    all["servers"] = Value::Array(servers);
     serde_json::from_value(all).unwrap()
 }
 
@@ -119,7 +119,7 @@ pub(crate) async fn say<S: RpcService>(client: &Client<S>, tool: &str, arguments
 }
 
 pub(crate) async fn names<S: RpcService>(client: &Client<S>) -> Vec<String> {
-    client.list_tools().await.unwrap().into_iter().map(|tool| tool.name.to_string()).collect()
+    client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect()
 }
 
 /// What `find` finds, within a while.

@@ -264,7 +264,7 @@ fn ending(answer: &Result<Response, Error>, is_refused: bool) -> Ending {
     }
 }
 
-/// What a result says of itself. Most results are told by a search for two words; few are scanned.
+/// What a result says of itself. Most results are told by a search for two marks; few are scanned.
 fn said(result: &RawJson) -> Ending {
     if !MARKS.is_match(result.as_bytes()) {
         return Ending::Done;
@@ -289,7 +289,8 @@ fn without_secrets(uri: &str) -> String {
     redact::text(&clip(address, MAX_NAME_BYTES)).into_owned()
 }
 
-static MARKS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#""isError"|"input_required""#).expect("the pattern is two words"));
+static MARKS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#""isError"\s*:\s*true|"input_required""#).expect("the pattern is two words")
+});
 
 const MAX_NAME_BYTES: usize = 256;

@@ -132,9 +132,9 @@ impl<I: RpcService> Service<Request> for HttpClient<I> {
 /// Keeps the client alive for as long as the call is in work.
 fn exchange<P: Peer>(owner: &Arc<Owner<P>>, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
     let owner = Arc::clone(owner);
-    let exchange = Arc::clone(&owner.peer).exchange(request);
     Box::pin(async move {
-        let outcome = exchange.await;
+        // Made where it is awaited: it is large, and would be copied from wherever else it was made.
+        let outcome = Arc::clone(&owner.peer).exchange(request).await;
         drop(owner);
         outcome
     })

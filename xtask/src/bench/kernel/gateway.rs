@@ -71,7 +71,7 @@ impl Gateway {
     pub(super) fn kernel(programs: &Programs, upstream: Upstream, server: u16) -> Result<Self> {
         let servers = match upstream {
             Upstream::Http => {
-                format!("[[servers]]\nid = \"g\"\nurl = \"http://127.0.0.1:{server}/mcp\"\n{}", allowed("g"))
+                format!("[[servers]]\nid = \"g\"\nurl = \"http://127.0.0.1:{server}/mcp\"\n")
             }
             Upstream::Stdio => child("g", &programs.peer("rmcp-echo", STDIO), ""),
         };
@@ -120,15 +120,7 @@ impl Gateway {
 /// A server that is started, as it stands in a configuration.
 pub(super) fn child(id: &str, command: &[String], env: &str) -> String {
     let (program, arguments) = (&command[0], &command[1..]);
-    let rule = allowed(id);
-    format!(
-        "[[servers]]\nid = \"{id}\"\ncommand = {program:?}\nargs = {arguments:?}\nenv = {{ {env} }}\n{rule}"
-    )
-}
-
-/// What nobody has by default.
-fn allowed(server: &str) -> String {
-    format!("[[access.rules]]\nagent = \"{AGENT}\"\nserver = \"{server}\"\npermission = \"allow\"\n")
+    format!("[[servers]]\nid = \"{id}\"\ncommand = {program:?}\nargs = {arguments:?}\nenv = {{ {env} }}\n")
 }
 
 /// How the server behind a gateway is started where it is one of its child processes.
@@ -144,7 +136,7 @@ const EVERYTHING: &str = r#"
 [listen]
 require_keys = true
 [access]
-default = "opt-in"
+default = "opt-out"
 [permissions]
 policy = "auto_approve"
 [tools]

@@ -130,17 +130,10 @@ enum Form {
 impl Asked {
     fn of(request: &Request) -> Option<Self> {
         if request.method == Method::TOOLS_CALL {
-            let name = request.params.text("name")?;
-            let rest = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
-            return Some(Self { operation: Operation::named(rest)?, form: Form::Tool });
+            let stands_for = method::of_tool(&request.params.text("name")?)?;
+            return Some(Self { operation: Operation::of(stands_for)?, form: Form::Tool });
         }
-        let operation = match request.method.as_str() {
-            method::DISCOVERY_LIST => Operation::List,
-            method::DISCOVERY_REGISTER => Operation::Register,
-            method::DISCOVERY_DEREGISTER => Operation::Deregister,
-            _ => return None,
-        };
-        Some(Self { operation, form: Form::Method })
+        Some(Self { operation: Operation::of(request.method.as_str())?, form: Form::Method })
     }
 
     async fn answer(self, registry: Registry, request: Request) -> Result<Response, Error> {
@@ -186,11 +179,11 @@ impl Asked {
 }
 
 impl Operation {
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "list" => Some(Self::List),
-            "register" => Some(Self::Register),
-            "deregister" => Some(Self::Deregister),
+    fn of(method: &str) -> Option<Self> {
+        match method {
+            method::DISCOVERY_LIST => Some(Self::List),
+            method::DISCOVERY_REGISTER => Some(Self::Register),
+            method::DISCOVERY_DEREGISTER => Some(Self::Deregister),
             _ => None,
         }
     }
@@ -234,5 +227,3 @@ struct ToolResult<'a> {
     content: [ContentBlock; 1],
     structured_content: &'a RawJson,
 }
-
-const PREFIXES: [&str; 3] = ["mgp.discovery.", "mgp/discovery/", "mgp_discovery_"];

@@ -1,7 +1,7 @@
 use std::task::{Context, Poll};
 
 use mgp_types::mcp::ContentBlock;
-use mgp_types::mgp::{AccessGrant, AccessQuery, AccessRevoke, Extension, Refusal, TraceId};
+use mgp_types::mgp::{AccessGrant, AccessQuery, AccessRevoke, Extension, Refusal, TraceId, method};
 use mgp_types::{Error, Kind, Method, Object, Principal, RawJson, Request, Response, RpcService, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -88,25 +88,18 @@ enum Form {
 
 fn asked(request: &Request) -> Option<Asked> {
     if request.method == Method::TOOLS_CALL {
-        let name = request.params.text("name")?;
-        return Some(Asked { operation: Operation::of_tool(&name)?, form: Form::Tool });
+        let stands_for = method::of_tool(&request.params.text("name")?)?;
+        return Some(Asked { operation: Operation::of(stands_for)?, form: Form::Tool });
     }
-    let rest = request.method.as_str().strip_prefix("mgp/access/")?;
-    Some(Asked { operation: Operation::named(rest)?, form: Form::Method })
+    Some(Asked { operation: Operation::of(request.method.as_str())?, form: Form::Method })
 }
 
 impl Operation {
-    fn of_tool(name: &str) -> Option<Self> {
-        ["mgp.access.", "mgp/access/", "mgp_access_"]
-            .into_iter()
-            .find_map(|prefix| Self::named(name.strip_prefix(prefix)?))
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "query" => Some(Self::Query),
-            "grant" => Some(Self::Grant),
-            "revoke" => Some(Self::Revoke),
+    fn of(method: &str) -> Option<Self> {
+        match method {
+            method::ACCESS_QUERY => Some(Self::Query),
+            method::ACCESS_GRANT => Some(Self::Grant),
+            method::ACCESS_REVOKE => Some(Self::Revoke),
             _ => None,
         }
     }

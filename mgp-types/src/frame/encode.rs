@@ -3,6 +3,7 @@ use crate::{Error, Id, Method, Params, Response};
 
 /// Appends a request to `out`, without a line end.
 pub fn write_call(out: &mut Vec<u8>, id: &Id, method: &Method, params: &Params) {
+    out.reserve(params.written_bytes() + method.as_str().len() + 64);
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(out);
     write_method(out, method, params);

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -31,8 +32,8 @@ pub struct Object {
     /// Where the whole object lies in `frame`; empty for one that was built member by member.
     whole: Span,
     members: SmallVec<[Member; 4]>,
-    /// Members set since, by name; they come before `members`. Boxed: most objects are never changed.
-    changes: Option<Box<Changes>>,
+    /// Members set since, by name; they come before `members`. Clones share them until one is changed.
+    changes: Option<Arc<Changes>>,
 }
 
 #[derive(Clone)]
@@ -132,18 +133,11 @@ impl Object {
 
     /// The members in order.
     pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, RawJson)> {
-        let kept = self.members.iter().filter_map(|member| {
-            let name = self.name(member);
-            match self.changed(&name) {
-                Some(change) => change.value.clone().map(|value| (name, value)),
-                None => Some((name, self.value(member))),
-            }
+        let kept = self.members.iter().filter_map(|member| match self.change_of(member) {
+            Some(change) => change.value.clone().map(|value| (self.name(member), value)),
+            None => Some((self.name(member), self.value(member))),
         });
-        let added = self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
-            let value = change.value.clone()?;
-            self.member(&change.name).is_none().then_some((Cow::Borrowed(&*change.name), value))
-        });
-        kept.chain(added)
+        kept.chain(self.added().map(|(name, value)| (Cow::Borrowed(name), value.clone())))
     }
 
     /// Sets the member called `name`, in its old place if it was there, else at the end.
@@ -174,9 +168,17 @@ impl Object {
         if self.unchanged().is_some() {
             return RawJson::from_valid(self.frame.slice(range(&self.whole)));
         }
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(self.written_bytes());
         self.write(&mut out);
         RawJson::from_valid(out)
+    }
+
+    /// How many bytes [`write`](Self::write) appends, about: names that have to be escaped are longer.
+    pub fn written_bytes(&self) -> usize {
+        let changes = self.changes.iter().flat_map(|changes| changes.iter());
+        let changed = changes
+            .map(|change| change.name.len() + change.value.as_ref().map_or(0, |value| value.as_bytes().len()) + 4);
+        self.whole.len() + changed.sum::<usize>() + 2
     }
 
     /// Appends the object to `out`.
@@ -186,11 +188,28 @@ impl Object {
             return;
         }
         out.push(b'{');
-        for (index, (name, value)) in self.iter().enumerate() {
-            if index > 0 {
+        let begin = out.len();
+        let separate = |out: &mut Vec<u8>| {
+            if out.len() > begin {
                 out.push(b',');
             }
-            super::write_string(out, &name);
+        };
+        for member in &self.members {
+            let value = match self.change_of(member) {
+                None => &self.frame[range(&member.value)],
+                Some(Change { value: Some(value), .. }) => value.as_bytes(),
+                Some(Change { value: None, .. }) => continue,
+            };
+            separate(out);
+            // As it came, with the quotes around it.
+            let Span { start, end } = member.key.span;
+            out.extend_from_slice(&self.frame[start as usize - 1..=end as usize]);
+            out.push(b':');
+            out.extend_from_slice(value);
+        }
+        for (name, value) in self.added() {
+            separate(out);
+            super::write_string(out, name);
             out.push(b':');
             out.extend_from_slice(value.as_bytes());
         }
@@ -205,8 +224,21 @@ impl Object {
         self.changes.as_ref()?.iter().find(|change| &*change.name == name)
     }
 
+    /// What became of a member that came with the frame.
+    fn change_of(&self, member: &Member) -> Option<&Change> {
+        self.changes.as_ref()?.iter().find(|change| self.is_called(member, &change.name))
+    }
+
+    /// The members that did not come with the frame.
+    fn added(&self) -> impl Iterator<Item = (&str, &RawJson)> {
+        self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
+            let value = change.value.as_ref()?;
+            self.member(&change.name).is_none().then_some((&*change.name, value))
+        })
+    }
+
     fn change(&mut self, name: &str, value: Option<RawJson>) {
-        let changes = self.changes.get_or_insert_default();
+        let changes = Arc::make_mut(self.changes.get_or_insert_default());
         match changes.iter_mut().find(|change| &*change.name == name) {
             Some(change) => change.value = value,
             None => changes.push(Change { name: name.into(), value }),
@@ -214,10 +246,12 @@ impl Object {
     }
 
     fn member(&self, name: &str) -> Option<&Member> {
-        self.members.iter().find(|member| {
-            let raw = &self.frame[range(&member.key.span)];
-            if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
-        })
+        self.members.iter().find(|member| self.is_called(member, name))
+    }
+
+    fn is_called(&self, member: &Member, name: &str) -> bool {
+        let raw = &self.frame[range(&member.key.span)];
+        if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
     }
 
     fn name(&self, member: &Member) -> Cow<'_, str> {
@@ -305,6 +339,25 @@ mod tests {
         assert_eq!(object.to_raw().as_bytes(), br#"{"a":1.0,"b":true,"d":null}"#);
         object.set("c", RawJson::null());
         assert_eq!(object.to_raw().as_bytes(), br#"{"a":1.0,"b":true,"c":null,"d":null}"#);
+    }
+
+    #[test]
+    fn a_clone_keeps_what_it_is_when_the_other_is_changed() {
+        let mut object = Object::parse(r#"{"a":1}"#).unwrap();
+        object.set("b", RawJson::null());
+        let before = object.clone();
+        object.set("b", RawJson::parse("true").unwrap());
+        assert_eq!(before.to_raw().as_bytes(), br#"{"a":1,"b":null}"#);
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a":1,"b":true}"#);
+    }
+
+    #[test]
+    fn a_changed_object_keeps_its_names_as_they_were_spelled() {
+        let mut object = Object::parse(r#"{"n\u0061me" : "x", "b": 2}"#).unwrap();
+        object.set("name", RawJson::null());
+        object.set("c\n", RawJson::null());
+        assert_eq!(object.to_raw().as_bytes(), br#"{"n\u0061me":null,"b":2,"c\n":null}"#);
+        assert_eq!(object.iter().map(|(name, _)| name.into_owned()).collect::<Vec<_>>(), ["name", "b", "c\n"]);
     }
 
     #[test]

@@ -3,22 +3,21 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use hyper::body::Incoming;
 use mgp_types::Error;
 
-use super::body::{self, Arrived};
+use super::body::{Arrived, Body};
 use super::sse::{SseDecoder, SseEvent};
 use crate::ConnectionLimits;
 
 /// The events of an answer, and of the answers that continue it.
 #[derive(Debug)]
 pub(super) struct Events {
-    body: Incoming,
+    body: Body,
     decoder: SseDecoder,
 }
 
 impl Events {
-    pub(super) fn new(body: Incoming, limits: &ConnectionLimits) -> Self {
+    pub(super) fn new(body: Body, limits: &ConnectionLimits) -> Self {
         Self { body, decoder: SseDecoder::new(limits.max_frame_bytes) }
     }
 
@@ -30,7 +29,7 @@ impl Events {
             if let Some(event) = self.decoded()? {
                 return Ok(Some(event));
             }
-            match body::next_chunk(&mut self.body).await? {
+            match self.body.next_chunk().await? {
                 Some(chunk) => self.decoder.push(&chunk),
                 None => return Ok(None),
             }
@@ -43,7 +42,7 @@ impl Events {
             if let Some(event) = self.decoded()? {
                 return Ok(Some(event));
             }
-            match body::arrived(&mut self.body).await {
+            match self.body.arrived().await {
                 Arrived::Chunk(chunk) => self.decoder.push(&chunk),
                 Arrived::Nothing | Arrived::End => return Ok(None),
             }
@@ -51,7 +50,7 @@ impl Events {
     }
 
     /// Goes on with the answer that continues this one.
-    pub(super) fn resume(&mut self, body: Incoming) {
+    pub(super) fn resume(&mut self, body: Body) {
         self.body = body;
         self.decoder.restart();
     }
@@ -67,7 +66,7 @@ impl Events {
     }
 
     /// What is left of the answer.
-    pub(super) fn into_rest(self) -> Incoming {
+    pub(super) fn into_rest(self) -> Body {
         self.body
     }
 

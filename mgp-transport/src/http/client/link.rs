@@ -1,35 +1,27 @@
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::LOCATION;
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http::header::{HOST, LOCATION};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioTimer;
 use mgp_types::Error;
 
+use super::body::Body;
 use super::connect::Connector;
 use super::origin::{resolve, same_origin};
+use super::pool::{Broken, Pool};
 use super::tasks::Tasks;
 
 /// Carries HTTP requests to one server over pooled connections.
 #[derive(Debug)]
 pub(super) struct Link {
-    client: Client<Connector, Full<Bytes>>,
+    pool: Arc<Pool>,
 }
 
 impl Link {
     pub(super) fn new(connector: Connector, tasks: Arc<Tasks>) -> Self {
-        let client = Client::builder(Spawn(tasks))
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(POOL_IDLE_TIMEOUT)
-            .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
-            .build(connector);
-        Self { client }
+        Self { pool: Arc::new(Pool::new(connector, tasks)) }
     }
 
     /// Sends a request and waits for the head of its answer. `head` is asked for once per hop.
@@ -42,14 +34,15 @@ impl Link {
         url: &Uri,
         body: Bytes,
         head: impl Fn() -> Result<HeaderMap, Error>,
-    ) -> Result<Response<Incoming>, Error> {
+    ) -> Result<Response<Body>, Error> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = Request::new(Full::new(body.clone()));
             *request.method_mut() = method.clone();
-            *request.uri_mut() = url.clone();
+            *request.uri_mut() = on_server(&url);
             *request.headers_mut() = head()?;
-            let response = self.client.request(request).await.map_err(broken)?;
+            request.headers_mut().insert(HOST, host(&url)?);
+            let response = self.pool.send(&url, request).await.map_err(broken)?;
             match response.status() {
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {}
                 _ => return Ok(response),
@@ -65,27 +58,27 @@ impl Link {
     }
 }
 
-fn broken(error: hyper_util::client::legacy::Error) -> Error {
-    let message = if error.is_connect() {
-        "the server cannot be reached"
-    } else {
-        "the connection broke before the answer came"
-    };
-    Error::disconnected(message).with_source(error)
+/// What of a URL the server itself is asked for.
+fn on_server(url: &Uri) -> Uri {
+    url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")).into()
 }
 
-/// Runs the connections as tasks of the client they belong to.
-#[derive(Debug, Clone)]
-struct Spawn(Arc<Tasks>);
+fn host(url: &Uri) -> Result<HeaderValue, Error> {
+    let host = match (url.authority(), url.port_u16(), url.scheme_str()) {
+        (Some(_), Some(80), Some("http")) | (Some(_), Some(443), Some("https")) => url.host(),
+        (authority, ..) => authority.map(http::uri::Authority::as_str),
+    };
+    HeaderValue::from_str(host.unwrap_or_default())
+        .map_err(|error| Error::invalid_params("the server's URL has no valid host").with_source(error))
+}
 
-impl hyper::rt::Executor<Pin<Box<dyn Future<Output = ()> + Send>>> for Spawn {
-    fn execute(&self, connection: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        self.0.spawn(connection);
+fn broken(broken: Broken) -> Error {
+    match broken {
+        Broken::Unreachable(error) => Error::disconnected("the server cannot be reached").with_source(error),
+        Broken::OnTheWay(error) => {
+            Error::disconnected("the connection broke before the answer came").with_source(error)
+        }
     }
 }
 
 const MAX_REDIRECTS: usize = 3;
-const MAX_IDLE_CONNECTIONS: usize = 32;
-/// Shorter than the five seconds after which common servers close, so that no request is sent into a
-/// connection that is just being closed: whether such a request was read cannot be known.
-const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);

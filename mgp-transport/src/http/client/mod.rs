@@ -9,7 +9,7 @@
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
 //! | `inbound`, `replies`, `followed` | messages of the server, to whom they go |
 //! | `events`, `sse`, `pause` | event streams, and when to open them again |
-//! | `link`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
+//! | `link`, `pool`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
 mod body;
 mod builder;
@@ -24,6 +24,7 @@ mod link;
 mod listen;
 mod origin;
 mod pause;
+mod pool;
 mod replies;
 mod sse;
 mod status;

@@ -6,13 +6,12 @@ use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
-use hyper::body::Incoming;
 use mgp_types::frame::{Message, write_call, write_notification};
 use mgp_types::{Error, Kind as RequestKind, Method, Origin, Request, Response, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-use super::body;
+use super::body::{self, Body};
 use super::core::{Core, Peer, TakeBack};
 use super::events::{Events, Kind, messages};
 use super::head::Era;
@@ -67,7 +66,8 @@ impl<I: RpcService> Peer for Streamable<I> {
             let era = Era::of(&request)?;
             match request.kind {
                 RequestKind::Call => self.call(id, &era, &request).await,
-                RequestKind::Notify => self.notify(&era, &request).await,
+                // Only calls have to be quick; they are not made larger by all that is rare.
+                RequestKind::Notify => Box::pin(self.notify(&era, &request)).await,
             }
         }
     }
@@ -147,7 +147,7 @@ impl<I: RpcService> Streamable<I> {
         let response = self.core.link.send(&HttpMethod::POST, &self.core.url, message, head).await?;
         if !response.status().is_success() {
             let names_session = session_id.is_some() && !era.is_stateless();
-            return Err(self.refusal(response, names_session).await);
+            return Err(Box::pin(self.refusal(response, names_session)).await);
         }
         if let Era::Opening = era {
             self.open_session(response.headers())?;
@@ -155,7 +155,7 @@ impl<I: RpcService> Streamable<I> {
         let session = request.context.session.as_ref();
         match Kind::of(response.headers()) {
             Kind::Json => self.read_json(id, era, session, response.into_body()).await,
-            Kind::Events => self.read_events(id, era, session, response.into_body()).await,
+            Kind::Events => Box::pin(self.read_events(id, era, session, response.into_body())).await,
             Kind::Other => Err(Error::misbehaved("the answer is neither JSON nor an event stream")
                 .with_source(HttpStatus::new(response.status(), response.headers()))),
         }
@@ -166,7 +166,7 @@ impl<I: RpcService> Streamable<I> {
         id: i64,
         era: &Era,
         session: Option<&Arc<Session>>,
-        body: Incoming,
+        body: Body,
     ) -> Result<Outcome, Error> {
         let frame = body::read(body, self.core.limits.max_frame_bytes).await?;
         let mut receiver = None;
@@ -182,7 +182,7 @@ impl<I: RpcService> Streamable<I> {
                     let receiver = receiver.get_or_insert_with(|| {
                         Receiver::new(self, session, asking(era), Pace::InTurn).about(id)
                     });
-                    match receiver.take(other).await {
+                    match Box::pin(receiver.take(other)).await {
                         Some(reply) => reply,
                         None => continue,
                     }
@@ -200,7 +200,7 @@ impl<I: RpcService> Streamable<I> {
         id: i64,
         era: &Era,
         session: Option<&Arc<Session>>,
-        body: Incoming,
+        body: Body,
     ) -> Result<Outcome, Error> {
         let events = Events::new(body, &self.core.limits);
         if era.is_stateless() {
@@ -279,7 +279,7 @@ impl<I: RpcService> Streamable<I> {
             }
         }
         let rest = events.into_rest();
-        if http_body::Body::is_end_stream(&rest) {
+        if rest.is_over() {
             return Ok(());
         }
         if let Ok(room) = Arc::clone(&self.core.chores).try_acquire_owned() {
@@ -297,7 +297,7 @@ impl<I: RpcService> Streamable<I> {
         &self,
         era: &Era,
         last_id: Option<&HeaderValue>,
-    ) -> Result<Incoming, Error> {
+    ) -> Result<Body, Error> {
         let session_id = self.session_id.load_full();
         // What continues the answer to `initialize` is within the session that it opened.
         let era = if let Era::Opening = era { &Era::Unknown } else { era };
@@ -354,7 +354,7 @@ impl<I: RpcService> Streamable<I> {
     }
 
     /// What an answer that is not a success says.
-    async fn refusal(&self, response: HttpResponse<Incoming>, names_session: bool) -> Error {
+    async fn refusal(&self, response: HttpResponse<Body>, names_session: bool) -> Error {
         if names_session && response.status() == StatusCode::NOT_FOUND {
             return SessionLost.into_error();
         }

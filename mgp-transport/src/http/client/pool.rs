@@ -1,0 +1,150 @@
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body_util::Full;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tower_service::Service;
+
+use super::body::Body;
+use super::connect::Connector;
+use super::tasks::Tasks;
+
+/// The connections to one server: those that wait for a request are used again.
+#[derive(Debug)]
+pub(super) struct Pool {
+    connector: Connector,
+    tasks: Arc<Tasks>,
+    /// The one that was used last is the last.
+    idle: Mutex<Vec<Idle>>,
+}
+
+struct Idle {
+    sender: Sender,
+    since: Instant,
+}
+
+type Sender = SendRequest<Full<Bytes>>;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Unreachable(io::Error),
+    OnTheWay(hyper::Error),
+}
+
+impl Pool {
+    pub(super) fn new(connector: Connector, tasks: Arc<Tasks>) -> Self {
+        Self { connector, tasks, idle: Mutex::default() }
+    }
+
+    /// Sends a request over a connection of its own for as long as it takes, and waits for the head of the answer. The body
+    /// gives the connection back when it has been read.
+    pub(super) async fn send(
+        self: &Arc<Self>,
+        origin: &Uri,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Body>, Broken> {
+        loop {
+            let (mut sender, is_new) = match self.waiting().await {
+                Some(sender) => (sender, false),
+                // Connecting is rare, and large.
+                None => (Box::pin(self.connect(origin)).await?, true),
+            };
+            match sender.try_send_request(request).await {
+                Ok(response) => {
+                    let connection = Used { pool: Arc::clone(self), sender };
+                    return Ok(response.map(|body| Body::new(body, connection)));
+                }
+                Err(mut failed) => match failed.take_message() {
+                    // The server closed a connection that waited, and has seen nothing of the request.
+                    Some(unsent) if !is_new => request = unsent,
+                    _ => return Err(Broken::OnTheWay(failed.into_error())),
+                },
+            }
+        }
+    }
+
+    /// A connection that waits and is still open.
+    async fn waiting(&self) -> Option<Sender> {
+        loop {
+            let mut sender = self.take()?;
+            // The answer before this request has been read, so it is ready in a moment or never.
+            if sender.is_ready() || sender.ready().await.is_ok() {
+                return Some(sender);
+            }
+        }
+    }
+
+    fn take(&self) -> Option<Sender> {
+        let mut idle = self.idle.lock();
+        let last = idle.pop()?;
+        if last.since.elapsed() < MAX_IDLE {
+            return Some(last.sender);
+        }
+        // All others wait for longer.
+        idle.clear();
+        None
+    }
+
+    fn give_back(&self, sender: Sender) {
+        if sender.is_closed() {
+            return;
+        }
+        let since = Instant::now();
+        let mut idle = self.idle.lock();
+        let outdated = idle.iter().take_while(|idle| since - idle.since >= MAX_IDLE).count();
+        let too_many = (idle.len() + 1).saturating_sub(MAX_IDLE_CONNECTIONS);
+        idle.drain(..outdated.max(too_many));
+        idle.push(Idle { sender, since });
+    }
+
+    async fn connect(&self, origin: &Uri) -> Result<Sender, Broken> {
+        let mut connector = self.connector.clone();
+        poll_fn(|cx| connector.poll_ready(cx)).await.map_err(Broken::Unreachable)?;
+        let stream = connector.call(origin.clone()).await.map_err(Broken::Unreachable)?;
+        let (sender, connection) = handshake(stream).await.map_err(Broken::OnTheWay)?;
+        self.tasks.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection to the server broke");
+            }
+        });
+        Ok(sender)
+    }
+}
+
+/// A connection whose answer is being read. Closes the connection where it is dropped before that is done.
+pub(super) struct Used {
+    pool: Arc<Pool>,
+    sender: Sender,
+}
+
+impl Used {
+    /// The answer has been read to its end.
+    pub(super) fn is_free(self) {
+        self.pool.give_back(self.sender);
+    }
+}
+
+impl fmt::Debug for Used {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Used").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
+    }
+}
+
+const MAX_IDLE_CONNECTIONS: usize = 32;
+/// Shorter than the five seconds after which common servers close, so that no request is sent into a
+/// connection that is just being closed: whether such a request was read cannot be known.
+const MAX_IDLE: Duration = Duration::from_secs(4);

@@ -51,22 +51,36 @@ impl TraceId {
 
     /// A `traceparent` of W3C Trace Context with this id and the given span, not sampled.
     pub fn to_traceparent(self, span: u64) -> String {
-        format!("00-{:032x}-{:016x}-00", self.0, span.max(1))
+        let mut text = String::with_capacity(55);
+        text.push_str("00-");
+        push_hex(&mut text, self.0.get(), 32);
+        text.push('-');
+        push_hex(&mut text, u128::from(span.max(1)), 16);
+        text.push_str("-00");
+        text
     }
+
+    fn to_uuid(self) -> String {
+        let bits = self.0.get();
+        let mut text = String::with_capacity(36);
+        push_hex(&mut text, bits >> 96, 8);
+        for (shift, digits) in [(80, 4), (64, 4), (48, 4), (0, 12)] {
+            text.push('-');
+            push_hex(&mut text, bits >> shift, digits);
+        }
+        text
+    }
+}
+
+/// Appends the lowest digits of a number.
+fn push_hex(text: &mut String, bits: u128, digits: u32) {
+    let digit = |place: u32| char::from(b"0123456789abcdef"[(bits >> (4 * place)) as usize & 0xf]);
+    text.extend((0..digits).rev().map(digit));
 }
 
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.0.get();
-        write!(
-            f,
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            bits >> 96,
-            (bits >> 80) & 0xffff,
-            (bits >> 64) & 0xffff,
-            (bits >> 48) & 0xffff,
-            bits & 0xffff_ffff_ffff
-        )
+        f.write_str(&self.to_uuid())
     }
 }
 
@@ -99,7 +113,7 @@ impl FromStr for TraceId {
 
 impl Serialize for TraceId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.to_uuid())
     }
 }
 

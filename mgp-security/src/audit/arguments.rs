@@ -35,7 +35,7 @@ impl Arguments {
         details: &mut Details,
         arguments: &RawJson,
         tool: Option<&ResolvedTool>,
-        at: Option<(ServerId, Option<ToolName>)>,
+        at: Option<(&ServerId, &ToolName)>,
     ) {
         match self {
             Self::Omitted => {}
@@ -45,7 +45,7 @@ impl Arguments {
             Self::Shape => details.json("arguments", &Redaction::shape(arguments)),
             Self::Redacted(redaction) => {
                 let found = match (tool, at) {
-                    (None, Some((server, Some(name)))) => redaction.definition(&server, &name),
+                    (None, Some((server, name))) => redaction.definition(server, name),
                     _ => None,
                 };
                 let schema = tool.or(found.as_deref()).and_then(|tool| tool.definition.get("inputSchema"));

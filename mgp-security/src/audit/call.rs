@@ -1,18 +1,18 @@
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
+use memchr::memmem::Finder;
 use mgp_types::mgp::{
     Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool,
-    TraceId, Trail, ValidatorName, code,
+    ServerId, ToolName, TraceId, Trail, ValidatorName, code,
 };
 use mgp_types::{Error, Method, Object, Origin, Principal, RawJson, Request, Response, Role};
-use regex::bytes::Regex;
 use tokio::time::Instant;
 
 use super::clip::clip;
 use super::details::Details;
 use super::layer::Settings;
 use super::redact;
-use crate::Target;
 
 /// What is known of a call while it runs, for the record of it.
 #[derive(Debug)]
@@ -22,12 +22,11 @@ pub(super) struct Call {
     method: Method,
     trace: TraceId,
     trail: Arc<Trail>,
-    actor: Actor,
-    /// Who speaks in the actor's name.
+    principal: Option<Principal>,
+    /// Who speaks in the principal's name.
     speaker: Option<Principal>,
-    target: AuditTarget,
-    /// What a read or a prompt names.
-    named: Option<String>,
+    /// What the request names: a tool, a resource or a prompt.
+    named: Option<RawJson>,
     tool: Option<Arc<ResolvedTool>>,
     arguments: Option<RawJson>,
     started: Instant,
@@ -90,16 +89,10 @@ impl Call {
         settings: Arc<Settings>,
     ) -> Self {
         let params = &request.params;
-        let target = if let Ok(Target { server, tool }) = Target::of(request, settings.server.as_ref()) {
-            AuditTarget::new(Some(server), tool)
-        } else {
-            let tool = if subject == Subject::Tool { params.text("name") } else { None };
-            AuditTarget::new(settings.server.clone(), tool.map(|name| (&*name).into()))
-        };
         let named = match subject {
-            Subject::Resource => params.text("uri").map(|uri| without_secrets(&uri)),
-            Subject::Prompt => params.text("name").map(|name| clip(&name, MAX_NAME_BYTES).into_owned()),
-            Subject::Tool | Subject::Other => None,
+            Subject::Tool | Subject::Prompt => params.get("name"),
+            Subject::Resource => params.get("uri"),
+            Subject::Other => None,
         };
         let wants_arguments = subject == Subject::Tool && !settings.arguments.is_omitted();
         Self {
@@ -107,9 +100,8 @@ impl Call {
             method: request.method.clone(),
             trace,
             trail,
-            actor: actor(request, settings.agent.as_ref()),
+            principal: request.context.principal.clone(),
             speaker: request.context.speaker.clone(),
-            target,
             named,
             tool: request.context.tool.clone(),
             arguments: if wants_arguments { params.get("arguments") } else { None },
@@ -143,41 +135,59 @@ impl Call {
             Ending::Failed | Ending::Cancelled => Outcome::Failure,
             Ending::Blocked => Outcome::Blocked,
         };
-        let mut event = self.event(self.subject.event_type(ending), result);
-        event.details = self.details(ending, error);
+        let (server, tool) = self.found();
+        let mut event = self.event(self.subject.event_type(ending), result, (server.clone(), tool.clone()));
+        event.details = self.details(ending, error, (&server, &tool));
         let cause = if ending == Ending::Blocked { self.cause(error) } else { None };
-        let cause = cause.filter(|cause| *cause != event.event_type).map(|cause| {
-            let mut cause = self.event(cause, result);
-            cause.timestamp = event.timestamp;
-            let mut details = Details::new();
-            self.write_refusal(&mut details, error);
-            cause.details = details.finish();
-            cause
-        });
-        std::iter::once(event).chain(cause).collect()
+        let Some(cause) = cause.filter(|cause| *cause != event.event_type) else { return vec![event] };
+        let mut cause = self.event(cause, result, (server, tool));
+        cause.timestamp = event.timestamp;
+        let mut details = Details::new();
+        self.write_refusal(&mut details, error);
+        cause.details = details.finish();
+        vec![event, cause]
     }
 
-    fn event(&self, event_type: EventType, result: Outcome) -> AuditEvent {
-        let now = self.settings.clock.now();
-        AuditEvent::new(now, self.trace, event_type, self.actor.clone(), self.target(), result)
+    fn event(&self, event_type: EventType, result: Outcome, (server, tool): Found) -> AuditEvent {
+        let tool = tool.map(|name| match clip(name.as_str(), MAX_NAME_BYTES) {
+            Cow::Borrowed(_) => name.clone(),
+            Cow::Owned(short) => short.as_str().into(),
+        });
+        let (now, target) = (self.settings.clock.now(), AuditTarget::new(server, tool));
+        AuditEvent::new(now, self.trace, event_type, self.actor(), target, result)
+    }
+
+    fn actor(&self) -> Actor {
+        let Some(principal) = &self.principal else {
+            let name = self.settings.agent.as_ref().map_or("anonymous", AgentId::as_str);
+            return Actor::new(ActorType::Agent, clip(name, MAX_NAME_BYTES));
+        };
+        let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
+        Actor::new(kind, clip(principal.as_str(), MAX_NAME_BYTES))
     }
 
     /// What the trail says, for it comes from whoever decided; or else what the request said when it came in.
-    fn target(&self) -> AuditTarget {
-        let clipped = |target: AuditTarget| {
-            let tool = target.tool_name.map(|name| match clip(name.as_str(), MAX_NAME_BYTES) {
-                std::borrow::Cow::Borrowed(_) => name.clone(),
-                std::borrow::Cow::Owned(short) => short.as_str().into(),
-            });
-            AuditTarget::new(target.server_id, tool)
-        };
-        match self.trail.target() {
-            Some((server, tool)) => clipped(AuditTarget::new(Some(server.clone()), tool.cloned())),
-            None => clipped(self.target.clone()),
+    fn found(&self) -> Found {
+        if let Some((server, tool)) = self.trail.target() {
+            return (Some(server.clone()), tool.cloned());
         }
+        if let Some(tool) = &self.tool {
+            return (Some(tool.server.clone()), Some(tool.name.clone()));
+        }
+        let named = if self.subject == Subject::Tool { self.named() } else { None };
+        (self.settings.server.clone(), named.as_deref().map(Into::into))
     }
 
-    fn details(&self, ending: Ending, error: Option<&Error>) -> Object {
+    fn named(&self) -> Option<String> {
+        self.named.as_ref().and_then(RawJson::to_text)
+    }
+
+    fn details(
+        &self,
+        ending: Ending,
+        error: Option<&Error>,
+        (server, tool): (&Option<ServerId>, &Option<ToolName>),
+    ) -> Object {
         let mut details = Details::new();
         let risk = self.trail.risk().or_else(|| self.tool.as_ref().map(|tool| tool.security.risk));
         if let Some(risk) = risk {
@@ -204,14 +214,17 @@ impl Call {
             details.flag("cancelled");
         }
         match self.subject {
-            Subject::Resource => self.named.iter().for_each(|uri| details.text("uri", uri)),
-            Subject::Prompt => self.named.iter().for_each(|name| details.text("prompt", name)),
+            Subject::Resource => {
+                self.named().iter().for_each(|uri| details.text("uri", &without_secrets(uri)));
+            }
+            Subject::Prompt => {
+                self.named().iter().for_each(|name| details.text("prompt", &clip(name, MAX_NAME_BYTES)));
+            }
             Subject::Other => details.text("method", &clip(self.method.as_str(), MAX_NAME_BYTES)),
             Subject::Tool => {}
         }
         if let Some(arguments) = &self.arguments {
-            let target = self.trail.target().map(|(server, tool)| (server.clone(), tool.cloned()));
-            let at = target.or_else(|| Some((self.target.server_id.clone()?, self.target.tool_name.clone())));
+            let at = server.as_ref().zip(tool.as_ref());
             self.settings.arguments.write(&mut details, arguments, self.tool.as_deref(), at);
         }
         details.finish()
@@ -242,15 +255,6 @@ impl Call {
     }
 }
 
-fn actor(request: &Request, agent: Option<&AgentId>) -> Actor {
-    let Some(principal) = &request.context.principal else {
-        let name = agent.map_or("anonymous", AgentId::as_str);
-        return Actor::new(ActorType::Agent, clip(name, MAX_NAME_BYTES));
-    };
-    let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
-    Actor::new(kind, clip(principal.as_str(), MAX_NAME_BYTES))
-}
-
 fn ending(answer: &Result<Response, Error>, is_refused: bool) -> Ending {
     match answer {
         Err(error) if error.origin() == Origin::InputRequired => Ending::Asking,
@@ -266,7 +270,7 @@ fn ending(answer: &Result<Response, Error>, is_refused: bool) -> Ending {
 
 /// What a result says of itself. Most results are told by a search for two marks; few are scanned.
 fn said(result: &RawJson) -> Ending {
-    if !MARKS.is_match(result.as_bytes()) {
+    if !is_marked(result.as_bytes()) {
         return Ending::Done;
     }
     let Ok(result) = Object::from_raw(result) else { return Ending::Done };
@@ -279,6 +283,17 @@ fn said(result: &RawJson) -> Ending {
     }
 }
 
+/// Whether there is `"isError":true` anywhere, with any white space, or `"input_required"`.
+fn is_marked(json: &[u8]) -> bool {
+    let behind = |at: usize| json.get(at + IS_ERROR.needle().len()..).unwrap_or_default();
+    let is_true = |rest: &[u8]| {
+        rest.trim_ascii_start()
+            .strip_prefix(b":")
+            .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"true"))
+    };
+    IS_ERROR.find_iter(json).any(|at| is_true(behind(at))) || ASKING.find(json).is_some()
+}
+
 fn is_security(number: i64) -> bool {
     code::category(number) == Some(mgp_types::mgp::Category::Security)
 }
@@ -289,8 +304,11 @@ fn without_secrets(uri: &str) -> String {
     redact::text(&clip(address, MAX_NAME_BYTES)).into_owned()
 }
 
-static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#""isError"\s*:\s*true|"input_required""#).expect("the pattern is two words")
-});
+static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
+
+static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
+
+/// The server and its tool that a call is for, as far as they are known.
+type Found = (Option<ServerId>, Option<ToolName>);
 
 const MAX_NAME_BYTES: usize = 256;

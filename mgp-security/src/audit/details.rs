@@ -1,3 +1,5 @@
+use std::io::Write as _;
+
 use mgp_types::json::write_string;
 use mgp_types::{Object, RawJson};
 
@@ -31,12 +33,12 @@ impl Details {
 
     pub(super) fn number(&mut self, name: &str, number: u64) {
         self.name(name);
-        self.0.extend_from_slice(number.to_string().as_bytes());
+        let _ = write!(self.0, "{number}");
     }
 
     pub(super) fn signed(&mut self, name: &str, number: i64) {
         self.name(name);
-        self.0.extend_from_slice(number.to_string().as_bytes());
+        let _ = write!(self.0, "{number}");
     }
 
     pub(super) fn flag(&mut self, name: &str) {

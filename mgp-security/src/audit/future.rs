@@ -57,6 +57,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for AuditFuture<F> {
                     if events.is_empty() {
                         return Poll::Ready(answer);
                     }
+                    let Err(events) = call.port().try_record(events) else { return Poll::Ready(answer) };
                     let port = Arc::clone(call.port());
                     let record = Box::pin(async move { port.record_all(events).await });
                     this.stage.set(Stage::Recording { record, answer: Some(answer) });

@@ -1,3 +1,7 @@
+use std::sync::LazyLock;
+
+use memchr::memchr;
+use memchr::memmem::Finder;
 use mgp_types::mgp::TraceId;
 use mgp_types::{Object, Request};
 
@@ -9,7 +13,8 @@ use mgp_types::{Object, Request};
 pub fn trace_of(request: &Request) -> Option<TraceId> {
     let params = &request.params;
     let inside = |name: &str, read: fn(&Object) -> Option<TraceId>| {
-        params.get(name).and_then(|member| read(&Object::from_raw(&member).ok()?))
+        let member = params.get(name).filter(|member| may_name_a_trace(member.as_bytes()))?;
+        read(&Object::from_raw(&member).ok()?)
     };
     request
         .context
@@ -17,7 +22,19 @@ pub fn trace_of(request: &Request) -> Option<TraceId> {
         .or_else(|| named(params))
         .or_else(|| inside("_mgp", named))
         .or_else(|| inside("_meta", |meta| named(meta).or_else(|| from_traceparent(meta))))
-        .or_else(|| of_task(params).or_else(|| inside("arguments", of_task)))
+        .or_else(|| of_task(params))
+        .or_else(|| if asks_for_tools(params) { inside("arguments", of_task) } else { None })
+}
+
+/// Whether it is the call of a tool that asks for tools; only of such a call the arguments are looked at.
+fn asks_for_tools(params: &Object) -> bool {
+    params.text("name").is_some_and(|name| name.ends_with("mgp.tools.request"))
+}
+
+/// Whether an object may have a member that is looked for here: all of them have the same word in their names, unless it is
+/// written with escapes. Most have none, and need not be taken apart.
+fn may_name_a_trace(json: &[u8]) -> bool {
+    TRACE.find(json).is_some() || memchr(b'\\', json).is_some()
 }
 
 fn named(object: &Object) -> Option<TraceId> {
@@ -31,6 +48,8 @@ fn of_task(object: &Object) -> Option<TraceId> {
 pub(crate) fn from_traceparent(meta: &Object) -> Option<TraceId> {
     TraceId::from_traceparent(&meta.text("traceparent")?)
 }
+
+static TRACE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("trace"));
 
 #[cfg(test)]
 mod tests {
@@ -54,6 +73,7 @@ mod tests {
             format!(r#"{{"_mgp":{{"trace_id":"{ID}"}}}}"#),
             format!(r#"{{"_meta":{{"trace_id":"{ID}"}}}}"#),
             format!(r#"{{"_meta":{{"traceparent":"{PARENT}"}}}}"#),
+            format!(r#"{{"_meta":{{"tr\u0061ce_id":"{ID}"}}}}"#),
             format!(r#"{{"trace_id":7,"_mgp":[],"_meta":{{"trace_id":"x","traceparent":"{PARENT}"}}}}"#),
         ] {
             assert_eq!(read(&params).as_deref(), Some(ID), "{params}");
@@ -70,6 +90,11 @@ mod tests {
         ] {
             assert_eq!(read(&params).as_deref(), Some(ID), "{params}");
         }
+    }
+
+    #[test]
+    fn the_arguments_of_any_other_tool_are_not_looked_at() {
+        assert_eq!(read(&format!(r#"{{"name":"echo","arguments":{{"task_trace_id":"{ID}"}}}}"#)), None);
     }
 
     #[test]

@@ -55,16 +55,21 @@ impl fmt::Debug for SecretKey {
 }
 
 impl KeyId {
-    /// The id within a key, if `key` has the form of one.
-    pub(super) fn of_key(key: &str) -> Option<Self> {
-        let (id, _) = key.strip_prefix(PREFIX).filter(|_| key.len() == KEY_LEN)?.split_once('_')?;
-        Self::read(id)
+    /// The id within a key, and its secret, if `key` has the form of one.
+    pub(super) fn of_key(key: &str) -> Option<(Self, &str)> {
+        let (id, secret) = key.strip_prefix(PREFIX).filter(|_| key.len() == KEY_LEN)?.split_once('_')?;
+        Some((Self::read(id)?, secret))
     }
 
     /// The id written as `text`; each id is written in one way only.
     pub fn read(text: &str) -> Option<Self> {
-        let digits = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-        (text.len() == 2 * ID_BYTES && digits).then(|| u64::from_str_radix(text, 16).ok().map(Self))?
+        let digit = |byte| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let digits: &[u8; 2 * ID_BYTES] = text.as_bytes().try_into().ok()?;
+        digits.iter().try_fold(0, |bits, byte| Some((bits << 4) | u64::from(digit(*byte)?))).map(Self)
     }
 }
 
@@ -104,7 +109,11 @@ impl KeyDigest {
 
     /// Whether both are the same, in a time that does not tell how much of them is.
     pub(super) fn matches(&self, other: &Self) -> bool {
-        self.0.ct_eq(&other.0).into()
+        let words = |digest: &Self| {
+            let (words, _) = digest.0.as_chunks::<8>();
+            [0, 1, 2, 3].map(|at| u64::from_ne_bytes(words[at]))
+        };
+        words(self).ct_eq(&words(other)).into()
     }
 }
 

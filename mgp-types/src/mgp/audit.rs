@@ -233,6 +233,12 @@ pub trait AuditPort: Send + Sync + fmt::Debug + 'static {
         })
     }
 
+    /// Takes events that belong together if they are as safe as the log promises at once, so that nobody has to wait; else
+    /// gives them back, and takes none.
+    fn try_record(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
+        Err(events)
+    }
+
     /// Takes events that nobody waits for, because whoever caused them is gone.
     ///
     /// Unless the log knows better, what cannot be taken at once is lost.
@@ -258,6 +264,10 @@ impl<P: AuditPort + ?Sized> AuditPort for Arc<P> {
 
     fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
         (**self).record_all(events)
+    }
+
+    fn try_record(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
+        (**self).try_record(events)
     }
 
     fn record_now(&self, events: Vec<AuditEvent>) {

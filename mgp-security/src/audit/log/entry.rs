@@ -1,4 +1,4 @@
-use mgp_types::mgp::{ActorType, AuditEvent, Outcome, method};
+use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, method};
 use mgp_types::{Object, RawJson, Request};
 
 use super::chain::{Chain, Digest, Head};
@@ -26,11 +26,11 @@ pub struct Facets {
     /// When, in milliseconds since 1970.
     pub millis: i64,
     /// What.
-    pub event_type: Box<str>,
+    pub event_type: EventType,
     /// The agent that did it; `None` if somebody else did.
     pub agent: Option<Box<str>>,
     /// The server it was done to.
-    pub server: Option<Box<str>>,
+    pub server: Option<ServerId>,
     /// How it ended.
     pub result: Outcome,
     /// In which chain of requests.
@@ -87,9 +87,9 @@ impl Facets {
     pub fn of(event: &AuditEvent) -> Self {
         Self {
             millis: event.timestamp.as_millis(),
-            event_type: event.event_type.as_str().into(),
+            event_type: event.event_type.clone(),
             agent: (event.actor.kind == ActorType::Agent).then(|| event.actor.id.as_str().into()),
-            server: event.target.server_id.as_ref().map(|server| server.as_str().into()),
+            server: event.target.server_id.clone(),
             result: event.result,
             trace: event.trace_id.as_u128(),
         }

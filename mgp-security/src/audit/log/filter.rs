@@ -26,12 +26,10 @@ impl Filter {
     /// Whether an event is asked for.
     pub(crate) fn matches(&self, facets: &Facets) -> bool {
         let Self { event_types, agent_id, server_id, result, since, until, trace_id } = self;
-        let is = |wanted: Option<&str>, found: &Option<Box<str>>| {
-            wanted.is_none_or(|wanted| found.as_deref() == Some(wanted))
-        };
-        (event_types.is_empty() || event_types.iter().any(|wanted| wanted.as_str() == &*facets.event_type))
-            && is(agent_id.as_ref().map(AgentId::as_str), &facets.agent)
-            && is(server_id.as_ref().map(ServerId::as_str), &facets.server)
+        let is_type = |wanted: &EventType| wanted.as_str() == facets.event_type.as_str();
+        (event_types.is_empty() || event_types.iter().any(is_type))
+            && agent_id.as_ref().is_none_or(|wanted| facets.agent.as_deref() == Some(wanted.as_str()))
+            && server_id.as_ref().is_none_or(|wanted| facets.server.as_ref() == Some(wanted))
             && result.is_none_or(|wanted| wanted == facets.result)
             && since.is_none_or(|since| facets.millis >= since.as_millis())
             && until.is_none_or(|until| facets.millis < until.as_millis())

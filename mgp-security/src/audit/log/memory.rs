@@ -74,9 +74,9 @@ impl LogStore for MemoryStore {
             total += 1;
             let facets = &entry.facets;
             let group = match by {
-                GroupBy::EventType => Some(String::from(&*facets.event_type)),
+                GroupBy::EventType => Some(facets.event_type.as_str().to_owned()),
                 GroupBy::AgentId => facets.agent.as_deref().map(Into::into),
-                GroupBy::ServerId => facets.server.as_deref().map(Into::into),
+                GroupBy::ServerId => facets.server.as_ref().map(ToString::to_string),
                 GroupBy::Result => Some(facets.result.as_str().into()),
                 GroupBy::Hour => Some(hour(facets.millis)),
             };

@@ -42,6 +42,7 @@ pub use self::verify::{Flaw, Verified, VerifyError};
 pub use self::writer::GAP;
 
 use self::chain::Chain;
+use self::encode::Encoder;
 use self::queue::Job;
 use self::state::State;
 use self::writer::{MAX_FORGOTTEN, Writer, answer, closed};
@@ -88,8 +89,10 @@ pub enum Durability {
     /// event of the type [`GAP`] tells how many there were, once the log can be written again.
     #[default]
     BeforeReply,
-    /// When the event has a place in the queue of the writer. Who finds no place waits for one, and what has a place is
-    /// written as soon as it can be; only the end of the process loses it.
+    /// When the event has a place in the queue of the writer. Who finds no place waits for one. What has a place lies
+    /// there for a fifth of a second at most, for others to be written with it, and is then written as soon as it can be;
+    /// an end of the process that nobody could prepare for, a crash or a power cut, loses what it finds there. Closing the
+    /// log and [`AuditLog::flush`] lose nothing.
     Async,
 }
 
@@ -211,6 +214,7 @@ impl AuditLogBuilder {
             clock: self.clock,
             head,
             newest: newest.unwrap_or(Timestamp::EPOCH),
+            encoder: Encoder::default(),
             kept: Vec::new(),
         };
         let thread = thread::Builder::new()
@@ -256,6 +260,14 @@ impl AuditPort for AuditLog {
                 None => Ok(()),
             }
         })
+    }
+
+    fn try_record(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
+        let queue = &self.inner.state.queue;
+        if self.durability != Durability::Async || queue.is_closed() {
+            return Err(events);
+        }
+        queue.try_record(events, None).map_err(|(events, _)| events)
     }
 
     fn record_now(&self, events: Vec<AuditEvent>) {

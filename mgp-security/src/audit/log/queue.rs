@@ -185,18 +185,19 @@ impl Queue {
         !(self.is_closed() && jobs.is_empty())
     }
 
-    /// Gives the room of a record back.
-    pub(super) fn release(&self, record: &Record) {
-        match record.place {
-            Place::Own => self.room.add_permits(1),
-            Place::Crowded => {
-                let mut waiting = self.waiting.lock();
-                waiting.crowding = waiting.crowding.saturating_sub(1);
-            }
+    /// Gives the room of records back.
+    pub(super) fn release(&self, records: &[Record]) {
+        let own = records.iter().filter(|record| record.place == Place::Own).count();
+        let crowded = records.len() - own;
+        if crowded > 0 {
+            let mut waiting = self.waiting.lock();
+            waiting.crowding = waiting.crowding.saturating_sub(crowded);
         }
+        self.room.add_permits(own);
     }
 }
 
-/// How long what nobody waits for lies at most.
-const LINGER: Duration = Duration::from_millis(10);
+/// How long what nobody waits for lies at most. It is what a crash may cost, as `Durability::Async` says, and enough for
+/// a client that calls once a millisecond to fill a transaction.
+const LINGER: Duration = Duration::from_millis(200);
 const ENOUGH: usize = 256;

@@ -7,7 +7,7 @@ use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timesta
 use tokio::sync::oneshot;
 
 use super::chain::{Chain, Head};
-use super::encode::encode;
+use super::encode::Encoder;
 use super::entry::{Entry, Facets};
 use super::queue::{Job, Record};
 use super::retention::{Retention, pruned};
@@ -29,6 +29,7 @@ pub(super) struct Writer {
     pub(super) head: Head,
     /// What the last event said the time was.
     pub(super) newest: Timestamp,
+    pub(super) encoder: Encoder,
     /// Records that could not be written and for which nobody waits.
     pub(super) kept: Vec<Record>,
 }
@@ -101,9 +102,7 @@ impl Writer {
                     tracing::info!("the audit log can be written again");
                 }
                 self.state.head.send_replace(head);
-                for record in batch {
-                    self.finish(record, &Ok(()));
-                }
+                self.finish(batch, &Ok(()));
             }
             Err(error) => self.fail(batch, error),
         }
@@ -124,26 +123,22 @@ impl Writer {
         }
         let error = Error::from(error);
         self.state.set_fault(Some(error.clone()));
-        for record in batch {
-            if record.waiter.is_some() {
-                self.state.count_unrecorded(record.events.len());
-                self.finish(record, &Err(error.clone()));
-            } else {
-                self.kept.push(record);
-            }
-        }
+        let (told, kept): (Vec<_>, _) = batch.into_iter().partition(|record| record.waiter.is_some());
+        self.kept = kept;
+        self.state.count_unrecorded(told.iter().map(|record| record.events.len()).sum());
+        self.finish(told, &Err(error));
     }
 
-    fn finish(&self, mut record: Record, outcome: &Result<(), Error>) {
-        self.state.queue.release(&record);
-        if let Some(waiter) = record.waiter.take() {
+    fn finish(&self, records: Vec<Record>, outcome: &Result<(), Error>) {
+        self.state.queue.release(&records);
+        for waiter in records.into_iter().filter_map(|record| record.waiter) {
             let _ = waiter.send(outcome.clone());
         }
     }
 
     /// Makes entries of `events`, behind `head`.
     fn continue_with(
-        &self,
+        &mut self,
         events: &mut [AuditEvent],
         head: &mut Head,
         newest: &mut Timestamp,
@@ -160,7 +155,7 @@ impl Writer {
             } else {
                 *newest = event.timestamp.max(*newest);
             }
-            if let Some(json) = encode(event) {
+            if let Some(json) = self.encoder.encode(event) {
                 entries.push(Entry::behind(head, &self.chain, json, Facets::of(event)));
             }
         }

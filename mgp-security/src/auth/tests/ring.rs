@@ -42,6 +42,28 @@ async fn nobody_learns_why_a_key_is_wrong() {
     assert_eq!(first, told(key.expose()));
 }
 
+#[tokio::test]
+async fn a_key_that_was_right_before_is_still_told_from_every_other() {
+    let ring = ring();
+    let (info, key) = issue(&ring, &[]).await;
+    let (_, other) = issue(&ring, &[]).await;
+    for _ in 0..2 {
+        assert_eq!(ring.verify(key.expose()).unwrap().key(), info.id);
+        assert!(ring.verify(other.expose()).is_ok());
+        for place in 0..64 {
+            let mut wrong = key.expose().as_bytes().to_vec();
+            wrong[place] = if wrong[place] == b'A' { b'B' } else { b'A' };
+            let wrong = String::from_utf8(wrong).unwrap();
+            assert_eq!(ring.verify(&wrong).unwrap_err(), AuthError::Unknown, "{place}");
+        }
+        // The secret of one key under the id of another, both of which were right before.
+        let mixed = format!("{}{}", &key.expose()[..21], &other.expose()[21..]);
+        assert_eq!(ring.verify(&mixed).unwrap_err(), AuthError::Unknown);
+    }
+    ring.revoke(info.id).await.unwrap();
+    assert_eq!(ring.verify(key.expose()).unwrap_err(), AuthError::Unknown);
+}
+
 // covers: GGEN-7-01
 #[tokio::test]
 async fn secrets_are_long_random_and_kept_nowhere() {

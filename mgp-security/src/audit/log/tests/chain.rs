@@ -58,7 +58,7 @@ proptest! {
             2 => entry.facets.agent = None,
             3 => entry.facets.millis += 1,
             4 => entry.facets.trace += 1,
-            _ => entry.facets.event_type = "TOOL_LISTED".into(),
+            _ => entry.facets.event_type = mgp_types::mgp::EventType::read("TOOL_LISTED"),
         }
         prop_assert!(verdict(holding(&entries), &[]).is_err());
     }

@@ -26,26 +26,47 @@ fn drop_triggers(database: &Database) {
     }
 }
 
+const FORBIDDEN: [&str; 9] = [
+    "UPDATE audit_events SET event = '{}' WHERE seq = 2",
+    "UPDATE audit_events SET agent = NULL",
+    "UPDATE OR REPLACE audit_events SET seq = 3 WHERE seq = 2",
+    "DELETE FROM audit_events WHERE seq = 5",
+    "DELETE FROM audit_events",
+    "INSERT OR REPLACE INTO audit_events SELECT * FROM audit_events WHERE seq = 3",
+    "DELETE FROM audit_head",
+    "UPDATE audit_head SET seq = 4",
+    "INSERT OR REPLACE INTO audit_head SELECT 1, seq, hash FROM audit_events WHERE seq = 4",
+];
+
 #[test]
 fn an_event_is_neither_changed_nor_removed_nor_replaced() {
     let (database, store, entries) = store(5);
-    for sql in [
-        "UPDATE audit_events SET event = '{}' WHERE seq = 2",
-        "UPDATE audit_events SET agent = NULL",
-        "UPDATE OR REPLACE audit_events SET seq = 3 WHERE seq = 2",
-        "DELETE FROM audit_events WHERE seq = 5",
-        "DELETE FROM audit_events",
-        "INSERT OR REPLACE INTO audit_events SELECT * FROM audit_events WHERE seq = 3",
-        "DELETE FROM audit_head",
-        "UPDATE audit_head SET seq = 4",
-        "INSERT OR REPLACE INTO audit_head SELECT 1, seq, hash FROM audit_events WHERE seq = 4",
-    ] {
+    for sql in FORBIDDEN {
         let outcome = run(&database, sql);
         assert!(outcome.is_err(), "{sql}");
     }
     assert_eq!(store.read(&Query::after(Filter::default(), 0, 50)).unwrap(), entries);
     let log = AuditLog::open(store).unwrap();
     log.reader().verify(&[]).unwrap();
+}
+
+#[test]
+fn what_is_forbidden_holds_for_everybody_who_opens_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let (first, rest) = (entries(&Chain::default(), 5), entries(&Chain::default(), 7));
+    store.append(&first).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    for sql in FORBIDDEN {
+        assert!(other.execute(sql, []).is_err(), "{sql}");
+    }
+    for wrong in [&first[4..], &rest[6..]] {
+        assert!(store.append(wrong).is_err(), "the store itself only goes on from the end");
+    }
+    assert_eq!(store.read(&Query::after(Filter::default(), 0, 50)).unwrap(), first);
+    store.append(&rest[5..]).unwrap();
+    AuditLog::open(store).unwrap().reader().verify(&[]).unwrap();
 }
 
 #[tokio::test]

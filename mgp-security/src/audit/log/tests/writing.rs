@@ -72,6 +72,38 @@ async fn a_record_is_done_when_it_is_durable_or_when_it_is_taken() {
 }
 
 #[tokio::test]
+async fn only_what_nobody_has_to_wait_for_is_taken_at_once() {
+    let (log, gate, _) = gated(4);
+    let queued = log.clone().with_durability(Durability::Async);
+    let held = Arc::clone(&gate).lock_owned().await;
+    let pair = || vec![sample::event(1), sample::event(2)];
+    assert_eq!(log.try_record(pair()).unwrap_err(), pair(), "it would not be durable yet");
+    for _ in 0..4 {
+        queued.try_record(pair()).unwrap();
+    }
+    assert_eq!(queued.try_record(pair()).unwrap_err(), pair(), "there is no room");
+    drop(held);
+    log.flush().await.unwrap();
+    assert_eq!(log.head().seq, 8);
+    log.inner.state.queue.close();
+    assert_eq!(queued.try_record(pair()).unwrap_err(), pair(), "nobody would write it");
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_is_written_together_and_soon() {
+    let (log, _, commits) = gated(1_000);
+    let mut written = log.subscribe(0);
+    let log = log.with_durability(Durability::Async);
+    let started = tokio::time::Instant::now();
+    record(&log, 1..=100).await;
+    while written.position() < 100 {
+        assert!(written.next().await.unwrap().is_some());
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(5), "nobody had to ask for it");
+    assert!(commits.load(Ordering::Relaxed) <= 10, "{commits:?}");
+}
+
+#[tokio::test]
 async fn who_finds_no_room_waits_and_loses_nothing() {
     let (log, gate, _) = gated(4);
     let log = log.with_durability(Durability::Async);

@@ -37,6 +37,7 @@ mod meter;
 mod methods;
 mod operator;
 mod parts;
+mod record;
 mod registration;
 mod reload;
 mod resolve;

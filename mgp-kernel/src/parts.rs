@@ -9,7 +9,7 @@ use mgp_discovery::registry::Registry;
 use mgp_lifecycle::server::Life;
 use mgp_security::Clock;
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
-use mgp_security::audit::{AuditLog, SqliteStore};
+use mgp_security::audit::{Arguments, AuditLog};
 use mgp_security::auth::{KeyRing, SqliteKeyStore};
 use mgp_security::confirmation::Tickets;
 use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
@@ -24,8 +24,8 @@ use crate::StartError;
 use crate::changes::{Changes, Teller};
 use crate::fleet::Fleet;
 use crate::reload::Reload;
-use crate::settings;
 use crate::upstream::Told;
+use crate::{record, settings};
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
 pub(crate) struct Parts {
@@ -37,6 +37,8 @@ pub(crate) struct Parts {
     pub(crate) grants: GrantBook,
     /// What waits for a human.
     pub(crate) pending: PendingApprovals,
+    /// What of the arguments of calls is recorded.
+    pub(crate) arguments: Arguments,
     pub(crate) tickets: Tickets,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
@@ -58,7 +60,8 @@ impl Parts {
     pub(crate) async fn open(config: Config, state: PathBuf) -> Result<Arc<Self>, StartError> {
         create_private(&state)?;
         let clock = Clock::system();
-        let audit = audit_log(&config, &state)?;
+        let audit = record::open(&config, &state)?;
+        let arguments = record::arguments(&config, &state)?;
         let port: Arc<dyn AuditPort> = Arc::new(audit.clone());
         // Whoever opens it holds its lock, so it is opened once and shared.
         let path = state.join("mgp.db");
@@ -90,6 +93,7 @@ impl Parts {
             state,
             clock,
             audit,
+            arguments,
             access,
             grants,
             keys,
@@ -127,13 +131,6 @@ fn create_private(state: &Path) -> Result<(), StartError> {
         std::fs::set_permissions(state, std::fs::Permissions::from_mode(0o700)).map_err(fail)?;
     }
     Ok(())
-}
-
-fn audit_log(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
-    let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
-    let store = SqliteStore::open(&path).map_err(|error| StartError::Kept { path, error })?;
-    let log = AuditLog::open(store)?;
-    Ok(log.with_durability(settings::durability(config)))
 }
 
 async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::config::model::{
-    AuditArguments, AuditDurability, FirstUse as ConfiguredFirstUse, ListLevel, ServerConfig,
-};
-use mgp_security::audit::{Arguments, Durability, Redaction};
+use mgp_discovery::config::model::{FirstUse as ConfiguredFirstUse, ListLevel, ServerConfig};
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::FirstUse;
 use mgp_security::limit::{Limits, Rates};
@@ -36,20 +33,6 @@ pub(crate) fn first_use(config: &Config) -> FirstUse {
     match config.validators.first_use {
         ConfiguredFirstUse::Approve => FirstUse::Ask,
         _ => FirstUse::Trust,
-    }
-}
-
-pub(crate) fn durability(config: &Config) -> Durability {
-    match config.audit.durability {
-        AuditDurability::Sync => Durability::BeforeReply,
-        _ => Durability::Async,
-    }
-}
-
-pub(crate) fn arguments(config: &Config) -> Arguments {
-    match config.audit.arguments {
-        AuditArguments::Redacted => Arguments::Redacted(Arc::new(Redaction::new())),
-        _ => Arguments::Omitted,
     }
 }
 

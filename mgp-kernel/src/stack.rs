@@ -60,7 +60,7 @@ impl Front {
         let config = parts.config.load();
         Self {
             audit: AuditLayer::new(parts.audit.clone())
-                .arguments(settings::arguments(&config))
+                .arguments(parts.arguments.clone())
                 .clock(parts.clock.clone()),
             fallback: fallback::layer(parts),
             asking: AskingLayer::new(settings::asking(&config)),

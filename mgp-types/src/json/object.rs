@@ -176,8 +176,9 @@ impl Object {
     /// How many bytes [`write`](Self::write) appends, about: names that have to be escaped are longer.
     pub fn written_bytes(&self) -> usize {
         let changes = self.changes.iter().flat_map(|changes| changes.iter());
-        let changed = changes
-            .map(|change| change.name.len() + change.value.as_ref().map_or(0, |value| value.as_bytes().len()) + 4);
+        let changed = changes.map(|change| {
+            change.name.len() + change.value.as_ref().map_or(0, |value| value.as_bytes().len()) + 4
+        });
         self.whole.len() + changed.sum::<usize>() + 2
     }
 
@@ -357,7 +358,10 @@ mod tests {
         object.set("name", RawJson::null());
         object.set("c\n", RawJson::null());
         assert_eq!(object.to_raw().as_bytes(), br#"{"n\u0061me":null,"b":2,"c\n":null}"#);
-        assert_eq!(object.iter().map(|(name, _)| name.into_owned()).collect::<Vec<_>>(), ["name", "b", "c\n"]);
+        assert_eq!(
+            object.iter().map(|(name, _)| name.into_owned()).collect::<Vec<_>>(),
+            ["name", "b", "c\n"]
+        );
     }
 
     #[test]

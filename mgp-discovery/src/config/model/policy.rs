@@ -169,7 +169,9 @@ pub enum AuditDurability {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuditArguments {
-    /// Their digest.
+    /// Nothing.
+    Omitted,
+    /// Their digest, with a key that the kernel keeps in its state: it can be proved later what they were.
     #[default]
     Digest,
     /// All of them, without what looks like a secret.

@@ -21,7 +21,9 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let digit = |bits: u8| char::from(b"0123456789abcdef"[usize::from(bits & 0xf)]);
+        let text: String = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect();
+        f.write_str(&text)
     }
 }
 
@@ -56,23 +58,27 @@ impl Head {
 
 /// A secret that goes into each link, so that nobody can rewrite the log without it.
 #[derive(Clone)]
-pub struct ChainKey([u8; 32]);
+pub struct ChainKey {
+    /// What is hashed so far of an inner and of an outer hash: the same each time.
+    inner: Sha256,
+    outer: Sha256,
+}
 
 impl ChainKey {
     /// The key of these bytes.
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+    pub fn new(bytes: [u8; 32]) -> Self {
+        let padded = |with: u8| {
+            let mut block = [with; BLOCK];
+            block.iter_mut().zip(bytes).for_each(|(byte, key)| *byte ^= key);
+            Sha256::new_with_prefix(block)
+        };
+        Self { inner: padded(0x36), outer: padded(0x5c) }
     }
 
     /// The HMAC-SHA-256 (RFC 2104) of `parts`, one behind the other.
     pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> Digest {
-        let pad = |with: u8| {
-            let mut block = [with; BLOCK];
-            block.iter_mut().zip(self.0).for_each(|(byte, key)| *byte ^= key);
-            block
-        };
-        let inner = parts.iter().fold(Sha256::new_with_prefix(pad(0x36)), Sha256::chain_update).finalize();
-        Digest(Sha256::new_with_prefix(pad(0x5c)).chain_update(inner).finalize().into())
+        let inner = parts.iter().fold(self.inner.clone(), Sha256::chain_update).finalize();
+        Digest(self.outer.clone().chain_update(inner).finalize().into())
     }
 }
 

@@ -130,7 +130,9 @@ pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits)
     };
     match decode(&body, limits.json) {
         // Servers put any id there that they have at hand, or none.
-        frame::Frame::Single(Ok(Message::Reply { outcome: Err(error), .. })) if error.origin() == Origin::Peer => {
+        frame::Frame::Single(Ok(Message::Reply { outcome: Err(error), .. }))
+            if error.origin() == Origin::Peer =>
+        {
             error.with_source(status)
         }
         _ => status.into_error(),

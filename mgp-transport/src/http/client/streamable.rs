@@ -293,11 +293,7 @@ impl<I: RpcService> Streamable<I> {
     }
 
     /// Opens the stream of what the server sends unasked, or resumes any stream behind an event.
-    pub(super) async fn open_stream(
-        &self,
-        era: &Era,
-        last_id: Option<&HeaderValue>,
-    ) -> Result<Body, Error> {
+    pub(super) async fn open_stream(&self, era: &Era, last_id: Option<&HeaderValue>) -> Result<Body, Error> {
         let session_id = self.session_id.load_full();
         // What continues the answer to `initialize` is within the session that it opened.
         let era = if let Era::Opening = era { &Era::Unknown } else { era };

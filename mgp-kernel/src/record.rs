@@ -1,0 +1,108 @@
+//! The record of calls, and what of their arguments goes into it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mgp_discovery::Config;
+use mgp_discovery::config::model::{AuditArguments, AuditDurability};
+use mgp_security::audit::{Arguments, AuditLog, ChainKey, Durability, Redaction, SqliteStore};
+
+use crate::StartError;
+
+/// Opens the record that the configuration names.
+pub(crate) fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
+    let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
+    let store = SqliteStore::open(&path).map_err(|error| StartError::Kept { path, error })?;
+    let durability = match config.audit.durability {
+        AuditDurability::Sync => Durability::BeforeReply,
+        _ => Durability::Async,
+    };
+    Ok(AuditLog::open(store)?.with_durability(durability))
+}
+
+/// What of the arguments of calls is recorded.
+pub(crate) fn arguments(config: &Config, state: &Path) -> Result<Arguments, StartError> {
+    Ok(match config.audit.arguments {
+        AuditArguments::Digest => Arguments::Digest(digest_key(state)?),
+        AuditArguments::Redacted => Arguments::Redacted(Arc::new(Redaction::new())),
+        _ => Arguments::Omitted,
+    })
+}
+
+/// The key of the digests, made when it is first needed. Digests of one key can be compared, and nobody without it finds
+/// out short arguments by trying.
+fn digest_key(state: &Path) -> Result<ChainKey, StartError> {
+    let path = state.join(KEY_FILE);
+    let key = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path),
+        text => text.and_then(|text| {
+            let no_key =
+                || io::Error::new(io::ErrorKind::InvalidData, "it does not hold 64 hexadecimal digits");
+            read(text.trim_end()).ok_or_else(no_key)
+        }),
+    };
+    key.map(ChainKey::new).map_err(|error| StartError::State { path, error })
+}
+
+fn make(path: &Path) -> io::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut file = options.open(path)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()?;
+    Ok(key)
+}
+
+fn read(text: &str) -> Option<[u8; 32]> {
+    let mut key = [0; 32];
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != key.len() || !rest.is_empty() {
+        return None;
+    }
+    for (byte, [high, low]) in key.iter_mut().zip(pairs) {
+        let digit = |digit: &u8| char::from(*digit).to_digit(16);
+        *byte = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
+    }
+    Some(key)
+}
+
+const KEY_FILE: &str = "arguments.key";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_digests_is_made_once_and_is_for_nobody_else_to_read() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join(KEY_FILE);
+        digest_key(state.path()).unwrap();
+        let first = fs::read_to_string(&file).unwrap();
+        digest_key(state.path()).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), first);
+        assert_eq!(read(first.trim_end()).unwrap().len(), 32);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_file_that_holds_no_key_is_named_and_not_written_over() {
+        let state = tempfile::tempdir().unwrap();
+        for text in ["", "abc", &"z".repeat(64), &"0".repeat(66)] {
+            fs::write(state.path().join(KEY_FILE), text).unwrap();
+            let error = digest_key(state.path()).unwrap_err();
+            assert!(error.to_string().contains(KEY_FILE), "{error}");
+            assert_eq!(fs::read_to_string(state.path().join(KEY_FILE)).unwrap(), text);
+        }
+    }
+}

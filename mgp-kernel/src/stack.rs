@@ -73,6 +73,11 @@ impl Front {
         }
     }
 
+    /// No call waits any longer for a client that is away.
+    pub(crate) fn stop_asking(&self) {
+        self.asking.close();
+    }
+
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.

@@ -12,6 +12,7 @@ mod harmless;
 mod host;
 mod lives;
 mod pairings;
+mod patience;
 mod processes;
 mod record;
 mod reload;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         sizes::TESTS,
         harmless::TESTS,
         pairings::TESTS,
+        patience::TESTS,
     ];
     let mut failed = 0;
     for (name, test) in all.concat() {

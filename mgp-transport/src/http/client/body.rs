@@ -10,17 +10,17 @@ use mgp_types::frame::{Frame, Message, decode};
 use mgp_types::{Error, Origin};
 
 use super::status::HttpStatus;
-use crate::ConnectionLimits;
+use crate::{ConnectionLimits, TooLong};
 
 /// Reads a whole body of bounded size.
 pub(super) async fn read(mut body: Incoming, max_bytes: usize) -> Result<Bytes, Error> {
     let announced = body.size_hint().lower();
     if announced > max_bytes as u64 {
-        return Err(too_long());
+        return Err(TooLong::answer(max_bytes));
     }
     let Some(first) = next_chunk(&mut body).await? else { return Ok(Bytes::new()) };
     if first.len() > max_bytes {
-        return Err(too_long());
+        return Err(TooLong::answer(max_bytes));
     }
     // The usual answer came in one piece, which nobody needs to copy.
     let Some(second) = next_chunk(&mut body).await? else { return Ok(first) };
@@ -29,7 +29,7 @@ pub(super) async fn read(mut body: Incoming, max_bytes: usize) -> Result<Bytes, 
     let mut next = Some(second);
     while let Some(chunk) = next {
         if whole.len() + chunk.len() > max_bytes {
-            return Err(too_long());
+            return Err(TooLong::answer(max_bytes));
         }
         whole.extend_from_slice(&chunk);
         next = next_chunk(&mut body).await?;
@@ -103,10 +103,6 @@ pub(super) async fn refusal(response: Response<Incoming>, limits: &ConnectionLim
         }
         _ => status.into_error(),
     }
-}
-
-fn too_long() -> Error {
-    Error::misbehaved("the answer is longer than allowed")
 }
 
 const MAX_DISCARDED_BYTES: usize = 64 << 10;

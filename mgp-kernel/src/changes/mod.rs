@@ -34,7 +34,7 @@ use self::tasks::TaskBook;
 use self::watch::{Resource, Watches};
 use crate::parts::Parts;
 
-pub(crate) use self::access::TellAccessLayer;
+pub(crate) use self::access::{TellAccessLayer, tell_endings};
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::listen;
 pub(crate) use self::told::Teller;

@@ -72,6 +72,7 @@ impl Kernel {
         let parts = &kernel.0.parts;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
         if let Some(registry) = parts.registry.get() {
+            registration::remove_left_over(&parts.state, registry).await;
             // What is not started says why, and stays registered.
             registry.resume().await;
         }

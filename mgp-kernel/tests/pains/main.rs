@@ -10,6 +10,7 @@ mod callers;
 mod definitions;
 mod harmless;
 mod host;
+mod legacy;
 mod lives;
 mod pairings;
 mod patience;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         sizes::TESTS,
         harmless::TESTS,
         pairings::TESTS,
+        legacy::TESTS,
         patience::TESTS,
     ];
     let mut failed = 0;

@@ -181,7 +181,9 @@ impl OutboxPort for Relay {
     }
 }
 
-fn declares_tasks(session: &Session) -> Result<(), Error> {
+/// # Errors
+/// -32021 if the client did not declare that it knows of tasks.
+pub(crate) fn declares_tasks(session: &Session) -> Result<(), Error> {
     if session.peer_can(&["extensions", EXTENSION_ID]) {
         return Ok(());
     }

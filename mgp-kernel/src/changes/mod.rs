@@ -36,7 +36,7 @@ use crate::parts::Parts;
 
 pub(crate) use self::access::{TellAccessLayer, tell_endings};
 pub(crate) use self::levels::set_level;
-pub(crate) use self::listen::listen;
+pub(crate) use self::listen::{declares_tasks, listen};
 pub(crate) use self::told::Teller;
 
 /// Everybody who is told of changes, and what servers were asked to tell.

@@ -7,6 +7,7 @@ use mgp_types::{Error, Object, RawJson, Request, Response};
 use super::Sight;
 use super::every::{ask, has, to};
 use super::forward::{RouterFuture, to_server};
+use crate::changes::declares_tasks;
 use crate::parts::Parts;
 
 /// What is about one task.
@@ -62,6 +63,10 @@ pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Resp
 
 fn server(parts: &Parts, request: &Request) -> Result<mgp_types::mgp::ServerId, Error> {
     let sight = Sight::of(parts, &request.context)?;
+    let session = request.context.session()?;
+    if session.revision.is_stateless() {
+        declares_tasks(session)?;
+    }
     let task = request
         .params
         .text("taskId")

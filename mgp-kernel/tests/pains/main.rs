@@ -8,6 +8,7 @@
 mod approval;
 mod callers;
 mod definitions;
+mod front;
 mod harmless;
 mod host;
 mod legacy;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         pairings::TESTS,
         legacy::TESTS,
         patience::TESTS,
+        front::TESTS,
     ];
     let mut failed = 0;
     for (name, test) in all.concat() {

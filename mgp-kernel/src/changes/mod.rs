@@ -8,7 +8,7 @@ mod levels;
 mod listen;
 mod listener;
 mod mailbox;
-mod tasks;
+pub(crate) mod tasks;
 mod told;
 mod watch;
 

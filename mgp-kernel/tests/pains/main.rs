@@ -13,6 +13,7 @@ mod harmless;
 mod host;
 mod legacy;
 mod lives;
+mod methods;
 mod pairings;
 mod patience;
 mod processes;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         legacy::TESTS,
         patience::TESTS,
         front::TESTS,
+        methods::TESTS,
     ];
     let mut failed = 0;
     for (name, test) in all.concat() {

@@ -90,8 +90,26 @@ where
         L: Layer<Core<HttpWire<I::Service>, I::Service>>,
         L::Service: RpcService,
     {
+        self.connect_sse_with(url, |transport| transport).await
+    }
+
+    /// Connects to a server of HTTP+SSE, as [`connect_sse`](Self::connect_sse); `configure` sets headers, limits and the
+    /// like.
+    ///
+    /// # Errors
+    /// As [`connect_http_with`](Self::connect_http_with).
+    pub async fn connect_sse_with(
+        self,
+        url: impl Into<String>,
+        configure: impl FnOnce(HttpClientBuilder) -> HttpClientBuilder,
+    ) -> Result<Client<L::Service>, Error>
+    where
+        I::Service: Sync,
+        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L::Service: RpcService,
+    {
         let prepared = self.prepare();
-        let transport = HttpClient::builder(url).limits(prepared.builder.limits.clone());
+        let transport = configure(HttpClient::builder(url).limits(prepared.builder.limits.clone()));
         prepared.sse(transport).await
     }
 }

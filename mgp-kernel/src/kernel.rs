@@ -11,7 +11,9 @@ use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
 use mgp_types::{Error, Outbox, Principal};
+use tokio::task::JoinSet;
 
+use crate::changes::tell_endings;
 use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::registration::{self, Creator};
@@ -28,6 +30,8 @@ struct Inner {
     parts: Arc<Parts>,
     front: Front,
     identity: Arc<ServerIdentity>,
+    /// What goes on beside all calls.
+    _beside: JoinSet<()>,
 }
 
 impl std::fmt::Debug for Kernel {
@@ -62,10 +66,13 @@ impl Kernel {
         let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
         let front = Front::new(&parts, tools, registry);
-        let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity) }));
+        let mut beside = JoinSet::new();
+        beside.spawn(tell_endings(Arc::clone(&parts.changes), parts.access.clone()));
+        let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity), _beside: beside }));
         let parts = &kernel.0.parts;
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
         if let Some(registry) = parts.registry.get() {
+            registration::remove_left_over(&parts.state, registry).await;
             // What is not started says why, and stays registered.
             registry.resume().await;
         }
@@ -120,10 +127,11 @@ impl Kernel {
     }
 
     /// Takes no more calls, and stops all servers: each gets `timeout` to finish the calls it has, and leaves no process
-    /// behind.
+    /// behind. Calls that wait for answers of clients which have to come back with them end at once.
     pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
         self.0.parts.set_stopping();
         self.0.parts.changes.end();
+        self.0.front.stop_asking();
         self.0.parts.life.shutdown(reason, timeout).await;
         self.0.parts.fleet.shut_down(reason, timeout).await;
     }

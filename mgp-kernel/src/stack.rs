@@ -32,6 +32,7 @@ use crate::asking::AskingLayer;
 use crate::changes::TellAccessLayer;
 use crate::erased::Erased;
 use crate::fallback::{self, NamesFallbackLayer};
+use crate::http::RepeatedLayer;
 use crate::meter::{Meter, MeterLayer};
 use crate::methods::{MethodsAsToolsLayer, OwnPermissionsLayer, ServerHealthLayer};
 use crate::operator::OperatorLayer;
@@ -71,6 +72,11 @@ impl Front {
             router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
+    }
+
+    /// No call waits any longer for a client that is away.
+    pub(crate) fn stop_asking(&self) {
+        self.asking.close();
     }
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
@@ -165,6 +171,7 @@ impl Back {
         .layer(service);
         let service = PermissionLayer::new(permissions.clone()).layer(service);
         let service = ValidateLayer::new(settings::validators(&config)?).layer(service);
+        let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
         let service = TaskOwnersLayer::new().layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.

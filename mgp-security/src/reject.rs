@@ -1,12 +1,11 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, INVALID_TOOL_ARGS, RATE_LIMITED, category};
 use mgp_types::mgp::{Category, Recovery};
-use mgp_types::{Error, Method, Origin, RawJson, Request, Response, RpcService, Session};
+use mgp_types::{Error, Method, Origin, RawJson, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -15,8 +14,9 @@ use tower_service::Service;
 ///
 /// A peer that speaks MGP gets the error itself, with its code and what to do next. To a plain MCP client, an error would
 /// look as if the protocol had failed, and most never show one to the model; it gets a result with `isError`, whose text
-/// a model can read and act on. Sits outside of the layers that refuse and of the one that records. Reads
-/// `context.session`; allocates on refusal only.
+/// a model can read and act on. Where a call was not refused but failed (a server is away, a connection was lost, the time
+/// was over) that stays an error, and its message says to a plain client what its advice says to one of MGP. Sits outside
+/// of the layers that refuse and of the one that records. Reads `context.session`; allocates on refusal and failure only.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct RejectLayer;
@@ -53,11 +53,13 @@ impl<S: RpcService> Service<Request> for Reject<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let plain = if request.method == Method::TOOLS_CALL { request.context.session.clone() } else { None };
-        RejectFuture {
-            future: self.inner.call(request),
-            plain: plain.filter(|session| session.mgp.is_none()),
-        }
+        let is_plain = request.context.session.as_ref().is_some_and(|session| session.mgp.is_none());
+        let plain = match request.method == Method::TOOLS_CALL {
+            _ if !is_plain => None,
+            true => Some(Plain::ToolCall),
+            false => Some(Plain::Other),
+        };
+        RejectFuture { future: self.inner.call(request), plain }
     }
 }
 
@@ -67,8 +69,15 @@ pin_project! {
     pub struct RejectFuture<F> {
         #[pin]
         future: F,
-        plain: Option<Arc<Session>>,
+        plain: Option<Plain>,
     }
+}
+
+/// What a client that does not speak MGP asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plain {
+    ToolCall,
+    Other,
 }
 
 impl<F: Future<Output = Result<Response, Error>>> Future for RejectFuture<F> {
@@ -77,9 +86,10 @@ impl<F: Future<Output = Result<Response, Error>>> Future for RejectFuture<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let result = ready!(this.future.poll(cx));
-        Poll::Ready(match result {
-            Err(error) if this.plain.is_some() && is_refusal(&error) => as_result(&error),
-            other => other,
+        Poll::Ready(match (result, *this.plain) {
+            (Err(error), Some(Plain::ToolCall)) if is_refusal(&error) => as_result(&error),
+            (Err(error), Some(_)) => Err(advised(error)),
+            (other, _) => other,
         })
     }
 }
@@ -99,6 +109,32 @@ fn is_refusal(error: &Error) -> bool {
     error.origin() == Origin::Local && decided && !matches!(error.code(), AUTH_REQUIRED | AUTH_EXPIRED)
 }
 
+/// The failure with what to do next in its message: a plain client gets no other advice. What a peer answered is not ours
+/// to change.
+fn advised(error: Error) -> Error {
+    let failed =
+        matches!(category(error.code()), Some(Category::Lifecycle | Category::Resource | Category::External));
+    if !failed || error.origin() == Origin::Peer {
+        return error;
+    }
+    let was_sent = matches!(error.origin(), Origin::Connection | Origin::Timeout | Origin::Misbehaved);
+    let next = match error.recovery() {
+        _ if was_sent => {
+            "whether the call was carried out is not known: find out before making it again".into()
+        }
+        Some(recovery) if recovery.may_retry() => match recovery.retry_after_ms.unwrap_or_default() {
+            millis if millis <= SOON_MS => "try again in a moment".into(),
+            millis => format!("try again in {} seconds", millis.div_ceil(1000)),
+        },
+        _ => "trying again changes nothing until somebody mends it".into(),
+    };
+    let message = format!("{}; {next}", error.message());
+    error.with_message(message)
+}
+
+/// Less is not worth a number.
+const SOON_MS: u64 = 2000;
+
 fn as_result(error: &Error) -> Result<Response, Error> {
     let details = |recovery: Recovery| recovery.details.filter(|_| error.code() == CODE_SAFETY_VIOLATION);
     let text = match error.recovery().and_then(details) {
@@ -114,8 +150,10 @@ fn as_result(error: &Error) -> Result<Response, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
-    use mgp_types::{Object, Revision, code};
+    use mgp_types::{Object, Revision, Session, code};
 
     use super::*;
     use crate::doubles::Server;
@@ -152,6 +190,37 @@ mod tests {
         let text: serde_json::Value =
             serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(text["violations"][0], "Blocked import: 'subprocess'");
+    }
+
+    #[tokio::test]
+    async fn a_plain_client_is_told_in_words_what_to_do_about_a_failure() {
+        let passing = |code| Error::new(code, "it failed").with_recovery(Recovery::for_code(code).unwrap());
+        let later = Recovery::for_code(code::SERVER_RESTARTING).unwrap().with_retry_after_ms(4001);
+        for (error, next) in [
+            (passing(code::SERVER_NOT_READY), "it failed; try again in a moment"),
+            (passing(code::SERVER_RESTARTING).with_recovery(later), "it failed; try again in 5 seconds"),
+            (
+                passing(code::QUOTA_EXCEEDED),
+                "it failed; trying again changes nothing until somebody mends it",
+            ),
+            (
+                Error::disconnected("it is gone"),
+                "it is gone; whether the call was carried out is not known: find out before making it again",
+            ),
+        ] {
+            for method in [Method::TOOLS_CALL, Method::RESOURCES_READ] {
+                let told = answer(error.clone(), method.clone(), false).await.unwrap_err();
+                assert_eq!((told.message(), told.code()), (next, error.code()));
+                let told = answer(error.clone(), method, true).await.unwrap_err();
+                assert_eq!(told.message(), error.message(), "a peer of MGP has the advice itself");
+            }
+        }
+        for error in
+            [Error::from_origin(Origin::Peer, code::SERVER_NOT_READY, "theirs"), Error::internal("broken")]
+        {
+            let told = answer(error.clone(), Method::TOOLS_CALL, false).await.unwrap_err();
+            assert_eq!(told.message(), error.message());
+        }
     }
 
     #[tokio::test]

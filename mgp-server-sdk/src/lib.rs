@@ -100,6 +100,8 @@ pub use self::method::{MethodHandler, NotificationHandler};
 pub use self::prompt::{IntoPrompt, Prompt, PromptHandler};
 pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, ResourceTemplate, Uri};
 pub use self::router::{Router, RouterFuture};
+#[cfg(feature = "http")]
+pub use self::schema::check_repeated_arguments;
 pub use self::server::Server;
 pub use self::task::TaskLimits;
 pub use self::tool::{IntoToolResult, Json, TaskMode, Tool, ToolError, ToolHandler, ToolResult};

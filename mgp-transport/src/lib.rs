@@ -41,6 +41,7 @@
 //! | [`Accept`] | what makes the service for each connection |
 //! | [`era`] | sessions until 2025-11-25, stateless requests from 2026-07-28; nothing above it knows |
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
+//! | [`TooLong`] | an answer was longer than its connection takes |
 //! | [`TraceLayer`] | one span per request |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
 //! | [`Until`] | input that ends when it is told to |
@@ -67,6 +68,7 @@ pub mod mrtr;
 mod sent;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+mod too_long;
 mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
@@ -78,5 +80,6 @@ pub use asked::AskedDuring;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::ConnectionLimits;
+pub use too_long::TooLong;
 pub use trace::{Trace, TraceFuture, TraceLayer};
 pub use until::Until;

@@ -7,7 +7,8 @@ use tokio::sync::Semaphore;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// The longest frame that is read; a longer one ends the connection. Default: 4 MiB.
+    /// The longest frame that is read. A longer one is skipped, and whoever waits for it gets an error; one that does not
+    /// end ends the connection. Default: 4 MiB.
     pub max_frame_bytes: usize,
     /// Bounds on the JSON in a frame.
     pub json: json::Limits,

@@ -165,6 +165,12 @@ impl Error {
         self
     }
 
+    /// The error with another message.
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// The code.
     pub fn code(&self) -> i64 {
         self.0.code

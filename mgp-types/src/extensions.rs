@@ -39,6 +39,12 @@ impl Extensions {
         self.0.iter().find(|(id, _)| *id == TypeId::of::<T>())?.1.downcast_ref()
     }
 
+    /// The value of this type, shared with whoever has it.
+    pub fn get_shared<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let (_, value) = self.0.iter().find(|(id, _)| *id == TypeId::of::<T>())?;
+        Arc::clone(value).downcast().ok()
+    }
+
     /// Takes the value of this type away.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<Arc<T>> {
         let place = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;

@@ -61,12 +61,15 @@ impl ConfigFile {
         Ok(Self { path, before, document })
     }
 
-    /// Adds a server after the others, saying only what is not so anyway.
+    /// Adds a server after the others, saying only what is not so anyway. What stands above it stays there: comments, too.
     pub fn add(&mut self, server: &ServerConfig) -> Result<(), EditError> {
         if self.position(&server.id).is_some() {
             return Err(EditError::Exists(server.id.clone()));
         }
-        let table = written(server)?;
+        let mut table = written(server)?;
+        if !matches!(self.document.get("servers"), Some(Item::Value(_))) {
+            self.place(&mut table);
+        }
         let servers =
             self.document.entry("servers").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
         match servers {
@@ -130,24 +133,75 @@ impl ConfigFile {
         }
     }
 
-    fn put_before_next(&mut self, removed: Option<isize>, comment: &str) {
-        let mut after = None;
-        each_table(self.document.as_table_mut(), &mut |table| {
-            after = [after, table.position().filter(|position| Some(*position) > removed)]
-                .into_iter()
-                .flatten()
-                .min();
-        });
-        let Some(next) = after else {
-            let trailing = format!("{comment}{}", self.document.trailing().as_str().unwrap_or_default());
-            return self.document.set_trailing(trailing);
+    /// Says where a new server goes: behind the last one, or at the end of the file. Above it stays what is said there of
+    /// the section before.
+    fn place(&mut self, table: &mut Table) {
+        let position = match self.document.get_mut("servers") {
+            Some(Item::ArrayOfTables(tables)) => tables.iter_mut().filter_map(last_position).max(),
+            _ => last_position(self.document.as_table_mut()).map(|last| last + 1),
         };
+        table.set_position(position);
+        let mut above = String::new();
+        match self.next_after(position) {
+            None => {
+                above.push_str(self.document.trailing().as_str().unwrap_or_default());
+                self.document.set_trailing("");
+            }
+            Some(next) => self.change_prefix(next, |prefix| {
+                let (of_last, own) = of_last_section(prefix);
+                above.push_str(of_last);
+                own.to_owned()
+            }),
+        }
+        if !above.is_empty() && !above.ends_with('\n') {
+            above.push('\n');
+        }
+        if !above.is_empty() || !self.document.is_empty() {
+            above.push('\n');
+        }
+        table.decor_mut().set_prefix(above);
+    }
+
+    fn put_before_next(&mut self, removed: Option<isize>, comment: &str) {
+        let Some(next) = self.next_after(removed) else {
+            let trailing = format!("{comment}{}", self.document.trailing().as_str().unwrap_or_default());
+            return self.document.set_trailing(format!("{}\n", trailing.trim_end()));
+        };
+        self.change_prefix(next, |prefix| format!("{comment}{}", prefix.trim_start_matches('\n')));
+    }
+
+    /// The position of the section that follows this one.
+    fn next_after(&mut self, position: Option<isize>) -> Option<isize> {
+        let mut next = None;
         each_table(self.document.as_table_mut(), &mut |table| {
-            if table.position() == Some(next) {
-                let prefix = format!("{comment}{}", prefix(table).trim_start_matches('\n'));
-                table.decor_mut().set_prefix(prefix);
+            let after = table.position().filter(|other| Some(*other) > position);
+            next = next.into_iter().chain(after).min();
+        });
+        next
+    }
+
+    fn change_prefix(&mut self, position: isize, mut change: impl FnMut(&str) -> String) {
+        each_table(self.document.as_table_mut(), &mut |table| {
+            if table.position() == Some(position) {
+                let changed = change(prefix(table));
+                table.decor_mut().set_prefix(changed);
             }
         });
+    }
+}
+
+/// Where the last of a table and those in it stands.
+fn last_position(table: &mut Table) -> Option<isize> {
+    let mut last = table.position();
+    each_table(table, &mut |inner| last = last.max(inner.position()));
+    last
+}
+
+/// Splits what stands above a section: what follows the section before without a blank line belongs to that one.
+fn of_last_section(prefix: &str) -> (&str, &str) {
+    match prefix.find("\n\n") {
+        Some(blank) if !prefix.starts_with('\n') => prefix.split_at(blank + 1),
+        _ => ("", prefix),
     }
 }
 
@@ -207,7 +261,6 @@ fn written(server: &ServerConfig) -> Result<Table, EditError> {
     }
     // Keys go before tables, or they would belong to those.
     table.sort_values_by(|_, one, _, other| one.is_table().cmp(&other.is_table()));
-    table.decor_mut().set_prefix("\n");
     Ok(table)
 }
 

@@ -154,7 +154,7 @@ impl Conversation {
     /// Notes a question for the client.
     ///
     /// # Errors
-    /// 3001 if there is no place for it; the call is over.
+    /// 3001 if there is no place for it; 2001 if there are none any more; the call is over.
     pub(super) fn ask(self: &Arc<Self>, method: Method, params: Object) -> Result<Waiting, Error> {
         let mut state = self.state.lock();
         if !matches!(state.phase, Phase::Round(_) | Phase::Parked { outcome: None, .. }) {
@@ -164,8 +164,9 @@ impl Conversation {
             let message = "the client cannot be asked: the call has too many questions that wait for answers";
             return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         }
-        if state.place.is_none() {
-            state.place = Some(self.quota.take(self.principal.as_ref())?);
+        match &state.place {
+            Some(_) => self.quota.check()?,
+            None => state.place = Some(self.quota.take(self.principal.as_ref())?),
         }
         state.asked += 1;
         let key: Box<str> = format!("question-{}", state.asked).into();

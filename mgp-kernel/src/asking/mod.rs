@@ -62,6 +62,12 @@ impl AskingLayer {
         let quota = Arc::new(Quota::new(&limits));
         Self(Arc::new(Desk { limits, quota, tickets: Tickets::new(), table: Table::default() }))
     }
+
+    /// Parks no more calls, and ends those that wait for clients which are away: nobody will be there for their answers.
+    pub(crate) fn close(&self) {
+        self.0.quota.close();
+        self.0.table.end_unattended();
+    }
 }
 
 impl<S> Layer<S> for AskingLayer {

@@ -16,6 +16,7 @@ pub(super) struct Quota {
 #[derive(Default)]
 struct Taken {
     all: usize,
+    is_closed: bool,
     by: HashMap<Option<Principal>, usize>,
 }
 
@@ -31,12 +32,24 @@ impl Quota {
         Self { max: limits.max_parked, max_per_principal: limits.max_parked_per_principal, taken }
     }
 
+    /// From now on there are no places: nobody will be there to hear the answers.
+    pub(super) fn close(&self) {
+        self.taken.lock().is_closed = true;
+    }
+
+    /// # Errors
+    /// 2001 if there are no places any more.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.taken.lock().check()
+    }
+
     /// A place for a call of `principal`.
     ///
     /// # Errors
-    /// 3001 if all are taken, or all that one principal can have.
+    /// 3001 if all are taken, or all that one principal can have; 2001 if there are no places any more.
     pub(super) fn take(self: &Arc<Self>, principal: Option<&Principal>) -> Result<Place, Error> {
         let mut taken = self.taken.lock();
+        taken.check()?;
         let principal = principal.cloned();
         let own = taken.by.get(&principal).copied().unwrap_or_default();
         if taken.all >= self.max || own >= self.max_per_principal {
@@ -49,6 +62,16 @@ impl Quota {
         taken.by.insert(principal.clone(), own + 1);
         drop(taken);
         Ok(Place { quota: Arc::clone(self), principal })
+    }
+}
+
+impl Taken {
+    fn check(&self) -> Result<(), Error> {
+        if self.is_closed {
+            let message = "the client cannot be asked: the gateway is shutting down; make the call again when it is back";
+            return Err(Error::new(code::SERVER_DRAINING, message));
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 use super::Desk;
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Standing};
 use super::driver::{Call, Driver};
 
 /// The parked calls. It owns their tasks: a call that is taken out, or dropped with the table, ends.
@@ -42,6 +42,15 @@ impl Table {
     /// Ends a call.
     pub(super) fn end(&self, call: u64) {
         let ended = self.0.lock().calls.remove(&call);
+        // Not under the lock: what ends looks for itself here.
+        drop(ended);
+    }
+
+    /// Ends the calls whose clients are away.
+    pub(super) fn end_unattended(&self) {
+        let is_unattended = |entry: &mut Entry| !matches!(entry.conversation.standing(), Standing::Awaited);
+        let ended: Vec<_> =
+            self.0.lock().calls.extract_if(|_, entry| is_unattended(entry)).map(|(_, entry)| entry).collect();
         // Not under the lock: what ends looks for itself here.
         drop(ended);
     }

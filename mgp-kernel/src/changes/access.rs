@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_security::GateFuture;
+use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{AccessRevoke, AgentId, EntryType, method};
 use mgp_types::{Error, Method, Object, Request, Response, RpcService};
 use tower_layer::Layer;
@@ -54,6 +55,19 @@ impl<S: RpcService<Future: 'static>> Service<Request> for TellAccess<S> {
             }
             Ok(answer)
         })
+    }
+}
+
+/// Tells agents that entries about them have ended by themselves, for as long as it is polled.
+pub(crate) async fn tell_endings(changes: Arc<Changes>, access: AccessPolicy) {
+    let mut endings = access.endings();
+    loop {
+        for ended in endings.next().await {
+            match ended.entry.tool_name {
+                Some(_) => changes.may_use_other_tools(&ended.entry.agent_id),
+                None => changes.may_use_other_servers(&ended.entry.agent_id),
+            }
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use tower_service::Service;
 
 use super::listener::{Listener, Wanted, Wish};
 use super::mailbox::News;
+use super::tasks::name;
 use super::watch::Resource;
 use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS};
 use crate::parts::Parts;
@@ -132,23 +133,29 @@ fn relay_tasks(
     relayed: &mut JoinSet<()>,
 ) -> Result<Vec<String>, Error> {
     declares_tasks(context.session()?)?;
-    let mut by_server: BTreeMap<ServerId, Vec<String>> = BTreeMap::new();
-    for task in tasks.into_iter().take(MOST_SUBSCRIPTIONS) {
-        if let Some(server) = parts.changes.tasks.server(&listener.principal, &task) {
-            by_server.entry(server).or_default().push(task);
+    let mut by_server: BTreeMap<ServerId, (Vec<String>, Vec<String>)> = BTreeMap::new();
+    for shown in tasks.into_iter().take(MOST_SUBSCRIPTIONS) {
+        if let Some(place) = parts.changes.tasks.find(&listener.principal, &shown) {
+            let (all_shown, all_own) = by_server.entry(place.server).or_default();
+            all_shown.push(shown);
+            all_own.push(place.own.to_string());
         }
     }
     let mut honoured = Vec::new();
-    for (server, tasks) in by_server {
+    for (server, (shown, own)) in by_server {
         let Some(upstream) = parts.fleet.get(server.as_str()) else { continue };
         if !upstream.session().is_some_and(|session| session.revision.is_stateless()) {
             continue;
         }
-        honoured.extend_from_slice(&tasks);
-        let filter = SubscriptionFilter::new().with_task_ids(tasks);
+        honoured.extend(shown);
+        let filter = SubscriptionFilter::new().with_task_ids(own);
         let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
         request.context = context.clone();
-        let relay = Relay { changes: Arc::clone(&parts.changes), listener: Arc::downgrade(listener) };
+        let relay = Relay {
+            changes: Arc::clone(&parts.changes),
+            listener: Arc::downgrade(listener),
+            server: server.clone(),
+        };
         request.context.outbox = Outbox::new(Arc::new(relay), StreamId::fresh());
         let mut service = upstream.service();
         relayed.spawn(async move {
@@ -164,13 +171,21 @@ fn relay_tasks(
 struct Relay {
     changes: Arc<Changes>,
     listener: Weak<Listener>,
+    server: ServerId,
 }
 
 impl OutboxPort for Relay {
-    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+    fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::TASKS
             && let Some(listener) = self.listener.upgrade()
         {
+            let shown = notification.params.text("taskId").and_then(|own| {
+                let shown = self.changes.tasks.shown(&listener.principal, &self.server, &own);
+                shown.filter(|shown| **shown != *own)
+            });
+            if let Some(shown) = shown {
+                name(&mut notification.params, &shown);
+            }
             self.changes.offer(&listener, News::Message(Box::new(notification)));
         }
         Box::pin(std::future::ready(Ok(())))
@@ -181,7 +196,9 @@ impl OutboxPort for Relay {
     }
 }
 
-fn declares_tasks(session: &Session) -> Result<(), Error> {
+/// # Errors
+/// -32021 if the client did not declare that it knows of tasks.
+pub(crate) fn declares_tasks(session: &Session) -> Result<(), Error> {
     if session.peer_can(&["extensions", EXTENSION_ID]) {
         return Ok(());
     }

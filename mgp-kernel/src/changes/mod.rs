@@ -8,7 +8,7 @@ mod levels;
 mod listen;
 mod listener;
 mod mailbox;
-mod tasks;
+pub(crate) mod tasks;
 mod told;
 mod watch;
 
@@ -34,9 +34,9 @@ use self::tasks::TaskBook;
 use self::watch::{Resource, Watches};
 use crate::parts::Parts;
 
-pub(crate) use self::access::TellAccessLayer;
+pub(crate) use self::access::{TellAccessLayer, tell_endings};
 pub(crate) use self::levels::set_level;
-pub(crate) use self::listen::listen;
+pub(crate) use self::listen::{declares_tasks, listen};
 pub(crate) use self::told::Teller;
 
 /// Everybody who is told of changes, and what servers were asked to tell.

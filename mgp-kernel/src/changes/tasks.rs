@@ -3,44 +3,106 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::ServerId;
-use mgp_types::{Object, Principal, RawJson};
+use mgp_types::{Object, Principal, RawJson, Response};
 use parking_lot::Mutex;
 
 /// Which server has a task, as far as answers told; the oldest are forgotten when there are too many.
 ///
-/// Ids are the servers' own and stay as they are. Two servers may choose the same one: of two tasks of one principal the
-/// later is meant. Whether a task is the caller's is decided in front of its server.
+/// Ids are the servers' own and stay as they are, unless a principal has two tasks of one id with two servers: then the
+/// later one is told with its server in front. Whether a task is the caller's is decided in front of its server.
 #[derive(Default)]
 pub(crate) struct TaskBook(Mutex<Known>);
 
+/// Where a task is, and by which id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) server: ServerId,
+    /// The server's own id.
+    pub(crate) own: Arc<str>,
+}
+
 #[derive(Default)]
 struct Known {
-    servers: HashMap<Key, ServerId, RandomState>,
+    places: HashMap<Key, Place, RandomState>,
     begun: VecDeque<Key>,
 }
 
+/// The id that a principal is told, and the principal.
 type Key = (Arc<str>, Principal);
 
 impl TaskBook {
-    /// Notes the task that began instead of a result, if one did.
-    pub(crate) fn learn(&self, principal: &Principal, server: &ServerId, result: &RawJson) {
-        let Some(task) = begun(result) else { return };
-        let key = (task, principal.clone());
-        let mut known = self.0.lock();
-        if known.servers.insert(key.clone(), server.clone()).is_some() {
-            return;
+    /// Notes the task that began instead of a result, if one did, and has the result name it as its caller is told.
+    pub(crate) fn learn(&self, principal: &Principal, server: &ServerId, response: &mut Response) {
+        let Some(own) = begun(&response.result) else { return };
+        let place = Place { server: server.clone(), own: Arc::clone(&own) };
+        let shown = self.note(principal, place);
+        if shown != own {
+            rename(response, &shown);
         }
+    }
+
+    fn note(&self, principal: &Principal, place: Place) -> Arc<str> {
+        let mut known = self.0.lock();
+        let mut key = (Arc::clone(&place.own), principal.clone());
+        while let Some(other) = known.places.get(&key) {
+            if *other == place {
+                return key.0;
+            }
+            key.0 = qualified(&place.server, &key.0);
+        }
+        let shown = Arc::clone(&key.0);
+        known.places.insert(key.clone(), place);
         known.begun.push_back(key);
         if known.begun.len() > MOST_TASKS
             && let Some(oldest) = known.begun.pop_front()
         {
-            known.servers.remove(&oldest);
+            known.places.remove(&oldest);
         }
+        shown
     }
 
-    /// The server with this task of the principal's.
-    pub(crate) fn server(&self, principal: &Principal, task: &str) -> Option<ServerId> {
-        self.0.lock().servers.get(&(task.into(), principal.clone())).cloned()
+    /// The task that is told to the principal by this id.
+    pub(crate) fn find(&self, principal: &Principal, shown: &str) -> Option<Place> {
+        self.0.lock().places.get(&(shown.into(), principal.clone())).cloned()
+    }
+
+    /// By which id a server's task is told to the principal, if it is the principal's.
+    pub(crate) fn shown(&self, principal: &Principal, server: &ServerId, own: &str) -> Option<Arc<str>> {
+        let known = self.0.lock();
+        let mut key = (Arc::from(own), principal.clone());
+        while let Some(place) = known.places.get(&key) {
+            if place.server == *server && &*place.own == own {
+                return Some(key.0);
+            }
+            key.0 = qualified(server, &key.0);
+        }
+        None
+    }
+}
+
+fn qualified(server: &ServerId, id: &str) -> Arc<str> {
+    format!("{server}/{id}").into()
+}
+
+/// Has what is said of a task name it by this id.
+pub(crate) fn rename(response: &mut Response, shown: &str) {
+    let Ok(mut result) = Object::from_raw(&response.result) else { return };
+    match result.get("task").and_then(|task| Object::from_raw(&task).ok()) {
+        Some(mut task) => {
+            name(&mut task, shown);
+            result.set("task", task.to_raw());
+        }
+        None => name(&mut result, shown),
+    }
+    response.result = result.to_raw();
+}
+
+/// Has an object that says of a task which it is say this id.
+pub(crate) fn name(object: &mut Object, shown: &str) {
+    if object.contains("taskId")
+        && let Ok(shown) = RawJson::from_value(shown)
+    {
+        object.set("taskId", shown);
     }
 }
 
@@ -59,20 +121,60 @@ const LONGEST_ID: usize = 256;
 mod tests {
     use super::*;
 
-    fn raw(text: &'static str) -> RawJson {
-        RawJson::parse(text).unwrap()
+    /// What is told of a result with which a server answers.
+    fn learned(book: &TaskBook, principal: &Principal, server: &str, result: &str) -> String {
+        let mut response = Response::new(RawJson::parse(result.to_owned()).unwrap());
+        book.learn(principal, &server.into(), &mut response);
+        String::from_utf8(response.result.as_bytes().to_vec()).unwrap()
+    }
+
+    fn place(server: &str, own: &str) -> Place {
+        Place { server: server.into(), own: own.into() }
     }
 
     #[test]
     fn a_task_is_learned_from_the_answers_of_both_eras_and_only_for_its_principal() {
         let book = TaskBook::default();
         let (one, other) = (Principal::new("one"), Principal::new("other"));
-        book.learn(&one, &"a".into(), &raw(r#"{"task":{"taskId":"x"}}"#));
-        book.learn(&one, &"b".into(), &raw(r#"{"resultType":"task","taskId":"y"}"#));
-        book.learn(&one, &"c".into(), &raw(r#"{"content":[{"text":"taskId"}]}"#));
-        assert_eq!(book.server(&one, "x"), Some("a".into()));
-        assert_eq!(book.server(&one, "y"), Some("b".into()));
-        assert_eq!(book.server(&other, "x"), None);
+        for (server, result) in [
+            ("a", r#"{"task":{"taskId":"x"}}"#),
+            ("b", r#"{"resultType":"task","taskId":"y"}"#),
+            ("c", r#"{"content":[{"text":"taskId"}]}"#),
+        ] {
+            assert_eq!(learned(&book, &one, server, result), result);
+        }
+        assert_eq!(book.find(&one, "x"), Some(place("a", "x")));
+        assert_eq!(book.find(&one, "y"), Some(place("b", "y")));
+        assert_eq!(book.find(&other, "x"), None);
+        assert_eq!(book.shown(&other, &"a".into(), "x"), None);
+    }
+
+    #[test]
+    fn of_two_tasks_of_one_id_the_later_has_its_server_in_front() {
+        let book = TaskBook::default();
+        let (one, other) = (Principal::new("one"), Principal::new("other"));
+        let of_session = r#"{"task":{"taskId":"1","status":"working"}}"#;
+        let stateless = r#"{"resultType":"task","taskId":"1"}"#;
+        assert_eq!(learned(&book, &one, "a", of_session), of_session);
+        let renamed = r#"{"task":{"taskId":"b/1","status":"working"}}"#;
+        for _ in 0..2 {
+            assert_eq!(learned(&book, &one, "b", of_session), renamed);
+        }
+        assert_eq!(learned(&book, &one, "c", stateless), r#"{"resultType":"task","taskId":"c/1"}"#);
+        // One that is called like that by itself is no other's.
+        let strange = learned(&book, &one, "d", r#"{"taskId":"b/1"}"#);
+        assert_eq!(strange, r#"{"taskId":"d/b/1"}"#);
+        assert_eq!(learned(&book, &other, "b", of_session), of_session);
+        for (principal, shown, server, own) in [
+            (&one, "1", "a", "1"),
+            (&one, "b/1", "b", "1"),
+            (&one, "c/1", "c", "1"),
+            (&one, "d/b/1", "d", "b/1"),
+            (&other, "1", "b", "1"),
+        ] {
+            assert_eq!(book.find(principal, shown), Some(place(server, own)), "{shown}");
+            assert_eq!(book.shown(principal, &server.into(), own).as_deref(), Some(shown));
+        }
     }
 
     #[test]
@@ -80,10 +182,9 @@ mod tests {
         let book = TaskBook::default();
         let caller = Principal::new("one");
         for number in 0..=MOST_TASKS {
-            let result = RawJson::parse(format!(r#"{{"taskId":"{number}"}}"#)).unwrap();
-            book.learn(&caller, &"a".into(), &result);
+            learned(&book, &caller, "a", &format!(r#"{{"taskId":"{number}"}}"#));
         }
-        assert_eq!(book.server(&caller, "0"), None);
-        assert!(book.server(&caller, "1").is_some());
+        assert_eq!(book.find(&caller, "0"), None);
+        assert!(book.find(&caller, "1").is_some());
     }
 }

@@ -8,6 +8,7 @@ use super::Changes;
 use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
+use super::tasks::name;
 use crate::parts::Parts;
 use crate::upstream::{Told, What};
 
@@ -108,14 +109,16 @@ impl Changes {
         let task = (message.method == Method::TASK_STATUS).then(|| message.params.text("taskId"));
         let listeners = self.reaching(server).into_iter().filter(|listener| listener.session.is_some());
         for listener in listeners {
-            let is_for_it = match &task {
-                None => true,
-                Some(None) => false,
-                Some(Some(task)) => self.tasks.server(&listener.principal, task).as_ref() == Some(server),
-            };
-            if is_for_it {
-                self.offer(&listener, News::Message(Box::new(message.clone())));
+            let mut message = message.clone();
+            if let Some(task) = &task {
+                let own = task.as_deref();
+                let shown = own.and_then(|own| self.tasks.shown(&listener.principal, server, own));
+                let Some(shown) = shown else { continue };
+                if own != Some(&*shown) {
+                    name(&mut message.params, &shown);
+                }
             }
+            self.offer(&listener, News::Message(Box::new(message)));
         }
     }
 

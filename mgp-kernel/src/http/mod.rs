@@ -1,6 +1,7 @@
 //! The kernel over HTTP: keys at the door, and the paths of those who watch over it.
 
 mod paths;
+mod repeated;
 
 use std::future::Future;
 use std::io;
@@ -12,6 +13,7 @@ use tokio::net::TcpListener;
 use tower_layer::Stack;
 
 use self::paths::PathsLayer;
+pub(crate) use self::repeated::RepeatedLayer;
 use crate::{Kernel, settings};
 
 impl Kernel {

@@ -1,10 +1,13 @@
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
+use foldhash::fast::RandomState;
 use mgp_security::GateFuture;
 use mgp_types::mcp::{CallToolResult, ForRevision};
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer, method};
 use mgp_types::{Error, Kind, Method, Object, Request, Response, Revision, RpcService, Session, code};
+use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -16,7 +19,7 @@ impl<S> Layer<S> for MethodsAsToolsLayer {
     type Service = MethodsAsTools<S>;
 
     fn layer(&self, inner: S) -> MethodsAsTools<S> {
-        MethodsAsTools(inner)
+        MethodsAsTools { inner, speaking: Speaking::default() }
     }
 }
 
@@ -30,7 +33,22 @@ impl<S> Layer<S> for MethodsAsToolsLayer {
 /// Sits around all that serve methods, and behind what resolves tools, since no server's tool has such a name. Calls of
 /// other tools pass untouched and cost a look at the first letters of the name.
 #[derive(Debug, Clone)]
-pub(crate) struct MethodsAsTools<S>(S);
+pub(crate) struct MethodsAsTools<S> {
+    inner: S,
+    speaking: Speaking,
+}
+
+/// The sessions in which clients without MGP call its methods, by the address of their own: what was begun in one, such
+/// as a subscription, lasts as long as that.
+#[derive(Debug, Clone, Default)]
+struct Speaking(Arc<Mutex<HashMap<usize, Kept, RandomState>>>);
+
+#[derive(Debug)]
+struct Kept {
+    /// It keeps the address from being another session's.
+    own: Weak<Session>,
+    speaking: Arc<Session>,
+}
 
 impl<S: RpcService<Future: 'static>> Service<Request> for MethodsAsTools<S> {
     type Response = Response;
@@ -38,14 +56,14 @@ impl<S: RpcService<Future: 'static>> Service<Request> for MethodsAsTools<S> {
     type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.0.poll_ready(cx)
+        self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let Some(method) = stands_for(&request) else { return GateFuture::passed(self.0.call(request)) };
-        match as_method(request, method) {
+        let Some(method) = stands_for(&request) else { return GateFuture::passed(self.inner.call(request)) };
+        match as_method(request, method, &self.speaking) {
             Ok((request, revision)) => {
-                let answer = self.0.call(request);
+                let answer = self.inner.call(request);
                 GateFuture::waiting(async move { as_result(answer.await, revision) })
             }
             Err(error) => GateFuture::refused(error),
@@ -64,7 +82,11 @@ fn stands_for(request: &Request) -> Option<&'static str> {
 }
 
 /// The call of the method, in a session in which the method exists.
-fn as_method(mut request: Request, method: &'static str) -> Result<(Request, Revision), Error> {
+fn as_method(
+    mut request: Request,
+    method: &'static str,
+    speaking: &Speaking,
+) -> Result<(Request, Revision), Error> {
     if request.kind == Kind::Notify {
         return Err(Error::invalid_request("a tool is called for its result, not by a notification"));
     }
@@ -76,12 +98,28 @@ fn as_method(mut request: Request, method: &'static str) -> Result<(Request, Rev
     if let Some(meta) = request.params.get("_meta") {
         params.set("_meta", meta);
     }
-    let session = speaking_mgp(request.context.session()?);
+    let session = speaking.session(request.context.session()?);
     let revision = session.revision;
-    request.context.session = Some(Arc::new(session));
+    request.context.session = Some(session);
     request.method = Method::new(method);
     request.params = params;
     Ok((request, revision))
+}
+
+impl Speaking {
+    /// The session that speaks MGP in place of this one. One without a way to its client is for this request only.
+    fn session(&self, own: &Arc<Session>) -> Arc<Session> {
+        if !own.outbox.is_open() {
+            return Arc::new(speaking_mgp(own));
+        }
+        let mut kept = self.0.lock();
+        kept.retain(|_, kept| kept.own.strong_count() > 0);
+        let kept = kept
+            .entry(Arc::as_ptr(own).addr())
+            .or_insert_with(|| Kept { own: Arc::downgrade(own), speaking: Arc::new(speaking_mgp(own)) });
+        kept.speaking.set_log_level(own.log_level());
+        Arc::clone(&kept.speaking)
+    }
 }
 
 fn speaking_mgp(session: &Session) -> Session {

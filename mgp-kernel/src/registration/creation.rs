@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use mgp_discovery::registry::{Registry, Terms};
@@ -7,10 +6,11 @@ use mgp_toolindex::discovery::CreateTools;
 use mgp_types::mcp::CreateMessageResult;
 use mgp_types::mgp::{
     Actor, ActorType, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType,
-    Outcome, Permission, RegisterServer, RequestTools, SafetyLevel, ServerId, TraceId,
+    Outcome, Permission, RegisterServer, RequestTools, SafetyLevel, TraceId,
 };
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
 
+use super::scripts;
 use crate::parts::Parts;
 
 /// Has tools made for what no tool can do (§16.6): the client's model is asked for the code, the code is held to the
@@ -47,21 +47,23 @@ impl Creator {
             tell(&parts, &agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
             return Err(Error::invalid_params(format!("the code is refused: {}", rejection.reason)));
         }
-        let name = format!("created-{}", TraceId::from_random(crate::operator::random()));
-        let path = write(&parts, &name, script).await?;
-        let mut server = RegisterServer::new(
-            ServerId::from(name.as_str()),
-            "python3",
-            vec!["-I".into(), path.display().to_string()],
-        );
+        let id = scripts::fresh_id();
+        let path = scripts::write(&parts.state, &id, script).await;
+        let path = path.map_err(|error| Error::internal("the tool cannot be kept").with_source(error))?;
+        let mut server =
+            RegisterServer::new(id.clone(), "python3", vec!["-I".into(), path.display().to_string()]);
         server.created_by = Some(agent.as_str().to_owned());
         server.justification = Some(format!("made on demand: {}", wanted.join(", ")));
         let session = session(context);
         let terms = Terms::for_session(session.as_str()).approved_by("auto_approve");
         let registered = self.registry.register(&agent, context.trace, server, terms).await;
-        registered.map_err(|error| Error::invalid_params(error.to_string()))?;
+        if let Err(error) = registered {
+            scripts::remove(&parts.state, &id).await;
+            return Err(Error::invalid_params(error.to_string()));
+        }
         self.end_with(context, session);
-        tell(&parts, &agent, EventType::Custom("TOOL_CREATED_DYNAMIC".into()), Outcome::Success, &name).await
+        let made = EventType::Custom("TOOL_CREATED_DYNAMIC".into());
+        tell(&parts, &agent, made, Outcome::Success, id.as_str()).await
     }
 
     /// The server goes with the session that it was made for. Where there are no sessions it goes with the kernel.
@@ -147,15 +149,6 @@ fn code_of(answer: &RawJson) -> Result<String, Error> {
         None => Ok(code),
         Some(name) => Err(Error::invalid_params(format!("the code has no `{name}`"))),
     }
-}
-
-async fn write(parts: &Parts, name: &str, script: String) -> Result<PathBuf, Error> {
-    let fail = |error| Error::internal("the tool cannot be kept").with_source(error);
-    let folder = parts.state.join("created");
-    tokio::fs::create_dir_all(&folder).await.map_err(fail)?;
-    let path = folder.join(format!("{name}.py"));
-    tokio::fs::write(&path, script).await.map_err(fail)?;
-    Ok(path)
 }
 
 /// The name of the session that a tool is made for.

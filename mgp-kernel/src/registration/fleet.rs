@@ -6,6 +6,7 @@ use mgp_discovery::registry::{Fleet, Launch, Registered, ServerView, WebTranspor
 use mgp_types::mgp::{Permission, ServerId, ServerStatus};
 use mgp_types::{BoxFuture, Context, Error, Role};
 
+use super::scripts;
 use crate::parts::Parts;
 use crate::upstream::Upstream;
 
@@ -47,7 +48,10 @@ impl Fleet for Running {
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let parts = self.parts()?;
-            parts.fleet.dismiss(&parts, server).map(drop).map_err(|error| Error::internal(error.to_string()))
+            let dismissed = parts.fleet.dismiss(&parts, server);
+            dismissed.map_err(|error| Error::internal(error.to_string()))?;
+            scripts::remove(&parts.state, server).await;
+            Ok(())
         })
     }
 }

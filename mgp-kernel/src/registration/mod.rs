@@ -3,6 +3,7 @@
 mod creation;
 mod fleet;
 mod inspector;
+mod scripts;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use mgp_discovery::registry::{RegistrationPolicy, Registry, SqliteRegistryStore}
 pub(crate) use self::creation::Creator;
 use self::fleet::Running;
 use self::inspector::StrictInspector;
+pub(crate) use self::scripts::remove_left_over;
 use crate::StartError;
 use crate::parts::Parts;
 

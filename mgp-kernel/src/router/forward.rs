@@ -43,9 +43,9 @@ impl Future for RouterFuture {
             Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
             Self::Running(future) => future.as_mut().poll(cx),
             Self::Beginning { future, parts, tool, caller } => {
-                let outcome = ready!(future.as_mut().poll(cx));
-                if let Ok(response) = &outcome {
-                    parts.changes.tasks.learn(caller, &tool.server, &response.result);
+                let mut outcome = ready!(future.as_mut().poll(cx));
+                if let Ok(response) = &mut outcome {
+                    parts.changes.tasks.learn(caller, &tool.server, response);
                 }
                 Poll::Ready(outcome)
             }

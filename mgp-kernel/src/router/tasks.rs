@@ -2,19 +2,32 @@
 
 use std::sync::Arc;
 
-use mgp_types::{Error, Object, RawJson, Request, Response};
+use mgp_types::mgp::ServerId;
+use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
 
 use super::Sight;
 use super::every::{ask, has, to};
 use super::forward::{RouterFuture, to_server};
+use crate::changes::declares_tasks;
+use crate::changes::tasks::{self, Place};
 use crate::parts::Parts;
 
 /// What is about one task.
-pub(super) fn one(parts: &Arc<Parts>, request: Request) -> RouterFuture {
-    match server(parts, &request) {
-        Ok(server) => to_server(parts, &server, request),
-        Err(error) => RouterFuture::done(Err(error)),
+pub(super) fn one(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
+    let (shown, place) = match find(parts, &request) {
+        Ok(found) => found,
+        Err(error) => return RouterFuture::done(Err(error)),
+    };
+    if shown == *place.own {
+        return to_server(parts, &place.server, request);
     }
+    tasks::name(&mut request.params, &place.own);
+    let answer = to_server(parts, &place.server, request);
+    RouterFuture::of(async move {
+        let mut response = answer.await?;
+        tasks::rename(&mut response, &shown);
+        Ok(response)
+    })
 }
 
 /// `tasks/list`: the caller's tasks of all servers, on one page.
@@ -50,7 +63,7 @@ pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Resp
                 if out.len() > empty {
                     out.push(b',');
                 }
-                out.extend_from_slice(task.as_bytes());
+                out.extend_from_slice(as_told(&parts, sight.principal(), upstream.id(), task).as_bytes());
             }
             let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
             next.map(|cursor| request.params.set("cursor", cursor)).is_some()
@@ -60,14 +73,35 @@ pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Resp
     Ok(Response::plain(RawJson::from_written(out)))
 }
 
-fn server(parts: &Parts, request: &Request) -> Result<mgp_types::mgp::ServerId, Error> {
+/// A task of a list, by the id by which its caller knows it.
+fn as_told(parts: &Parts, caller: &Principal, server: &ServerId, task: RawJson) -> RawJson {
+    let Ok(mut object) = Object::from_raw(&task) else { return task };
+    let Some(own) = object.text("taskId") else { return task };
+    match parts.changes.tasks.shown(caller, server, &own) {
+        Some(shown) if *shown != *own => {
+            drop(own);
+            tasks::name(&mut object, &shown);
+            object.to_raw()
+        }
+        _ => task,
+    }
+}
+
+/// The id that the request says, and where that task is.
+fn find(parts: &Parts, request: &Request) -> Result<(String, Place), Error> {
     let sight = Sight::of(parts, &request.context)?;
+    let session = request.context.session()?;
+    if session.revision.is_stateless() {
+        declares_tasks(session)?;
+    }
     let task = request
         .params
         .text("taskId")
         .ok_or_else(|| Error::invalid_params("`taskId` is missing: it says which task is meant"))?;
-    let server = parts.changes.tasks.server(sight.principal(), &task);
-    server.ok_or_else(|| Error::invalid_params(format!("there is no task `{task}` of yours")))
+    match parts.changes.tasks.find(sight.principal(), &task) {
+        Some(place) => Ok((task.into_owned(), place)),
+        None => Err(Error::invalid_params(format!("there is no task `{task}` of yours"))),
+    }
 }
 
 const MOST_PAGES: usize = 16;

@@ -1,7 +1,7 @@
 //! What clients get from many servers as if from one.
 
 use mgp_types::mcp::CacheScope;
-use mgp_types::{Error, Origin, RawJson, code};
+use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
 use super::scene::{GRANTED, Peer, Scene, text};
@@ -250,4 +250,35 @@ async fn the_tasks_of_all_servers_are_one_list() {
     let peer = Peer::begin(&scene, "some").await;
     let list = peer.call(&scene, "tasks/list", "{}").await.unwrap();
     assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1", "v":1.50},{"taskId":"2"}]}"#);
+}
+
+#[tokio::test]
+async fn tasks_of_one_id_of_two_servers_are_told_apart() {
+    let scene = Scene::open().await;
+    let (a, b) = (scene.server("a"), scene.server("b"));
+    let peer = Peer::begin(&scene, "some").await;
+    for (server, id) in [(&a, "a"), (&b, "b")] {
+        server.answers(r#"{"task":{"taskId":"1"}}"#);
+        peer.call_tool(&scene, &scene.tool(id, "run"), r#"{"name":"run","task":{}}"#).await;
+    }
+    a.answers(r#"{"taskId":"1","status":"working"}"#);
+    b.answers(r#"{"taskId":"1","status":"failed"}"#);
+    for (shown, status) in [("1", "working"), ("b/1", "failed")] {
+        let params = format!(r#"{{"taskId":"{shown}"}}"#);
+        let told = peer.call(&scene, "tasks/get", &params).await.unwrap();
+        assert_eq!(text(&told), format!(r#"{{"taskId":"{shown}","status":"{status}"}}"#));
+    }
+    for server in [&a, &b] {
+        let asked = server.asked();
+        assert_eq!(asked.last().unwrap().params.text("taskId").as_deref(), Some("1"));
+    }
+    a.answers(r#"{"tasks":[{"taskId":"1"}]}"#);
+    b.answers(r#"{"tasks":[{"taskId":"1","x":1.50},{"taskId":"2"}]}"#);
+    let list = peer.call(&scene, "tasks/list", "{}").await.unwrap();
+    assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1"},{"taskId":"b/1","x":1.50},{"taskId":"2"}]}"#);
+    let status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
+    for (server, shown) in [("b", "b/1"), ("a", "1")] {
+        scene.told.said(&server.into(), Request::notify(Method::TASK_STATUS, status.clone()));
+        assert_eq!(peer.told().await.params.text("taskId").as_deref(), Some(shown));
+    }
 }

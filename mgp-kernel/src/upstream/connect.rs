@@ -48,10 +48,14 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
             let start = || program(&shared, &command, &args, cwd.as_ref(), &env);
             builder.connect_child(start).await
         }
-        // A server that knows no Streamable HTTP is spoken to over HTTP+SSE.
-        Endpoint::Http { url, headers } | Endpoint::Sse { url, headers } => {
+        // One that knows no Streamable HTTP is spoken to over HTTP+SSE.
+        Endpoint::Http { url, headers } => {
             check(&shared, &headers)?;
             builder.connect_http_with(url.expose(), |transport| with_headers(transport, &headers)).await
+        }
+        Endpoint::Sse { url, headers } => {
+            check(&shared, &headers)?;
+            builder.connect_sse_with(url.expose(), |transport| with_headers(transport, &headers)).await
         }
         #[cfg(unix)]
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use mgp_discovery::config::model::ServerConfig;
+use mgp_transport::TooLong;
 use mgp_types::mcp::{CallToolResult, ForRevision};
 use mgp_types::{Error, Method, Request, Response, RpcService, Session, code};
 use pin_project_lite::pin_project;
@@ -27,8 +28,9 @@ impl<S> Layer<S> for SizeLayer {
 /// The service of [`SizeLayer`].
 ///
 /// A result that is too long is replaced by what says how long it is and what to do: for a tool a result with `isError`,
-/// because that reaches the model, which can ask for less; for everything else an error, 3001. Sits outside of retry and
-/// of the circuit breaker: the call was made, and the server is none the worse for it. Costs a comparison.
+/// because that reaches the model, which can ask for less; for everything else an error, 3001. So is one that was so long
+/// that its connection did not take it in. Sits outside of retry and of the circuit breaker: the call was made, and the
+/// server is none the worse for it. Costs a comparison.
 #[derive(Debug, Clone)]
 pub(crate) struct Size<S> {
     inner: S,
@@ -66,11 +68,15 @@ impl<F: Future<Output = Result<Response, Error>>> Future for SizeFuture<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let response = ready!(this.future.poll(cx))?;
-        let (bytes, most) = (response.written_bytes(), *this.max_bytes);
-        if bytes <= most {
-            return Poll::Ready(Ok(response));
-        }
+        let most = *this.max_bytes;
+        let bytes = match ready!(this.future.poll(cx)) {
+            Ok(response) if response.written_bytes() <= most => return Poll::Ready(Ok(response)),
+            Ok(response) => response.written_bytes().to_string(),
+            Err(error) => match TooLong::of(&error) {
+                Some(TooLong { most_bytes }) => format!("more than {most_bytes}"),
+                None => return Poll::Ready(Err(error)),
+            },
+        };
         let message = format!(
             "the result has {bytes} bytes, and {most} are allowed; ask for less, such as a page, a range or fewer \
              fields, or have `max_result_bytes` of the server raised in mgp.toml"

@@ -22,6 +22,20 @@ fn a_server_is_added_and_removed_and_comments_stay() {
 }
 
 #[test]
+fn what_is_proposed_stays_above_the_first_server_that_is_added() {
+    let home = Home::new();
+    assert_eq!(home.run(["init", "--project"]).code, Some(0));
+    let proposed = fs::read_to_string(home.path("mgp.toml")).unwrap();
+    home.json(["add", "files", "--", "fs-server"]);
+    home.json(["add", "mail", "--", "mail-server"]);
+    let text = fs::read_to_string(home.path("mgp.toml")).unwrap();
+    let added = text.strip_prefix(&proposed).unwrap_or_else(|| panic!("{text}"));
+    assert!(added.find("fs-server") < added.find("mail-server") && !added.contains('#'), "{added}");
+    assert_eq!((home.run(["remove", "files"]).code, home.run(["remove", "mail"]).code), (Some(0), Some(0)));
+    assert_eq!(fs::read_to_string(home.path("mgp.toml")).unwrap(), proposed);
+}
+
+#[test]
 fn a_broken_configuration_names_the_place_and_starts_nothing() {
     let home = Home::new();
     fs::write(home.path("mgp.toml"), "[[servers]]\nid = \"a\"\ncommand = \"x\"\ntransport = \"studio\"\n")

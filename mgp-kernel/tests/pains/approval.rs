@@ -13,10 +13,11 @@ use tokio::time::Instant;
 
 use crate::host::{Host, Plain, ask, quiet, refused, say};
 use crate::scripted::Script;
-use crate::tests;
+use crate::{talking, tests};
 
 tests![
     pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent,
+    pain_15_one_yes_holds_for_all_rounds_of_its_call,
     pain_15_an_operator_approves_one_call_and_no_other,
     pain_15_a_model_cannot_approve_for_itself,
     a_dangerous_call_runs_only_after_its_permission_was_granted,
@@ -64,6 +65,40 @@ async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
             script.calls()[before..],
             [r#"transfer {"a":"10 to bob"}"#, r#"transfer {"a":"99 to eve"}"#]
         );
+    }
+}
+
+async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
+    let mut server = talking::server("paint");
+    server["security"]["risk_at_least"] = json!("dangerous");
+    let mut config = quiet([server]);
+    config["confirmation"] = json!({"dangerous": true, "patience_secs": 3});
+    config["agents"] = json!([{"id": "ada", "human": true}]);
+    let host = Host::with(config).await;
+    host.up("paint").await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let shown = Arc::<Mutex<Vec<String>>>::default();
+        let showing = Arc::clone(&shown);
+        let builder =
+            Client::builder("tests", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
+                let content = if form.message == "Which colour?" {
+                    json!({"colour": "red"})
+                } else {
+                    json!({"decision": "approve"})
+                };
+                showing.lock().push(form.message);
+                async move {
+                    let answer = json!({"action": "accept", "content": content});
+                    serde_json::from_value::<ElicitResult>(answer).unwrap()
+                }
+            });
+        let client = host.connect("ada", builder).await;
+        for calls in 1..=2 {
+            assert_eq!(say(&client, "paint.colour", json!({})).await, "red");
+            let shown = shown.lock();
+            assert_eq!(shown.len(), calls * 2, "{revision:?}: {shown:?}");
+            assert_eq!(shown.last().unwrap(), "Which colour?");
+        }
     }
 }
 

@@ -19,6 +19,7 @@ tests![
     pain_02_the_budget_of_restarts_is_over_a_window_and_not_for_ever,
     pain_03_a_restarted_server_publishes_its_tools_anew,
     pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later,
+    a_plain_client_is_told_what_became_of_its_call_and_what_to_do,
 ];
 
 async fn pain_01_a_bad_server_breaks_nothing() {
@@ -141,4 +142,20 @@ async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later
     until("the client is told", || (heard.load(Ordering::Relaxed) > before).then_some(())).await;
     assert_eq!(names(&client).await, ["quick.works", "slow.works"]);
     assert_eq!(say(&client, "slow.works", json!({})).await, "{}");
+}
+
+async fn a_plain_client_is_told_what_became_of_its_call_and_what_to_do() {
+    let script = Script::named(&["crash"]);
+    let mut server = script.server("files");
+    server["restart_policy"] = json!("never");
+    let host = Host::start([server]).await;
+    host.up("files").await;
+    let client = host.plain("one").await;
+    let lost = client.call_tool("files.crash", json!({})).await.unwrap_err();
+    assert!(lost.code() == -32603 && lost.message().contains("whether the call was carried out"), "{lost}");
+    until("it is down", || (host.view("files").state == ServerState::Error).then_some(())).await;
+    let refused = client.call_tool("files.crash", json!({})).await.unwrap_err();
+    let message = refused.message();
+    assert!(message.contains("`files`") && message.contains("until somebody mends it"), "{message}");
+    assert_eq!(script.calls().len(), 1);
 }

@@ -8,10 +8,14 @@
 mod approval;
 mod callers;
 mod definitions;
+mod front;
 mod harmless;
 mod host;
+mod legacy;
 mod lives;
+mod methods;
 mod pairings;
+mod patience;
 mod processes;
 mod record;
 mod reload;
@@ -64,6 +68,10 @@ fn main() -> ExitCode {
         sizes::TESTS,
         harmless::TESTS,
         pairings::TESTS,
+        legacy::TESTS,
+        patience::TESTS,
+        front::TESTS,
+        methods::TESTS,
     ];
     let mut failed = 0;
     for (name, test) in all.concat() {

@@ -1,7 +1,10 @@
 //! Clients and servers with and without MGP, and the kernel between them.
 
+use std::time::Duration;
+
 use mgp_client_sdk::Client;
-use mgp_types::mgp::ServerState;
+use mgp_types::mcp::SubscriptionFilter;
+use mgp_types::mgp::{ServerState, Timestamp};
 use mgp_types::{Object, Revision};
 use serde_json::{Value, json};
 
@@ -14,6 +17,7 @@ tests![
     a_server_that_says_only_that_it_speaks_mgp_does,
     a_server_does_not_start_without_the_permissions_that_it_lists,
     access_is_enforced_in_front_of_a_server_that_knows_nothing_of_it,
+    an_agent_hears_when_its_access_ends_by_itself,
 ];
 
 // covers: MGP-1.3-01..05, MGP-8.1-02, MGP-8.2-01
@@ -112,4 +116,35 @@ async fn access_is_enforced_in_front_of_a_server_that_knows_nothing_of_it() {
     assert!(script.calls().is_empty());
     say(&ada, "files.works", json!({})).await;
     assert_eq!(script.calls().len(), 1);
+}
+
+async fn an_agent_hears_when_its_access_ends_by_itself() {
+    let script = Script::named(&["works"]);
+    let mut config = quiet([script.server("files")]);
+    config["access"] = json!({"default": "opt-in"});
+    let host = Host::with(config).await;
+    host.up("files").await;
+    let operator = host.operator().await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let end = Timestamp::now().saturating_add(Duration::from_millis(2500));
+        let grant = json!({
+            "entry_type": "server_grant", "agent_id": "ada", "server_id": "files", "permission": "allow",
+            "expires_at": end,
+        });
+        ask(&operator, "mgp/access/grant", grant).await;
+        let builder = Client::builder("tests", "1.0.0").mgp(None).revisions([revision]);
+        let ada = host.connect("ada", builder).await;
+        listed(&ada, "files.works").await;
+        let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+        let mut changes = ada.subscribe(filter).await.unwrap();
+        loop {
+            let change = tokio::time::timeout(Duration::from_secs(10), changes.next()).await;
+            change.expect("it is told").expect("the client is connected").unwrap();
+            if Timestamp::now() >= end {
+                break;
+            }
+        }
+        ada.clear_cache();
+        assert_eq!(names(&ada).await, Vec::<String>::new());
+    }
 }

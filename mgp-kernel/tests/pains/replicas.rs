@@ -26,14 +26,14 @@ tests![
 ];
 
 /// A kernel behind HTTP.
-struct Served {
-    address: SocketAddr,
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
     kernel: Kernel,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
 
-async fn serve(config: &Value, state: &std::path::Path, at: &str) -> Served {
+pub(crate) async fn serve(config: &Value, state: &std::path::Path, at: &str) -> Served {
     let kernel = start_when_free(config, state).await;
     offers(&kernel, "files").await;
     let listener = TcpListener::bind(at).await.unwrap();

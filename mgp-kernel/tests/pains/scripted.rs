@@ -49,6 +49,12 @@ impl Script {
         self
     }
 
+    /// Has the server write its answers from the back to the front, as some do.
+    pub(crate) fn id_last(self) -> Self {
+        fs::write(self.path().join("id_last"), "").unwrap();
+        self
+    }
+
     /// The server in a configuration.
     pub(crate) fn server(&self, id: &str) -> Value {
         host::child(id, SERVE, [self.path().to_str().unwrap()])
@@ -114,7 +120,11 @@ pub(crate) fn serve() -> ExitCode {
                 continue;
             }
         };
-        writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).unwrap();
+        if file("id_last").is_some() {
+            writeln!(out, r#"{{"result":{result},"jsonrpc":"2.0","id":{id}}}"#).unwrap();
+        } else {
+            writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).unwrap();
+        }
     }
     ExitCode::SUCCESS
 }

@@ -13,6 +13,7 @@ use crate::web::Web;
 tests![
     pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do,
     pain_19_large_results_pass_and_one_that_is_too_large_leaves_the_server_as_it_was,
+    pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once,
     pain_19_a_search_answers_within_its_budget,
 ];
 
@@ -50,6 +51,33 @@ async fn pain_19_large_results_pass_and_one_that_is_too_large_leaves_the_server_
     assert_eq!(result.is_error, Some(true));
     assert_eq!(say(&client, "files.pid", json!({})).await, pid);
     assert_eq!(host.view("files").restarts, 0);
+}
+
+async fn pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
+    // Some libraries write the id in front of the result, others behind it.
+    for script in [Script::named(&["big", "pid"]), Script::named(&["big", "pid"]).id_last()] {
+        let mut server = script.server("files");
+        server["limits"] = json!({"max_result_bytes": 10_000});
+        let host = Host::start([server]).await;
+        let pid = host.up("files").await.pid.unwrap().to_string();
+        for client in [host.client("one").await, host.plain("other").await] {
+            let began = Instant::now();
+            let (result, other) = tokio::join!(
+                client.call_tool("files.big", json!({"bytes": 9 << 20})).into_future(),
+                say(&client, "files.pid", json!({})),
+            );
+            let result = result.unwrap();
+            assert_eq!(result.is_error, Some(true));
+            let said = crate::host::text(&result);
+            assert!(
+                said.contains("more than") && said.contains("10000") && said.contains("max_result_bytes"),
+                "{said}"
+            );
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+            assert_eq!(other, pid);
+        }
+        assert_eq!((host.view("files").restarts, script.calls().len()), (0, 4));
+    }
 }
 
 async fn pain_19_a_search_answers_within_its_budget() {

@@ -65,11 +65,12 @@ impl Web {
 }
 
 /// A request, as far as it matters.
-struct Asked {
-    method: String,
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    pub(crate) path: String,
     session: Option<String>,
-    authorization: Option<String>,
-    body: Value,
+    pub(crate) authorization: Option<String>,
+    pub(crate) body: Value,
 }
 
 async fn answer(stream: TcpStream, seen: Arc<Mutex<Seen>>) {
@@ -82,11 +83,12 @@ async fn answer(stream: TcpStream, seen: Arc<Mutex<Seen>>) {
     }
 }
 
-async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
+pub(crate) async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|read| *read > 0)?;
-    let method = line.split(' ').next()?.to_owned();
-    let mut asked = Asked { method, session: None, authorization: None, body: Value::Null };
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
+    let mut asked = Asked { method, path, session: None, authorization: None, body: Value::Null };
     let mut length = 0;
     loop {
         line.clear();
@@ -169,6 +171,6 @@ fn ok(message: &Value) -> String {
     written("200 OK", "Content-Type: application/json\r\n", &message.to_string())
 }
 
-fn written(status: &str, head: &str, body: &str) -> String {
+pub(crate) fn written(status: &str, head: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{head}Content-Length: {}\r\n\r\n{body}", body.len())
 }

@@ -15,6 +15,7 @@ use crate::tests;
 
 tests![
     a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_session,
+    the_script_of_a_tool_is_there_as_long_as_the_tool,
     code_that_reaches_for_more_is_refused_and_recorded,
     nothing_is_made_unless_the_configuration_allows_it_to_this_agent,
 ];
@@ -89,6 +90,49 @@ async fn a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_s
     drop(client);
     gone(pid).await;
     until(|| host.kernel.servers().is_empty().then_some(())).await;
+}
+
+/// The scripts that are there.
+fn scripts(host: &Host) -> Vec<String> {
+    let Ok(folder) = std::fs::read_dir(host.folder().join("state/created")) else { return Vec::new() };
+    folder.map(|script| script.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+async fn the_script_of_a_tool_is_there_as_long_as_the_tool() {
+    if !has_python() {
+        return;
+    }
+    let host = Host::start_with(creating()).await;
+    let made = async |client: &Client<Core<Wire, Handlers>>, known: usize| {
+        assert_eq!(request(client).await["status"], "creating");
+        let server = until(|| {
+            let servers = host.kernel.servers();
+            (servers.len() > known).then(|| servers.into_iter().next_back().unwrap().id.to_string())
+        });
+        server.await
+    };
+    let client = writer(&host, "coder", HARMLESS).await;
+    made(&client, 0).await;
+    assert_eq!(scripts(&host).len(), 1);
+    drop(client);
+    until(|| scripts(&host).is_empty().then_some(())).await;
+    // One that an operator keeps stays, and its script with it; one of a kernel that ended does not.
+    let client = writer(&host, "coder", HARMLESS).await;
+    until(|| host.kernel.servers().is_empty().then_some(())).await;
+    let kept = made(&client, 0).await;
+    let operator = host.operator().await;
+    ask(&operator, "kernel/registrations/keep", json!({"server_id": kept})).await.unwrap();
+    drop(client);
+    let other = writer(&host, "coder", HARMLESS).await;
+    made(&other, 1).await;
+    assert_eq!(scripts(&host).len(), 2);
+    drop((operator, other));
+    let host = host.start_again(creating()).await;
+    assert_eq!(scripts(&host), [format!("{kept}.py")]);
+    until(|| host.kernel.servers().iter().any(|view| view.tools > 0).then_some(())).await;
+    let operator = host.operator().await;
+    say(&operator, "mgp.discovery.deregister", json!({"id": kept})).await;
+    until(|| scripts(&host).is_empty().then_some(())).await;
 }
 
 async fn code_that_reaches_for_more_is_refused_and_recorded() {

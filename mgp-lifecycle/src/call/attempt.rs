@@ -22,8 +22,8 @@ mod life;
 
 /// Ends an attempt at a call when the server has given no sign of life for too long.
 ///
-/// Progress and chunks are such signs: each gives the attempt a fresh time, up to a maximum in all. Makes
-/// [`AttemptTimeout`] services.
+/// Progress and chunks are such signs: each gives the attempt a fresh time, up to a maximum in all. The time in which the
+/// server waits for answers to questions of its own does not count. Makes [`AttemptTimeout`] services.
 #[derive(Clone)]
 pub struct AttemptTimeoutLayer {
     timeout: Duration,
@@ -117,10 +117,14 @@ struct Limit {
     last_moment: Instant,
 }
 
+/// How often it is looked, within one time limit, whether the server still waits for somebody else.
+const LOOKS: u32 = 16;
+
 impl Limit {
     /// When the attempt is over, unless there are further signs of life.
     fn end(self, life: &Life, now: Instant) -> Instant {
-        (life.last_sign(now) + self.timeout).min(self.last_moment)
+        let end = (life.last_sign(now) + self.timeout).min(self.last_moment + life.asked(now));
+        if life.is_asking() { end.max(now + self.timeout / LOOKS) } else { end }
     }
 }
 

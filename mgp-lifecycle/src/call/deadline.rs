@@ -1,6 +1,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::asked::Asked;
 use crate::methods::is_open_ended;
 use crate::refusal::timed_out;
 use crate::span::LONGEST;
@@ -28,9 +30,10 @@ impl Deadline {
         Self(moment)
     }
 
-    /// The deadline that is attached to a request.
+    /// The deadline that is attached to a request, as far as can be said now.
     pub fn of(request: &Request) -> Option<Self> {
-        request.extensions.get().copied()
+        let running = request.extensions.get::<Running>().map(|running| Self(running.end(Instant::now())));
+        running.or_else(|| request.extensions.get().copied())
     }
 
     /// How long it is until then; nothing if it is past.
@@ -39,8 +42,35 @@ impl Deadline {
     }
 }
 
+/// The time of one call: an extension of its request, like a [`Deadline`], and in its place.
+#[derive(Debug)]
+pub(super) struct Running {
+    /// When the call ends if nobody is asked anything.
+    budget_end: Instant,
+    /// When it ends whoever is asked: nobody waits for it any more.
+    last_moment: Option<Instant>,
+    /// How long its server waited for others.
+    pub(super) asked: Asked,
+}
+
+impl Running {
+    fn end(&self, now: Instant) -> Instant {
+        let end = self.budget_end + self.asked.total(now);
+        self.last_moment.map_or(end, |last| last.min(end))
+    }
+
+    /// When to look again whether the time is over.
+    fn next_look(&self, now: Instant) -> Instant {
+        let end = self.end(now);
+        let is_extended = self.asked.is_open() && self.last_moment != Some(end);
+        if is_extended { end.max(now + BETWEEN_LOOKS) } else { end }
+    }
+}
+
 /// Gives each call so much time in all, with its retries and their pauses.
 ///
+/// The time in which a server waits for answers to its own questions is not counted, as far as an
+/// [`AttemptTimeoutLayer`](super::AttemptTimeoutLayer) sees them.
 /// Less if the request says so, by a [`Deadline`] or by `_mgp.deadline_ms` in its parameters; never more. Makes
 /// [`DeadlineService`] services. What lasts as long as a subscription or a task has only the deadline that the request
 /// itself says.
@@ -95,18 +125,30 @@ impl<S: RpcService> Service<Request> for DeadlineService<S> {
         let budget = if is_open_ended(&request) { None } else { Some(self.budget) };
         let wished = take_wish(&mut request).map(|wished| wished.min(LONGEST));
         let attached = Deadline::of(&request);
-        let times = budget.into_iter().chain(wished).map(|time| Deadline(now + time));
-        let Some(deadline) = times.chain(attached).min() else {
-            return DeadlineFuture { state: State::Unlimited { future: self.inner.call(request) } };
+        let said = wished.map(|time| Deadline(now + time)).into_iter().chain(attached).min();
+        let ours = budget.map(|time| now + time).filter(|end| said.is_none_or(|said| *end < said.0));
+        let (end, running) = match (ours, said) {
+            (Some(budget_end), _) => {
+                let last_moment = said.map(|said| said.0);
+                let running = Arc::new(Running { budget_end, last_moment, asked: Asked::default() });
+                request.extensions.insert_shared(Arc::clone(&running));
+                (budget_end, Some(running))
+            }
+            (None, Some(said)) => {
+                if attached != Some(said) {
+                    request.extensions.insert(said);
+                }
+                (said.0, None)
+            }
+            (None, None) => {
+                return DeadlineFuture { state: State::Unlimited { future: self.inner.call(request) } };
+            }
         };
-        if deadline.0 <= now {
+        if end <= now {
             return DeadlineFuture { state: State::Over };
         }
-        if attached != Some(deadline) {
-            request.extensions.insert(deadline);
-        }
         DeadlineFuture {
-            state: State::Limited { future: self.inner.call(request), sleep: sleep_until(deadline.0) },
+            state: State::Limited { future: self.inner.call(request), sleep: sleep_until(end), running },
         }
     }
 }
@@ -127,7 +169,7 @@ pin_project! {
     #[project = StateProjection]
     enum State<F> {
         Unlimited { #[pin] future: F },
-        Limited { #[pin] future: F, #[pin] sleep: Sleep },
+        Limited { #[pin] future: F, #[pin] sleep: Sleep, running: Option<Arc<Running>> },
         Over,
     }
 }
@@ -139,12 +181,19 @@ impl<F: Future<Output = Result<Response, Error>>> Future for DeadlineFuture<F> {
         let mut state = self.project().state;
         match state.as_mut().project() {
             StateProjection::Unlimited { future } => return future.poll(cx),
-            StateProjection::Limited { future, sleep } => {
+            StateProjection::Limited { future, mut sleep, running } => {
                 // An answer that came in the last moment counts.
                 if let Poll::Ready(answer) = future.poll(cx) {
                     return Poll::Ready(answer);
                 }
-                ready!(sleep.poll(cx));
+                loop {
+                    ready!(sleep.as_mut().poll(cx));
+                    let now = Instant::now();
+                    match running.as_ref().map(|running| running.next_look(now)) {
+                        Some(next) if next > now => sleep.as_mut().reset(next),
+                        _ => break,
+                    }
+                }
                 state.set(State::Over);
             }
             StateProjection::Over => {}
@@ -169,6 +218,9 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
     wishes.write(&mut request.params);
     Some(Duration::from_millis(millis))
 }
+
+/// How long a call may go on after its time because people were asked until a moment ago.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests;

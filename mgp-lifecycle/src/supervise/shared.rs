@@ -76,7 +76,10 @@ impl<T> Shared<T> {
     /// Why the server takes no calls now.
     pub(super) fn refusal(&self) -> Error {
         let position = self.position();
-        not_admitted(position.state, position.outlook.of_a_return())
+        let error = not_admitted(position.state, position.outlook.of_a_return());
+        // Who calls may know several servers.
+        let message = format!("`{}`: {}", self.server, error.message());
+        error.with_message(message)
     }
 
     /// Counts a call of the incarnation that takes them, if there is one.

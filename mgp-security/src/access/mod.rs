@@ -27,8 +27,10 @@
 //! | [`AccessPolicy`], [`Verdict`] | who may what, and why |
 //! | [`AccessLayer`] | holds requests to it |
 //! | [`AccessMethodsLayer`] | lets operators ask about it and change it |
+//! | [`Endings`] | hears of entries that end by themselves |
 //! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
 
+mod endings;
 mod entry;
 mod error;
 mod layer;
@@ -42,6 +44,7 @@ mod store;
 mod table;
 mod tasks;
 
+pub use self::endings::Endings;
 pub use self::entry::{AccessEntry, StoredEntry};
 pub use self::error::AccessError;
 pub use self::layer::{Access, AccessLayer};

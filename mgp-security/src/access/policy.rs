@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditPort,
-    DefaultPolicy, Outcome, ServerId, ToolName, TraceId,
+    DefaultPolicy, Outcome, ServerId, Timestamp, ToolName, TraceId,
 };
 use mgp_types::{Principal, Role};
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::entry::EntryKey;
 use super::record::Change;
 use super::table::{Moment, Table};
-use super::{AccessEntry, AccessError, AccessStore, MemoryAccessStore, StoredEntry};
+use super::{AccessEntry, AccessError, AccessStore, Endings, MemoryAccessStore, StoredEntry};
 use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
 use crate::{Clock, StoreError};
@@ -37,6 +37,8 @@ struct Inner {
     changes: AtomicU64,
     /// Whether an entry ever was there that ends by itself.
     has_ends: AtomicBool,
+    /// Told when there is an entry that ends by itself.
+    ends: watch::Sender<()>,
     /// One change at a time: the table must change in the order in which the store does.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -118,6 +120,24 @@ impl AccessPolicy {
         changes | (self.0.clock.now().as_millis().unsigned_abs() / 1000)
     }
 
+    /// The entries that end by themselves from now on.
+    pub fn endings(&self) -> Endings {
+        Endings::new(self.clone(), self.0.ends.subscribe())
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// The entries that end by themselves, with when that is.
+    pub(super) fn entries_with_end(&self) -> Vec<(Timestamp, Arc<StoredEntry>)> {
+        if !self.0.has_ends.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let table = self.0.table.load();
+        table.entries().filter_map(|stored| Some((stored.entry.expires_at?, Arc::clone(stored)))).collect()
+    }
+
     /// Answers `mgp/access/query` for `by`: an operator may ask about everybody, an agent about itself.
     ///
     /// # Errors
@@ -157,6 +177,9 @@ impl AccessPolicy {
             inner.has_ends.fetch_or(stored.entry.expires_at.is_some(), Ordering::Relaxed);
             inner.table.rcu(|table| table.with(&stored));
             inner.changes.fetch_add(1, Ordering::Release);
+            if stored.entry.expires_at.is_some() {
+                inner.ends.send_replace(());
+            }
             Ok(stored)
         })
         .await
@@ -275,6 +298,7 @@ impl AccessPolicyBuilder {
             latest: Latest::default(),
             changes: AtomicU64::new(0),
             has_ends: AtomicBool::new(has_ends),
+            ends: watch::Sender::new(()),
             turn: Arc::default(),
         })))
     }

@@ -13,6 +13,7 @@
 //! | [`Binding`] | what a confirmation is for |
 
 mod binding;
+mod rounds;
 mod service;
 mod settings;
 mod shown;

@@ -9,6 +9,7 @@ use mgp_types::{Error, Method, Origin, Principal, Request, Response, RpcService}
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::rounds::Rounds;
 use super::shown::shown;
 use super::{Binding, ConfirmationSettings, Tickets};
 use crate::GateFuture;
@@ -24,12 +25,13 @@ struct Shared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
     tickets: Tickets,
+    rounds: Rounds,
 }
 
 impl ConfirmationLayer {
     /// Has calls confirmed as `settings` says: by a ticket, or else through `approver`.
     pub fn new(settings: ConfirmationSettings, approver: Arc<dyn Approver>, tickets: Tickets) -> Self {
-        Self(Arc::new(Shared { settings, approver, tickets }))
+        Self(Arc::new(Shared { settings, approver, tickets, rounds: Rounds::default() }))
     }
 }
 
@@ -47,7 +49,8 @@ impl<S> Layer<S> for ConfirmationLayer {
 /// timeout, because a call may wait for minutes; and inside of the permission gate, so that nobody is asked about a
 /// call that is refused anyhow. Reads `context.tool` and `context.principal`, and refuses a call that is to be
 /// confirmed without them; writes `context.trail`. A refusal is 1000 with advice. A call that need not be confirmed
-/// costs no lock and no allocation. Dropping a call that waits takes the question back.
+/// costs no lock and no allocation. Dropping a call that waits takes the question back. A round that brings what the
+/// server of a confirmed call asked for goes on under the yes to that call.
 #[derive(Debug, Clone)]
 pub struct Confirmation<S> {
     inner: S,
@@ -85,9 +88,15 @@ impl<S: RpcService> Service<Request> for Confirmation<S> {
                 // The capacity that is ready stays for calls that need not wait.
                 let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
                 GateFuture::waiting(async move {
-                    shared.confirm(&call, &request).await?;
+                    let approver = match shared.known(&call, &request) {
+                        Some(approver) => approver,
+                        None => shared.confirm(&call, &request).await?,
+                    };
+                    note(&request, &approver);
                     poll_fn(|cx| inner.poll_ready(cx)).await?;
-                    inner.call(request).await
+                    let response = inner.call(request).await?;
+                    shared.rounds.note(call.binding, approver, &response);
+                    Ok(response)
                 })
             }
             Err(error) => GateFuture::refused(error),
@@ -112,18 +121,19 @@ impl Shared {
         let caller = request.context.principal.clone();
         let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
         let binding = Binding::new(&caller, tool, request.params.get("arguments").as_ref())?;
-        if let Some(approver) = self.tickets.take(&binding) {
-            note(request, &approver);
-            return Ok(None);
-        }
         Ok(Some(Unconfirmed { tool: tool.clone(), caller, binding }))
     }
 
-    /// Waits until a human says yes to `call`.
+    /// Who has said yes to `call` already: in an earlier round of it, or ahead.
+    fn known(&self, call: &Unconfirmed, request: &Request) -> Option<Principal> {
+        self.rounds.take(call.binding, request).or_else(|| self.tickets.take(&call.binding))
+    }
+
+    /// Waits until a human says yes to `call`, and says who did.
     ///
     /// # Errors
     /// A human says no, nobody answers in time, or the one who answers may not.
-    async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<(), Error> {
+    async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<Principal, Error> {
         let answered = tokio::time::timeout(self.settings.patience(), self.ask(call, request)).await;
         let approver = match answered {
             Err(_) => return Err(refuse("timeout", "nobody confirmed the call in time", request)),
@@ -146,8 +156,7 @@ impl Shared {
         if forwarded != call.binding {
             return Err(refuse("changed", "the call is no longer the one that was confirmed", request));
         }
-        note(request, &approver);
-        Ok(())
+        Ok(approver)
     }
 
     /// What was decided, and by whom: the answer to the question, or a ticket given in the meantime.

@@ -327,3 +327,91 @@ async fn a_ticket_there_is_no_room_for_is_not_recorded_as_given() {
     assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
     assert_eq!(audit.lines().len(), given);
 }
+
+/// A server that asks for something, and a client that comes back with it.
+mod rounds {
+    use super::*;
+
+    const ASKED: &str = r#"{"resultType":"input_required","inputRequests":{},"requestState":"s1"}"#;
+
+    /// One layer and what is behind it, to be called several times.
+    fn gate(asked: &'static str, approver: &Arc<Answering>) -> Confirmation<Server> {
+        let layer = ConfirmationLayer::new(ConfirmationSettings::new(), approver.clone(), tickets());
+        layer.layer(Server::with_result(asked))
+    }
+
+    fn with(members: &[(&str, &'static str)]) -> Request {
+        let mut request = of(RiskLevel::Dangerous);
+        for (name, value) in members {
+            request.params.set(name, RawJson::parse(*value).unwrap());
+        }
+        request
+    }
+
+    #[tokio::test]
+    async fn a_yes_holds_for_the_next_round_of_its_call_and_once() {
+        let approver = answering(Decision::Approved);
+        let mut gate = gate(ASKED, &approver);
+        gate.call(of(RiskLevel::Dangerous)).await.unwrap();
+        for _ in 0..3 {
+            // Each round asks for another one, with the same state.
+            let mut next = with(&[("requestState", r#""\u0073\u0031""#), ("inputResponses", "{}")]);
+            let trail = Arc::new(Trail::default());
+            next.context.trail = Some(trail.clone());
+            gate.call(next).await.unwrap();
+            assert_eq!(trail.approved_by(), Some("ada"));
+        }
+        assert_eq!(approver.asked.lock().len(), 1);
+        gate.call(of(RiskLevel::Dangerous)).await.unwrap();
+        assert_eq!(approver.asked.lock().len(), 2, "the call once more is another one");
+    }
+
+    #[tokio::test]
+    async fn a_round_that_was_not_asked_for_is_confirmed_like_any_call() {
+        let approver = answering(Decision::Approved);
+        let mut gate = gate(ASKED, &approver);
+        let answers = [("requestState", r#""s1""#), ("inputResponses", "{}")];
+        gate.call(with(&answers)).await.unwrap();
+        assert_eq!(approver.asked.lock().len(), 1);
+        let other_state = with(&[("requestState", r#""s2""#), ("inputResponses", "{}")]);
+        let no_state = with(&[("inputResponses", "{}")]);
+        let mut other_caller = with(&answers);
+        other_caller.context.principal = Some(Principal::new("somebody else"));
+        let mut other_arguments = with(&answers);
+        other_arguments.params.set("arguments", RawJson::parse(r#"{"path":"/b"}"#).unwrap());
+        for (before, request) in
+            [other_state, no_state, other_caller, other_arguments].into_iter().enumerate()
+        {
+            gate.call(request).await.unwrap();
+            assert_eq!(approver.asked.lock().len(), before + 2);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_without_state_is_told_its_answers_by_the_same_call() {
+        let approver = answering(Decision::Approved);
+        let mut gate = gate(r#"{"resultType":"input_required","inputRequests":{}}"#, &approver);
+        gate.call(of(RiskLevel::Dangerous)).await.unwrap();
+        gate.call(with(&[("inputResponses", "{}")])).await.unwrap();
+        assert_eq!(approver.asked.lock().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_was_answered_has_no_further_round() {
+        let approver = answering(Decision::Approved);
+        let mut gate = gate(r#"{"content":[],"requestState":"s1"}"#, &approver);
+        gate.call(of(RiskLevel::Dangerous)).await.unwrap();
+        gate.call(with(&[("requestState", r#""s1""#), ("inputResponses", "{}")])).await.unwrap();
+        assert_eq!(approver.asked.lock().len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_comes_back_too_late_is_asked_again() {
+        let approver = answering(Decision::Approved);
+        let mut gate = gate(ASKED, &approver);
+        gate.call(of(RiskLevel::Dangerous)).await.unwrap();
+        tokio::time::advance(Duration::from_mins(10)).await;
+        gate.call(with(&[("requestState", r#""s1""#)])).await.unwrap();
+        assert_eq!(approver.asked.lock().len(), 2);
+    }
+}

@@ -1,7 +1,7 @@
 #[cfg(feature = "http")]
 use mgp_transport::http::header;
 #[cfg(feature = "http")]
-use mgp_types::{Error, Object, Params, RawJson};
+use mgp_types::{Error, Object, Params, RawJson, Request};
 use serde_json::Value;
 
 /// The arguments of a tool that clients repeat in headers, by `x-mcp-header` in its schema.
@@ -71,6 +71,26 @@ impl HeaderParams {
         self.0.push(HeaderParam { header: header.into(), path: path.to_vec() });
         Ok(())
     }
+}
+
+/// Checks that the headers of an HTTP request say the same as the arguments that a tool wants repeated in them, for
+/// whoever passes calls on to tools of others. `schema` is that of the tool's arguments; one that asks for headers in a way
+/// that the specification does not allow asks for none. What did not come over HTTP, or in a session, has no such headers.
+///
+/// # Errors
+/// -32020 if a header is missing, malformed, or says something else.
+#[cfg(feature = "http")]
+pub fn check_repeated_arguments(schema: &RawJson, request: &Request) -> Result<(), Error> {
+    let is_stateless =
+        request.context.session.as_ref().is_some_and(|session| session.revision.is_stateless());
+    let Some(parts) = request.extensions.get::<http::request::Parts>().filter(|_| is_stateless) else {
+        return Ok(());
+    };
+    if memchr::memmem::find(schema.as_bytes(), KEYWORD.as_bytes()).is_none() {
+        return Ok(());
+    }
+    let params = schema.to::<Value>().ok().and_then(|schema| HeaderParams::of(&schema).ok());
+    params.map_or(Ok(()), |params| params.check(&request.params, &parts.headers))
 }
 
 #[cfg(feature = "http")]

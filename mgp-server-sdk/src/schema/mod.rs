@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::form::form_of;
 pub(crate) use self::header::HeaderParams;
+#[cfg(feature = "http")]
+pub use self::header::check_repeated_arguments;
 pub(crate) use self::parsed::is_checked_by_parsing;
 pub(crate) use self::validate::Validator;
 

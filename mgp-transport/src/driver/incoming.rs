@@ -43,6 +43,9 @@ pub(super) struct Incoming<S: RpcService> {
     batches_allowed: bool,
     json: json::Limits,
     max_in_flight: usize,
+    pub(super) max_frame_bytes: usize,
+    /// Whether it is not known yet what a message is that is too long.
+    pub(super) is_unclear: bool,
 }
 
 /// A request of the peer that goes on in a task.
@@ -92,6 +95,8 @@ impl<S: RpcService> Incoming<S> {
             batches_allowed: false,
             json: limits.json,
             max_in_flight: limits.max_in_flight,
+            max_frame_bytes: limits.max_frame_bytes,
+            is_unclear: false,
         }
     }
 
@@ -410,7 +415,7 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    fn replied(&mut self, id: &Id, outcome: Result<RawJson, Error>) {
+    pub(super) fn replied(&mut self, id: &Id, outcome: Result<RawJson, Error>) {
         let Some(waiter) = self.waiting.answered(id) else {
             tracing::debug!(%id, "ignoring an answer nobody waits for");
             return;

@@ -3,16 +3,24 @@ use bytes::{Buf, Bytes, BytesMut};
 /// Cuts a byte stream into frames, one a line. Knows nothing of IO.
 ///
 /// Tolerated: CRLF, empty lines, and a byte order mark in front of the first frame. A line that is too
-/// long is reported once and skipped to its end, as long as that end is near.
+/// long is reported when it becomes so, and when it ends, as long as that end is near. Between the two it is skipped.
 #[derive(Debug)]
 pub(super) struct Lines {
     buffer: BytesMut,
     /// How much of the buffer is known to hold no line end.
     searched: usize,
     max_frame_bytes: usize,
-    /// How many bytes of an overlong line have been skipped, while in one.
-    skipped: Option<usize>,
+    /// What has been skipped of an overlong line, while in one.
+    skipped: Option<Skipped>,
+    /// The last bytes of an overlong line that has ended.
+    ended: Option<Bytes>,
     at_start: bool,
+}
+
+#[derive(Debug, Default)]
+struct Skipped {
+    bytes: usize,
+    last: BytesMut,
 }
 
 /// What the bytes so far amount to.
@@ -20,8 +28,10 @@ pub(super) struct Lines {
 pub(super) enum Line {
     /// A whole frame.
     Frame(Bytes),
-    /// A line is longer than allowed; it is being skipped.
-    TooLong,
+    /// A line is longer than allowed, and begins like this; it is being skipped.
+    TooLong(Bytes),
+    /// A line that was too long has ended, like this.
+    Skipped(Bytes),
     /// A line is so long that its end is not worth waiting for.
     Endless,
     /// More bytes are needed.
@@ -30,7 +40,14 @@ pub(super) enum Line {
 
 impl Lines {
     pub(super) fn new(max_frame_bytes: usize) -> Self {
-        Self { buffer: BytesMut::new(), searched: 0, max_frame_bytes, skipped: None, at_start: true }
+        Self {
+            buffer: BytesMut::new(),
+            searched: 0,
+            max_frame_bytes,
+            skipped: None,
+            ended: None,
+            at_start: true,
+        }
     }
 
     /// Where to read more bytes into; there is room for at least one.
@@ -43,6 +60,9 @@ impl Lines {
 
     /// The next frame among the bytes read so far.
     pub(super) fn next(&mut self) -> Line {
+        if let Some(last) = self.ended.take() {
+            return Line::Skipped(last);
+        }
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 return self.without_end();
@@ -50,11 +70,13 @@ impl Lines {
             let mut line = self.buffer.split_to(self.searched + end);
             self.buffer.advance(1);
             self.searched = 0;
-            if self.skipped.take().is_some() {
-                continue;
+            if let Some(mut skipped) = self.skipped.take() {
+                skipped.skip(&line);
+                return Line::Skipped(skipped.last.freeze());
             }
             if line.len() > self.max_frame_bytes {
-                return Line::TooLong;
+                self.ended = Some(Bytes::copy_from_slice(last_bytes(&line)));
+                return Line::TooLong(first_bytes(&line));
             }
             self.trim(&mut line);
             if !line.is_empty() {
@@ -74,8 +96,8 @@ impl Lines {
     fn without_end(&mut self) -> Line {
         self.searched = self.buffer.len();
         if let Some(skipped) = &mut self.skipped {
-            *skipped += self.buffer.len();
-            let skipped = *skipped;
+            skipped.skip(&self.buffer);
+            let skipped = skipped.bytes;
             self.buffer.clear();
             self.searched = 0;
             let endless = skipped > self.max_frame_bytes.saturating_mul(ENDLESS);
@@ -84,10 +106,11 @@ impl Lines {
         if self.buffer.len() <= self.max_frame_bytes {
             return Line::Partial;
         }
-        self.skipped = Some(self.buffer.len());
+        let first = first_bytes(&self.buffer);
+        self.skipped.insert(Skipped::default()).skip(&self.buffer);
         self.buffer.clear();
         self.searched = 0;
-        Line::TooLong
+        Line::TooLong(first)
     }
 
     fn trim(&mut self, line: &mut BytesMut) {
@@ -100,6 +123,25 @@ impl Lines {
     }
 }
 
+impl Skipped {
+    fn skip(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len();
+        self.last.extend_from_slice(last_bytes(bytes));
+        let more = self.last.len().saturating_sub(SHOWN);
+        self.last.advance(more);
+    }
+}
+
+fn first_bytes(line: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(&line[..line.len().min(SHOWN)])
+}
+
+fn last_bytes(line: &[u8]) -> &[u8] {
+    &line[line.len().saturating_sub(SHOWN)..]
+}
+
+/// How much of both ends of an overlong line is shown: room for what stands beside a result in an answer.
+const SHOWN: usize = 512;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much is asked for at once.
 const READ_SIZE: usize = 64 << 10;
@@ -143,23 +185,40 @@ mod tests {
     }
 
     #[test]
-    fn an_overlong_line_is_reported_once_and_skipped() {
+    fn an_overlong_line_is_reported_when_it_is_and_when_it_ends() {
+        let part = |text: &'static str| Bytes::from_static(text.as_bytes());
         let mut lines = Lines::new(4);
         feed(&mut lines, b"12345");
-        assert_eq!(lines.next(), Line::TooLong);
+        assert_eq!(lines.next(), Line::TooLong(part("12345")));
         feed(&mut lines, b"6789");
         assert_eq!(lines.next(), Line::Partial);
         feed(&mut lines, b"0\nnext\n123456\nlast\n");
+        assert_eq!(lines.next(), Line::Skipped(part("1234567890")));
         assert_eq!(lines.next(), frame("next"));
-        assert_eq!(lines.next(), Line::TooLong);
+        assert_eq!(lines.next(), Line::TooLong(part("123456")));
+        assert_eq!(lines.next(), Line::Skipped(part("123456")));
         assert_eq!(lines.next(), frame("last"));
+    }
+
+    #[test]
+    fn of_an_overlong_line_both_ends_are_shown() {
+        let mut lines = Lines::new(2000);
+        let long: Vec<u8> = (0..3000u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
+        for chunk in long.chunks(700) {
+            feed(&mut lines, chunk);
+            if let Line::TooLong(first) = lines.next() {
+                assert_eq!(first, long[..SHOWN]);
+            }
+        }
+        feed(&mut lines, b"\n");
+        assert_eq!(lines.next(), Line::Skipped(Bytes::copy_from_slice(&long[3000 - SHOWN..])));
     }
 
     #[test]
     fn a_line_without_end_is_given_up() {
         let mut lines = Lines::new(4);
         feed(&mut lines, b"12345");
-        assert_eq!(lines.next(), Line::TooLong);
+        assert_eq!(lines.next(), Line::TooLong(Bytes::from_static(b"12345")));
         feed(&mut lines, &[b'x'; 20]);
         assert_eq!(lines.next(), Line::Endless);
     }

@@ -6,6 +6,7 @@ mod correlate;
 mod incoming;
 mod lines;
 mod outgoing;
+mod overlong;
 mod queue;
 mod streams;
 mod task;
@@ -18,7 +19,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, OutboxPort, RpcService, frame};
+use mgp_types::{Error, OutboxPort, RpcService};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
@@ -108,11 +109,8 @@ where
                 }
                 match self.lines.next() {
                     Line::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
-                    Line::TooLong => {
-                        let error =
-                            Error::invalid_request("the message is longer than this connection allows");
-                        self.writes.message(|out| frame::write_error(out, None, &error));
-                    }
+                    Line::TooLong(first) => self.incoming.too_long(&first, &mut self.writes),
+                    Line::Skipped(last) => self.incoming.skipped(&last, &mut self.writes),
                     Line::Endless => return Err(Error::misbehaved("the peer sends a line without end")),
                     Line::Partial => break,
                 }

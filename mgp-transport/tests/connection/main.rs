@@ -9,3 +9,4 @@ mod order;
 mod reader;
 mod same_id;
 mod slow_peer;
+mod too_long;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
-use mgp_transport::ConnectionLimits;
 use mgp_transport::http::{HttpClient, HttpStatus, MirroredHeaders, SessionLost};
+use mgp_transport::{ConnectionLimits, TooLong};
 use mgp_types::{Error, Origin, Params, RawJson, Request, Revision};
 
 use crate::server::*;
@@ -267,7 +267,9 @@ async fn answers_that_are_too_long_are_refused() {
         let client = builder.limits(limits.clone()).connect_with(Recorder::default()).unwrap();
         let call = start(&client, list());
         respond(server.next().await, long.clone());
-        assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Misbehaved);
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!(TooLong::of(&error), Some(&TooLong { most_bytes: 1000 }), "{error:?}");
+        assert!(error.code() == 3001 && error.message().contains("1000 bytes"), "{error:?}");
     }
 }
 

@@ -47,6 +47,51 @@ fn adding_and_removing_again_leaves_the_file_as_it_was() {
 }
 
 #[test]
+fn comments_stay_above_what_is_added_after_them() {
+    let table = "[[servers]]\nid = \"files\"\ncommand = \"npx\"\n";
+    for (before, after) in [
+        (String::new(), table.to_owned()),
+        ("# top\n\n# proposed\n#[listen]\n".into(), format!("# top\n\n# proposed\n#[listen]\n\n{table}")),
+        ("# no end".into(), format!("# no end\n\n{table}")),
+        (
+            "# top\n[listen]\nhttp = \"127.0.0.1:1\"\n#require_keys = true\n\n# the end\n".into(),
+            format!("# top\n[listen]\nhttp = \"127.0.0.1:1\"\n#require_keys = true\n\n# the end\n\n{table}"),
+        ),
+        (
+            "[[servers]]\nid='a'\ncommand='x'\n#args = []\n\n# about listening\n[listen]\n# last\n".into(),
+            format!(
+                "[[servers]]\nid='a'\ncommand='x'\n#args = []\n\n{table}\n# about listening\n[listen]\n# last\n"
+            ),
+        ),
+        (
+            "[[servers]]\nid='a'\ncommand='x'\n[servers.env]\nA='1'\n# about listening\n[listen]\n".into(),
+            format!(
+                "[[servers]]\nid='a'\ncommand='x'\n[servers.env]\nA='1'\n\n{table}# about listening\n[listen]\n"
+            ),
+        ),
+    ] {
+        let (_directory, mut file) = opened(&before);
+        file.add(&server("files")).unwrap();
+        assert_eq!(file.text(), after);
+        // The second one goes behind the first.
+        file.add(&server("more")).unwrap();
+        let second = table.replace("files", "more");
+        assert_eq!(file.text(), after.replace(table, &format!("{table}\n{second}")));
+        file.remove("more").unwrap();
+        assert_eq!(file.text(), after);
+    }
+}
+
+#[test]
+fn what_was_added_to_a_file_of_comments_is_removed_again() {
+    let text = "# top\n\n# proposed\n#[listen]\n";
+    let (_directory, mut file) = opened(text);
+    file.add(&server("files")).unwrap();
+    file.remove("files").unwrap();
+    assert_eq!(file.text(), text);
+}
+
+#[test]
 fn a_removed_server_takes_its_own_comment_along_and_no_other() {
     let text = "# top of the file\n\n# about a\n[[servers]]\nid='a'\ncommand='x'\n\n# about b\n[[servers]]\nid='b'\n\
                 command='x' # why\n";
@@ -54,7 +99,7 @@ fn a_removed_server_takes_its_own_comment_along_and_no_other() {
     file.remove("a").unwrap();
     assert_eq!(file.text(), "# top of the file\n\n# about b\n[[servers]]\nid='b'\ncommand='x' # why\n");
     file.remove("b").unwrap();
-    assert_eq!(file.text(), "# top of the file\n\n");
+    assert_eq!(file.text(), "# top of the file\n");
 }
 
 #[test]

@@ -61,6 +61,26 @@ async fn dropping_a_round_ends_its_call() {
 }
 
 #[tokio::test]
+async fn when_it_closes_calls_end_whose_clients_are_away_and_others_go_on() {
+    let world = World::new(false).await;
+    let mut front = world.front("a");
+    let left = ask(&front, "name").await;
+    let asked = ask(&front, "steps").await;
+    // For this call the client is back, and the call has not gone on yet.
+    let round = front.call(request(&again("steps", &asked, &answers(&asked, "A"))));
+    world.layer.close();
+    assert_eq!(world.parked(), 1);
+    let late = send(&front, again("name", &left, &answers(&left, "B"))).await.unwrap_err();
+    assert!(late.code() == -32602 && late.message().contains("make the call again"), "{late}");
+    // It would ask a second time, and a new call for the first time.
+    let fresh = front.clone().call(request(&json!({"name": "name", "arguments": {}})));
+    for refused in [round.await.unwrap_err(), fresh.await.unwrap_err()] {
+        assert!(refused.code() == 2001 && refused.message().contains("shutting down"), "{refused}");
+    }
+    assert_eq!(world.parked(), 0);
+}
+
+#[tokio::test]
 async fn with_the_layer_all_parked_calls_end() {
     let world = World::new(false).await;
     ask(&world.front("a"), "wait").await;

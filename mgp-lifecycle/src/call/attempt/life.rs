@@ -1,10 +1,13 @@
 use std::future::ready;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mgp_types::{BoxFuture, Error, Method, Outbox, OutboxPort, Request, Response, StreamId};
 use tokio::time::Instant;
+
+use crate::call::asked::Asked;
+use crate::call::deadline::Running;
 
 /// The signs of life that a server gives about one attempt. It is the attempt's outbox, so they pass by.
 pub(super) struct Life {
@@ -13,8 +16,10 @@ pub(super) struct Life {
     began: Instant,
     /// When the last sign came, in nanoseconds since the beginning.
     last_nanos: AtomicU64,
-    /// How many questions of the server are being answered.
-    questions: AtomicU32,
+    /// How long the server waited for others.
+    asked: Asked,
+    /// The time of the whole call, which does not run meanwhile.
+    running: Option<Arc<Running>>,
 }
 
 impl Life {
@@ -29,7 +34,8 @@ impl Life {
             port: port.map(|(port, _)| port),
             began: Instant::now(),
             last_nanos: AtomicU64::new(0),
-            questions: AtomicU32::new(0),
+            asked: Asked::default(),
+            running: request.extensions.get_shared(),
         });
         if !is_about_a_call {
             let stream = if stream == StreamId::STANDALONE { StreamId::fresh() } else { stream };
@@ -44,10 +50,20 @@ impl Life {
 
     /// When the last sign was: now, while the server waits for somebody else.
     pub(super) fn last_sign(&self, now: Instant) -> Instant {
-        if self.questions.load(Ordering::Relaxed) > 0 {
+        if self.is_asking() {
             return now;
         }
         self.began + Duration::from_nanos(self.last_nanos.load(Ordering::Relaxed))
+    }
+
+    /// Whether the server waits for somebody else.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asked.is_open()
+    }
+
+    /// How long it has waited for others.
+    pub(super) fn asked(&self, now: Instant) -> Duration {
+        self.asked.total(now)
     }
 
     fn note_sign(&self) {
@@ -89,7 +105,10 @@ struct OpenQuestion<'a>(&'a Life);
 
 impl<'a> OpenQuestion<'a> {
     fn new(life: &'a Life) -> Self {
-        life.questions.fetch_add(1, Ordering::Relaxed);
+        life.asked.begin();
+        if let Some(running) = &life.running {
+            running.asked.begin();
+        }
         Self(life)
     }
 }
@@ -97,6 +116,9 @@ impl<'a> OpenQuestion<'a> {
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         self.0.note_sign();
-        self.0.questions.fetch_sub(1, Ordering::Relaxed);
+        self.0.asked.end();
+        if let Some(running) = &self.0.running {
+            running.asked.end();
+        }
     }
 }

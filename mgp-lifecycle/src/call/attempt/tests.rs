@@ -85,6 +85,26 @@ async fn a_server_that_waits_for_the_caller_is_not_dead() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_time_in_which_somebody_is_asked_does_not_count() {
+    for (before, after, is_in_time) in [(40, 50, true), (90, 5, true), (40, 70, false), (0, 101, false)] {
+        let server = Upstream::working(move |_, request| async move {
+            sleep(millis(before)).await;
+            let question = Request::call("elicitation/create", Object::new());
+            let answer = request.context.outbox.call(question).await;
+            sleep(millis(after)).await;
+            answer
+        });
+        let layer = AttemptTimeoutLayer::new(millis(100), millis(100));
+        let mut request = tool_call();
+        request.context.outbox = Arc::new(Caller::default()).outbox();
+        let began = Instant::now();
+        let outcome = layer.layer(server).call(request).await;
+        assert_eq!(outcome.is_ok(), is_in_time, "{before} and {after}");
+        assert!(began.elapsed() <= Duration::from_hours(1) + millis(107), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_time_that_is_left_is_written_only_for_servers_that_read_it() {
     let server = Upstream::after(millis(1));
     let speaks_mgp = Arc::new(AtomicBool::new(true));

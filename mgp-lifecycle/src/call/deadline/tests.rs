@@ -1,7 +1,11 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use mgp_types::{Object, Origin, RawJson};
+use tokio::time::sleep;
 
 use super::*;
-use crate::doubles::{Upstream, millis, tool_call};
+use crate::call::AttemptTimeoutLayer;
+use crate::doubles::{Caller, Upstream, millis, tool_call};
 
 fn with_params(json: &'static str) -> Request {
     Request::call("tools/call", Object::parse(json).unwrap())
@@ -91,4 +95,57 @@ async fn notifications_and_subscriptions_have_no_deadline() {
     let mut waiting = Request::call("tasks/result", Object::new());
     waiting.extensions.insert(Deadline::at(Instant::now() + millis(500)));
     assert_eq!(service.call(waiting).await.unwrap_err().code(), 3003, "unless the request says so");
+}
+
+/// A server that asks its caller, who answers after an hour, and works so long after that. What it saw of the time that
+/// was left then goes into `left`.
+fn asking(after: Duration, left: &Arc<AtomicU64>) -> Upstream {
+    let left = Arc::clone(left);
+    Upstream::working(move |_, request| {
+        let left = Arc::clone(&left);
+        async move {
+            let question = Request::call("elicitation/create", Object::new());
+            let answer = request.context.outbox.call(question).await;
+            left.store(crate::span::millis(Deadline::of(&request).unwrap().left()), Ordering::Relaxed);
+            sleep(after).await;
+            answer
+        }
+    })
+}
+
+fn asked(request: Request) -> Request {
+    let mut request = request;
+    request.context.outbox = Arc::new(Caller::default()).outbox();
+    request
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_somebody_is_asked_does_not_count() {
+    for (after, is_in_time) in [(90, true), (101, false)] {
+        let left = Arc::default();
+        let attempt = AttemptTimeoutLayer::new(millis(500), millis(500)).layer(asking(millis(after), &left));
+        let began = Instant::now();
+        let outcome = DeadlineLayer::new(millis(100)).layer(attempt).call(asked(tool_call())).await;
+        assert_eq!(outcome.is_ok(), is_in_time, "{after}");
+        assert_eq!(left.load(Ordering::Relaxed), 100, "what retries may take is told as it is");
+        assert!(began.elapsed() <= Duration::from_hours(1) + millis(200), "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_waits_no_longer_does_not_whoever_is_asked() {
+    for is_wish in [true, false] {
+        let mut request = tool_call();
+        if is_wish {
+            request = with_params(r#"{"_mgp":{"deadline_ms":150}}"#);
+        } else {
+            request.extensions.insert(Deadline::at(Instant::now() + millis(150)));
+        }
+        let attempt =
+            AttemptTimeoutLayer::new(millis(500), millis(500)).layer(asking(Duration::ZERO, &Arc::default()));
+        let began = Instant::now();
+        let outcome = DeadlineLayer::new(millis(100)).layer(attempt).call(asked(request)).await;
+        assert_eq!(outcome.unwrap_err().code(), 3003);
+        assert_eq!(began.elapsed(), millis(150));
+    }
 }

@@ -87,6 +87,49 @@ async fn an_entry_is_as_if_absent_from_its_end_on() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_end_is_told_once_and_not_before_it_is_there() {
+    use std::time::Duration;
+
+    let hands = Hands::at(500);
+    let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
+    let mut endings = policy.endings();
+    let until = |tool, end| grant("a", "s", Some(tool), Allow).with_expires_at(Some(at(end)));
+    let told = tokio::spawn(async move {
+        let mut told = Vec::new();
+        while told.len() < 3 {
+            told.extend(endings.next().await.into_iter().map(|entry| entry.entry.expires_at.unwrap()));
+        }
+        (told, endings)
+    });
+    let pass = async |now: i64| {
+        hands.set(now);
+        tokio::time::sleep(Duration::from_mins(1)).await;
+    };
+    policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
+    policy.grant(&admin(), None, until("late", 9_000)).await.unwrap();
+    policy.grant(&admin(), None, until("soon", 1_500)).await.unwrap();
+    policy.grant(&admin(), None, until("soon too", 2_000)).await.unwrap();
+    policy.grant(&admin(), None, until("taken back", 2_000)).await.unwrap();
+    let taken = mgp_types::mgp::AccessRevoke::of_server("a".into(), "s".into()).for_tool("taken back".into());
+    policy.revoke(&admin(), None, taken).await.unwrap();
+    pass(1_700).await;
+    // What was kept of decisions is as old as a second.
+    assert_eq!(policy.revision() & 0xff, 1);
+    pass(2_000).await;
+    pass(8_999).await;
+    assert!(!told.is_finished());
+    pass(9_400).await;
+    assert!(told.is_finished());
+    let (told, mut endings) = told.await.unwrap();
+    assert_eq!(told[2], at(9_000));
+    let mut first = told[..2].to_vec();
+    first.sort_unstable_by_key(|end| end.as_millis());
+    assert_eq!(first, [at(1_500), at(2_000)]);
+    let more = tokio::time::timeout(Duration::from_hours(1), endings.next()).await;
+    assert!(more.is_err(), "{more:?}");
+}
+
 // covers: MGP-5.4-09, MGP-5.4-18
 #[tokio::test]
 async fn the_end_is_a_time_and_not_a_text() {

@@ -73,7 +73,11 @@ pub(super) fn not_ready(server: &ServerId, request: &Request) -> Error {
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", "not-settled"));
     }
-    refusal(code::SERVER_NOT_READY, format!("the permissions of the server `{server}` are not settled yet"))
+    let message = format!(
+        "the permissions of the server `{server}` are not settled yet: if it does not pass by itself, an operator has to \
+         decide about them"
+    );
+    refusal(code::SERVER_NOT_READY, message)
 }
 
 /// The slot is empty, or was filled for another server.

@@ -11,7 +11,7 @@ use mgp_types::{Error, Origin};
 
 use super::pool::Used;
 use super::status::HttpStatus;
-use crate::ConnectionLimits;
+use crate::{ConnectionLimits, TooLong};
 
 /// The body of an answer. One that has been read to its end makes its connection free for the next request; one that is
 /// dropped before closes it.
@@ -81,11 +81,11 @@ impl Body {
 pub(super) async fn read(mut body: Body, max_bytes: usize) -> Result<Bytes, Error> {
     let announced = body.incoming.size_hint().lower();
     if announced > max_bytes as u64 {
-        return Err(too_long());
+        return Err(TooLong::answer(max_bytes));
     }
     let Some(first) = body.next_chunk().await? else { return Ok(Bytes::new()) };
     if first.len() > max_bytes {
-        return Err(too_long());
+        return Err(TooLong::answer(max_bytes));
     }
     // The usual answer came in one piece, which nobody needs to copy.
     let Some(second) = body.next_chunk().await? else { return Ok(first) };
@@ -94,7 +94,7 @@ pub(super) async fn read(mut body: Body, max_bytes: usize) -> Result<Bytes, Erro
     let mut next = Some(second);
     while let Some(chunk) = next {
         if whole.len() + chunk.len() > max_bytes {
-            return Err(too_long());
+            return Err(TooLong::answer(max_bytes));
         }
         whole.extend_from_slice(&chunk);
         next = body.next_chunk().await?;
@@ -137,10 +137,6 @@ pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits)
         }
         _ => status.into_error(),
     }
-}
-
-fn too_long() -> Error {
-    Error::misbehaved("the answer is longer than allowed")
 }
 
 const MAX_DISCARDED_BYTES: usize = 64 << 10;

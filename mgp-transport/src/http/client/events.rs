@@ -6,19 +6,21 @@ use http::{HeaderMap, HeaderValue};
 use mgp_types::Error;
 
 use super::body::{Arrived, Body};
-use super::sse::{SseDecoder, SseEvent};
-use crate::ConnectionLimits;
+use super::sse::{SseDecoder, SseEvent, SseTooLong};
+use crate::{ConnectionLimits, TooLong};
 
 /// The events of an answer, and of the answers that continue it.
 #[derive(Debug)]
 pub(super) struct Events {
     body: Body,
     decoder: SseDecoder,
+    max_bytes: usize,
 }
 
 impl Events {
     pub(super) fn new(body: Body, limits: &ConnectionLimits) -> Self {
-        Self { body, decoder: SseDecoder::new(limits.max_frame_bytes) }
+        let max_bytes = limits.max_frame_bytes;
+        Self { body, decoder: SseDecoder::new(max_bytes), max_bytes }
     }
 
     /// The next event; `None` at the end of the answer.
@@ -71,9 +73,7 @@ impl Events {
     }
 
     fn decoded(&mut self) -> Result<Option<SseEvent>, Error> {
-        self.decoder.next_event().map_err(|error| {
-            Error::misbehaved("an event of the stream is longer than allowed").with_source(error)
-        })
+        self.decoder.next_event().map_err(|SseTooLong| TooLong::answer(self.max_bytes))
     }
 }
 

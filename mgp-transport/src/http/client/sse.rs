@@ -35,8 +35,7 @@ pub(super) struct SseEvent {
 }
 
 /// An event or line is longer than allowed. The stream cannot be read on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event of the stream is longer than allowed")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SseTooLong;
 
 /// The data of an event. That of one line, the usual kind, is not copied.

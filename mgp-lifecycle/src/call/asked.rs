@@ -1,0 +1,75 @@
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// How long the server of a call waited for others: for the answers to questions of its own.
+#[derive(Debug, Default)]
+pub(super) struct Asked(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// For how many answers it waits now.
+    open: u32,
+    /// Since when it waits for any.
+    since: Option<Instant>,
+    /// How long it did before.
+    before: Duration,
+}
+
+impl Asked {
+    /// A question begins to wait for its answer.
+    pub(super) fn begin(&self) {
+        let mut state = self.0.lock();
+        state.open += 1;
+        state.since.get_or_insert_with(Instant::now);
+    }
+
+    /// A question that [began](Self::begin) waits no longer.
+    pub(super) fn end(&self) {
+        let mut state = self.0.lock();
+        state.open = state.open.saturating_sub(1);
+        if state.open == 0
+            && let Some(since) = state.since.take()
+        {
+            state.before += since.elapsed();
+        }
+    }
+
+    /// Whether it waits.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.lock().open > 0
+    }
+
+    /// How long it waited until `now`.
+    pub(super) fn total(&self, now: Instant) -> Duration {
+        let state = self.0.lock();
+        state.before + state.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn questions_that_wait_together_count_once() {
+        let (asked, second) = (Asked::default(), Duration::from_secs(1));
+        asked.begin();
+        advance(second).await;
+        asked.begin();
+        advance(second).await;
+        asked.end();
+        assert!(asked.is_open());
+        advance(second).await;
+        asked.end();
+        assert!(!asked.is_open());
+        advance(second).await;
+        assert_eq!(asked.total(Instant::now()), second * 3);
+        asked.begin();
+        advance(second).await;
+        assert_eq!(asked.total(Instant::now()), second * 4);
+    }
+}

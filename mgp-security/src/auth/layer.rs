@@ -10,7 +10,7 @@ use tower_service::Service;
 
 use super::demand::Demand;
 use super::http::{authenticate, strip};
-use super::{ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
+use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::{GateFuture, ListingFuture};
 
 /// Lets in only those who prove who they are. Makes [`Auth`] services.
@@ -96,6 +96,9 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 let future = self.inner.call(request);
                 match visible {
                     None => ListingFuture::whole(GateFuture::passed(future)),
+                    Some(visible) if visible.contains(&ApiPermission::ToolsListAll) => {
+                        ListingFuture::all(future)
+                    }
                     Some(visible) => ListingFuture::only(future, move |tool| visible.allow_reading(tool)),
                 }
             }

@@ -13,6 +13,7 @@ mod encoded;
 mod lexicon;
 mod marks;
 mod parameters;
+mod pattern;
 mod phrases;
 mod rules;
 mod table;

@@ -1,15 +1,16 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::BuildHasher;
+use std::iter;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use foldhash::fast::{FixedState, RandomState};
 use tantivy::index::{IndexSettings, Segment};
 use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
-use tantivy::schema::TantivyDocument;
+use tantivy::schema::{Field, TantivyDocument};
 use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
-use tantivy::{Index, IndexWriter, SegmentReader, TantivyError, Term};
+use tantivy::{Document, Index, IndexWriter, SegmentReader, TantivyError, Term};
 
 use super::KeywordReader;
 use super::fields::{Fields, SPACES};
@@ -24,7 +25,7 @@ use crate::tool::ToolText;
 /// own way of writing, with a thread for it, takes 4 MB and three milliseconds for a single tool.
 pub(crate) struct KeywordWriter {
     index: Index,
-    writer: IndexWriter,
+    writer: IndexWriter<NoDocument>,
     fields: Fields,
     documents: Documents,
     /// What was last put into each slot.
@@ -51,6 +52,19 @@ struct Fresh {
     segment: Segment,
     writer: SegmentWriter,
     slots: HashSet<Slot, RandomState>,
+}
+
+/// What tantivy's thread is given to write: nothing. Its queue takes memory for thousands of documents from the start, two
+/// megabytes for those that it knows.
+enum NoDocument {}
+
+impl Document for NoDocument {
+    type Value<'a> = &'a str;
+    type FieldsValuesIter<'a> = iter::Empty<(Field, &'a str)>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        match *self {}
+    }
 }
 
 impl KeywordWriter {

@@ -2,18 +2,18 @@
 //!
 //! They are found by their grammar: a verb where a clause starts, and near behind it what it is done to.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::atom::{Atom, Hit};
+use super::pattern::Pattern;
 use crate::definition::fold::Folded;
 
 /// The orders in `folded`.
 pub(super) fn deeds(folded: &Folded, hits: &mut Vec<Hit>) {
-    for (kind, regex) in &*ORDERS {
-        for found in regex.captures_iter(&folded.text).filter_map(|groups| groups.get(1)) {
-            let (start, end, sentence) = (found.start(), found.end(), folded.sentence(found.start()));
+    for (kind, pattern) in &*ORDERS {
+        for Range { start, end } in pattern.groups_iter(&folded.text) {
+            let sentence = folded.sentence(start);
             hits.push(Hit { atom: Atom::Deed, start, end, sentence });
             if *kind != Kind::Program {
                 hits.push(Hit { atom: Atom::Change, start, end, sentence });
@@ -37,10 +37,10 @@ enum Kind {
 }
 
 /// The orders, by what they are about.
-static ORDERS: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
+static ORDERS: LazyLock<Vec<(Kind, Pattern)>> = LazyLock::new(|| {
     let order = |&(kind, verbs, things): &(Kind, &str, &str)| {
         let pattern = format!("{CLAUSE}((?:{verbs}) {GAP}(?:{things})(?-u:\\b))");
-        (kind, Regex::new(&pattern).expect("the patterns are compiled in a test"))
+        (kind, Pattern::new(&pattern))
     };
     VERBS_AND_THINGS.iter().map(order).collect()
 });

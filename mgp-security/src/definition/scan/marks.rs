@@ -1,10 +1,10 @@
 //! What is recognised by its shape rather than by its words: addresses, tags, labels, comments, pictures.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::atom::{Atom, Hit};
+use super::pattern::Pattern;
 use crate::definition::fold::Folded;
 
 /// The marks in `folded`.
@@ -12,29 +12,30 @@ pub(super) fn marks(folded: &Folded, hits: &mut Vec<Hit>) {
     let text = folded.text.as_str();
     let mut note = |atom, start, end| hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
     for shape in &*SHAPES {
-        for found in shape.regex.find_iter(text) {
-            if !shape.starts_sentence || stands_apart(folded, found.start()) {
-                note(shape.atom, found.start(), found.end());
+        for Range { start, end } in shape.pattern.find_iter(text) {
+            if !shape.starts_sentence || stands_apart(folded, start) {
+                note(shape.atom, start, end);
             }
         }
     }
-    for found in ADDRESS.find_iter(text) {
-        note(Atom::Address, found.start(), found.end());
-        if !found.as_str().contains("://") && found.as_str().contains('@') {
-            note(Atom::Mail, found.start(), found.end());
+    for Range { start, end } in ADDRESS.find_iter(text) {
+        note(Atom::Address, start, end);
+        let address = &text[start..end];
+        if !address.contains("://") && address.contains('@') {
+            note(Atom::Mail, start, end);
         }
-        let before = text[..found.start()].trim_end_matches([' ', '"', '\'', '`', '<', '(', ':']);
+        let before = text[..start].trim_end_matches([' ', '"', '\'', '`', '<', '(', ':']);
         let leads = DESTINATION_BEFORE.iter().any(|word| before.ends_with(word));
-        let behind = text[found.end()..].trim_start_matches([' ', '"', '\'', '`', '>', ')']);
+        let behind = text[end..].trim_start_matches([' ', '"', '\'', '`', '>', ')']);
         if leads || DESTINATION_BEHIND.iter().any(|word| behind.starts_with(word)) {
-            note(Atom::Destination, found.start(), found.end());
+            note(Atom::Destination, start, end);
         }
     }
 }
 
 struct Shape {
     atom: Atom,
-    regex: Regex,
+    pattern: Pattern,
     /// Whether it counts only where a sentence could start.
     starts_sentence: bool,
 }
@@ -49,14 +50,13 @@ fn stands_apart(folded: &Folded, at: usize) -> bool {
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let shape = |&(atom, starts_sentence, pattern): &(Atom, bool, &str)| Shape {
         atom,
-        regex: Regex::new(pattern).expect("the patterns are compiled in a test"),
+        pattern: Pattern::new(pattern),
         starts_sentence,
     };
     PATTERNS.iter().map(shape).collect()
 });
 
-static ADDRESS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(ADDRESS_PATTERN).expect("the pattern is compiled in a test"));
+static ADDRESS: LazyLock<Pattern> = LazyLock::new(|| Pattern::new(ADDRESS_PATTERN));
 
 /// Patterns run over folded text: lower case, single blanks.
 const PATTERNS: &[(Atom, bool, &str)] = &[
@@ -147,7 +147,7 @@ const PATTERNS: &[(Atom, bool, &str)] = &[
     (
         Atom::ChatToken,
         false,
-        r"</[a-z_-]{2,24}> ?(?:new )?(?:user|human|system|assistant)(?: message| input| request) ?:|### ?instructions?:.{1,300}### ?response",
+        r"</[a-z_-]{2,24}> ?(?:new )?(?:user|human|system|assistant)(?: message| input| request) ?:|### ?instructions?:[^\n]{1,300}### ?response",
     ),
     (
         Atom::Addressee,

@@ -1,17 +1,16 @@
 //! What is recognised by its grammar: turns of phrase whose slots take any of a class of words.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::atom::{Atom, Hit};
+use super::pattern::Pattern;
 use crate::definition::fold::Folded;
 
 /// The turns of phrase in `folded`.
 pub(super) fn phrases(folded: &Folded, hits: &mut Vec<Hit>) {
-    for (atom, regex) in &*PHRASES {
-        for found in regex.find_iter(&folded.text) {
-            let (start, end) = (found.start(), found.end());
+    for (atom, pattern) in &*PHRASES {
+        for Range { start, end } in pattern.find_iter(&folded.text) {
             let negated = NEGATIONS.iter().any(|it| folded.text[..start].trim_end().ends_with(it));
             if !(negated && matches!(atom, Atom::ObeyOutput | Atom::Give | Atom::Deed)) {
                 hits.push(Hit { atom: *atom, start, end, sentence: folded.sentence(start) });
@@ -20,12 +19,12 @@ pub(super) fn phrases(folded: &Folded, hits: &mut Vec<Hit>) {
     }
 }
 
-static PHRASES: LazyLock<Vec<(Atom, Regex)>> = LazyLock::new(|| {
+static PHRASES: LazyLock<Vec<(Atom, Pattern)>> = LazyLock::new(|| {
     let phrase = |&(atom, pattern): &(Atom, &str)| {
         let filled = SLOTS.iter().fold(pattern.to_owned(), |text, (slot, words)| text.replace(slot, words));
         // The boundaries of ASCII suffice, and keep texts of other scripts fast.
         let pattern = filled.replace(r"\b", r"(?-u:\b)");
-        (atom, Regex::new(&pattern).expect("the patterns are compiled in a test"))
+        (atom, Pattern::new(&pattern))
     };
     PATTERNS.iter().map(phrase).collect()
 });

@@ -202,9 +202,13 @@ impl Object {
                 Some(Change { value: None, .. }) => continue,
             };
             separate(out);
-            // As it came, with the quotes around it.
-            let Span { start, end } = member.key.span;
-            out.extend_from_slice(&self.frame[start as usize - 1..=end as usize]);
+            if member.key.escaped {
+                super::write_string(out, &self.name(member));
+            } else {
+                // As it came, with the quotes around it.
+                let Span { start, end } = member.key.span;
+                out.extend_from_slice(&self.frame[start as usize - 1..=end as usize]);
+            }
             out.push(b':');
             out.extend_from_slice(value);
         }
@@ -353,11 +357,11 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_object_keeps_its_names_as_they_were_spelled() {
+    fn a_changed_object_spells_its_names_plainly() {
         let mut object = Object::parse(r#"{"n\u0061me" : "x", "b": 2}"#).unwrap();
         object.set("name", RawJson::null());
         object.set("c\n", RawJson::null());
-        assert_eq!(object.to_raw().as_bytes(), br#"{"n\u0061me":null,"b":2,"c\n":null}"#);
+        assert_eq!(object.to_raw().as_bytes(), br#"{"name":null,"b":2,"c\n":null}"#);
         assert_eq!(
             object.iter().map(|(name, _)| name.into_owned()).collect::<Vec<_>>(),
             ["name", "b", "c\n"]

@@ -53,9 +53,13 @@ fn make(path: &Path) -> io::Result<[u8; 32]> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut text = Vec::new();
+    for byte in key {
+        write!(text, "{byte:02x}")?;
+    }
+    text.push(b'\n');
     let mut file = options.open(path)?;
-    writeln!(file, "{text}")?;
+    file.write_all(&text)?;
     file.sync_all()?;
     Ok(key)
 }

@@ -175,11 +175,11 @@ impl Object {
 
     /// How many bytes [`write`](Self::write) appends, about: names that have to be escaped are longer.
     pub fn written_bytes(&self) -> usize {
-        let changes = self.changes.iter().flat_map(|changes| changes.iter());
-        let changed = changes.map(|change| {
-            change.name.len() + change.value.as_ref().map_or(0, |value| value.as_bytes().len()) + 4
+        let set = self.changes.iter().flat_map(|changes| changes.iter()).map(|change| {
+            let value = change.value.as_ref().map_or(0, |value| value.as_bytes().len());
+            change.name.len() + value + r#""":,"#.len()
         });
-        self.whole.len() + changed.sum::<usize>() + 2
+        self.whole.len() + set.sum::<usize>() + "{}".len()
     }
 
     /// Appends the object to `out`.

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -58,8 +59,10 @@ impl Head {
 
 /// A secret that goes into each link, so that nobody can rewrite the log without it.
 #[derive(Clone)]
-pub struct ChainKey {
-    /// What is hashed so far of an inner and of an outer hash: the same each time.
+pub struct ChainKey(Arc<Begun>);
+
+/// How far the two hashes of an HMAC come with the key alone, which is the same each time.
+struct Begun {
     inner: Sha256,
     outer: Sha256,
 }
@@ -72,13 +75,13 @@ impl ChainKey {
             block.iter_mut().zip(bytes).for_each(|(byte, key)| *byte ^= key);
             Sha256::new_with_prefix(block)
         };
-        Self { inner: padded(0x36), outer: padded(0x5c) }
+        Self(Arc::new(Begun { inner: padded(0x36), outer: padded(0x5c) }))
     }
 
     /// The HMAC-SHA-256 (RFC 2104) of `parts`, one behind the other.
     pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> Digest {
-        let inner = parts.iter().fold(self.inner.clone(), Sha256::chain_update).finalize();
-        Digest(self.outer.clone().chain_update(inner).finalize().into())
+        let inner = parts.iter().fold(self.0.inner.clone(), Sha256::chain_update).finalize();
+        Digest(self.0.outer.clone().chain_update(inner).finalize().into())
     }
 }
 

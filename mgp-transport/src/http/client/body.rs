@@ -72,7 +72,7 @@ impl Body {
 
     fn end(&mut self) {
         if let Some(connection) = self.connection.take() {
-            connection.is_free();
+            connection.free();
         }
     }
 }

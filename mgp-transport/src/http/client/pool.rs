@@ -126,8 +126,8 @@ pub(super) struct Used {
 }
 
 impl Used {
-    /// The answer has been read to its end.
-    pub(super) fn is_free(self) {
+    /// Gives the connection back: the answer has been read to its end.
+    pub(super) fn free(self) {
         self.pool.give_back(self.sender);
     }
 }

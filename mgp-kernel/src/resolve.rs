@@ -27,9 +27,9 @@ impl<S> Layer<S> for ResolveLayer {
 /// Sits behind whatever records, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail,
 /// and the name by which the server knows the tool in place of the one that the client called. The tool is read from the
 /// body and from nowhere else. A name that the catalog does not know passes: it may be one of the kernel's own tools. Only
-/// while servers are being connected to for the first time, a call of it waits a little, and so do lists and searches right
-/// after the kernel's start: many clients ask as soon as they are answered, and only once, and the kernel answers before
-/// its servers are there.
+/// while servers are being connected to for the first time, a call of it waits a little, as does a request for a prompt or a
+/// resource that is not there yet, and so do lists and searches right after the kernel's start: many clients ask as soon as
+/// they are answered, and only once, and the kernel answers before its servers are there.
 #[derive(Clone)]
 pub(crate) struct Resolve<S> {
     inner: S,
@@ -83,11 +83,25 @@ fn patience(parts: &Parts, request: &mut Request) -> Option<Duration> {
             Some(method) if !searches(method) => return None,
             Some(_) => {}
         }
+    } else if let Some(is_known) = is_known(parts, request) {
+        return (!is_known).then_some(OF_CALLS);
     } else if !LISTS.contains(&request.method) && !searches(request.method.as_str()) {
         return None;
     }
     // A server that never answers must not hold up every list.
     OF_LISTS.checked_sub(parts.life.uptime()).filter(|left| !left.is_zero())
+}
+
+/// Whether the catalog knows the prompt or the resource that is asked for; `None` for other requests.
+fn is_known(parts: &Parts, request: &Request) -> Option<bool> {
+    let snapshot = parts.catalog.read();
+    if request.method == Method::PROMPTS_GET {
+        Some(snapshot.prompt(&request.params.text("name")?).is_some())
+    } else if request.method == Method::RESOURCES_READ {
+        Some(snapshot.resource_owner(&request.params.text("uri")?).is_some())
+    } else {
+        None
+    }
 }
 
 fn searches(method: &str) -> bool {

@@ -19,6 +19,7 @@ tests![
     pain_02_the_budget_of_restarts_is_over_a_window_and_not_for_ever,
     pain_03_a_restarted_server_publishes_its_tools_anew,
     pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later,
+    pain_18_a_resource_of_a_server_that_starts_is_waited_for,
     a_plain_client_is_told_what_became_of_its_call_and_what_to_do,
 ];
 
@@ -142,6 +143,16 @@ async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later
     until("the client is told", || (heard.load(Ordering::Relaxed) > before).then_some(())).await;
     assert_eq!(names(&client).await, ["quick.works", "slow.works"]);
     assert_eq!(say(&client, "slow.works", json!({})).await, "{}");
+}
+
+async fn pain_18_a_resource_of_a_server_that_starts_is_waited_for() {
+    let slow = Script::named(&["works"]).slow(Duration::from_secs(3));
+    let host = Host::start([slow.server("slow")]).await;
+    let client = host.client("one").await;
+    assert_ne!(host.view("slow").state, ServerState::Connected);
+    // Whether there is such a resource can be told when all servers have said what they have.
+    assert!(client.read_resource("test://of-nobody").await.is_err());
+    assert_eq!(host.view("slow").state, ServerState::Connected);
 }
 
 async fn a_plain_client_is_told_what_became_of_its_call_and_what_to_do() {

@@ -77,7 +77,7 @@ impl Walk {
             filesystem.arg(walk.home.folder());
             let servers = [("everything", everything), ("filesystem", filesystem)];
             walk.home.write_client(&servers)?;
-            if let Err(error) = walk.home.run(&["import", "--yes"]) {
+            if let Err(error) = walk.home.run(&["import"]) {
                 // The steps that follow tell something nevertheless.
                 for (name, command) in &servers {
                     walk.home.add(name, command)?;

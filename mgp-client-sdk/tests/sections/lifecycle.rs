@@ -48,13 +48,15 @@ async fn a_server_tells_how_it_does(leg: Leg) {
     let pong = client.health().await.unwrap();
     assert_eq!((pong.status, pong.server_id.as_str()), (HealthStatus::Degraded, SERVER_ID));
 
-    let wait = tokio::spawn(client.call_tool("wait", json!({"millis": 300})).into_future());
-    let mut pending = 0;
-    while pending == 0 {
-        pending = client.health_report().await.unwrap().pending_requests;
+    let pending = async || client.health_report().await.unwrap().pending_requests;
+    let waiting = tokio::spawn(client.call_tool("wait", json!({"millis": 600_000})).into_future());
+    in_work(&client).await;
+    assert_eq!(pending().await, 1);
+    waiting.abort();
+    while pending().await == 1 {
+        tokio::task::yield_now().await;
     }
-    assert_eq!(pending, 1);
-    assert_eq!(text(&wait.await.unwrap().unwrap()), "waited");
+    assert_eq!(pending().await, 0);
 }
 
 async fn a_plain_server_is_not_asked_in_vain(leg: Leg) {
@@ -80,7 +82,7 @@ async fn in_work(client: &Connected) {
 // covers: MGP-11.2-04, MGP-11.2-05, MGP-11.2-12, MGP-11.4-01..07, MGP-14.3-08
 async fn a_server_that_is_shut_down_finishes_its_calls_and_closes(leg: Leg) {
     let (host, client) = leg.connect().await;
-    let waiting = tokio::spawn(client.call_tool("wait", json!({"millis": 200})).into_future());
+    let waiting = tokio::spawn(client.call_tool("outlast", ()).into_future());
     in_work(&client).await;
     let shutdown = Shutdown::new(ShutdownReason::OperatorRequest).with_timeout_ms(20_000);
     let answer = client.shut_down(&shutdown).await.unwrap();
@@ -93,7 +95,7 @@ async fn a_server_that_is_shut_down_finishes_its_calls_and_closes(leg: Leg) {
     assert_eq!(recovery.retryable, Some(true));
     assert!(recovery.retry_after_ms.unwrap() > 0);
 
-    assert_eq!(text(&waiting.await.unwrap().unwrap()), "waited");
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "outlasted");
     if leg.is_inside() {
         assert_eq!(host.state.life.drained().await, Drained::Finished);
         host.ended().await.unwrap();
@@ -138,10 +140,10 @@ fn unlayered() -> ClientBuilder {
 // covers: MGP-11.4-02
 async fn a_process_that_is_shut_down_exits_in_order(leg: Leg) {
     let (mut process, client) = process(leg, unlayered()).await;
-    let waiting = tokio::spawn(client.call_tool("wait", json!({"millis": 200})).into_future());
+    let waiting = tokio::spawn(client.call_tool("outlast", ()).into_future());
     while client.health_report().await.unwrap().pending_requests == 0 {}
     assert!(client.shut_down(&Shutdown::new(ShutdownReason::KernelShutdown)).await.unwrap().accepted);
-    assert_eq!(text(&waiting.await.unwrap().unwrap()), "waited");
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "outlasted");
     let status = tokio::time::timeout(Duration::from_secs(5), process.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(0), "{status:?}");
     let report = process.shutdown().await;
@@ -152,7 +154,7 @@ async fn a_process_that_is_shut_down_exits_in_order(leg: Leg) {
 async fn a_process_that_is_asked_to_terminate_drains(leg: Leg) {
     let (mut process, client) = process(leg, unlayered()).await;
     let pid = say(&client, "pid").await.parse().unwrap();
-    let waiting = tokio::spawn(client.call_tool("wait", json!({"millis": 300})).into_future());
+    let waiting = tokio::spawn(client.call_tool("outlast", ()).into_future());
     while client.health_report().await.unwrap().pending_requests == 0 {}
     processes::signal("TERM", pid);
     let refused = loop {
@@ -162,7 +164,7 @@ async fn a_process_that_is_asked_to_terminate_drains(leg: Leg) {
         }
     };
     assert_eq!(refused.code(), 2001, "{refused:?}");
-    assert_eq!(text(&waiting.await.unwrap().unwrap()), "waited");
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "outlasted");
     let status = tokio::time::timeout(Duration::from_secs(5), process.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(0), "{status:?}");
 }
@@ -201,7 +203,7 @@ async fn changes_are_told_in_sessions(leg: Leg) {
 
 async fn a_plain_client_hears_nothing_of_it(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, &[]).await;
-    raw.call(1, "wait", json!({"millis": 50}), json!({"deadline_ms": 1})).await;
+    raw.call(1, "outlast", json!({}), json!({"deadline_ms": 1})).await;
     while raw.state.life.pending() == 0 {
         tokio::task::yield_now().await;
     }
@@ -220,7 +222,7 @@ async fn a_plain_client_hears_nothing_of_it(leg: Leg) {
     let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
     assert_eq!(ids, [2, 1], "{answers:#?}");
     assert!(!format!("{answers:?}").contains("mgp"), "{answers:#?}");
-    assert_eq!(answers[1]["result"]["content"][0]["text"], "waited");
+    assert_eq!(answers[1]["result"]["content"][0]["text"], "outlasted");
     // MCP knows no such code.
     assert_eq!(answers[0]["error"]["code"], -32603);
 }

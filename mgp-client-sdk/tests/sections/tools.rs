@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_server_sdk::types::mgp::EventSeverity;
+use mgp_server_sdk::types::mgp::{EventSeverity, ServerState};
 use mgp_server_sdk::types::{Error, code};
 use mgp_server_sdk::{Callback, Confirmation, Cx, Reply, Server, Tool, ToolError};
 use serde_json::Value;
@@ -190,6 +190,14 @@ fn calls(server: Server) -> Server {
         .tool(Tool::new("wait", "Ends after a while."), async |Wait { millis }: Wait| {
             tokio::time::sleep(Duration::from_millis(millis)).await;
             "waited"
+        })
+        .tool(Tool::new("outlast", "Ends a while after the server began to shut down."), async |cx: Cx| {
+            let life = &state(&cx)?.life;
+            while life.state() == ServerState::Connected {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            Ok::<_, ToolError>("outlasted")
         })
         .tool(Tool::new("held", "Ends when the test wants it."), async |cx: Cx| {
             state(&cx)?.go_on.notified().await;

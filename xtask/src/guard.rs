@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::process;
 use crate::table::Table;
-use crate::workspace::{Features, Workspace};
+use crate::workspace::{Features, Profile, Workspace};
 
 #[derive(Parser)]
 pub(crate) struct Args {
@@ -41,7 +41,12 @@ type Scores = BTreeMap<String, BTreeMap<String, Count>>;
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let folder = workspace.root.join(&args.guard_dir);
     ensure!(folder.join("score.py").exists(), "there is no score.py in {}", folder.display());
-    let check = workspace.build_example("mgp-security", "check", Features::Only("validate,code-safety"))?;
+    let check = workspace.build_example(
+        "mgp-security",
+        "check",
+        Features::Only("validate,code-safety"),
+        Profile::Dist,
+    )?;
     let command = format!("{} --kind {{kind}}", check.display());
     let mut python = Command::new("python3");
     let scores: Scores = serde_json::from_str(&process::output(

@@ -46,6 +46,24 @@ pub(crate) enum Features {
     Only(&'static str),
 }
 
+/// How something is built.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Profile {
+    /// Soon built; what is tried.
+    Release,
+    /// Built as what is handed out; what is measured.
+    Dist,
+}
+
+impl Profile {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dist => "dist",
+        }
+    }
+}
+
 impl Workspace {
     /// Asks cargo, from the folder of this crate upwards.
     pub(crate) fn load() -> Result<Self> {
@@ -78,23 +96,30 @@ impl Workspace {
         cargo
     }
 
-    /// Builds an example in release mode and returns its path.
-    pub(crate) fn build_example(&self, package: &str, example: &str, features: Features) -> Result<PathBuf> {
+    /// Builds an example and returns its path.
+    pub(crate) fn build_example(
+        &self,
+        package: &str,
+        example: &str,
+        features: Features,
+        profile: Profile,
+    ) -> Result<PathBuf> {
         self.require_member(package)?;
         let mut build = self.cargo();
-        build.args(["build", "--release", "-p", package, "--example", example]);
+        build.args(["build", "--profile", profile.name(), "-p", package, "--example", example]);
         if let Features::Only(features) = features {
             build.args(["--no-default-features", "--features", features]);
         }
         process::run(&mut build)?;
-        Ok(self.target.join("release/examples").join(example))
+        Ok(self.target.join(profile.name()).join("examples").join(example))
     }
 
-    /// Builds the program of a crate in release mode and returns its path.
-    pub(crate) fn build_program(&self, package: &str, program: &str) -> Result<PathBuf> {
+    /// Builds the program of a crate and returns its path.
+    pub(crate) fn build_program(&self, package: &str, program: &str, profile: Profile) -> Result<PathBuf> {
         self.require_member(package)?;
-        process::run(self.cargo().args(["build", "--release", "-p", package, "--bin", program]))?;
-        Ok(self.target.join("release").join(program))
+        let build = ["build", "--profile", profile.name(), "-p", package, "--bin", program];
+        process::run(self.cargo().args(build))?;
+        Ok(self.target.join(profile.name()).join(program))
     }
 
     /// Every file that belongs to the project, relative to the root, in a stable order.

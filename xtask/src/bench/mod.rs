@@ -21,7 +21,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace::{Features, Workspace};
+use crate::workspace::{Features, Profile, Workspace};
 use crate::{process, table::Table};
 use gates::{Figure, Target};
 
@@ -129,14 +129,19 @@ impl Programs {
         let server = match &args.server {
             Some(command) => words(command),
             None => {
-                vec![workspace.build_example("mgp-server-sdk", "echo", ECHO_FEATURES)?.display().to_string()]
+                vec![
+                    workspace
+                        .build_example("mgp-server-sdk", "echo", ECHO_FEATURES, Profile::Dist)?
+                        .display()
+                        .to_string(),
+                ]
             }
         };
         let client = match &args.client {
             Some(command) => words(command),
             None => vec![
                 workspace
-                    .build_example("mgp-client-sdk", "bench_client", Features::Default)?
+                    .build_example("mgp-client-sdk", "bench_client", Features::Default, Profile::Dist)?
                     .display()
                     .to_string(),
             ],

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::gates::number;
 use super::head;
 use super::stream::Figure;
-use crate::workspace::{Features, Workspace};
+use crate::workspace::{Features, Profile, Workspace};
 use crate::{process, table::Table};
 
 /// Measures searches. The names of the figures that are missed.
@@ -29,8 +29,8 @@ pub(super) fn run(workspace: &Workspace, folder: &Path, quick: bool) -> Result<V
     );
     let encoder = env::var(ENCODER).ok();
     let features = if encoder.is_some() { Features::Only("store,fastembed") } else { Features::Default };
-    let rank = workspace.build_example("mgp-toolindex", "rank", features)?;
-    let scale = workspace.build_example("mgp-toolindex", "scale", features)?;
+    let rank = workspace.build_example("mgp-toolindex", "rank", features, Profile::Dist)?;
+    let scale = workspace.build_example("mgp-toolindex", "scale", features, Profile::Dist)?;
 
     let vectors = workspace.target.join("vectors");
     let bench = Bench { scorer, rank, scale, vectors, encoder, quick };

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::callgrind::{self, Total};
 use super::gates::{NOISE, number};
 use super::head;
-use crate::workspace::{Features, Workspace};
+use crate::workspace::{Features, Profile, Workspace};
 use crate::{process, table::Table};
 
 /// Measures streaming. The names of the figures that are missed.
@@ -15,7 +15,12 @@ pub(super) fn run(workspace: &Workspace, quick: bool) -> Result<Vec<String>> {
     let folder = workspace.target.join("bench");
     fs::create_dir_all(&folder)?;
     let bench = Bench {
-        program: workspace.build_example("mgp-client-sdk", "bench_stream", Features::Default)?,
+        program: workspace.build_example(
+            "mgp-client-sdk",
+            "bench_stream",
+            Features::Default,
+            Profile::Dist,
+        )?,
         folder,
     };
     println!("measuring streams");

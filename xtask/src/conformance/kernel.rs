@@ -7,13 +7,14 @@ use serde_json::json;
 
 use crate::{
     process::{self, Background},
-    workspace::{Features, Workspace},
+    workspace::{Features, Profile, Workspace},
 };
 
 /// Starts the kernel in front of the example; returns where it listens.
 pub(super) fn start(workspace: &Workspace, folder: &Path) -> Result<(String, Option<Background>)> {
-    let everything = workspace.build_example("mgp-server-sdk", "everything", Features::Default)?;
-    let mgp = workspace.build_program("mgp-kernel", "mgp")?;
+    let everything =
+        workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?;
+    let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
     let home = folder.join("kernel");
     if home.exists() {
         fs::remove_dir_all(&home)?;

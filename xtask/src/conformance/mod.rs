@@ -18,7 +18,7 @@ use crate::{
     node::Node,
     process::{self, Background},
     table::Table,
-    workspace::{Features, Workspace},
+    workspace::{Features, Profile, Workspace},
 };
 use results::{Scenario, Verdict};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         let command = match &args.command {
             Some(command) => command.clone(),
             None => workspace
-                .build_example("mgp-client-sdk", "conformance", Features::Default)?
+                .build_example("mgp-client-sdk", "conformance", Features::Default, Profile::Release)?
                 .display()
                 .to_string(),
         };
@@ -82,7 +82,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 fn start_server(workspace: &Workspace, suite: &Suite) -> Result<(String, Option<Background>)> {
-    let everything = workspace.build_example("mgp-server-sdk", "everything", Features::Default)?;
+    let everything =
+        workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?;
     let port = process::free_port()?;
     let mut command = Command::new(everything);
     command.args(["http", &port.to_string()]);

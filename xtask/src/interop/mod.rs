@@ -20,7 +20,7 @@ use anyhow::{Result, bail, ensure};
 use crate::{
     process::{self, Background},
     table::Table,
-    workspace::{Features, Workspace},
+    workspace::{Features, Profile, Workspace},
 };
 use leg::{Checks, Target};
 use peers::{Direction, PEERS, Peer, Tools, Transport};
@@ -53,11 +53,18 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !peers.is_empty() {
         let server = match &args.server {
             Some(program) => program.clone(),
-            None => workspace.build_example("mgp-server-sdk", "everything", Features::Default)?,
+            None => workspace.build_example(
+                "mgp-server-sdk",
+                "everything",
+                Features::Default,
+                Profile::Release,
+            )?,
         };
         let client = match &args.client {
             Some(program) => program.clone(),
-            None => workspace.build_example("mgp-client-sdk", "interop", Features::Default)?,
+            None => {
+                workspace.build_example("mgp-client-sdk", "interop", Features::Default, Profile::Release)?
+            }
         };
         let folder = workspace.target.join("interop");
         let tools = Tools::install(&folder, &workspace.root.join("xtask/interop"), &peers)?;

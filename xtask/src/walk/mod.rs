@@ -19,7 +19,7 @@ use crate::{
     },
     process::{self, Background},
     table::Table,
-    workspace::{Features, Workspace},
+    workspace::{Features, Profile, Workspace},
 };
 use home::{Home, words};
 
@@ -36,11 +36,13 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mgp = match &args.mgp {
         Some(program) => program.clone(),
-        None => workspace.build_program("mgp-kernel", "mgp")?,
+        None => workspace.build_program("mgp-kernel", "mgp", Profile::Release)?,
     };
     let fixtures = match &args.server {
         Some(program) => program.clone(),
-        None => workspace.build_example("mgp-server-sdk", "everything", Features::Default)?,
+        None => {
+            workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?
+        }
     };
     let clients: Vec<_> = PEERS.iter().filter(|peer| !peer.client.is_empty()).collect();
     let scripts = workspace.root.join("xtask/interop");

@@ -17,7 +17,7 @@ use self::figure::{Figure, Limit};
 use self::gateway::{Gateway, Upstream};
 use self::load::Cores;
 use super::{head, stripped};
-use crate::workspace::Workspace;
+use crate::workspace::{Profile, Workspace};
 use crate::{process, table::Table};
 
 /// Where the programs are that the kernel is measured with.
@@ -69,9 +69,7 @@ struct Programs {
 impl Programs {
     fn build(workspace: &Workspace, options: &Options, bench_dir: &Path) -> Result<Self> {
         let (_, peers) = super::build_peers(workspace, bench_dir)?;
-        let mut build = workspace.cargo();
-        process::run(build.args(["build", "--release", "-p", "mgp-kernel", "--bin", "mgp"]))?;
-        let kernel = workspace.target.join("release/mgp");
+        let kernel = workspace.build_program("mgp-kernel", "mgp", Profile::Dist)?;
         let folder = workspace.target.join("bench/kernel");
         // What a run before has left is none of this one's.
         if folder.exists() {

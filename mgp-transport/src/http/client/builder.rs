@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -108,10 +109,11 @@ impl HttpClientBuilder {
             .unwrap_or_else(|_| Err(Error::timeout("the server did not say in time where messages go")))
     }
 
-    fn core<I: RpcService>(self, inbound: I) -> Result<Core<I>, Error> {
-        let url = origin::parse(&self.url).ok_or_else(|| {
-            Error::invalid_params("the server's URL is not one of HTTP without credentials in it")
-        })?;
+    fn core<I: RpcService>(mut self, inbound: I) -> Result<Core<I>, Error> {
+        let unusable =
+            || Error::invalid_params("the server's URL is not one of HTTP without credentials in it");
+        let url = origin::parse(&self.url).ok_or_else(unusable)?;
+        let host = origin::host(&url).ok_or_else(unusable)?;
         let connector = Connector::new(self.dial, self.roots, self.connect_timeout)?;
         if !connector.can_reach(&url) {
             return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
@@ -120,6 +122,8 @@ impl HttpClientBuilder {
             .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
         let tasks = Arc::new(Tasks::new(runtime));
         let link = Link::new(connector, Arc::clone(&tasks));
+        // Redirects keep to the origin, so it is the same for every request.
+        self.headers.insert(HOST, host);
         Ok(Core::new(link, url, self.headers, self.limits, tasks, inbound))
     }
 }

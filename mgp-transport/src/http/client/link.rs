@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{HOST, LOCATION};
+use http::header::LOCATION;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use mgp_types::Error;
 
@@ -41,7 +41,6 @@ impl Link {
             *request.method_mut() = method.clone();
             *request.uri_mut() = on_server(&url);
             *request.headers_mut() = head()?;
-            request.headers_mut().insert(HOST, host(&url)?);
             let response = self.pool.send(&url, request).await.map_err(broken)?;
             match response.status() {
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {}
@@ -61,15 +60,6 @@ impl Link {
 /// What of a URL the server itself is asked for.
 fn on_server(url: &Uri) -> Uri {
     url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")).into()
-}
-
-fn host(url: &Uri) -> Result<HeaderValue, Error> {
-    let host = match (url.authority(), url.port_u16(), url.scheme_str()) {
-        (Some(_), Some(80), Some("http")) | (Some(_), Some(443), Some("https")) => url.host(),
-        (authority, ..) => authority.map(http::uri::Authority::as_str),
-    };
-    HeaderValue::from_str(host.unwrap_or_default())
-        .map_err(|error| Error::invalid_params("the server's URL has no valid host").with_source(error))
 }
 
 fn broken(broken: Broken) -> Error {

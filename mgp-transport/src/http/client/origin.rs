@@ -1,4 +1,4 @@
-use http::Uri;
+use http::{HeaderValue, Uri};
 
 /// Whether both URLs have the same scheme, host and port.
 pub(super) fn same_origin(one: &Uri, other: &Uri) -> bool {
@@ -13,6 +13,15 @@ pub(super) fn parse(url: &str) -> Option<Uri> {
     let uri: Uri = url.parse().ok()?;
     let known = port(&uri).is_some() && uri.host().is_some_and(|host| !host.is_empty());
     (known && !uri.authority()?.as_str().contains('@')).then_some(uri)
+}
+
+/// What the `Host` header of a request to this URL says.
+pub(super) fn host(url: &Uri) -> Option<HeaderValue> {
+    let host = match (url.port_u16(), url.scheme_str()) {
+        (Some(80), Some("http")) | (Some(443), Some("https")) => url.host(),
+        _ => url.authority().map(http::uri::Authority::as_str),
+    };
+    host.and_then(|host| HeaderValue::from_str(host).ok())
 }
 
 /// Resolves a reference against the URL it was found at (RFC 3986 §5); `None` if it leads nowhere we go.
@@ -80,6 +89,19 @@ fn without_dots(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_host_has_a_port_unless_it_is_the_usual_one() {
+        for (url, expected) in [
+            ("http://a.example:80/x", "a.example"),
+            ("https://a.example:443/", "a.example"),
+            ("http://a.example:443/", "a.example:443"),
+            ("https://a.example", "a.example"),
+            ("http://[::1]:8080/", "[::1]:8080"),
+        ] {
+            assert_eq!(host(&parse(url).unwrap()).unwrap(), expected, "{url}");
+        }
+    }
 
     #[test]
     fn references_resolve_as_rfc_3986_says() {

@@ -18,7 +18,7 @@ use self::gateway::{Gateway, Upstream};
 use self::load::Cores;
 use super::{head, stripped};
 use crate::workspace::{Profile, Workspace};
-use crate::{process, table::Table};
+use crate::table::Table;
 
 /// Where the programs are that the kernel is measured with.
 #[derive(clap::Args)]

@@ -129,11 +129,17 @@ impl Kernel {
     /// Takes no more calls, and stops all servers: each gets `timeout` to finish the calls it has, and leaves no process
     /// behind. Calls that wait for answers of clients which have to come back with them end at once.
     pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
+        self.stop_waiting();
+        self.0.parts.life.shutdown(reason, timeout).await;
+        self.0.parts.fleet.shut_down(reason, timeout).await;
+    }
+
+    /// Ends what would wait for clients without an end, so that they can be let go of: what they listen to, and calls
+    /// that need their answers.
+    pub(crate) fn stop_waiting(&self) {
         self.0.parts.set_stopping();
         self.0.parts.changes.end();
         self.0.front.stop_asking();
-        self.0.parts.life.shutdown(reason, timeout).await;
-        self.0.parts.fleet.shut_down(reason, timeout).await;
     }
 
     /// What answers clients that are this principal, over any transport.

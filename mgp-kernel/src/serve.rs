@@ -83,7 +83,7 @@ pub(crate) async fn serve(
         }
     }
     tracing::info!("the kernel stops");
-    kernel.parts().set_stopping();
+    kernel.stop_waiting();
     let _ = stopping.send(true);
     let drained = async { while clients.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(serving.drain, drained).await;

@@ -126,9 +126,9 @@ pub(crate) fn validators(config: &Config) -> Result<Validators, StartError> {
     Ok(validators.with(Paths::new(roots)))
 }
 
-pub(crate) fn limits(config: &Config) -> Limits {
+/// How much an agent may ask for, of whatever server.
+pub(crate) fn agent_limits(config: &Config) -> Limits {
     let configured = &config.limits;
-    let rate = |calls: Option<u32>| calls.and_then(NonZeroU32::new);
     let mut agent = Rates::new();
     if let Some(calls) = rate(configured.agent_calls_per_minute) {
         agent = agent.per_minute(calls);
@@ -136,19 +136,26 @@ pub(crate) fn limits(config: &Config) -> Limits {
     if let Some(calls) = rate(configured.agent_calls_per_day) {
         agent = agent.per_day(calls);
     }
-    let mut limits = Limits::new().per_principal(agent);
-    for server in &config.servers {
-        if let Some(calls) = rate(server.limits.calls_per_minute) {
-            limits = limits.for_server(server.id.as_str().into(), Rates::new().per_minute(calls));
-        }
-        for (tool, rule) in &server.tools {
-            if let Some(calls) = rate(rule.calls_per_minute) {
-                let rates = Rates::new().per_minute(calls);
-                limits = limits.for_tool(server.id.as_str().into(), tool.as_str().into(), rates);
-            }
+    Limits::new().per_principal(agent)
+}
+
+/// How much all agents together may ask of a server and of its tools.
+pub(crate) fn server_limits(server: &ServerConfig) -> Limits {
+    let mut limits = Limits::new();
+    if let Some(calls) = rate(server.limits.calls_per_minute) {
+        limits = limits.per_server(Rates::new().per_minute(calls));
+    }
+    for (tool, rule) in &server.tools {
+        if let Some(calls) = rate(rule.calls_per_minute) {
+            let rates = Rates::new().per_minute(calls);
+            limits = limits.for_tool(server.id.as_str().into(), tool.as_str().into(), rates);
         }
     }
     limits
+}
+
+fn rate(calls: Option<u32>) -> Option<NonZeroU32> {
+    calls.and_then(NonZeroU32::new)
 }
 
 /// What a model is given of the tools.
@@ -205,6 +212,11 @@ pub(crate) const LOCAL_AGENT: &str = "local";
 /// Who clients over HTTP without a key are, where none is required. They may be anything that runs on this machine.
 pub(crate) const KEYLESS_AGENT: &str = "local-http";
 
+/// How long calls have to end when the kernel stops.
+pub(crate) fn drain(config: &Config) -> Duration {
+    Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS))
+}
+
 /// How many calls may wait for clients that cannot be asked directly.
 pub(crate) fn asking(config: &Config) -> AskingLimits {
     let limits = AskingLimits::default();
@@ -213,6 +225,8 @@ pub(crate) fn asking(config: &Config) -> AskingLimits {
         None => limits,
     }
 }
+
+const DRAIN_SECS: u64 = 30;
 
 /// From so many tools on they are searched instead of listed.
 const SEARCHED_FROM: usize = 30;

@@ -65,7 +65,7 @@ impl Front {
                 .clock(parts.clock.clone()),
             fallback: fallback::layer(parts),
             asking: AskingLayer::new(settings::asking(&config)),
-            limit: LimitLayer::new(settings::limits(&config)),
+            limit: LimitLayer::new(settings::agent_limits(&config)),
             tools,
             servers: DiscoveryLayer::new(registry),
             permissions: OwnPermissionsLayer::new(parts),
@@ -174,6 +174,8 @@ impl Back {
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
         let service = TaskOwnersLayer::new().layer(service);
+        // What is refused to one agent uses up nothing of what others share.
+        let service = LimitLayer::new(settings::server_limits(server)).layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
         let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
         // All that a caller waits for counts.

@@ -52,4 +52,4 @@ pub use self::model::Config;
 pub use self::problem::{ConfigError, Position, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;
-pub use self::template::{BadReference, Secret};
+pub use self::template::{BadReference, Secret, literal};

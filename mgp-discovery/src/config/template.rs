@@ -90,6 +90,20 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Spells a text that came from elsewhere so that it refers to no variable.
+pub fn literal(text: &str) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(brace) = rest.find("${") {
+        let dollars = rest[..=brace].bytes().rev().take_while(|byte| *byte == b'$').count();
+        spelled.push_str(&rest[..=brace]);
+        spelled.extend(std::iter::repeat_n('$', dollars));
+        rest = &rest[brace + 1..];
+    }
+    spelled.push_str(rest);
+    spelled
+}
+
 fn reference(inside: &str) -> Option<Part<'_>> {
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     let (name, otherwise) = match inside.split_once(":-") {
@@ -157,6 +171,11 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(text in r"[$\{\}A:\-ä]{0,12}") {
             let _ = resolved(&text);
+        }
+
+        #[test]
+        fn a_literal_stands_for_the_text_it_was_made_from(text in r"[$\{\}KEY ä]{0,12}") {
+            prop_assert_eq!(resolved(&literal(&text)), Ok(text));
         }
 
         #[test]

@@ -11,7 +11,7 @@ use super::link::not_started;
 use super::output::Output;
 use super::place::{Configured, Place};
 use crate::serve::{Serving, serve};
-use crate::settings::LOCAL_AGENT;
+use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         http,
         stdio: wants_stdio.then(|| Principal::new(agent)),
         socket,
-        drain: Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS)),
+        drain: settings::drain(&config),
     };
     // From here on a signal ends the kernel in order, however early it comes.
     let signals = Signals::new()
@@ -154,5 +154,4 @@ async fn reload(kernel: &Kernel) {
     }
 }
 
-const DRAIN_SECS: u64 = 30;
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -130,6 +130,8 @@ impl Fleet {
         applied.removed = old.keys().cloned().collect();
         self.servers.store(Arc::new(next));
         for (before, upstream) in beginning {
+            // What it was is judged by what it was: whoever calls a tool waits until it is known what it is now.
+            parts.catalog.remove_server(upstream.id());
             self.begin(before, upstream);
         }
         for gone in old.into_values() {

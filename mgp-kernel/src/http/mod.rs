@@ -41,7 +41,7 @@ impl Kernel {
             let agent = config.listen.agent.as_deref().unwrap_or(settings::KEYLESS_AGENT);
             (AuthLayer::http_or(ring, Principal::new(agent)), guard.optional())
         };
-        let mut http = HttpConfig::default();
+        let mut http = HttpConfig::default().shutdown_grace(settings::drain(&config));
         for host in &config.listen.allowed_hosts {
             http = http.allow_host(host.as_str());
         }

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use mgp_discovery::config::literal;
 use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
 use mgp_discovery::registry::{Fleet, Launch, Registered, ServerView, WebTransport};
 use mgp_types::mgp::{Permission, ServerId, ServerStatus};
@@ -80,19 +81,19 @@ fn view(parts: &Parts, server: &Upstream, context: &Context) -> ServerView {
     view
 }
 
-/// What `mgp.toml` would say of a registered server.
+/// What `mgp.toml` would say of a registered server. What its registrant wrote means itself: it refers to no variable.
 fn config(server: &Registered) -> ServerConfig {
     let mut config = ServerConfig::default();
     config.id = server.id.to_string();
     match &server.launch {
         Launch::Program { command, args, env } => {
-            config.command = Some(command.clone());
-            config.args.clone_from(args);
+            config.command = Some(literal(command));
+            config.args = args.iter().map(|arg| literal(arg)).collect();
             // Of the environment it gets the variables that the policy let through, with the values that they have.
             config.env = env.iter().map(|name| (name.clone(), format!("${{{name}:-}}"))).collect();
         }
         Launch::Web { url, transport } => {
-            config.url = Some(url.clone());
+            config.url = Some(literal(url));
             config.transport = Some(match transport {
                 WebTransport::Sse => TransportKind::Sse,
                 _ => TransportKind::Http,

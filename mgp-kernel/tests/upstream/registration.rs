@@ -16,6 +16,7 @@ tests![
     a_script_is_inspected_waits_is_approved_used_and_removed,
     what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload,
     a_script_that_changed_is_not_started_again,
+    the_script_that_is_started_is_the_one_that_was_inspected,
     operators_alone_decide_about_what_was_registered,
 ];
 
@@ -176,6 +177,21 @@ async fn a_script_that_changed_is_not_started_again() {
     drop((coder, operator));
     let host = host.start_again(allowing(config(vec![]))).await;
     assert!(host.kernel.servers().iter().all(|view| view.state != ServerState::Connected));
+}
+
+async fn the_script_that_is_started_is_the_one_that_was_inspected() {
+    if !has_python() {
+        return;
+    }
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    std::fs::write(host.folder().join("evil.py"), SCRIPT.replace("\"add\"", "\"evil\"")).unwrap();
+    let script = host.folder().join("${NOWHERE:-evil}.py");
+    std::fs::write(&script, SCRIPT).unwrap();
+    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
+    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    host.up("adds").await;
+    assert_eq!(names(&coder).await, ["adds.add"]);
 }
 
 async fn operators_alone_decide_about_what_was_registered() {

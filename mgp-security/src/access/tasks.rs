@@ -2,9 +2,10 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 
+use memchr::memmem::Finder;
 use mgp_types::mgp::Refusal;
 use mgp_types::{Error, Object, Principal, RawJson, Request, Response, RpcService, Shape, code};
 use parking_lot::Mutex;
@@ -195,10 +196,7 @@ impl Watch {
 
 /// The task that began instead of a result, as either era says it.
 fn begun(result: &RawJson) -> Option<String> {
-    let bytes = result.as_bytes();
-    if !bytes.windows(WORD.len()).any(|window| window == WORD) {
-        return None;
-    }
+    WORD.find(result.as_bytes())?;
     let result = Object::from_raw(result).ok()?;
     let of_session = result.get("task").and_then(|task| Object::from_raw(&task).ok());
     let id = of_session.as_ref().unwrap_or(&result).text("taskId")?;
@@ -263,5 +261,5 @@ impl<F> fmt::Debug for TaskOwnersFuture<F> {
     }
 }
 
-const WORD: &[u8] = br#""taskId""#;
+static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""taskId""#));
 const MAX_TASKS: usize = 65_536;

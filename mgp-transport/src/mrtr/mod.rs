@@ -10,3 +10,10 @@ pub use self::binding::binding;
 pub use self::client::{InputFuture, InputLoop, InputLoopLayer, MAX_ROUNDS};
 pub use self::seal::{SealingKey, Unsealed};
 pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
+
+use mgp_types::Method;
+
+/// Whether an answer to this method may ask something in return.
+fn may_ask(method: &Method) -> bool {
+    *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
+}

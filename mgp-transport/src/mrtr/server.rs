@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{SealingKey, binding};
+use super::{SealingKey, binding, may_ask};
 
 /// Makes [`Mrtr`] layers.
 #[derive(Debug, Clone)]
@@ -201,8 +201,4 @@ impl Asked {
     fn binding(&self) -> [u8; 32] {
         binding(self.principal.as_ref(), &self.method, &self.params)
     }
-}
-
-fn may_ask(method: &Method) -> bool {
-    matches!(method.as_str(), "tools/call" | "prompts/get" | "resources/read")
 }

@@ -1,4 +1,4 @@
-//! An answer that is longer than the connection takes.
+//! An answer that cannot be taken in: it is longer than the connection takes, or not what it should be.
 
 use mgp_transport::{ConnectionLimits, TooLong};
 use mgp_types::{Error, Params, Request};
@@ -31,6 +31,14 @@ async fn answered(answer: impl Fn(&str) -> String) -> Error {
     // Nothing else was written about it.
     drop(wire);
     error
+}
+
+#[tokio::test(start_paused = true)]
+async fn whose_answer_is_not_json_hears_of_it_and_the_others_go_on() {
+    for result in [r#"{"a":1,"a":2}"#, "nothing", r#"{"a":"\ud800"}"#] {
+        let error = answered(|_| format!(r#"{{"jsonrpc":"2.0","id":2,"result":{result}}}"#)).await;
+        assert!(error.message().contains("malformed"), "{error:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@
 mod about_calls;
 #[path = "../support/doubles.rs"]
 mod doubles;
+mod early;
 mod legacy;
 #[path = "../support/reader.rs"]
 mod reader;

@@ -76,21 +76,42 @@ async fn a_stream_without_ids_cannot_be_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_gone_when_it_is_resumed_is_lost() {
+async fn a_call_whose_session_is_gone_when_it_is_resumed_fails_and_is_not_made_again() {
     let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
     drop(stream);
     server.next_is("GET").await.status(404);
-    assert!(SessionLost::is_behind(&call.await.unwrap().unwrap_err()));
+    let error = call.await.unwrap().unwrap_err();
+    assert!(error.origin() == Origin::Connection && !SessionLost::is_behind(&error), "{error:?}");
+    server.is_left_alone().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn resuming_is_given_up_when_nothing_comes_of_it() {
     let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
     drop(stream);
-    for _ in 0..3 {
+    for _ in 0..5 {
         server.next_is("GET").await.status(503);
     }
-    for _ in 0..2 {
+    assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
+    server.is_left_alone().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_when_to_come_back_may_have_nothing_to_say_for_long() {
+    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
+    drop(stream);
+    for _ in 0..20 {
+        drop(server.next_is("GET").await.events());
+    }
+    server.next_is("GET").await.events().event(&reply(2));
+    is_ok(call.await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn resuming_is_given_up_when_nothing_comes_of_it_and_nobody_asked_for_it() {
+    let (_client, mut server, call, stream) = begun("id: 1\ndata:\n\n").await;
+    drop(stream);
+    for _ in 0..5 {
         drop(server.next_is("GET").await.events());
     }
     assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);

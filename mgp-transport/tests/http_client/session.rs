@@ -151,6 +151,19 @@ async fn what_the_server_sends_unasked_is_taken_in() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_comes_behind_a_message_that_is_too_long_is_taken_in() {
+    let mut limits = ConnectionLimits::default();
+    limits.max_frame_bytes = 1000;
+    let (client, mut server, recorder) = opened(limits).await;
+    let stream = listening(&client, &mut server).await;
+    stream.send(format!("id: 7\ndata: {}\n\n", "x".repeat(2000)));
+    let asked = server.next_is("GET").await;
+    assert_eq!(asked.header("last-event-id"), None, "it would come again");
+    asked.events().event(&notification("notifications/a"));
+    assert_eq!(recorder.saw(1).await, ["notifications/a"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_without_a_stream_of_its_own_is_not_asked_again() {
     let (client, mut server, _) = opened(ConnectionLimits::default()).await;
     let sent = start(&client, initialized());

@@ -85,9 +85,11 @@ pub fn decode(bytes: &Bytes, limits: Limits) -> Frame {
         Ok(spans) => {
             Frame::Batch(spans.into_iter().map(|span| element(&bytes.slice(span), limits)).collect())
         }
-        Err(error) => Frame::Single(Err(error.into())),
+        Err(malformed) => Frame::Single(Err(malformed)),
     }
 }
+
+const MAX_BATCH: usize = 1024;
 
 fn element(bytes: &Bytes, limits: Limits) -> Result<Message, Malformed> {
     let mut scanner = Scanner::new(bytes, limits);
@@ -95,11 +97,16 @@ fn element(bytes: &Bytes, limits: Limits) -> Result<Message, Malformed> {
     message(&mut scanner, bytes)
 }
 
-fn elements(scanner: &mut Scanner<'_>) -> Result<Vec<Range<usize>>, JsonError> {
+fn elements(scanner: &mut Scanner<'_>) -> Result<Vec<Range<usize>>, Malformed> {
     let mut spans = Vec::new();
     let mut first = true;
     scanner.open_array()?;
     while scanner.next_element(&mut first)? {
+        // What becomes of a message is many times as large as the shortest one.
+        if spans.len() == MAX_BATCH {
+            let error = Error::invalid_request("a batch takes up to 1024 messages; send them in several");
+            return Err(Malformed::request(None, error));
+        }
         let span = scanner.value()?;
         spans.push(span.start as usize..span.end as usize);
     }
@@ -118,6 +125,8 @@ struct Envelope {
     result: Option<Range<usize>>,
     error: Option<Range<usize>>,
     trace_id: Option<Range<usize>>,
+    /// A result or an error was begun.
+    answers: bool,
 }
 
 enum Found {
@@ -129,8 +138,11 @@ enum Found {
 #[inline]
 fn message(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Message, Malformed> {
     if scanner.peek() == Some(b'{') {
-        let envelope = scan(scanner, bytes)?;
-        return read(bytes, envelope);
+        let mut envelope = Envelope::default();
+        return match scan(scanner, bytes, &mut envelope) {
+            Ok(()) => read(bytes, envelope),
+            Err(error) => Err(broken(bytes, &envelope, error)),
+        };
     }
     scanner.value()?;
     scanner.end()?;
@@ -138,8 +150,7 @@ fn message(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Message, Malforme
 }
 
 #[inline]
-fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError> {
-    let mut envelope = Envelope::default();
+fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Result<(), JsonError> {
     let mut object = scanner.open_object()?;
     while let Some(key) = scanner.next_key(&mut object)? {
         let raw = &bytes[key.span.start as usize..key.span.end as usize];
@@ -156,6 +167,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError>
             envelope.params = Some(Found::Object(Object::from_scan(bytes.clone(), whole, members)));
             continue;
         }
+        envelope.answers |= name == b"result" || name == b"error";
         let value = scanner.value()?;
         let value = value.start as usize..value.end as usize;
         match name {
@@ -172,8 +184,17 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Envelope, JsonError>
         }
     }
     scanner.skip_space();
-    scanner.end()?;
-    Ok(envelope)
+    scanner.end()
+}
+
+/// A message that is not JSON. One that began as an answer is none to be answered, and whoever waits for it is told.
+#[cold]
+fn broken(bytes: &Bytes, envelope: &Envelope, error: JsonError) -> Malformed {
+    let id = envelope.id.clone().filter(|_| envelope.answers && envelope.method.is_none());
+    match id.and_then(|span| Id::from_json(&bytes[span])) {
+        Some(id) => Malformed { id: Some(id), error: error.into(), answerable: false },
+        None => error.into(),
+    }
 }
 
 #[inline]
@@ -284,6 +305,7 @@ impl From<Malformed> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code;
 
     fn single(text: &str) -> Result<Message, Malformed> {
         match decode(&Bytes::copy_from_slice(text.as_bytes()), Limits::default()) {
@@ -295,6 +317,29 @@ mod tests {
     fn refusal(text: &str) -> (Option<Id>, i64, bool) {
         let malformed = single(text).expect_err(text);
         (malformed.id, malformed.error.code(), malformed.answerable)
+    }
+
+    #[test]
+    fn a_batch_has_a_bound() {
+        let batch = |count: usize| format!("[{}1]", "1,".repeat(count - 1));
+        let bytes = |count| Bytes::from(batch(count));
+        assert!(matches!(decode(&bytes(1024), Limits::default()), Frame::Batch(all) if all.len() == 1024));
+        assert_eq!(refusal(&batch(1025)), (None, code::INVALID_REQUEST, true));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_json_says_whom_it_answers() {
+        let parse = code::PARSE_ERROR;
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}"#, (Some(7.into()), false)),
+            (r#"{"id":"x","error":nonsense}"#, (Some("x".into()), false)),
+            (r#"{"id":7,"method":"a","params":{"a":1,"a":2}}"#, (None, true)),
+            (r#"{"id":7,"what":}"#, (None, true)),
+            (r#"{"result":{"a":1,"a":2},"id":7}"#, (None, true)),
+        ] {
+            let (id, code, answerable) = refusal(text);
+            assert!((id, answerable) == expected && [parse, code::INVALID_REQUEST].contains(&code), "{text}");
+        }
     }
 
     // covers: BASE-01, BASE-14, MGP-1.5-01

@@ -75,7 +75,7 @@ impl LogReader {
         }
     }
 
-    fn verify_up_to(&self, tail: &Tail, known: &[Head]) -> Result<Verified, VerifyError> {
+    pub(super) fn verify_up_to(&self, tail: &Tail, known: &[Head]) -> Result<Verified, VerifyError> {
         let end = tail.head.unwrap_or_else(|| self.chain.start());
         let checkpoint = tail.checkpoint.as_ref();
         let start = checkpoint.map_or_else(|| self.chain.start(), |checkpoint| checkpoint.end);
@@ -87,7 +87,7 @@ impl LogReader {
         loop {
             let page = Query::after(Filter::default(), if events == 0 { 0 } else { at.seq }, PAGE);
             let entries = self.store.read(&page)?;
-            let is_last = entries.is_empty();
+            let is_last = entries.last().is_none_or(|last| last.seq >= end.seq);
             for entry in entries.iter().take_while(|entry| entry.seq <= end.seq) {
                 let event = check(&self.chain, &at, entry)?;
                 is_told |= checkpoint.is_some_and(|checkpoint| tells_of(&event, entry.seq, checkpoint));
@@ -95,7 +95,7 @@ impl LogReader {
                 check_known(known, &at)?;
                 events += 1;
             }
-            if is_last || at.seq >= end.seq {
+            if is_last {
                 break;
             }
         }

@@ -110,10 +110,16 @@ impl Writer {
 
     /// A commit that fails may have been made durable all the same; then it has not failed.
     fn append(&self, entries: &[Entry], end: Head) -> Result<(), StoreError> {
-        self.store.append(entries).or_else(|error| match self.store.tail() {
-            Ok(tail) if tail.head == Some(end) && !entries.is_empty() => Ok(()),
+        let is_new = !entries.is_empty();
+        self.store.append(entries).or_else(|error| if is_new { self.durable(end, error) } else { Err(error) })
+    }
+
+    /// Whether the store ends there after all.
+    fn durable(&self, end: Head, error: StoreError) -> Result<(), StoreError> {
+        match self.store.tail() {
+            Ok(tail) if tail.head == Some(end) => Ok(()),
             _ => Err(error),
-        })
+        }
     }
 
     fn fail(&mut self, batch: Vec<Record>, error: StoreError) {
@@ -186,7 +192,7 @@ impl Writer {
         self.continue_with(&mut note, &mut head, &mut newest, &mut entries);
         let Some(note) = entries.pop() else { return Ok(0) };
         let checkpoint = Checkpoint { end, removed, reason, told_by: note.seq };
-        self.store.forget(&checkpoint, &note)?;
+        self.store.forget(&checkpoint, &note).or_else(|error| self.durable(head, error))?;
         (self.head, self.newest) = (head, newest);
         self.state.head.send_replace(head);
         Ok(removed)

@@ -15,8 +15,10 @@ impl Standing {
         }
         let mut requests = self.0.lock();
         requests.retain(|earlier| !replaces(request, earlier));
-        if sets {
-            requests.push(request.clone());
+        if sets && requests.len() < MOST {
+            // Who asked for it, and the message it came in, are not kept.
+            let params = mgp_types::Params::from_raw(&request.params.to_raw().detached()).unwrap_or_default();
+            requests.push(Request::new(request.kind, request.method.clone(), params));
         }
     }
 
@@ -25,6 +27,9 @@ impl Standing {
         self.0.lock().clone()
     }
 }
+
+/// What is asked for beyond these is not asked for again.
+const MOST: usize = 1024;
 
 fn replaces(later: &Request, earlier: &Request) -> bool {
     let is_level = |request: &Request| request.method == Method::SET_LEVEL;

@@ -59,11 +59,13 @@ impl Described {
         let members = Object::from_raw(&meta)
             .map_err(|_| refused(Error::invalid_params("`_meta` must be an object")))?;
         let facts = Facts::read(&members)?;
-        let session = match last.as_ref() {
+        if let Some(last) = last.as_ref()
+            && last.facts == facts
+        {
             // Only what belongs to the single request differs, like the progress token.
-            Some(last) if last.facts == facts => last.session.clone(),
-            _ => Arc::new(facts.session(identity)?),
-        };
+            return Ok(last.session.clone());
+        }
+        let session = Arc::new(facts.session(identity)?);
         let last = Last { meta: meta.detached(), facts: facts.detached(), session: session.clone() };
         self.0.store(Some(Arc::new(last)));
         Ok(session)

@@ -32,7 +32,7 @@ impl Body {
 
     /// Whether nothing is left to be read.
     pub(super) fn is_over(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.connection.is_none()
     }
 
     /// The next data; `None` at the end.
@@ -88,6 +88,9 @@ pub(super) async fn read(mut body: Body, max_bytes: usize) -> Result<Bytes, Erro
         return Err(TooLong::answer(max_bytes));
     }
     // The usual answer came in one piece, which nobody needs to copy.
+    if body.is_over() {
+        return Ok(first);
+    }
     let Some(second) = body.next_chunk().await? else { return Ok(first) };
     let mut whole = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).max(first.len() * 2));
     whole.extend_from_slice(&first);

@@ -130,9 +130,9 @@ impl HttpClientBuilder {
 
 impl fmt::Debug for HttpClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers hold credentials.
+        // Headers and what stands behind a path may hold credentials.
         f.debug_struct("HttpClientBuilder")
-            .field("url", &self.url)
+            .field("url", &self.url.split('?').next())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

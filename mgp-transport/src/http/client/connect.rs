@@ -1,14 +1,12 @@
 use std::fmt;
-use std::future::Future;
+use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{self, Poll};
 use std::time::Duration;
 
 use http::Uri;
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper::rt::{Read, Write};
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use mgp_types::{BoxFuture, Error};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -100,44 +98,23 @@ fn tcp() -> HttpConnector {
     tcp
 }
 
-impl Service<Uri> for Connector {
-    type Response = Io;
-    type Error = io::Error;
-    type Future = BoxFuture<'static, io::Result<Io>>;
-
-    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.way {
-            Way::Network(network) => network.poll_ready(cx).map_err(io::Error::other),
-            Way::Dialled(_) => Poll::Ready(Ok(())),
-        }
-    }
-
-    fn call(&mut self, url: Uri) -> Self::Future {
-        match &mut self.way {
-            Way::Network(network) => {
-                let connecting = network.call(url);
-                let timeout = self.timeout;
-                Box::pin(in_time(timeout, async move {
-                    let stream = connecting.await.map_err(io::Error::other)?;
-                    Ok(Io(Box::new(stream)))
-                }))
-            }
-            Way::Dialled(dial) => {
-                let connecting = dial(url);
-                Box::pin(in_time(self.timeout, async move {
-                    let stream = Dialled(TokioIo::new(connecting.await?));
-                    Ok(Io(Box::new(stream)))
-                }))
-            }
-        }
+impl Connector {
+    /// A connection to the server of this URL.
+    pub(super) async fn connect(&self, url: Uri) -> io::Result<Io> {
+        let connecting = async {
+            Ok(match &self.way {
+                Way::Network(network) => Box::new(reach(network.clone(), url).await?) as Io,
+                Way::Dialled(dial) => Box::new(TokioIo::new(dial(url).await?)),
+            })
+        };
+        let outcome = tokio::time::timeout(self.timeout, connecting).await;
+        outcome.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)))
     }
 }
 
-async fn in_time(timeout: Duration, connecting: impl Future<Output = io::Result<Io>>) -> io::Result<Io> {
-    match tokio::time::timeout(timeout, connecting).await {
-        Ok(outcome) => outcome,
-        Err(elapsed) => Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)),
-    }
+async fn reach(mut network: Network, url: Uri) -> io::Result<<Network as Service<Uri>>::Response> {
+    poll_fn(|cx| network.poll_ready(cx)).await.map_err(io::Error::other)?;
+    network.call(url).await.map_err(io::Error::other)
 }
 
 impl fmt::Debug for Connector {
@@ -147,69 +124,8 @@ impl fmt::Debug for Connector {
 }
 
 /// A connection of whatever kind. Boxed once per connection, which many requests share.
-pub(super) struct Io(Box<dyn Stream>);
+pub(super) type Io = Box<dyn Stream>;
 
-trait Stream: Read + Write + Connection + Unpin + Send {}
+pub(super) trait Stream: Read + Write + Unpin + Send {}
 
-impl<T: Read + Write + Connection + Unpin + Send> Stream for T {}
-
-struct Dialled(TokioIo<Box<dyn Duplex>>);
-
-impl Connection for Dialled {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
-impl Connection for Io {
-    fn connected(&self) -> Connected {
-        self.0.connected()
-    }
-}
-
-macro_rules! delegate_io {
-    ($io:ty) => {
-        impl Read for $io {
-            fn poll_read(
-                mut self: Pin<&mut Self>,
-                cx: &mut task::Context<'_>,
-                buffer: ReadBufCursor<'_>,
-            ) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_read(cx, buffer)
-            }
-        }
-
-        impl Write for $io {
-            fn poll_write(
-                mut self: Pin<&mut Self>,
-                cx: &mut task::Context<'_>,
-                bytes: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut self.0).poll_write(cx, bytes)
-            }
-
-            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_flush(cx)
-            }
-
-            fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_shutdown(cx)
-            }
-
-            fn is_write_vectored(&self) -> bool {
-                self.0.is_write_vectored()
-            }
-
-            fn poll_write_vectored(
-                mut self: Pin<&mut Self>,
-                cx: &mut task::Context<'_>,
-                slices: &[io::IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut self.0).poll_write_vectored(cx, slices)
-            }
-        }
-    };
-}
-
-delegate_io!(Io);
-delegate_io!(Dialled);
+impl<T: Read + Write + Unpin + Send> Stream for T {}

@@ -108,8 +108,11 @@ impl<I: RpcService> Core<I> {
 
 impl<I> fmt::Debug for Core<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers hold credentials.
-        f.debug_struct("Core").field("url", &self.url).field("limits", &self.limits).finish_non_exhaustive()
+        // Headers and what stands behind a path may hold credentials.
+        f.debug_struct("Core")
+            .field("url", &self.url.to_string().split('?').next())
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 

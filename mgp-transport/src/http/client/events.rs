@@ -57,6 +57,11 @@ impl Events {
         self.decoder.restart();
     }
 
+    /// Forgets what has come, so that no answer continues behind it.
+    pub(super) fn forget(&mut self) {
+        self.decoder = SseDecoder::new(self.max_bytes);
+    }
+
     /// What `Last-Event-ID` has to say to resume behind the last event.
     pub(super) fn last_id(&self) -> Option<HeaderValue> {
         self.decoder.last_id().and_then(|id| HeaderValue::from_bytes(id).ok())

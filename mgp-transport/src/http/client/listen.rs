@@ -9,6 +9,7 @@ use super::inbound::{Asking, Pace, Receiver};
 use super::pause::Pause;
 use super::status::HttpStatus;
 use super::streamable::{Streamable, is_passing};
+use crate::TooLong;
 
 impl<I: RpcService> Streamable<I> {
     /// Starts reading what the server sends unasked, in place of an earlier reader.
@@ -74,6 +75,12 @@ impl<I: RpcService> Streamable<I> {
                 Ok(Some(event)) => event,
                 Ok(None) => return Ok(()),
                 Err(error) if error.origin() == Origin::Connection => return Ok(()),
+                // It would come again if the stream were resumed in front of it.
+                Err(error) if TooLong::of(&error).is_some() => {
+                    tracing::warn!(%error, "a message of the server is lost");
+                    events.forget();
+                    return Ok(());
+                }
                 Err(error) => return Err(error),
             };
             pause.reset();

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +8,7 @@ use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use parking_lot::Mutex;
-use tokio::time::Instant;
-use tower_service::Service;
+use tokio::time::{Instant, timeout};
 
 use super::body::Body;
 use super::connect::Connector;
@@ -75,8 +73,12 @@ impl Pool {
     async fn waiting(&self) -> Option<Sender> {
         loop {
             let mut sender = self.take()?;
-            // The answer before this request has been read, so it is ready in a moment or never.
-            if sender.is_ready() || sender.ready().await.is_ok() {
+            if sender.is_ready() {
+                return Some(sender);
+            }
+            // The answer before this request has been read, so it is ready in a moment; or never, if the server does not
+            // read the rest of what it has answered already.
+            if let Ok(Ok(())) = timeout(READY_TIMEOUT, sender.ready()).await {
                 return Some(sender);
             }
         }
@@ -106,9 +108,7 @@ impl Pool {
     }
 
     async fn connect(&self, origin: &Uri) -> Result<Sender, Broken> {
-        let mut connector = self.connector.clone();
-        poll_fn(|cx| connector.poll_ready(cx)).await.map_err(Broken::Unreachable)?;
-        let stream = connector.call(origin.clone()).await.map_err(Broken::Unreachable)?;
+        let stream = self.connector.connect(origin.clone()).await.map_err(Broken::Unreachable)?;
         let (sender, connection) = handshake(stream).await.map_err(Broken::OnTheWay)?;
         self.tasks.spawn(async move {
             if let Err(error) = connection.await {
@@ -145,6 +145,7 @@ impl fmt::Debug for Idle {
 }
 
 const MAX_IDLE_CONNECTIONS: usize = 32;
+const READY_TIMEOUT: Duration = Duration::from_millis(100);
 /// Shorter than the five seconds after which common servers close, so that no request is sent into a
 /// connection that is just being closed: whether such a request was read cannot be known.
 const MAX_IDLE: Duration = Duration::from_secs(4);

@@ -256,8 +256,18 @@ impl<I: RpcService> Streamable<I> {
                 let Some(wait) = pause.next(events.retry()) else { return Err(failure) };
                 tokio::time::sleep(wait).await;
                 match self.open_stream(era, Some(&last_id)).await {
-                    Ok(body) => break events.resume(body),
+                    Ok(body) => {
+                        // A server that says when to come back wants to be asked until there is an answer.
+                        if events.retry().is_some() {
+                            pause.reset();
+                        }
+                        break events.resume(body);
+                    }
                     Err(error) if is_passing(&error) => failure = error,
+                    // The call was taken in, and is not made again in another session.
+                    Err(error) if SessionLost::is_behind(&error) => {
+                        return Err(Error::disconnected("the session ended before the answer came"));
+                    }
                     Err(error) => return Err(error),
                 }
             }

@@ -7,12 +7,13 @@ mod tests;
 
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Kind, Method, Params, Request, Response, RpcService};
+use mgp_types::{Error, Kind, Params, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 pub use self::future::InputFuture;
 use self::future::Watched;
+use super::may_ask;
 use crate::era::{Agreement, Rounds};
 
 /// Answers what the server asks for in its results, as if it had asked directly.
@@ -112,10 +113,6 @@ impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
         };
         InputFuture::new(self.inner.call(request), Some(watched))
     }
-}
-
-fn may_ask(method: &Method) -> bool {
-    *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
 }
 
 /// Whether a request goes on with earlier rounds.

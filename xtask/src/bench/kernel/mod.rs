@@ -17,8 +17,8 @@ use self::figure::{Figure, Limit};
 use self::gateway::{Gateway, Upstream};
 use self::load::Cores;
 use super::{head, stripped};
-use crate::workspace::{Profile, Workspace};
 use crate::table::Table;
+use crate::workspace::{Profile, Workspace};
 
 /// Where the programs are that the kernel is measured with.
 #[derive(clap::Args)]

@@ -26,6 +26,15 @@ fn change(entry: &mut Entry, how: u8) {
     entry.facets = Facets::of(&event);
 }
 
+#[test]
+fn events_that_are_missing_at_the_noted_end_are_found_though_others_follow() {
+    let entries = entries(&Chain::default(), 12);
+    let tail = holding(&entries[..10]).tail().unwrap();
+    let left = [&entries[..5], &entries[10..]].concat();
+    let found = LogReader::of_store(holding(&left), None).verify_up_to(&tail, &[]);
+    assert!(matches!(found, Err(VerifyError::Changed { seq: 6, flaw: Flaw::End })), "{found:?}");
+}
+
 proptest! {
     #[test]
     fn a_log_that_nobody_touched_is_verified(count in 0u32..60, key in proptest::option::of(any::<[u8; 32]>())) {

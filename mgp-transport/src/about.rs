@@ -1,6 +1,8 @@
 //! Messages about a call: whose call it is, and how the peer names it.
 
-use mgp_types::{CallOf, Id, Method, Outbox, Params, RawJson, StreamId};
+use memchr::memmem;
+use mgp_types::mcp::meta::key;
+use mgp_types::{CallOf, Id, Method, Object, Outbox, Params, RawJson, StreamId};
 
 /// The stream of the call of ours that a message is about, if it is about one.
 ///
@@ -12,6 +14,24 @@ pub(crate) fn own(method: &Method, outbox: &Outbox) -> Option<StreamId> {
 /// Whether the caller is to get what is said about a call with this outbox, or may say something about it.
 pub(crate) fn is_followed(outbox: &Outbox) -> bool {
     outbox.is_open() || outbox.stream() != StreamId::STANDALONE
+}
+
+/// The call that listens, for which the peer sends a message.
+pub(crate) fn subscription(params: &Params) -> Option<Id> {
+    memmem::find(params.bytes("_meta")?, key::SUBSCRIPTION_ID.as_bytes())?;
+    let meta = Object::from_raw(&params.get("_meta")?).ok()?;
+    Id::from_json(meta.bytes(key::SUBSCRIPTION_ID)?)
+}
+
+/// Takes the name of the [subscription] out of a message.
+pub(crate) fn take_subscription_out(params: &mut Params) {
+    let Some(Ok(mut meta)) = params.get("_meta").map(|meta| Object::from_raw(&meta)) else { return };
+    meta.remove(key::SUBSCRIPTION_ID);
+    if meta.is_empty() {
+        params.remove("_meta");
+    } else {
+        params.set("_meta", meta.to_raw());
+    }
 }
 
 /// How the peer names the call that a message is about.

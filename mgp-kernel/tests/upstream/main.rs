@@ -12,6 +12,7 @@ mod fleet;
 mod host;
 mod registration;
 mod server;
+mod subscribing;
 mod telling;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         registration::TESTS,
         fallback::TESTS,
         creation::TESTS,
+        subscribing::TESTS,
     ]
     .concat()
     {

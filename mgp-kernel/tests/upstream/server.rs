@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_server_sdk::mcp::{CreateMessageParams, Role, SamplingMessage};
-use mgp_server_sdk::{Cx, Error, Server, Tool, ToolError};
+use mgp_server_sdk::{Cx, Error, Resource, Server, Tool, ToolError};
 use mgp_types::{Error as RpcError, Method, Request, Response, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
@@ -58,6 +58,11 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
         .tool(Tool::new("think", "Asks the caller's model."), async |cx: Cx| {
             let params = CreateMessageParams::new(vec![SamplingMessage::new(Role::User, "who are you?")], 10);
             Ok::<_, ToolError>(cx.sample("think", params).await?.model)
+        })
+        .resource(Resource::new("test://watched", "watched"), async || "It changes.")
+        .tool(Tool::new("touch", "Changes the resource."), async |cx: Cx| {
+            cx.server().resource_updated("test://watched");
+            "touched"
         })
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))

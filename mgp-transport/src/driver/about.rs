@@ -10,7 +10,7 @@ use tokio::io::AsyncWrite;
 use super::incoming::Incoming;
 use super::outgoing::WriteBuffer;
 use super::waiter::Waiter;
-use crate::about::{Name, take_id};
+use crate::about::{self, Name, take_id};
 use crate::deliveries::{Outcome, Room};
 
 /// Whether frames may be taken in.
@@ -86,6 +86,20 @@ impl<S: RpcService> Incoming<S> {
         let mut request = Request::new(Kind::Notify, method, params);
         request.context.outbox = outbox;
         self.notified(request, cx);
+    }
+
+    /// What the peer tells a call that listens is for its caller, if it is followed. All else is for the service.
+    pub(super) fn told(&mut self, method: Method, mut params: Params, bytes: usize, cx: &mut Context<'_>) {
+        let waiter = about::subscription(&params).and_then(|id| self.waiting.waiter(&id));
+        let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
+        let followed = listener.and_then(|waiter| waiter.answer.deliveries());
+        let Some(call) = followed.filter(|call| call.outbox().is_open()) else {
+            return self.notified(Request::new(Kind::Notify, method, params), cx);
+        };
+        about::take_subscription_out(&mut params);
+        if call.put(method, params, bytes) == Room::None {
+            self.stalls.begin(call);
+        }
     }
 
     /// Whether a caller of ours has to catch up first. One who takes too long loses the call.

@@ -4,8 +4,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    CallOf, Error, Id, Kind, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response,
-    Revision, RpcService, StreamId, code, json,
+    CallOf, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
+    RpcService, StreamId, code, json,
 };
 use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
@@ -276,7 +276,7 @@ impl<S: RpcService> Incoming<S> {
                 self.cancelled(&params, writes);
             }
             Ok(Message::Notify { method, params }) => match method.about_call() {
-                None => self.notified(Request::new(Kind::Notify, method, params), cx),
+                None => self.told(method, params, bytes, cx),
                 Some(CallOf::Sender) => self.notified_of_theirs(method, params, cx),
                 Some(CallOf::Receiver) => self.notified_of_ours(method, params, bytes, cx),
             },

@@ -79,6 +79,33 @@ async fn what_names_no_call_that_waits_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_told_to_a_call_that_listens_comes_to_its_outbox() {
+    let (service, mut requests) = handed();
+    let (wire, mut peer) = connected(service, ConnectionLimits::default());
+    let readers = [reader(), reader()];
+    let [mut listening, calling] = [followed(&readers[0]), followed(&readers[1])];
+    listening.method = Method::LISTEN;
+    let _calls = [listening, calling].map(|request| start(&wire, request));
+    let (id, other) = (peer.asked("subscriptions/listen").await, peer.asked("tools/call").await);
+    let mut send = async |members: String, id: i64| {
+        let tag = format!(r#""io.modelcontextprotocol/subscriptionId":{id}"#);
+        let params = format!(r#"{{{members}"_meta":{{"a":1,{tag}}}}}"#);
+        peer.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{params}}}"#)).await;
+    };
+    send(String::new(), id).await;
+    send(r#""uri":"a","#.into(), id).await;
+    // No other call is told anything by this name.
+    send(String::new(), other).await;
+    send(String::new(), 99).await;
+    for _ in 0..2 {
+        assert_eq!(requests.next().await.request.method.as_str(), "notifications/x");
+    }
+    let heard = [r#"notifications/x {"_meta":{"a":1}}"#, r#"notifications/x {"uri":"a","_meta":{"a":1}}"#];
+    assert_eq!(readers[0].noted(), heard);
+    assert!(readers[1].noted().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_without_an_outbox_leaves_it_to_the_service() {
     let (service, mut requests) = handed();
     let (wire, mut peer) = connected(service, ConnectionLimits::default());

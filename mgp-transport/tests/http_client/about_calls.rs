@@ -101,6 +101,26 @@ async fn the_own_stream_of_a_call_waits_for_its_reader_as_long_as_it_takes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_told_to_a_call_that_listens_comes_to_its_outbox() {
+    let (client, mut server, recorder) = client(ConnectionLimits::default());
+    let reader = reader();
+    let mut request = of(Revision::V2026_07_28, &reader);
+    request.method = Method::LISTEN;
+    let _call = start(&client, request);
+    let asked = server.next().await;
+    let id = asked.id();
+    let stream = asked.events();
+    let told = |id: i64| {
+        let meta = format!(r#"{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"_meta":{meta}}}}}"#)
+    };
+    stream.event(&told(id));
+    stream.event(&told(id + 1));
+    assert_eq!(recorder.saw(1).await, ["notifications/x"]);
+    assert_eq!(reader.noted(), ["notifications/x {}"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_without_an_outbox_leaves_it_to_the_service() {
     for revision in ERAS {
         let (client, mut server, recorder) = client(ConnectionLimits::default());

@@ -3,8 +3,9 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use mgp_types::mgp::StreamCancelled;
-use mgp_types::{Error, Kind, Request, Response, StreamId};
+use mgp_types::{Error, Kind, Method, Request, Response, StreamId};
 use parking_lot::Mutex;
 
 use super::replies::Outcome;
@@ -14,7 +15,13 @@ use crate::{ConnectionLimits, about};
 /// The calls of one client that have a stream on our side: what the server says about them goes to their callers, and
 /// messages of ours can be about them.
 #[derive(Default)]
-pub(super) struct FollowedCalls(Mutex<HashMap<i64, Arc<Deliveries>>>);
+pub(super) struct FollowedCalls(Mutex<HashMap<i64, Followed, RandomState>>);
+
+struct Followed {
+    deliveries: Arc<Deliveries>,
+    /// Whether the call is there to be told something.
+    listens: bool,
+}
 
 /// A followed call, until this is dropped.
 struct Following<'a> {
@@ -37,7 +44,8 @@ impl FollowedCalls {
             return asking.await?;
         }
         let deliveries = Arc::new(Deliveries::new(outbox.clone(), limits));
-        self.0.lock().insert(id, Arc::clone(&deliveries));
+        let listens = request.method == Method::LISTEN;
+        self.0.lock().insert(id, Followed { deliveries: Arc::clone(&deliveries), listens });
         let following = Following { calls: self, id, deliveries };
         let mut delivered = pin!(following.deliveries.run());
         let answer = tokio::select! {
@@ -51,7 +59,12 @@ impl FollowedCalls {
 
     /// The call `id`, if it is followed.
     pub(super) fn get(&self, id: i64) -> Option<Arc<Deliveries>> {
-        self.0.lock().get(&id).map(Arc::clone)
+        self.0.lock().get(&id).map(|call| Arc::clone(&call.deliveries))
+    }
+
+    /// The call `id`, if it is followed and listens.
+    pub(super) fn listener(&self, id: i64) -> Option<Arc<Deliveries>> {
+        self.0.lock().get(&id).filter(|call| call.listens).map(|call| Arc::clone(&call.deliveries))
     }
 
     /// Names the call of ours in a message about it, if `request` is one. There is an answer already if the call is
@@ -60,7 +73,7 @@ impl FollowedCalls {
         let stream = about::own(&request.method, &request.context.outbox)?;
         let is_on = |call: &Deliveries| stream != StreamId::STANDALONE && call.stream() == stream;
         let calls = self.0.lock();
-        let found = calls.iter().filter(|(_, call)| is_on(call)).map(|(id, _)| *id).max();
+        let found = calls.iter().filter(|(_, call)| is_on(&call.deliveries)).map(|(id, _)| *id).max();
         drop(calls);
         match (found, request.kind) {
             (Some(id), _) => {

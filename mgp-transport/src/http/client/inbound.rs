@@ -166,7 +166,13 @@ impl<P: Peer> Receiver<P> {
             return;
         }
         let outbox = match method.about_call() {
-            None => self.outbox.clone(),
+            None => match self.listener(&params) {
+                Some((call, id)) => {
+                    about::take_subscription_out(&mut params);
+                    return self.deliver(&call, id, method, params).await;
+                }
+                None => self.outbox.clone(),
+            },
             Some(CallOf::Sender) => match self.theirs(&mut params) {
                 Some(outbox) => outbox,
                 None => return tracing::debug!(%method, "dropping a message that names no call"),
@@ -206,6 +212,13 @@ impl<P: Peer> Receiver<P> {
             log_refusal(taking_in.await);
             drop(room);
         });
+    }
+
+    /// The call of ours that listens for a message, if its caller follows it.
+    fn listener(&self, params: &Params) -> Option<(Arc<Deliveries>, i64)> {
+        let id = number(&about::subscription(params)?)?;
+        let call = self.peer.core().followed.listener(id)?;
+        call.outbox().is_open().then_some((call, id))
     }
 
     /// To whom a notification about a call of ours goes.

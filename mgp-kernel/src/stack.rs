@@ -106,7 +106,7 @@ impl Front {
         let service = SpeakersLayer(Arc::clone(&self.parts)).layer(service);
         let service = RejectLayer::new().layer(service);
         // Nothing is done for somebody unknown, and nothing recorded without a name.
-        let service = auth.layer(service);
+        let service = auth.clone().methods_as_tools().layer(service);
         // Whatever is logged on the way stands in the span of the request.
         Erased::new(telemetry::traced(service))
     }

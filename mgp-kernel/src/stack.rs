@@ -164,7 +164,7 @@ impl Back {
         let service = TraceIdLayer::to_peer(session).layer(service);
         // A human sees the arguments that were checked, and what the human saw is what is forwarded.
         let service = ConfirmationLayer::new(
-            settings::confirmation(&config, parts.grants.clone()),
+            settings::confirmation(&config, server, parts.grants.clone()),
             approver,
             parts.tickets.clone(),
         )

@@ -48,16 +48,17 @@ async fn a_client_on_the_network_lists_searches_and_calls_what_its_key_permits()
 
     let build = client(port, &build).await;
     let end = Instant::now() + Duration::from_secs(20);
+    // Tools are searched a moment after they are listed.
     loop {
-        build.clear_cache();
-        if build.list_tools().await.unwrap().iter().any(|tool| tool.name == "clock.now") {
+        let found = build.call_tool("mgp.tools.discover", json!({"query": "what time is it"})).await;
+        assert!(!is_refused(&found), "{found:?}");
+        if format!("{found:?}").contains("clock.now") {
             break;
         }
-        assert!(Instant::now() < end, "nothing is listed");
+        assert!(Instant::now() < end, "nothing is found");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let found = build.call_tool("mgp.tools.discover", json!({"query": "what time is it"})).await.unwrap();
-    assert!(found.is_error != Some(true) && format!("{found:?}").contains("clock.now"), "{found:?}");
+    assert!(build.list_tools().await.unwrap().iter().any(|tool| tool.name == "clock.now"));
     let called = build.call_tool("clock.now", json!({})).await;
     assert!(!is_refused(&called), "{called:?}");
     // A key permits what it says, and access is granted beside it.

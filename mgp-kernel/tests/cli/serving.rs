@@ -121,7 +121,7 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
     for command in [&["stop", "clock"][..], &["start", "clock"], &["reload"]] {
         assert_eq!(home.run(command).code, Some(4), "{command:?} without a kernel");
     }
-    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     until_state(&home, 0, "connected");
     assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
     assert_eq!(home.json(["stats"])["calls"][0]["ended"], 1);
@@ -137,6 +137,11 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
     assert_eq!(home.json(["reload"])["added"], serde_json::json!(["notes"]));
     home.json(["remove", "clock"]);
     assert_eq!(home.json(["reload"])["removed"], serde_json::json!(["clock"]));
+    let before = home.read("mgp.toml");
+    home.write("mgp.toml", &format!("{before}\n[audit]\narguments = \"omitted\"\n"));
+    assert_eq!(home.json(["reload"])["needs_restart"], serde_json::json!(["audit"]));
+    assert!(home.run(["reload"]).out.contains("[audit] says something else"));
+    kernel.tells("stays as it was until the kernel is started anew");
     let recorded = home.run(["audit", "query", "--json"]);
     assert!(
         recorded.out.contains("config_reloaded") && recorded.out.contains("server_stopped"),

@@ -86,12 +86,12 @@ impl Kernel {
     /// anew if what is asked of every server has changed. Waits for none. The rules of access hold before a server that is
     /// new is there.
     ///
-    /// What clients are given of the tools, where they connect and where the kernel keeps its state stay as they were
-    /// at the start.
+    /// What clients are given of the tools, where they connect, what is recorded and where the kernel keeps its state stay as
+    /// they were at the start; [`Applied::needs_restart`] names the sections that say something else.
     ///
     /// # Errors
     /// The configuration asks for something that there is not; then everything stays as it was. Or its rules of access
-    /// could not be recorded or stored; then some of them may hold.
+    /// could not be recorded or stored; then some of them may hold, and what is denied by default.
     ///
     /// # Cancel safety
     /// Dropping the future may leave some of the rules of access changed and all else as it was.

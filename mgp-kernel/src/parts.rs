@@ -13,6 +13,7 @@ use mgp_security::audit::{Arguments, AuditLog};
 use mgp_security::auth::{KeyRing, SqliteKeyStore};
 use mgp_security::confirmation::Tickets;
 use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
+use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants};
 use mgp_security::sqlite::Database;
 use mgp_stream::event::Publisher;
@@ -29,11 +30,14 @@ use crate::{record, settings};
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
 pub(crate) struct Parts {
+    /// As it is in effect; what a reload cannot change is as it was at the start.
     pub(crate) config: ArcSwap<Config>,
     pub(crate) state: PathBuf,
     pub(crate) clock: Clock,
     pub(crate) audit: AuditLog,
     pub(crate) access: AccessPolicy,
+    /// How often clients may ask, and what they have asked so far.
+    pub(crate) limit: LimitLayer,
     pub(crate) grants: GrantBook,
     /// What waits for a human.
     pub(crate) pending: PendingApprovals,
@@ -82,6 +86,7 @@ impl Parts {
             pending: PendingApprovals::new(clock.clone()),
             tickets: Tickets::new(port, clock.clone()),
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
+            limit: LimitLayer::new(settings::agent_limits(&config)),
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),

@@ -3,11 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::Config;
+use mgp_discovery::config::Changes;
 
 use crate::parts::Parts;
 use crate::registration;
 use crate::rules::Rules;
-use crate::{Applied, StartError};
+use crate::{Applied, StartError, settings};
 
 /// Where the configuration is read anew, if it came from somewhere, and whose turn it is to take it.
 #[derive(Default)]
@@ -54,22 +55,61 @@ impl Parts {
         self.take(config).await
     }
 
-    async fn take(self: &Arc<Self>, config: Config) -> Result<Applied, StartError> {
+    async fn take(self: &Arc<Self>, mut wanted: Config) -> Result<Applied, StartError> {
+        let old = self.config.load_full();
+        // The address may have been given beside the file, which then says none.
+        wanted.listen.http = wanted.listen.http.or_else(|| old.listen.http.clone());
+        let config = takeable(wanted.clone(), &old);
         // Before there is a new server that somebody may not use.
         Rules::of(self, &config)?.hold(self).await?;
-        let old = self.config.load_full();
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
+        let needs_restart = Changes::between(&config, &wanted).settings_changed;
         self.config.store(Arc::new(config));
-        let applied = self.fleet.apply(self, &self.config.load().servers, all);
-        if let (Ok(_), Some(registry)) = (&applied, self.registry.get()) {
-            registry.set_policy(registration::policy(&self.config.load()));
+        let config = self.config.load();
+        match self.fleet.apply(self, &config.servers, all) {
+            Ok(applied) => {
+                self.limit.set(settings::agent_limits(&config));
+                if let Some(registry) = self.registry.get() {
+                    registry.set_policy(registration::policy(&config));
+                }
+                if !needs_restart.is_empty() {
+                    tracing::warn!(
+                        sections = needs_restart.join(", "),
+                        "some of what changed stays as it was until the kernel is started anew"
+                    );
+                }
+                Ok(Applied { needs_restart, ..applied })
+            }
+            Err(error) => {
+                self.config.store(Arc::clone(&old));
+                Rules::of(self, &old)?.hold(self).await?;
+                Err(error)
+            }
         }
-        if applied.is_err() {
-            self.config.store(Arc::clone(&old));
-            Rules::of(self, &old)?.hold(self).await?;
-        }
-        applied
     }
+}
+
+/// What of `wanted` a kernel that runs with `running` can take; all else is as it runs.
+fn takeable(wanted: Config, running: &Config) -> Config {
+    let mut config = wanted;
+    let running = running.clone();
+    for agent in &mut config.agents {
+        agent.stdio = running.agents.iter().any(|known| known.id == agent.id && known.stdio);
+    }
+    config.listen = running.listen;
+    config.audit = running.audit;
+    config.tools = running.tools;
+    config.validators.first_use = running.validators.first_use;
+    config.limits.concurrency = running.limits.concurrency;
+    config.limits.waiting_questions = running.limits.waiting_questions;
+    config.telemetry.log = running.telemetry.log;
+    config.telemetry.otlp = running.telemetry.otlp;
+    config.telemetry.otlp_headers = running.telemetry.otlp_headers;
+    config.kernel.name = running.kernel.name;
+    config.kernel.state = running.kernel.state;
+    config.kernel.socket = running.kernel.socket;
+    config.kernel.drain_secs = running.kernel.drain_secs;
+    config
 }

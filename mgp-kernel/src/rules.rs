@@ -6,13 +6,18 @@ use mgp_discovery::Config;
 use mgp_security::StoreError;
 use mgp_security::access::{AccessEntry, AccessError, StoredEntry};
 use mgp_types::Principal;
-use mgp_types::mgp::{AccessGrant, AccessPermission, AccessRevoke, AgentId, ServerId, ToolName};
+use mgp_types::mgp::{
+    AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, ServerId, ToolName,
+};
 
 use crate::StartError;
 use crate::parts::Parts;
 
-/// Rules that can become entries.
-pub(crate) struct Rules(BTreeMap<Key, AccessPermission>);
+/// Rules that can become entries, and what holds where there is none.
+pub(crate) struct Rules {
+    default: DefaultPolicy,
+    entries: BTreeMap<Key, AccessPermission>,
+}
 
 /// Whom and what a rule is about; no two entries have the same.
 type Key = (AgentId, ServerId, Option<ToolName>);
@@ -37,26 +42,45 @@ impl Rules {
                 return Err(wrong("another rule says the opposite; remove one of them".into()));
             }
         }
-        Ok(Self(rules))
+        Ok(Self { default: config.default_policy(), entries: rules })
     }
 
     /// Makes the policy hold to these rules, whatever was said of the same agents, servers and tools before, and takes
     /// back what was a rule and is none any more. What holds already is left alone, so that doing it again does nothing.
+    /// Nobody may meanwhile do what neither the old rules nor these allow: denying by default comes before all else,
+    /// allowing behind it.
     ///
     /// # Errors
     /// A change could not be recorded or stored; those before it are made.
     pub(crate) async fn hold(&self, parts: &Parts) -> Result<(), StartError> {
+        if self.default == DefaultPolicy::OptIn {
+            self.hold_default(parts).await?;
+        }
+        self.hold_entries(parts).await?;
+        self.hold_default(parts).await
+    }
+
+    async fn hold_default(&self, parts: &Parts) -> Result<(), StartError> {
+        if parts.access.default_policy() == self.default {
+            return Ok(());
+        }
+        parts.access.set_default_policy(&by(), None, self.default).await.map_err(unmade)?;
+        parts.changes.all_may_use_other_servers();
+        Ok(())
+    }
+
+    async fn hold_entries(&self, parts: &Parts) -> Result<(), StartError> {
         let entries = parts.access.entries();
         let made_here = entries.iter().filter(|stored| stored.entry.granted_by == BY);
         for stored in made_here {
             let key = key(stored);
-            if !self.0.contains_key(&key) {
+            if !self.entries.contains_key(&key) {
                 parts.access.revoke(&by(), None, revoke(key.clone())).await.map_err(unmade)?;
                 parts.changes.may_use_other_servers(&key.0);
             }
         }
         let entries: BTreeMap<Key, _> = entries.iter().map(|stored| (key(stored), stored)).collect();
-        for (key, permission) in &self.0 {
+        for (key, permission) in &self.entries {
             let before = entries.get(key).map(|stored| &stored.entry);
             let is_held = |entry: &AccessEntry| {
                 entry.granted_by == BY && entry.permission == *permission && entry.expires_at.is_none()
@@ -153,6 +177,17 @@ mod tests {
         hold(&scene, &format!("{NO_WIPE},{WHOLE}")).await;
         assert_eq!((entries(&scene), scene.parts.access.revision()), (before, revision));
         assert_eq!(recorded().await, seq);
+    }
+
+    #[tokio::test]
+    async fn the_default_is_held_to_as_well() {
+        let scene = Scene::with(r#"{"access":{"default":"opt-out"}}"#).await;
+        assert!(may(&scene, "read"));
+        hold(&scene, NO_WIPE).await;
+        assert!(!may(&scene, "read") && !scene.parts.access.reaches("two", "files"));
+        let open = serde_json::from_str(r#"{"access":{"default":"opt-out"}}"#).unwrap();
+        Rules::of(&scene.parts, &open).unwrap().hold(&scene.parts).await.unwrap();
+        assert!(may(&scene, "read") && may(&scene, "wipe"));
     }
 
     #[tokio::test]

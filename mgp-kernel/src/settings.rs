@@ -85,15 +85,19 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
     Ok(settings)
 }
 
-pub(crate) fn confirmation(config: &Config, book: GrantBook) -> ConfirmationSettings {
+/// Which calls of one server a human confirms.
+pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBook) -> ConfirmationSettings {
     let configured = &config.confirmation;
-    let settings = if configured.dangerous {
-        ConfirmationSettings::new().with_permission_instead(book)
-    } else {
-        ConfirmationSettings::silent()
-    };
-    let settings = settings.with_patience(Duration::from_secs(configured.patience_secs));
-    if configured.moderate { settings.with_moderate() } else { settings }
+    let mut settings = ConfirmationSettings::new()
+        .with_permission_instead(book)
+        .with_patience(Duration::from_secs(configured.patience_secs));
+    if !configured.dangerous {
+        settings = settings.without_dangerous();
+    }
+    if configured.moderate {
+        settings = settings.with_moderate();
+    }
+    if server.security.confirmation { settings.with_every_call() } else { settings }
 }
 
 pub(crate) fn validators(config: &Config) -> Result<Validators, StartError> {

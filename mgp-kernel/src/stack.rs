@@ -16,7 +16,6 @@ use mgp_security::audit::{AuditLayer, TraceIdLayer};
 use mgp_security::auth::AuthLayer;
 use mgp_security::confirmation::ConfirmationLayer;
 use mgp_security::definition::GuardLayer;
-use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
 use mgp_security::validator::ValidateLayer;
 use mgp_stream::event::EventsLayer;
@@ -49,7 +48,6 @@ pub(crate) struct Front {
     audit: AuditLayer,
     fallback: FallbackLayer,
     asking: AskingLayer,
-    limit: LimitLayer,
     tools: ToolDiscoveryLayer,
     servers: DiscoveryLayer,
     permissions: OwnPermissionsLayer,
@@ -65,7 +63,6 @@ impl Front {
                 .clock(parts.clock.clone()),
             fallback: fallback::layer(parts),
             asking: AskingLayer::new(settings::asking(&config)),
-            limit: LimitLayer::new(settings::agent_limits(&config)),
             tools,
             servers: DiscoveryLayer::new(registry),
             permissions: OwnPermissionsLayer::new(parts),
@@ -95,7 +92,7 @@ impl Front {
         // For operators only, also while the kernel drains; to all others there is no such thing.
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
         // From here on it is known which tool a call is for.
-        let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.limit.layer(service));
+        let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.parts.limit.layer(service));
         // A call that waited for an answer goes on where it was, and passes nothing of the above again.
         let service = self.asking.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
@@ -106,7 +103,7 @@ impl Front {
         let service = SpeakersLayer(Arc::clone(&self.parts)).layer(service);
         let service = RejectLayer::new().layer(service);
         // Nothing is done for somebody unknown, and nothing recorded without a name.
-        let service = auth.layer(service);
+        let service = auth.clone().methods_as_tools().layer(service);
         // Whatever is logged on the way stands in the span of the request.
         Erased::new(telemetry::traced(service))
     }
@@ -164,7 +161,7 @@ impl Back {
         let service = TraceIdLayer::to_peer(session).layer(service);
         // A human sees the arguments that were checked, and what the human saw is what is forwarded.
         let service = ConfirmationLayer::new(
-            settings::confirmation(&config, parts.grants.clone()),
+            settings::confirmation(&config, server, parts.grants.clone()),
             approver,
             parts.tickets.clone(),
         )

@@ -9,6 +9,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::Changes;
+use super::listener::Listener;
 use super::mailbox::News;
 
 /// Has agents told that they may use something else than before. Makes [`TellAccess`] services.
@@ -74,30 +75,47 @@ pub(crate) async fn tell_endings(changes: Arc<Changes>, access: AccessPolicy) {
 impl Changes {
     /// What `agent` may do with a server as a whole is something else now.
     pub(crate) fn may_use_other_servers(&self, agent: &AgentId) {
-        self.may_use_other_tools(agent);
-        for listener in
-            self.listeners().into_iter().filter(|other| other.principal.as_str() == agent.as_str())
-        {
-            let (prompts, resources) = listener.edit(|wanted| (wanted.prompts, wanted.resources));
-            if prompts {
-                self.offer(&listener, News::Prompts);
-            }
-            if resources {
-                self.offer(&listener, News::Resources);
-            }
+        self.tell_tools();
+        for listener in self.listeners_of(agent) {
+            self.tell_of_servers(&listener);
+        }
+    }
+
+    /// What all agents may do with servers as a whole is something else now.
+    pub(crate) fn all_may_use_other_servers(&self) {
+        self.tell_tools();
+        for listener in self.listeners() {
+            self.tell_of_servers(&listener);
         }
     }
 
     /// The tools that `agent` may use are others now.
     pub(crate) fn may_use_other_tools(&self, agent: &AgentId) {
         self.tell_tools();
-        for listener in
-            self.listeners().into_iter().filter(|other| other.principal.as_str() == agent.as_str())
-        {
-            if listener.edit(|wanted| wanted.tools) && self.has_router_tools(&listener) {
-                self.offer(&listener, News::Tools);
-            }
+        for listener in self.listeners_of(agent) {
+            self.tell_of_tools(&listener);
         }
+    }
+
+    fn tell_of_servers(&self, listener: &Arc<Listener>) {
+        self.tell_of_tools(listener);
+        let (prompts, resources) = listener.edit(|wanted| (wanted.prompts, wanted.resources));
+        if prompts {
+            self.offer(listener, News::Prompts);
+        }
+        if resources {
+            self.offer(listener, News::Resources);
+        }
+    }
+
+    fn tell_of_tools(&self, listener: &Arc<Listener>) {
+        if listener.edit(|wanted| wanted.tools) && self.has_router_tools(listener) {
+            self.offer(listener, News::Tools);
+        }
+    }
+
+    fn listeners_of(&self, agent: &AgentId) -> impl Iterator<Item = Arc<Listener>> {
+        self.listeners().into_iter().filter(|listener| listener.principal.as_str() == agent.as_str())
     }
 }
 

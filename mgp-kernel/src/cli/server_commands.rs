@@ -114,7 +114,7 @@ pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failu
     let reloaded: Result<Reloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
     link.close().await;
     output.show(&reloaded?, |reloaded, out| {
-        let Reloaded { added, changed, removed } = reloaded;
+        let Reloaded { added, changed, removed, needs_restart } = reloaded;
         for (what, servers) in [("added", added), ("changed", changed), ("removed", removed)] {
             for server in servers {
                 writeln!(out, "{what} {}", printable(server.as_str()))?;
@@ -122,6 +122,9 @@ pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failu
         }
         if added.is_empty() && changed.is_empty() && removed.is_empty() {
             writeln!(out, "no server is another one")?;
+        }
+        for section in needs_restart {
+            writeln!(out, "[{section}] says something else that waits for the kernel to be started anew")?;
         }
         Ok(())
     })?;

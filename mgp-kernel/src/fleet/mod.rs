@@ -44,6 +44,8 @@ pub struct Applied {
     pub changed: Vec<ServerId>,
     /// Servers that are gone.
     pub removed: Vec<ServerId>,
+    /// Sections of which something else is wanted that stays as it was until the kernel is started anew.
+    pub needs_restart: Vec<&'static str>,
 }
 
 impl Fleet {

@@ -64,6 +64,6 @@ pub(super) fn list(parts: &Parts, asked: &ListAccess) -> AccessEntries {
         }
     });
     let (entries, next_offset) = asked.page.of(rows.filter(of));
-    let default_policy = parts.config.load().default_policy().to_string();
+    let default_policy = parts.access.default_policy().to_string();
     AccessEntries { entries, default_policy, next_offset }
 }

@@ -5,6 +5,7 @@ use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
+use crate::Applied;
 use crate::parts::Parts;
 
 /// The configuration as it is in effect, and where things are kept.
@@ -12,16 +13,18 @@ use crate::parts::Parts;
 pub(crate) struct ShownConfig {
     /// Where keys, grants, pins and the record are kept.
     pub(crate) state: String,
-    /// What `mgp.toml` says, without the values of variables and headers: they may be secrets.
+    /// What of `mgp.toml` is in effect, without the values of variables and headers: they may be secrets.
     pub(crate) config: serde_json::Value,
 }
 
-/// The servers that are something else since the configuration was read anew.
+/// What is something else since the configuration was read anew.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Reloaded {
     pub(crate) added: Vec<ServerId>,
     pub(crate) changed: Vec<ServerId>,
     pub(crate) removed: Vec<ServerId>,
+    /// Sections of which something stays as it was until the kernel is started anew.
+    pub(crate) needs_restart: Vec<String>,
 }
 
 /// Reads the configuration anew. What is wrong with it is told, and the old one stays.
@@ -31,7 +34,9 @@ pub(super) async fn reload(asked: &Asked) -> Result<Reloaded, Error> {
     asked.record("dev.cloto.mgp.config_reloaded", target, ("state", &state)).await?;
     let applied = asked.parts.reread().await;
     let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
-    Ok(Reloaded { added: applied.added, changed: applied.changed, removed: applied.removed })
+    let Applied { added, changed, removed, needs_restart } = applied;
+    let needs_restart = needs_restart.into_iter().map(str::to_owned).collect();
+    Ok(Reloaded { added, changed, removed, needs_restart })
 }
 
 pub(super) fn show(parts: &Parts) -> Result<ShownConfig, Error> {

@@ -22,6 +22,14 @@ impl Home {
         Self(tempfile::tempdir().unwrap())
     }
 
+    /// With a configuration that says no more than where the kernel keeps its state: in `state`.
+    pub(crate) fn with_state() -> Self {
+        let home = Self::new();
+        let state = home.path("state").display().to_string();
+        home.write("mgp.toml", &format!("[kernel]\nstate = {state:?}\n"));
+        home
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

@@ -8,6 +8,8 @@ mod clients;
 mod edit;
 mod help;
 mod home;
+mod kernel;
+mod network;
 mod rows;
 mod rules;
 mod serving;

@@ -1,66 +1,17 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::home::Home;
-
-/// A kernel that is ended with the test.
-struct Kernel(Child);
-
-impl Kernel {
-    fn start(home: &Home, args: &[&str]) -> Self {
-        let mut command = home.command(["serve"].iter().chain(args));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let kernel = Self(command.spawn().unwrap());
-        let socket = home.path("state/mgp.sock");
-        let end = Instant::now() + Duration::from_secs(20);
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            assert!(Instant::now() < end, "the kernel does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        kernel
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.0.id().to_string();
-        assert!(std::process::Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
-    }
-
-    fn ended(&mut self) -> Option<i32> {
-        let end = Instant::now() + Duration::from_secs(20);
-        while Instant::now() < end {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        None
-    }
-}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn home() -> Home {
-    let home = Home::new();
-    let state = home.path("state");
-    fs::write(home.path("mgp.toml"), format!("[kernel]\nstate = {:?}\n", state.display().to_string()))
-        .unwrap();
-    home
-}
+use crate::kernel::Kernel;
 
 #[test]
 fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
-    let home = home();
+    let home = Home::with_state();
     let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     let mode = |name: &str| fs::metadata(home.path(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("state/mgp.sock"), mode("state")), (0o600, 0o700));
@@ -83,10 +34,10 @@ fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
 
 #[test]
 fn standard_output_is_for_the_protocol_and_its_end_ends_the_kernel() {
-    let home = home();
+    let home = Home::with_state();
     let mut kernel = Kernel::start(&home, &["-vv"]);
-    let mut stdin = kernel.0.stdin.take().unwrap();
-    let mut lines = BufReader::new(kernel.0.stdout.take().unwrap()).lines();
+    let mut stdin = kernel.child.stdin.take().unwrap();
+    let mut lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
     let hello = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
         r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#
@@ -113,7 +64,7 @@ fn standard_output_is_for_the_protocol_and_its_end_ends_the_kernel() {
 
 #[test]
 fn a_configuration_that_changes_is_taken_anew() {
-    let home = home();
+    let home = Home::with_state();
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     assert_eq!(home.json(["servers"])["servers"].as_array().unwrap().len(), 0);
     home.json(["add", "late", "--", "no-such-program"]);
@@ -146,7 +97,7 @@ fn until_state(home: &Home, server: usize, state: &str) {
 
 #[test]
 fn a_file_that_is_watched_is_taken_anew_when_it_changes_and_stays_if_it_is_broken() {
-    let home = home();
+    let home = Home::with_state();
     let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio", "--watch"]);
     home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
     let right = home.read("mgp.toml");
@@ -165,12 +116,12 @@ fn a_file_that_is_watched_is_taken_anew_when_it_changes_and_stays_if_it_is_broke
 
 #[test]
 fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() {
-    let home = home();
+    let home = Home::with_state();
     home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
     for command in [&["stop", "clock"][..], &["start", "clock"], &["reload"]] {
         assert_eq!(home.run(command).code, Some(4), "{command:?} without a kernel");
     }
-    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     until_state(&home, 0, "connected");
     assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
     assert_eq!(home.json(["stats"])["calls"][0]["ended"], 1);
@@ -186,6 +137,11 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
     assert_eq!(home.json(["reload"])["added"], serde_json::json!(["notes"]));
     home.json(["remove", "clock"]);
     assert_eq!(home.json(["reload"])["removed"], serde_json::json!(["clock"]));
+    let before = home.read("mgp.toml");
+    home.write("mgp.toml", &format!("{before}\n[audit]\narguments = \"omitted\"\n"));
+    assert_eq!(home.json(["reload"])["needs_restart"], serde_json::json!(["audit"]));
+    assert!(home.run(["reload"]).out.contains("[audit] says something else"));
+    kernel.tells("stays as it was until the kernel is started anew");
     let recorded = home.run(["audit", "query", "--json"]);
     assert!(
         recorded.out.contains("config_reloaded") && recorded.out.contains("server_stopped"),
@@ -195,7 +151,7 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
 
 #[test]
 fn a_socket_that_a_dead_kernel_left_is_no_kernel() {
-    let home = home();
+    let home = Home::with_state();
     fs::create_dir(home.path("state")).unwrap();
     drop(std::os::unix::net::UnixListener::bind(home.path("state/mgp.sock")).unwrap());
     assert_eq!(home.run(["keys", "list"]).code, Some(0));

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::host::{Host, Plain, ask, quiet, refused, say};
+use crate::host::{Host, Plain, ask, listed, quiet, refused, say};
 use crate::scripted::Script;
 use crate::{talking, tests};
 
@@ -20,6 +20,7 @@ tests![
     pain_15_one_yes_holds_for_all_rounds_of_its_call,
     pain_15_an_operator_approves_one_call_and_no_other,
     pain_15_a_model_cannot_approve_for_itself,
+    what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not,
     a_dangerous_call_runs_only_after_its_permission_was_granted,
 ];
 
@@ -222,5 +223,32 @@ async fn a_dangerous_call_runs_only_after_its_permission_was_granted() {
     assert_ne!(call().await.unwrap().is_error, Some(true));
     ask(&operator, "kernel/permissions/revoke", permission).await;
     refused(call().await);
+    assert_eq!(script.calls().len(), 1);
+}
+
+async fn what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not() {
+    let script = Script::named(&["works"]);
+    let server = |id, risk, confirmation| {
+        let mut server = script.server(id);
+        server["security"] = json!({"risk_at_least": risk, "confirmation": confirmation});
+        server
+    };
+    let mut config = quiet([
+        server("dangerous", "dangerous", false),
+        server("moderate", "moderate", false),
+        server("asked-for", "safe", true),
+    ]);
+    config["confirmation"] = json!({"dangerous": false, "moderate": true, "patience_secs": 1});
+    let host = Host::with(config).await;
+    let client = host.client("ada").await;
+    for id in ["dangerous", "moderate", "asked-for"] {
+        host.up(id).await;
+        listed(&client, &format!("{id}.works")).await;
+    }
+    say(&client, "dangerous.works", json!({})).await;
+    for tool in ["moderate.works", "asked-for.works"] {
+        let why = refused(client.call_tool(tool, json!({})).await);
+        assert!(why.contains("confirm"), "{tool}: {why}");
+    }
     assert_eq!(script.calls().len(), 1);
 }

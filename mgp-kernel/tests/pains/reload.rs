@@ -3,13 +3,15 @@
 use mgp_types::mgp::ServerState;
 use serde_json::json;
 
-use crate::host::{Host, listed, names, quiet, read, refused, say, until, until_listed};
+use crate::host::{Host, ask, listed, names, quiet, read, refused, say, until, until_listed};
 use crate::scripted::Script;
 use crate::tests;
 
 tests![
     pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone,
     pain_17_a_reload_changes_what_is_asked_of_calls,
+    pain_17_a_reload_changes_who_may_use_what_and_how_often,
+    pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_effect,
     pain_17_a_broken_configuration_changes_nothing,
 ];
 
@@ -59,6 +61,67 @@ async fn pain_17_a_reload_changes_what_is_asked_of_calls() {
         .await;
     refused(client.call_tool("files.works", json!({})).await);
     assert_eq!(script.calls().len(), 1);
+}
+
+async fn pain_17_a_reload_changes_who_may_use_what_and_how_often() {
+    let script = Script::named(&["works"]);
+    let mut config = quiet([script.server("files")]);
+    config["access"] = json!({"default": "opt-out"});
+    let host = Host::with(config.clone()).await;
+    host.up("files").await;
+    let (client, operator) = (host.client("one").await, host.operator().await);
+    listed(&client, "files.works").await;
+    say(&client, "files.works", json!({})).await;
+    let default = async || ask(&operator, "kernel/access/list", json!({})).await["default_policy"].clone();
+    assert_eq!(default().await, "opt-out");
+
+    config["access"]["default"] = json!("opt-in");
+    let applied = host.kernel.reload(read(config.clone())).await.unwrap();
+    assert_eq!((applied.changed.len(), applied.needs_restart.len()), (0, 0), "{applied:?}");
+    refused(client.call_tool("files.works", json!({})).await);
+    until_listed(&client, <[String]>::is_empty).await;
+    assert_eq!(default().await, "opt-in");
+
+    config["access"]["default"] = json!("opt-out");
+    config["limits"] = json!({"agent_calls_per_minute": 1});
+    host.kernel.reload(read(config)).await.unwrap();
+    let other = host.client("other").await;
+    let mut passed = 0;
+    for _ in 0..5 {
+        passed += usize::from(
+            other.call_tool("files.works", json!({})).await.is_ok_and(|it| it.is_error != Some(true)),
+        );
+    }
+    assert!(passed <= 1, "{passed}");
+}
+
+async fn pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_effect() {
+    let config = quiet([]);
+    let host = Host::with(config.clone()).await;
+    let operator = host.operator().await;
+    let mut other = config;
+    other["audit"] = json!({"arguments": "omitted"});
+    other["listen"] = json!({"require_keys": true});
+    other["tools"]["level"] = json!("L3");
+    other["validators"] = json!({"first_use": "approve"});
+    other["limits"] = json!({"waiting_questions": 7, "agent_calls_per_day": 9});
+    other["telemetry"] = json!({"metrics": true});
+    other["kernel"] = json!({"name": "other", "agents_manage": true});
+    let applied = host.kernel.reload(read(other)).await.unwrap();
+    let stays = ["listen", "validators", "audit", "limits", "tools", "kernel"];
+    assert_eq!(applied.needs_restart, stays);
+    let shown = ask(&operator, "kernel/config/show", json!({})).await["config"].clone();
+    let taken = [
+        &shown["limits"]["agent_calls_per_day"],
+        &shown["telemetry"]["metrics"],
+        &shown["kernel"]["agents_manage"],
+    ];
+    assert_eq!(taken, [&json!(9), &json!(true), &json!(true)]);
+    let kept = [&shown["audit"]["arguments"], &shown["tools"]["level"], &shown["validators"]["first_use"]];
+    assert_eq!(kept, [&json!("digest"), &json!("L0"), &json!("trust")]);
+    assert_eq!(shown["limits"]["waiting_questions"], json!(null));
+    // Where keys would be required nobody may use anything, but they are not.
+    assert_eq!(ask(&operator, "kernel/access/list", json!({})).await["default_policy"], "opt-out");
 }
 
 async fn pain_17_a_broken_configuration_changes_nothing() {

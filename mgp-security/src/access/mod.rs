@@ -30,6 +30,7 @@
 //! | [`Endings`] | hears of entries that end by themselves |
 //! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
 
+mod defaults;
 mod endings;
 mod entry;
 mod error;

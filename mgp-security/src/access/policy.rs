@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,6 +10,7 @@ use mgp_types::mgp::{
 use mgp_types::{Principal, Role};
 use tokio::sync::{OwnedMutexGuard, watch};
 
+use super::defaults::Defaults;
 use super::entry::EntryKey;
 use super::record::Change;
 use super::table::{Moment, Table};
@@ -28,7 +28,6 @@ pub struct AccessPolicy(Arc<Inner>);
 
 struct Inner {
     table: ArcSwap<Table>,
-    defaults: Defaults,
     store: Arc<dyn AccessStore>,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
@@ -41,13 +40,6 @@ struct Inner {
     ends: watch::Sender<()>,
     /// One change at a time: the table must change in the order in which the store does.
     turn: Arc<tokio::sync::Mutex<()>>,
-}
-
-/// What holds where no entry does, for each server.
-#[derive(Debug, Clone, Default)]
-struct Defaults {
-    of_servers: HashMap<ServerId, DefaultPolicy, foldhash::quality::RandomState>,
-    otherwise: DefaultPolicy,
 }
 
 /// A decision.
@@ -89,9 +81,13 @@ impl AccessPolicy {
     //= mgp §5.2
     //# tool_grant, then server_grant, then default_policy
     pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> Verdict {
-        match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
+        let table = self.0.table.load();
+        match table.deciding(agent, server, tool, self.0.moment()) {
             Some((permission, source, _)) => Verdict { permission, source },
-            None => self.by_default(server),
+            None => Verdict {
+                permission: table.defaults().of(server).permission(),
+                source: AccessSource::DefaultPolicy,
+            },
         }
     }
 
@@ -99,8 +95,14 @@ impl AccessPolicy {
     pub fn reaches(&self, agent: &str, server: &str) -> bool {
         let (table, moment) = (self.0.table.load(), self.0.moment());
         let whole = table.deciding(agent, server, None, moment);
-        let whole = whole.map_or_else(|| self.by_default(server).permission, |(permission, ..)| permission);
+        let whole =
+            whole.map_or_else(|| table.defaults().of(server).permission(), |(permission, ..)| permission);
         whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
+    }
+
+    /// What holds where no entry does, on servers that have no default of their own.
+    pub fn default_policy(&self) -> DefaultPolicy {
+        self.0.table.load().defaults().otherwise
     }
 
     /// All entries, in the order in which they were made, ended ones included.
@@ -148,9 +150,10 @@ impl AccessPolicy {
         }
         let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());
         let tool = query.tool_name.as_ref().map(ToolName::as_str);
-        Ok(match self.0.table.load().deciding(agent, server, tool, self.0.moment()) {
+        let table = self.0.table.load();
+        Ok(match table.deciding(agent, server, tool, self.0.moment()) {
             Some((_, source, stored)) => stored.entry.state(source),
-            None => AccessState::by_default(self.0.defaults.of(server)),
+            None => AccessState::by_default(table.defaults().of(server)),
         })
     }
 
@@ -215,6 +218,33 @@ impl AccessPolicy {
         .await
     }
 
+    /// Does this from now on, in the name of `by`, where no entry decides, on servers that have no default of their own. It is
+    /// stored nowhere: the next policy begins with what its builder says. It needs a tokio runtime.
+    ///
+    /// # Errors
+    /// `by` is no operator, or it could not be recorded; then nothing changed.
+    ///
+    /// # Cancel safety
+    /// As with [`grant`](Self::grant).
+    pub async fn set_default_policy(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        policy: DefaultPolicy,
+    ) -> Result<(), AccessError> {
+        operator(by)?;
+        let turn = Arc::clone(&self.0.turn).lock_owned().await;
+        if self.default_policy() == policy {
+            return Ok(()); // Nothing happens, so there is nothing to record.
+        }
+        self.make(Change::default_policy(by, trace, policy), turn, move |inner| {
+            inner.table.rcu(|table| table.with_default(policy));
+            inner.changes.fetch_add(1, Ordering::Release);
+            Ok(())
+        })
+        .await
+    }
+
     /// Records `change`, then makes it on a thread that may block.
     ///
     /// The record comes first, for a change without one must not outlive a crash between the two. Storing and
@@ -241,11 +271,6 @@ impl AccessPolicy {
             let _ = audit.record(change.event(self.0.clock.now(), Outcome::Failure)).await;
         }
         Ok(outcome?)
-    }
-
-    fn by_default(&self, server: &str) -> Verdict {
-        let permission = self.0.defaults.of(server).permission();
-        Verdict { permission, source: AccessSource::DefaultPolicy }
     }
 }
 
@@ -288,10 +313,9 @@ impl AccessPolicyBuilder {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryAccessStore::new()));
         let entries = store.load()?;
         let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
-        let table = ArcSwap::from_pointee(Table::new(entries));
+        let table = ArcSwap::from_pointee(Table::new(entries, self.defaults));
         Ok(AccessPolicy(Arc::new(Inner {
             table,
-            defaults: self.defaults,
             store,
             audit: self.audit,
             clock: self.clock,
@@ -311,12 +335,6 @@ impl Inner {
     }
 }
 
-impl Defaults {
-    fn of(&self, server: &str) -> DefaultPolicy {
-        self.of_servers.get(server).copied().unwrap_or(self.otherwise)
-    }
-}
-
 impl Verdict {
     /// Whether the agent may.
     pub fn allows(self) -> bool {
@@ -327,7 +345,7 @@ impl Verdict {
 impl fmt::Debug for AccessPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AccessPolicy")
-            .field("defaults", &self.0.defaults)
+            .field("defaults", self.0.table.load().defaults())
             .field("store", &self.0.store)
             .field("audit", &self.0.audit)
             .finish_non_exhaustive()

@@ -1,5 +1,7 @@
 use mgp_types::Principal;
-use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, TraceId};
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditTarget, DefaultPolicy, EventType, Outcome, Timestamp, TraceId,
+};
 
 use super::AccessEntry;
 use super::entry::EntryKey;
@@ -11,45 +13,60 @@ pub(super) struct Change {
     trace: TraceId,
     kind: EventType,
     by: String,
-    key: EntryKey,
     details: Details,
 }
 
 #[derive(Debug)]
 enum Details {
     Granted(Box<AccessEntry>),
-    Revoked { count: usize },
+    Revoked { key: EntryKey, count: usize },
+    Default(DefaultPolicy),
 }
 
 impl Change {
     pub(super) fn granted(by: &Principal, trace: Option<TraceId>, entry: &AccessEntry) -> Self {
         let details = Details::Granted(Box::new(entry.clone()));
-        Self::new(by, trace, EventType::AccessGranted, entry.key(), details)
+        Self::new(by, trace, EventType::AccessGranted, details)
     }
 
     pub(super) fn revoked(by: &Principal, trace: Option<TraceId>, key: &EntryKey, count: usize) -> Self {
-        Self::new(by, trace, EventType::AccessRevoked, key.clone(), Details::Revoked { count })
+        Self::new(by, trace, EventType::AccessRevoked, Details::Revoked { key: key.clone(), count })
+    }
+
+    pub(super) fn default_policy(by: &Principal, trace: Option<TraceId>, policy: DefaultPolicy) -> Self {
+        Self::new(by, trace, EventType::Custom(DEFAULT_CHANGED.into()), Details::Default(policy))
     }
 
     /// The event, with whether the change was made.
     pub(super) fn event(&self, now: Timestamp, outcome: Outcome) -> AuditEvent {
         let actor = Actor::new(ActorType::Operator, &*self.by);
-        let target = AuditTarget::new(Some(self.key.server_id.clone()), self.key.tool_name.clone());
-        let event = AuditEvent::new(now, self.trace, self.kind.clone(), actor, target, outcome)
-            .with_detail("agent_id", &self.key.agent_id);
+        let event = |key: Option<&EntryKey>| {
+            let target = AuditTarget::new(
+                key.map(|key| key.server_id.clone()),
+                key.and_then(|key| key.tool_name.clone()),
+            );
+            AuditEvent::new(now, self.trace, self.kind.clone(), actor, target, outcome)
+        };
         match &self.details {
-            Details::Granted(entry) => event
+            Details::Granted(entry) => event(Some(&entry.key()))
+                .with_detail("agent_id", &entry.agent_id)
                 .with_detail("entry_type", &entry.entry_type())
                 .with_detail("permission", &entry.permission)
                 .with_detail("granted_by_label", &entry.label)
                 .with_detail("justification", &entry.justification)
                 .with_detail("expires_at", &entry.expires_at),
-            Details::Revoked { count } => event.with_detail("deleted_count", count),
+            Details::Revoked { key, count } => {
+                event(Some(key)).with_detail("agent_id", &key.agent_id).with_detail("deleted_count", count)
+            }
+            Details::Default(policy) => event(None).with_detail("default_policy", policy),
         }
     }
 
-    fn new(by: &Principal, trace: Option<TraceId>, kind: EventType, key: EntryKey, details: Details) -> Self {
+    fn new(by: &Principal, trace: Option<TraceId>, kind: EventType, details: Details) -> Self {
         let trace = trace.unwrap_or_else(random::trace_id);
-        Self { trace, kind, by: by.as_str().to_owned(), key, details }
+        Self { trace, kind, by: by.as_str().to_owned(), details }
     }
 }
+
+/// The type of the event that tells of another default.
+const DEFAULT_CHANGED: &str = "dev.cloto.mgp.access_default_changed";

@@ -1,12 +1,14 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use mgp_types::mgp::{AccessPermission, AccessSource, Timestamp, ToolName};
+use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, Timestamp, ToolName};
 
 use super::StoredEntry;
+use super::defaults::Defaults;
 use super::entry::EntryKey;
 
-/// All entries, never changed: a change makes another table that shares all but one shard with this one.
+/// All entries and what holds without one, never changed: a change makes another table that shares all but one shard with
+/// this one.
 ///
 /// One table is one moment. A decision that looks twice, for the tool and for the server, must look at the same
 /// moment, or it could see a combination of entries that never was.
@@ -14,6 +16,7 @@ use super::entry::EntryKey;
 pub(super) struct Table {
     shards: Box<[Arc<Shard>]>,
     hasher: foldhash::quality::RandomState,
+    defaults: Arc<Defaults>,
 }
 
 /// Entries sorted by hashes, so that a lookup compares numbers and needs no key made of borrowed names. What it finds
@@ -61,7 +64,7 @@ pub(super) struct Moment {
 }
 
 impl Table {
-    pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>) -> Self {
+    pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>, defaults: Defaults) -> Self {
         let hasher = foldhash::quality::RandomState::default();
         let mut shards: Vec<Vec<Rule>> = vec![Vec::new(); SHARDS];
         for entry in entries {
@@ -72,7 +75,7 @@ impl Table {
             rules.sort_unstable_by_key(|rule| rule.place);
             Arc::new(Shard::of_sorted(rules))
         });
-        Self { shards: sorted.collect(), hasher }
+        Self { shards: sorted.collect(), hasher, defaults: Arc::new(defaults) }
     }
 
     /// The table with `entry` in place of the one for the same agent, server and tool.
@@ -88,6 +91,17 @@ impl Table {
     pub(super) fn without(&self, key: &EntryKey) -> Self {
         let place = self.place(key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
         self.replaced(place.shard(), self.shards[place.shard()].without(key))
+    }
+
+    /// The table with this for servers that have no default of their own.
+    pub(super) fn with_default(&self, policy: DefaultPolicy) -> Self {
+        let defaults = Defaults { otherwise: policy, ..Defaults::clone(&self.defaults) };
+        Self { defaults: Arc::new(defaults), ..self.clone() }
+    }
+
+    /// What holds where no entry does.
+    pub(super) fn defaults(&self) -> &Defaults {
+        &self.defaults
     }
 
     /// The entries of `key`, ended ones included; one, unless a store returned several.
@@ -150,7 +164,7 @@ impl Table {
     fn replaced(&self, index: usize, sorted: Vec<Rule>) -> Self {
         let mut shards = self.shards.clone();
         shards[index] = Arc::new(Shard::of_sorted(sorted));
-        Self { shards, hasher: self.hasher.clone() }
+        Self { shards, hasher: self.hasher.clone(), defaults: Arc::clone(&self.defaults) }
     }
 }
 
@@ -294,14 +308,14 @@ mod tests {
 
     #[test]
     fn every_entry_is_found_among_many_and_no_other() {
-        let table = Table::new((0..30_000).map(entry));
+        let table = Table::new((0..30_000).map(entry), Defaults::default());
         assert!((0..30_000).all(|id| finds(&table, id)));
         assert!(!(30_000..40_000).any(|id| finds(&table, id)));
     }
 
     #[test]
     fn a_table_built_step_by_step_holds_the_same() {
-        let mut table = Table::new([]);
+        let mut table = Table::new([], Defaults::default());
         for id in 0..3_000 {
             table = table.with(&Arc::new(entry(id)));
         }

@@ -15,6 +15,8 @@ pub(super) enum Demand<'a> {
     ListedTools,
     /// To call this tool.
     Invoke(Cow<'a, str>),
+    /// To do what this tool stands for, or to call it by its very name.
+    StandIn { tool: Cow<'a, str>, method: &'static str },
     /// To do anything with any tool: what is about a running call, about changes, or about the log.
     SomeTool,
     /// To see all tools.
@@ -25,29 +27,58 @@ pub(super) enum Demand<'a> {
     Write,
 }
 
+/// Whether tools stand for methods of MGP.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StandIns {
+    /// A tool is a tool, whatever its name.
+    None,
+    /// A tool that is called like a method of MGP is that method.
+    MethodsOfMgp,
+}
+
+impl StandIns {
+    fn method(self, tool: &str) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::MethodsOfMgp => method::of_tool(tool),
+        }
+    }
+}
+
 impl<'a> Demand<'a> {
     /// What `request` demands. A method that is not known demands the most.
     ///
     /// There are permissions for tools and for what is registered. Resources and prompts are registered like tools,
     /// and have none of their own, so reading them is reading what is registered.
-    pub(super) fn of(request: &'a Request) -> Self {
+    pub(super) fn of(request: &'a Request, stand_ins: StandIns) -> Self {
         match Concern::of(request) {
-            Concern::Session => return Self::AnyKey,
-            Concern::ToolList => return Self::ListedTools,
-            Concern::Tool => return Self::Invoke(request.params.text("name").unwrap_or_default()),
-            Concern::Running | Concern::Logging => return Self::SomeTool,
-            Concern::Other => {}
+            Concern::Session => Self::AnyKey,
+            Concern::ToolList => Self::ListedTools,
+            Concern::Tool => {
+                let tool = request.params.text("name").unwrap_or_default();
+                match stand_ins.method(&tool) {
+                    Some(method) => Self::StandIn { tool, method },
+                    None => Self::Invoke(tool),
+                }
+            }
+            Concern::Running | Concern::Logging => Self::SomeTool,
+            Concern::Other if READING.contains(&request.method) => Self::Read,
+            Concern::Other => Self::of_method(request.method.as_str()),
         }
-        match request.method.as_str() {
+    }
+
+    /// What a method of MGP demands, be it called as such or as a tool.
+    fn of_method(name: &str) -> Self {
+        match name {
             // What is evicted goes from the caller's own session, so it is not a change of what is registered.
             method::TOOLS_DISCOVER
             | method::TOOLS_REQUEST
             | method::TOOLS_SESSION
             | method::TOOLS_SESSION_EVICT => Self::AllTools,
+            method::STREAM_CANCEL | method::CALLBACK_RESPOND => Self::SomeTool,
             method::ACCESS_QUERY | method::DISCOVERY_LIST | method::HEALTH_PING | method::HEALTH_STATUS => {
                 Self::Read
             }
-            _ if READING.contains(&request.method) => Self::Read,
             _ => Self::Write,
         }
     }
@@ -58,6 +89,9 @@ impl<'a> Demand<'a> {
         match self {
             Self::AnyKey | Self::ListedTools => true,
             Self::Invoke(tool) => permissions.allow_invoking(tool),
+            Self::StandIn { tool, method } => {
+                permissions.name(tool) || Self::of_method(method).is_met(permissions)
+            }
             Self::SomeTool => permissions.allow_some_tool(),
             Self::AllTools => permissions.contains(&ToolsListAll),
             Self::Read => permissions.contains(&AdminRead),

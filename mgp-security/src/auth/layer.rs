@@ -8,14 +8,17 @@ use mgp_types::{Error, Principal, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::demand::Demand;
+use super::demand::{Demand, StandIns};
 use super::http::{authenticate, strip};
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::{GateFuture, ListingFuture};
 
 /// Lets in only those who prove who they are. Makes [`Auth`] services.
 #[derive(Debug, Clone)]
-pub struct AuthLayer(Arc<Source>);
+pub struct AuthLayer {
+    source: Arc<Source>,
+    stand_ins: StandIns,
+}
 
 /// Where the proof comes from.
 #[derive(Debug)]
@@ -34,24 +37,37 @@ impl AuthLayer {
     /// Takes a key of `ring` from the `Authorization` of the HTTP request, unless
     /// [`HttpAuth`](super::HttpAuth) did so before.
     pub fn http(ring: KeyRing) -> Self {
-        Self(Arc::new(Source::Http(ring)))
+        Self::new(Source::Http(ring))
     }
 
     /// Takes a key of `ring` like [`http`](Self::http) where there is an `Authorization`, and requests without one to come
     /// from `principal`, which may do everything here.
     pub fn http_or(ring: KeyRing, principal: Principal) -> Self {
-        Self(Arc::new(Source::HttpOr(ring, principal)))
+        Self::new(Source::HttpOr(ring, principal))
     }
 
     /// Takes `key` to have come with each request, as one from the environment of a process that speaks over standard
     /// input and output. It is verified each time, so it can expire and be revoked.
     pub fn with_key(ring: KeyRing, key: SecretKey) -> Self {
-        Self(Arc::new(Source::Configured(ring, key)))
+        Self::new(Source::Configured(ring, key))
     }
 
     /// Takes each request to come from `principal`, which may do everything here.
     pub fn fixed(principal: Principal) -> Self {
-        Self(Arc::new(Source::Known(principal)))
+        Self::new(Source::Known(principal))
+    }
+
+    /// Has the call of a tool that stands for a method of MGP, such as `mgp.tools.discover`, demand of a key what the method
+    /// demands. A permission to call it has to say its whole name.
+    ///
+    /// For a stack that serves such tools, and in which no other tool has such a name.
+    #[must_use]
+    pub fn methods_as_tools(self) -> Self {
+        Self { stand_ins: StandIns::MethodsOfMgp, ..self }
+    }
+
+    fn new(source: Source) -> Self {
+        Self { source: Arc::new(source), stand_ins: StandIns::None }
     }
 }
 
@@ -59,7 +75,7 @@ impl<S> Layer<S> for AuthLayer {
     type Service = Auth<S>;
 
     fn layer(&self, inner: S) -> Auth<S> {
-        Auth { inner, source: Arc::clone(&self.0) }
+        Auth { inner, layer: self.clone() }
     }
 }
 
@@ -76,7 +92,7 @@ impl<S> Layer<S> for AuthLayer {
 #[derive(Debug, Clone)]
 pub struct Auth<S> {
     inner: S,
-    source: Arc<Source>,
+    layer: AuthLayer,
 }
 
 impl<S: RpcService> Service<Request> for Auth<S> {
@@ -89,7 +105,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        match self.source.admit(&request) {
+        match self.layer.admit(&request) {
             Ok(Admitted { principal, visible }) => {
                 request.context.principal = Some(principal);
                 strip(&mut request.extensions);
@@ -120,15 +136,15 @@ struct Admitted {
     visible: Option<ApiPermissions>,
 }
 
-impl Source {
+impl AuthLayer {
     fn admit(&self, request: &Request) -> Result<Admitted, AuthError> {
-        let caller = match self {
-            Self::Known(principal) => return Ok(Admitted { principal: principal.clone(), visible: None }),
-            Self::Configured(ring, key) => ring.verify(key.expose())?,
-            Self::HttpOr(_, principal) if !brings_key(request) => {
+        let caller = match &*self.source {
+            Source::Known(principal) => return Ok(Admitted { principal: principal.clone(), visible: None }),
+            Source::Configured(ring, key) => ring.verify(key.expose())?,
+            Source::HttpOr(_, principal) if !brings_key(request) => {
                 return Ok(Admitted { principal: principal.clone(), visible: None });
             }
-            Self::Http(ring) | Self::HttpOr(ring, _) => {
+            Source::Http(ring) | Source::HttpOr(ring, _) => {
                 let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
                 match head.extensions.get::<Authenticated>() {
                     Some(caller) => caller.clone(),
@@ -136,7 +152,7 @@ impl Source {
                 }
             }
         };
-        let demand = Demand::of(request);
+        let demand = Demand::of(request, self.stand_ins);
         if !demand.is_met(caller.permissions()) {
             return Err(AuthError::NotPermitted);
         }

@@ -4,12 +4,15 @@ use mgp_types::mgp::ToolName;
 use serde::{Deserialize, Serialize};
 
 /// What a key lets its owner do. A key has exactly those it was given; none includes another.
+///
+/// A name of tools that ends in `*` stands for all names that begin with what is in front of it: `files.*`, or `*` for
+/// every tool. Anywhere else, `*` is a character like others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ApiPermission {
-    /// Call this tool, by the name that clients use here.
+    /// Call this tool, or these, by the name that clients use here.
     ToolInvoke(ToolName),
-    /// See this tool and its schema.
+    /// See this tool, or these, with their schemas.
     ToolRead(ToolName),
     /// See all tools.
     ToolsListAll,
@@ -36,6 +39,11 @@ impl ApiPermissions {
 
     /// Whether they allow calling `tool`.
     pub fn allow_invoking(&self, tool: &str) -> bool {
+        self.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(name) if stands_for(name, tool)))
+    }
+
+    /// Whether calling `tool` is allowed by its own name, not by one that stands for others as well.
+    pub(super) fn name(&self, tool: &str) -> bool {
         self.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(name) if name.as_str() == tool))
     }
 
@@ -43,7 +51,7 @@ impl ApiPermissions {
     pub fn allow_reading(&self, tool: &str) -> bool {
         self.iter().any(|one| match one {
             ApiPermission::ToolsListAll => true,
-            ApiPermission::ToolRead(name) => name.as_str() == tool,
+            ApiPermission::ToolRead(name) => stands_for(name, tool),
             _ => false,
         })
     }
@@ -62,5 +70,13 @@ impl ApiPermissions {
     /// The permissions, in the order in which they were given.
     pub fn iter(&self) -> impl Iterator<Item = &ApiPermission> {
         self.0.iter()
+    }
+}
+
+/// Whether `tool` is what `allowed` says. A tool without a name is none.
+fn stands_for(allowed: &ToolName, tool: &str) -> bool {
+    match allowed.as_str().strip_suffix('*') {
+        Some(start) => !tool.is_empty() && tool.starts_with(start),
+        None => allowed.as_str() == tool,
     }
 }

@@ -8,13 +8,15 @@ use crate::permission::GrantBook;
 /// Which calls a human confirms (§4.4). It is a switch of its own: a policy that approves all permissions leaves it as
 /// it is.
 ///
-/// A call whose tool says that it wants to be confirmed always is. Beyond that: one of a `safe` tool never, of a
-/// `moderate` one if [asked for](Self::with_moderate), of a `dangerous` one always, unless an operator's
-/// [explicit permission](Self::with_permission_instead) is to be enough.
+/// A call whose tool says that it wants to be confirmed is. Beyond that: one of a `safe` tool is not, of a `moderate` one if
+/// [asked for](Self::with_moderate), of a `dangerous` one, unless an operator's
+/// [explicit permission](Self::with_permission_instead) is to be enough. [Every call](Self::with_every_call) is, if an
+/// operator says so.
 #[derive(Debug, Clone)]
 pub struct ConfirmationSettings {
-    silent: bool,
+    every: bool,
     moderate: bool,
+    dangerous: bool,
     instead: Option<GrantBook>,
     patience: Duration,
     secrets: Vec<String>,
@@ -25,8 +27,9 @@ impl ConfirmationSettings {
     /// Dangerous calls are confirmed, and those whose tools say so.
     pub fn new() -> Self {
         Self {
-            silent: false,
+            every: false,
             moderate: false,
+            dangerous: true,
             instead: None,
             patience: PATIENCE,
             secrets: Vec::new(),
@@ -34,9 +37,18 @@ impl ConfirmationSettings {
         }
     }
 
-    /// Nothing is confirmed, whatever a tool says.
-    pub fn silent() -> Self {
-        Self { silent: true, ..Self::new() }
+    /// Calls are confirmed neither because their tool is dangerous nor because it says that it wants it.
+    #[must_use]
+    pub fn without_dangerous(mut self) -> Self {
+        self.dangerous = false;
+        self
+    }
+
+    /// Every call is confirmed, whatever else is said here.
+    #[must_use]
+    pub fn with_every_call(mut self) -> Self {
+        self.every = true;
+        self
     }
 
     /// Calls of moderate risk are confirmed, too.
@@ -76,16 +88,14 @@ impl ConfirmationSettings {
     }
 
     pub(super) fn wants(&self, tool: &ResolvedTool) -> bool {
-        if self.silent {
-            return false;
-        }
         //= mgp §4.4
         //# Require explicit confirmation or permission
-        tool.security.confirmation
+        self.every
+            || (self.dangerous && tool.security.confirmation)
             || match tool.security.risk {
                 RiskLevel::Safe => false,
                 RiskLevel::Moderate => self.moderate,
-                RiskLevel::Dangerous => !self.is_permitted(tool),
+                RiskLevel::Dangerous => self.dangerous && !self.is_permitted(tool),
             }
     }
 

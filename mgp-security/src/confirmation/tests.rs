@@ -56,7 +56,11 @@ async fn safe_calls_are_not_confirmed_moderate_ones_if_asked_for_dangerous_ones_
         (ConfirmationSettings::new(), RiskLevel::Moderate, 0),
         (ConfirmationSettings::new().with_moderate(), RiskLevel::Moderate, 1),
         (ConfirmationSettings::new(), RiskLevel::Dangerous, 1),
-        (ConfirmationSettings::silent(), RiskLevel::Dangerous, 0),
+        (ConfirmationSettings::new().without_dangerous(), RiskLevel::Dangerous, 0),
+        (ConfirmationSettings::new().without_dangerous().with_moderate(), RiskLevel::Moderate, 1),
+        (ConfirmationSettings::new().without_dangerous().with_moderate(), RiskLevel::Dangerous, 0),
+        (ConfirmationSettings::new().without_dangerous().with_every_call(), RiskLevel::Safe, 1),
+        (ConfirmationSettings::new().without_dangerous().with_every_call(), RiskLevel::Dangerous, 1),
     ] {
         let approver = answering(Decision::Approved);
         call(settings, approver.clone(), &tickets(), of(risk)).await.unwrap();
@@ -70,6 +74,8 @@ async fn a_tool_that_wants_to_be_confirmed_is_whatever_its_risk() {
     for risk in [RiskLevel::Safe, RiskLevel::Moderate, RiskLevel::Dangerous] {
         let outcome = call(ConfirmationSettings::new(), approver.clone(), &tickets(), flagged(risk)).await;
         assert_eq!(reason(&outcome.unwrap_err()), "denied");
+        let without = ConfirmationSettings::new().without_dangerous();
+        call(without, approver.clone(), &tickets(), flagged(risk)).await.unwrap();
     }
     assert_eq!(approver.asked.lock().len(), 3);
 }

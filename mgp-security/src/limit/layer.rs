@@ -3,6 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use arc_swap::ArcSwap;
 use mgp_types::mgp::{Refusal, ServerId};
 use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
 use tower_layer::Layer;
@@ -18,7 +19,7 @@ use crate::refusal::limited;
 pub struct LimitLayer(Arc<Settings>);
 
 struct Settings {
-    limits: Limits,
+    limits: ArcSwap<Limits>,
     limiter: Limiter,
     server: Option<ServerId>,
 }
@@ -32,10 +33,16 @@ impl LimitLayer {
     /// Takes requests to be for `server` where nobody resolved them. The layer begins to count anew.
     #[must_use]
     pub fn for_server(self, server: ServerId) -> Self {
-        Self::with(self.0.limits.clone(), Some(server), MAX_KEYS)
+        Self::with(Limits::clone(&self.0.limits.load()), Some(server), MAX_KEYS)
+    }
+
+    /// Holds to other limits from now on, also in the services that were made before. What was counted stays counted.
+    pub fn set(&self, limits: Limits) {
+        self.0.limits.store(Arc::new(limits));
     }
 
     pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {
+        let limits = ArcSwap::from_pointee(limits);
         Self(Arc::new(Settings { limits, limiter: Limiter::new(max_keys), server }))
     }
 
@@ -55,7 +62,7 @@ impl<S> Layer<S> for LimitLayer {
 
 impl fmt::Debug for LimitLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LimitLayer").field("limits", &self.0.limits).finish_non_exhaustive()
+        f.debug_struct("LimitLayer").field("limits", &self.0.limits.load()).finish_non_exhaustive()
     }
 }
 
@@ -100,7 +107,7 @@ impl Settings {
         if is_free(request) {
             return Ok(());
         }
-        let (limits, limiter) = (&self.limits, &self.limiter);
+        let (limits, limiter) = (self.limits.load(), &self.limiter);
         let principal = request.context.principal.as_ref();
         let resolved = request.context.tool.as_deref();
         let server = resolved.map(|tool| &tool.server).or(self.server.as_ref());

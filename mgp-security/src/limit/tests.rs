@@ -40,6 +40,20 @@ async fn passed(layer: &LimitLayer, calls: usize, agent: &str, tool: &str) -> us
     passed
 }
 
+#[tokio::test(start_paused = true)]
+async fn other_limits_hold_at_once_and_what_was_counted_stays_counted() {
+    let layer = LimitLayer::new(Limits::new());
+    let mut service = layer.layer(Server::new());
+    assert_eq!(passed(&layer, 20, "a", "t").await, 20);
+    layer.set(Limits::new().per_principal(minute(10)));
+    assert_eq!(passed(&layer, 12, "a", "t").await, 10);
+    assert!(service.call(call("a", "t")).await.is_err());
+    layer.set(Limits::new().per_principal(minute(10)).per_tool(minute(100)));
+    assert_eq!(passed(&layer, 12, "a", "t").await, 0);
+    layer.set(Limits::new());
+    assert_eq!(passed(&layer, 20, "a", "t").await, 20);
+}
+
 // covers: GGEN-7-05, GGEN-7-15, GGEN-8.4-03
 #[tokio::test(start_paused = true)]
 async fn each_rate_alone_refuses_and_says_when_to_come_back() {

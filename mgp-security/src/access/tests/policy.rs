@@ -50,6 +50,32 @@ fn each_server_has_its_default_and_those_without_one_deny() {
 }
 
 #[tokio::test]
+async fn the_default_can_be_changed_by_operators_and_is_recorded() {
+    let (builder, trail) = with_trail();
+    let policy = builder
+        .default_policy(DefaultPolicy::OptOut)
+        .server_default("open".into(), DefaultPolicy::OptOut)
+        .build()
+        .unwrap();
+    policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
+    let (before, recorded) = (policy.revision(), trail.events().len());
+    assert!(policy.set_default_policy(&Principal::new("a"), None, DefaultPolicy::OptIn).await.is_err());
+    policy.set_default_policy(&admin(), None, DefaultPolicy::OptOut).await.unwrap();
+    assert_eq!((policy.revision(), trail.events().len()), (before, recorded));
+    policy.set_default_policy(&admin(), None, DefaultPolicy::OptIn).await.unwrap();
+    assert_eq!(policy.default_policy(), DefaultPolicy::OptIn);
+    assert!(!policy.decide("a", "s", None).allows() && !policy.reaches("b", "s"));
+    assert!(policy.decide("a", "s", Some("t")).allows() && policy.decide("a", "open", None).allows());
+    assert_ne!(policy.revision(), before);
+    // Entries that come later leave it.
+    policy.grant(&admin(), None, grant("b", "s", None, Allow)).await.unwrap();
+    assert!(!policy.decide("c", "s", None).allows());
+    let event = trail.events()[recorded].clone();
+    assert_eq!(event.event_type.as_str(), "dev.cloto.mgp.access_default_changed");
+    assert_eq!(event.details.get("default_policy").unwrap().as_bytes(), br#""opt-in""#);
+}
+
+#[tokio::test]
 async fn names_are_compared_whole_and_letter_by_letter() {
     let policy = policy();
     policy.grant(&admin(), None, grant("a", "s", Some("read"), Allow)).await.unwrap();

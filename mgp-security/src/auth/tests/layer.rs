@@ -138,6 +138,70 @@ async fn each_permission_permits_its_own_and_nothing_else() {
     }
 }
 
+#[tokio::test]
+async fn a_star_at_the_end_of_a_name_stands_for_anything() {
+    let ring = ring();
+    for (allowed, permitted, refused) in [
+        ("*", &["files.read", "x"][..], &[""][..]),
+        (
+            "files.*",
+            &["files.read", "files.", "files.a.b"],
+            &["files", "filesx.read", "other.files.read", ""],
+        ),
+        ("files.*.x", &["files.*.x"], &["files.a.x"]),
+        ("*.read", &["*.read"], &["files.read"]),
+    ] {
+        let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke(allowed.into())]).await;
+        let layer = AuthLayer::with_key(ring.clone(), key);
+        for (names, is_permitted) in [(permitted, true), (refused, false)] {
+            for name in names {
+                let call = request("tools/call", &format!(r#"{{"name":"{name}"}}"#));
+                assert_eq!(ask(&layer, call).await.is_ok(), is_permitted, "{allowed} {name}");
+            }
+        }
+        assert!(ask(&layer, request("tools/call", "{}")).await.is_err(), "{allowed}");
+    }
+    let (_, key) = issue(&ring, &[ApiPermission::ToolRead("ec*".into())]).await;
+    let list = ask(&AuthLayer::with_key(ring, key), request("tools/list", "{}")).await.unwrap();
+    assert_eq!(list.result.as_bytes(), br#"{"tools":[{"name":"echo"}],"nextCursor":"2"}"#);
+}
+
+#[tokio::test]
+async fn a_tool_that_stands_for_a_method_demands_what_the_method_demands() {
+    use ApiPermission::{AdminRead, AdminWrite, ToolInvoke, ToolsListAll};
+    let ring = ring();
+    for (allowed, permitted, refused) in [
+        (
+            ToolsListAll,
+            &["mgp.tools.discover", "mgp_tools_request"][..],
+            &["mgp.access.grant", "files.read"][..],
+        ),
+        (AdminRead, &["mgp/access/query"], &["mgp.tools.discover", "mgp.access.grant"]),
+        (AdminWrite, &["mgp.access.grant"], &["mgp.tools.discover", "mgp.access.query"]),
+        // Who may call all tools may not for that change who has access.
+        (
+            ToolInvoke("*".into()),
+            &["files.read", "mgp.stream.cancel"],
+            &["mgp.tools.discover", "mgp.access.grant"],
+        ),
+        (ToolInvoke("mgp.*".into()), &["mgp.callback.respond"], &["mgp.access.grant"]),
+        (ToolInvoke("mgp.tools.discover".into()), &["mgp.tools.discover"], &["mgp.tools.request"]),
+    ] {
+        let (_, key) = issue(&ring, std::slice::from_ref(&allowed)).await;
+        let layer = AuthLayer::with_key(ring.clone(), key).methods_as_tools();
+        for (names, is_permitted) in [(permitted, true), (refused, false)] {
+            for name in names {
+                let call = request("tools/call", &format!(r#"{{"name":"{name}"}}"#));
+                assert_eq!(ask(&layer, call).await.is_ok(), is_permitted, "{allowed:?} {name}");
+            }
+        }
+    }
+    // Elsewhere a tool may be called so and be anything.
+    let (_, key) = issue(&ring, &[ToolsListAll]).await;
+    let call = request("tools/call", r#"{"name":"mgp.tools.discover"}"#);
+    assert!(ask(&AuthLayer::with_key(ring, key), call).await.is_err());
+}
+
 // covers: GGEN-7-07, GGEN-7-08
 #[tokio::test]
 async fn a_list_shows_what_the_key_may_see() {

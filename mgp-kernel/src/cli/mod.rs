@@ -19,6 +19,7 @@ mod exit;
 mod export;
 mod import;
 mod init;
+mod joining;
 mod keys;
 mod link;
 mod log;

@@ -1,62 +1,13 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::home::Home;
-
-/// A kernel that is ended with the test.
-struct Kernel(Child);
-
-impl Kernel {
-    fn start(home: &Home, args: &[&str]) -> Self {
-        let mut command = home.command(["serve"].iter().chain(args));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let kernel = Self(command.spawn().unwrap());
-        let socket = home.path("state/mgp.sock");
-        let end = Instant::now() + Duration::from_secs(20);
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            assert!(Instant::now() < end, "the kernel does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        kernel
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.0.id().to_string();
-        assert!(std::process::Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
-    }
-
-    fn ended(&mut self) -> Option<i32> {
-        let end = Instant::now() + Duration::from_secs(20);
-        while Instant::now() < end {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        None
-    }
-}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn home() -> Home {
-    let home = Home::new();
-    let state = home.path("state");
-    fs::write(home.path("mgp.toml"), format!("[kernel]\nstate = {:?}\n", state.display().to_string()))
-        .unwrap();
-    home
-}
+use crate::kernel::{Kernel, home};
 
 #[test]
 fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {

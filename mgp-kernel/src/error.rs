@@ -46,3 +46,11 @@ pub enum StartError {
         error: io::Error,
     },
 }
+
+impl StartError {
+    /// Whether another kernel has the state open.
+    #[cfg(unix)]
+    pub(crate) const fn is_in_use(&self) -> bool {
+        matches!(self, Self::Store(StoreError::InUse) | Self::Kept { error: StoreError::InUse, .. })
+    }
+}

@@ -54,6 +54,16 @@ impl Kernel {
     /// # Errors
     /// The configuration asks for something that there is not, or what is kept cannot be opened. Nothing is started then.
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
+        let kernel = Self::open(config, state).await?;
+        if let Some(registry) = kernel.0.parts.registry.get() {
+            // What is not started says why, and stays registered.
+            registry.resume().await;
+        }
+        Ok(kernel)
+    }
+
+    /// As [`start`](Self::start), but for the servers that registered themselves: those stay as they are.
+    pub(crate) async fn open(config: Config, state: PathBuf) -> Result<Self, StartError> {
         telemetry::check(&config.telemetry)?;
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let parts = Parts::open(config, state).await?;
@@ -73,8 +83,6 @@ impl Kernel {
         parts.fleet.apply(parts, &parts.config.load().servers, false)?;
         if let Some(registry) = parts.registry.get() {
             registration::remove_left_over(&parts.state, registry).await;
-            // What is not started says why, and stays registered.
-            registry.resume().await;
         }
         // A life that begins can always go on to these.
         let begun = parts.life.starting().and_then(|()| parts.life.ready());

@@ -13,6 +13,11 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+#[cfg(unix)]
+use crate::operator::{
+    agents, control,
+    socket::{UserSocket, agents_path},
+};
 use crate::{Kernel, StartError};
 
 /// Where a kernel serves.
@@ -20,12 +25,23 @@ use crate::{Kernel, StartError};
 pub(crate) struct Serving {
     /// Over HTTP.
     pub(crate) http: Option<SocketAddr>,
-    /// On standard input and output, for this client. When it goes and nothing else is served, the kernel ends.
-    pub(crate) stdio: Option<Principal>,
-    /// For its operators.
+    /// On standard input and output, and what becomes of the kernel when the client there goes.
+    pub(crate) stdio: Option<Then>,
+    /// Who the client on standard input and output is, and those that share the kernel with it.
+    pub(crate) agent: Principal,
+    /// For its operators; the socket for clients that share the kernel lies beside it.
     pub(crate) socket: PathBuf,
     /// How long calls have to end when it stops.
     pub(crate) drain: Duration,
+}
+
+/// What becomes of a kernel when one of the ways to it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It ends, too.
+    Ends,
+    /// It goes on as long as there is another way.
+    GoesOn,
 }
 
 /// Serves until `stop` is done, or until nobody can come any more. Then calls in work have time to end, and servers are
@@ -45,7 +61,16 @@ pub(crate) async fn serve(
     #[cfg(unix)]
     let control = {
         let at = serving.socket.display().to_string();
-        crate::operator::socket::ControlSocket::open(&serving.socket).map_err(unheard(at))?
+        UserSocket::open(&serving.socket).map_err(unheard(at))?
+    };
+    #[cfg(unix)]
+    let sharing = {
+        let at = agents_path(&serving.socket);
+        let opened = UserSocket::open(&at);
+        // Who has the kernel alone does not need it.
+        opened
+            .inspect_err(|error| tracing::warn!(at = %at.display(), %error, "no other client can join"))
+            .ok()
     };
     let http = match serving.http {
         None => None,
@@ -57,26 +82,34 @@ pub(crate) async fn serve(
     // Each ends by itself when it is told to; whatever does not is aborted with the set.
     let mut clients = JoinSet::new();
     let mut operators = JoinSet::new();
+    // Those who share the kernel do not keep it.
+    let mut sharers = JoinSet::new();
     #[cfg(unix)]
-    operators.spawn(control.serve(kernel.clone()));
-    let has_http = http.is_some();
+    {
+        operators.spawn(control::serve(control, kernel.clone()));
+        if let Some(socket) = sharing {
+            sharers.spawn(agents::serve(socket, kernel.clone(), serving.agent.clone(), stopped.clone()));
+        }
+    }
     if let Some(socket) = http {
         let (kernel, stopped) = (kernel.clone(), stopped.clone());
-        clients.spawn(async move { kernel.serve_http(socket, told(stopped)).await });
+        clients.spawn(async move {
+            kernel.serve_http(socket, told(stopped)).await?;
+            Ok(Then::GoesOn)
+        });
     }
-    if let Some(client) = serving.stdio {
-        let (kernel, stopped) = (kernel.clone(), stopped.clone());
-        clients.spawn(serve_stdio(kernel, client, stopped, !has_http));
+    if let Some(then) = serving.stdio {
+        clients.spawn(serve_stdio(kernel.clone(), serving.agent, stopped.clone(), then));
     }
     tokio::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => break,
             Some(ended) = clients.join_next() => {
-                if let Ok(Err(error)) = ended {
+                if let Ok(Err(error)) = &ended {
                     tracing::warn!(%error, "a way in has ended");
                 }
-                if clients.is_empty() {
+                if clients.is_empty() || matches!(ended, Ok(Ok(Then::Ends))) {
                     break;
                 }
             }
@@ -85,35 +118,37 @@ pub(crate) async fn serve(
     tracing::info!("the kernel stops");
     kernel.stop_waiting();
     let _ = stopping.send(true);
-    let drained = async { while clients.join_next().await.is_some() {} };
+    let drained = async {
+        while clients.join_next().await.is_some() {}
+        while sharers.join_next().await.is_some() {}
+    };
     let _ = tokio::time::timeout(serving.drain, drained).await;
     kernel.shutdown(ShutdownReason::KernelShutdown, serving.drain).await;
     // Operators see it stop to the end.
     operators.shutdown().await;
     clients.shutdown().await;
+    sharers.shutdown().await;
     let _ = kernel.parts().audit.flush().await;
     let _ = kernel.parts().keys.note_uses_now().await;
     Ok(())
 }
 
-/// Serves the client on standard input and output. Unless it is `alone`, the kernel goes on without it.
+/// Serves the client on standard input and output, and says what is `then`.
 async fn serve_stdio(
     kernel: Kernel,
     client: Principal,
     stopped: watch::Receiver<bool>,
-    alone: bool,
-) -> io::Result<()> {
+    then: Then,
+) -> io::Result<Then> {
     let (input, output) = stdio::stdio()?;
     let input = Until::new(input, told(stopped));
     let accept = kernel.accept(client);
     let (_, connection) = connect(input, output, &accept, ConnectionLimits::default());
     if let Err(error) = connection.await {
-        tracing::debug!(%error, "the client on standard input and output is gone");
+        tracing::debug!(%error, "the client on standard input and output was lost");
     }
-    if alone {
-        tracing::info!("the client on standard input and output is gone");
-    }
-    Ok(())
+    tracing::info!("the client on standard input and output is gone");
+    Ok(then)
 }
 
 async fn told(mut stopped: watch::Receiver<bool>) {

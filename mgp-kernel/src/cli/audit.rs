@@ -1,15 +1,16 @@
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use mgp_types::mgp::{AgentId, AuditEvent, Outcome, ServerId, Timestamp, ToolName, TraceId};
+use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
-use super::output::{Output, printable};
+use super::output::{Output, Reader, printable};
 use super::place::Place;
 use crate::operator::audit::{
     EventPage, EventRow, Events, ExportEvents, ExportFormat, ExportPage, LogEnd, QueryEvents, VerifiedLog,
@@ -110,7 +111,21 @@ enum Format {
     Csv,
 }
 
+/// What was written to a file.
+#[derive(Debug, Serialize)]
+struct Exported<'a> {
+    events: u64,
+    file: &'a Path,
+}
+
 pub(super) async fn run(place: &Place, output: &Output, audit: Audit) -> Result<Exit, Failure> {
+    if let Audit::Export(Export { format: Format::Csv, out: None, .. }) = &audit
+        && output.is_json()
+    {
+        return Err(
+            Failure::usage("a table is no JSON").hint("leave `--json` out, or name a file: `--out FILE`")
+        );
+    }
     let link = Link::open(place, Need::State).await?;
     let outcome = match audit {
         Audit::Tail(wanted) => tail(&link, output, wanted).await,
@@ -137,6 +152,8 @@ async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failur
     if !link.running {
         output.note("no kernel runs, so nothing will be added");
     }
+    let unread = output.unread();
+    tokio::pin!(unread);
     loop {
         let mut lines = Vec::new();
         for row in &page.events {
@@ -148,9 +165,12 @@ async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failur
             }
             behind = row.seq;
         }
-        output.write(&lines)?;
+        if output.write(&lines)? == Reader::Gone {
+            return Ok(Exit::Done);
+        }
         tokio::select! {
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+            () = &mut unread => return Ok(Exit::Done),
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
         let next = QueryEvents {
@@ -207,13 +227,17 @@ async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Fa
         let page: ExportPage = link.ask(method::AUDIT_EXPORT, &asked).await?;
         match &mut file {
             Some(file) => file.write_all(page.text.as_bytes()).map_err(unwritten)?,
-            None => output.write(page.text.as_bytes())?,
+            None if output.write(page.text.as_bytes())? == Reader::Gone => return Ok(Exit::Done),
+            None => {}
         }
         events += page.events;
         match page.next_behind {
             Some(behind) => asked.behind = behind,
             None => break,
         }
+    }
+    if let Some(file) = &wanted.out {
+        output.show(&Exported { events, file }, |_, _| Ok(()))?;
     }
     output.note(&format!("{events} events"));
     Ok(Exit::Done)

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use clap::Args;
 use mgp_types::mcp::{CallToolResult, ProgressParams};
-use mgp_types::{Object, RawJson};
+use mgp_types::{Object, RawJson, code};
+use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
+use super::deciding::Person;
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::span;
@@ -48,15 +50,27 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
         Some(object) => object.to_raw(),
         None => arguments(&args.arguments, definition.get("inputSchema").as_ref())?,
     };
-    // The name that was found: what was typed may be another spelling of it.
-    let mut call = link.client.call_tool(&tool.name, arguments).timeout(args.timeout);
-    if output.is_watched() {
-        call = call.on_progress(|report| progress(&report));
-    }
-    let result = tokio::select! {
-        result = call => result,
-        // Dropping the call takes it back at the server.
-        _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was taken back")),
+    let mut person = Person::new();
+    // What is decided here takes effect a moment later; what another kernel waits for, its operators decide.
+    let decided = !link.running && person.decide(link, &tool.server_id).await?;
+    let settled_by = Instant::now() + if decided { SETTLING } else { Duration::ZERO };
+    let result = loop {
+        // The name that was found: what was typed may be another spelling of it.
+        let mut call = link.client.call_tool(&tool.name, arguments.clone()).timeout(args.timeout);
+        if output.is_watched() {
+            call = call.on_progress(|report| progress(&report));
+        }
+        let result = tokio::select! {
+            result = call => result,
+            failure = person.attend(link, &tool.server_id), if !link.running => return Err(failure),
+            // Dropping the call takes it back at the server.
+            _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was taken back")),
+        };
+        let is_early = result.as_ref().is_err_and(|error| error.code() == code::SERVER_NOT_READY);
+        if !is_early || Instant::now() >= settled_by {
+            break result;
+        }
+        sleep(LOOK_EVERY).await;
     };
     if output.is_watched() {
         let _ = write!(io::stderr(), "\r\u{1b}[K");
@@ -121,3 +135,7 @@ fn write_result(result: &CallToolResult, out: &mut Vec<u8>) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// How long a decision takes to reach the server.
+const SETTLING: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -9,7 +9,7 @@ use super::output::{Output, printable};
 use super::place::Place;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
 use crate::operator::method;
-use crate::operator::permissions::Pending;
+use crate::operator::permissions::{Pending, Question, Undecided};
 use crate::operator::pins::{ListPins, PinList};
 use crate::operator::servers::Servers;
 
@@ -115,16 +115,36 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
         },
     });
     let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
-    let waiting = pending.questions.len() + pending.undecided.len();
-    let mut finding = Finding::right("permissions", format!("{waiting} wait for a decision"));
-    finding.hint = (waiting > 0).then(|| "`mgp permissions pending` shows them".to_owned());
-    findings.push(finding);
+    findings.push(undecided(&pending, link.running));
     let pins: PinList =
         link.ask(method::PINS_LIST, &ListPins { waiting: true, ..ListPins::default() }).await?;
     let mut finding = Finding::right("definitions", format!("{} wait for approval", pins.pins.len()));
     finding.hint = (!pins.pins.is_empty()).then(|| "`mgp pin list --waiting` shows them".to_owned());
     findings.push(finding);
     Ok(())
+}
+
+/// What waits for a decision, and how to decide it: who waits in a kernel that ends with this command is gone with it.
+fn undecided(pending: &Pending, running: bool) -> Finding {
+    let needs = &pending.undecided;
+    let is_counted = |question: &&Question| {
+        needs.iter().any(|need| Some(&need.permission) == question.permission.as_ref())
+    };
+    let questions = pending.questions.iter().filter(|question| !is_counted(question)).count();
+    let waiting = questions + needs.len();
+    let mut finding = Finding::right("permissions", format!("{waiting} wait for a decision"));
+    for need in needs {
+        finding.told.push_str(&format!("; {} needs {}", need.server_id, need.permission.as_str()));
+    }
+    finding.hint = match needs.first() {
+        Some(Undecided { server_id, permission, .. }) => {
+            let (permission, what) = (permission.as_str(), "mgp permissions");
+            Some(format!("`{what} approve {server_id} {permission}` says yes, `{what} deny …` no"))
+        }
+        None if waiting > 0 && running => Some("`mgp permissions pending` shows them".to_owned()),
+        None => None,
+    };
+    finding
 }
 
 impl Finding {

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, PlainStack};
-use mgp_security::StoreError;
 use mgp_transport::Wire;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
@@ -51,19 +50,17 @@ impl Link {
             Need::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
             Need::Servers => {}
         }
-        let kernel = Kernel::start(config, state.clone()).await.map_err(|error| match error {
-            StartError::Store(StoreError::InUse) | StartError::Kept { error: StoreError::InUse, .. } => {
-                Failure::new(
-                    Exit::Unreachable,
-                    format!(
-                        "another mgp has {} open, and nobody answers at {}",
-                        state.display(),
-                        socket.display()
-                    ),
-                )
-                .hint("name its socket with `--socket`, or stop it")
+        let started = match need {
+            Need::Servers => Kernel::start(config, state.clone()).await,
+            Need::State | Need::Configured => Kernel::open(config, state.clone()).await,
+        };
+        let kernel = started.map_err(|error| {
+            if !error.is_in_use() {
+                return not_started(&error);
             }
-            error => not_started(&error),
+            let (state, socket) = (state.display(), socket.display());
+            let message = format!("another mgp has {state} open, and nobody answers at {socket}");
+            Failure::new(Exit::Unreachable, message).hint("name its socket with `--socket`, or stop it")
         })?;
         let parts = Arc::clone(kernel.parts());
         let client = builder().in_process(kernel.accept(socket::oneself())).await?;
@@ -145,7 +142,7 @@ async fn searchable(parts: &Parts) {
 
 async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
     let path = &configured.socket;
-    let (reader, writer) = match mgp_transport::unix::connect(path).await {
+    let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
         // There is none, or a dead one has left it.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {

@@ -14,6 +14,14 @@ pub(super) fn start(verbosity: Verbosity, settings: &TelemetrySettings) -> Resul
     Telemetry::start(settings, chosen).map_err(|error| Failure::usage(error.to_string()))
 }
 
+/// Tells what happens while a command runs that is no kernel's, if somebody asked for that: what such a command has to
+/// say, it prints.
+pub(super) fn start_if_asked(verbosity: Verbosity) -> Result<Option<Telemetry>, Failure> {
+    let is_asked =
+        matches!(verbosity, Verbosity::More | Verbosity::All) || std::env::var_os("MGP_LOG").is_some();
+    is_asked.then(|| start(verbosity, &TelemetrySettings::default())).transpose()
+}
+
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verbosity {

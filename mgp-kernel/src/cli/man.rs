@@ -2,6 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, CommandFactory as _};
+use serde::Serialize;
 
 use super::args::Cli;
 use super::exit::{Exit, Failure};
@@ -14,26 +15,39 @@ pub(super) struct Man {
     dir: Option<PathBuf>,
 }
 
+/// What was written.
+#[derive(Debug, Default, Serialize)]
+struct Pages {
+    files: Vec<PathBuf>,
+}
+
 pub(super) fn run(output: &Output, args: &Man) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
     match &args.dir {
-        None => output.write(&page(&root)?)?,
+        None => {
+            output.write(&page(&root)?)?;
+        }
         Some(folder) => {
             fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
-            pages(&root, "mgp", folder)?;
+            let mut pages = Pages::default();
+            pages.write(&root, "mgp", folder)?;
+            output.show(&pages, |_, _| Ok(()))?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn pages(command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
-    let path = folder.join(format!("{name}.1"));
-    fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
-        pages(inner, &format!("{name}-{}", inner.get_name()), folder)?;
+impl Pages {
+    fn write(&mut self, command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(format!("{name}.1"));
+        fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;
+        self.files.push(path);
+        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+            self.write(inner, &format!("{name}-{}", inner.get_name()), folder)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn page(command: &Command) -> Result<Vec<u8>, Failure> {

@@ -13,12 +13,14 @@ mod check;
 mod clients;
 mod completions;
 mod config;
+mod deciding;
 mod demo;
 mod doctor;
 mod exit;
 mod export;
 mod import;
 mod init;
+mod joining;
 mod keys;
 mod link;
 mod log;
@@ -77,34 +79,47 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
 
 async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     let place = Place::new(&cli.global);
-    match cli.command {
+    let telemetry = match cli.command {
+        // Its configuration says more.
+        Command::Serve(_) => None,
+        _ => log::start_if_asked(place.verbosity())?,
+    };
+    let outcome = chosen(cli.command, &place, output).await;
+    if let Some(telemetry) = telemetry {
+        telemetry.end().await;
+    }
+    outcome
+}
+
+async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit, Failure> {
+    match command {
         Command::Demo => demo::run(output).await,
         Command::DemoServer(args) => demo::serve(&args).await,
-        Command::Serve(args) => serve::run(&place, output, args).await,
-        Command::Add(args) => servers_edit::add(&place, output, args),
-        Command::Remove(args) => servers_edit::remove(&place, output, &args),
-        Command::Init(args) => init::run(&place, output, &args),
-        Command::Import(args) => import::run(&place, output, &args),
-        Command::Export(args) => export::run(&place, output, &args),
-        Command::Servers(args) => servers::run(&place, output, &args).await,
-        Command::Tools(args) => tools::run(&place, output, args).await,
-        Command::Search(args) => search::run(&place, output, args).await,
-        Command::Call(args) => call::run(&place, output, args).await,
-        Command::Access(args) => access::run(&place, output, args).await,
-        Command::Permissions(args) => permissions::run(&place, output, args).await,
-        Command::Keys(args) => keys::run(&place, output, args).await,
-        Command::Audit(args) => audit::run(&place, output, args).await,
-        Command::Pin(args) => pins::run(&place, output, args).await,
+        Command::Serve(args) => serve::run(place, output, args).await,
+        Command::Add(args) => servers_edit::add(place, output, args),
+        Command::Remove(args) => servers_edit::remove(place, output, &args),
+        Command::Init(args) => init::run(place, output, &args),
+        Command::Import(args) => import::run(place, output, &args),
+        Command::Export(args) => export::run(place, output, &args),
+        Command::Servers(args) => servers::run(place, output, &args).await,
+        Command::Tools(args) => tools::run(place, output, args).await,
+        Command::Search(args) => search::run(place, output, args).await,
+        Command::Call(args) => call::run(place, output, args).await,
+        Command::Access(args) => access::run(place, output, args).await,
+        Command::Permissions(args) => permissions::run(place, output, args).await,
+        Command::Keys(args) => keys::run(place, output, args).await,
+        Command::Audit(args) => audit::run(place, output, args).await,
+        Command::Pin(args) => pins::run(place, output, args).await,
         Command::Check(args) => check::run(&args),
-        Command::Logs(args) => server_commands::logs(&place, output, args).await,
-        Command::Restart(args) => server_commands::restart(&place, output, &args).await,
-        Command::Start(args) => server_commands::start(&place, output, &args).await,
-        Command::Stop(args) => server_commands::stop(&place, output, &args).await,
-        Command::Reload => server_commands::reload(&place, output).await,
-        Command::Stats => stats::run(&place, output).await,
-        Command::Doctor => doctor::run(&place, output).await,
+        Command::Logs(args) => server_commands::logs(place, output, args).await,
+        Command::Restart(args) => server_commands::restart(place, output, &args).await,
+        Command::Start(args) => server_commands::start(place, output, &args).await,
+        Command::Stop(args) => server_commands::stop(place, output, &args).await,
+        Command::Reload => server_commands::reload(place, output).await,
+        Command::Stats => stats::run(place, output).await,
+        Command::Doctor => doctor::run(place, output).await,
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),
-        Command::Config(args) => config::run(&place, output, args).await,
+        Command::Config(args) => config::run(place, output, args).await,
     }
 }

@@ -2,6 +2,8 @@ use std::io::{self, IsTerminal as _, Write};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
+use tokio::io::Interest;
+use tokio::net::unix::pipe;
 
 use super::args::{ColorChoice, Global};
 use super::exit::Failure;
@@ -25,6 +27,14 @@ enum Form {
     Plain,
     /// Text without notes.
     Quiet,
+}
+
+/// Whether somebody reads what is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    There,
+    /// It has what it wants, as `head` has.
+    Gone,
 }
 
 impl Output {
@@ -72,7 +82,7 @@ impl Output {
         } else {
             plain(value, &mut out).map_err(|error| unwritten(&error))?;
         }
-        self.write(&out)
+        self.write(&out).map(drop)
     }
 
     /// Prints `value` as JSON, or a table, or what there is to say when there are no rows.
@@ -92,15 +102,41 @@ impl Output {
         })
     }
 
+    /// Adds one line of many: `value` as JSON, or `plain`.
+    pub(super) fn add_line(
+        &self,
+        lines: &mut Vec<u8>,
+        value: &impl Serialize,
+        plain: &str,
+    ) -> Result<(), Failure> {
+        if self.is_json() {
+            serde_json::to_writer(&mut *lines, value).map_err(|error| unwritten(&error))?;
+        } else {
+            lines.extend_from_slice(plain.as_bytes());
+        }
+        lines.push(b'\n');
+        Ok(())
+    }
+
     /// Writes bytes as they are.
     #[expect(clippy::unused_self, reason = "whoever writes says to which output")]
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<Reader, Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            // Who reads no further, as `head` does, has what it wants.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
             Err(error) => Err(unwritten(&error)),
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(Reader::There),
+        }
+    }
+
+    /// Waits until nobody reads what is printed any more; for ever if that cannot be seen, as of a file.
+    #[expect(clippy::unused_self, reason = "whoever waits says for which output")]
+    pub(super) async fn unread(&self) {
+        // Opened anew, so that the pipe stays as it is for whoever else writes to it.
+        let pipe = pipe::OpenOptions::new().open_sender("/dev/stdout");
+        match pipe {
+            Ok(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}
+            _ => std::future::pending().await,
         }
     }
 

@@ -95,7 +95,7 @@ async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
         Ok(())
     })?;
     if !link.running {
-        output.note("no kernel runs, so nobody can be waiting");
+        output.note("no kernel runs, so nobody can be waiting; `mgp doctor` says what servers need");
     }
     Ok(Exit::Done)
 }

@@ -55,14 +55,13 @@ impl Place {
                 .hint("`mgp config reference` shows what can be written, `--config` names another file")
         })?;
         let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
-        // A state of one's own has a socket of its own, or two kernels would take each other's.
-        let beside = own.as_ref().map(|state| state.join("mgp.sock"));
         let state = match own {
             Some(state) => state,
             None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
         };
         let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
-        let socket = socket.or(beside).unwrap_or_else(|| socket::default_path(&state));
+        // A state of one's own has a socket of its own, or two kernels would take each other's.
+        let socket = socket.unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();
         Ok(Configured { config, files, warnings, faulty, state, socket })
     }

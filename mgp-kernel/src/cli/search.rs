@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -7,10 +7,11 @@ use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::eval::{Corpus, QueryRow, RowError, ToolRow};
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{DiscoverTools, DiscoveredTools, SearchStrategy};
+use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
-use super::output::Output;
+use super::output::{Output, Reader};
 use super::place::Place;
 
 #[derive(Debug, Args)]
@@ -27,7 +28,8 @@ pub(super) struct SearchTools {
     /// Search these tools instead, without a kernel: lines of JSON {"id","server","name",…}
     #[arg(long, value_name = "FILE", requires = "queries")]
     tools: Option<PathBuf>,
-    /// Many queries at once: lines of JSON {"id","text"}; prints query, tool and score, tab between
+    /// Many queries at once: lines of JSON {"id","text"}; prints query, tool and score, tab between, or
+    /// with --json an object for each
     #[arg(long, value_name = "FILE", requires = "tools")]
     queries: Option<PathBuf>,
     /// What makes vectors of texts: static, fastembed:DIR or remote:URL#MODEL
@@ -37,7 +39,7 @@ pub(super) struct SearchTools {
 
 pub(super) async fn run(place: &Place, output: &Output, args: SearchTools) -> Result<Exit, Failure> {
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
-        return batch(&args, tools, queries).await;
+        return batch(&args, output, tools, queries).await;
     }
     let link = Link::open(place, Need::Servers).await?;
     let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
@@ -58,7 +60,15 @@ pub(super) async fn run(place: &Place, output: &Output, args: SearchTools) -> Re
     Ok(Exit::Done)
 }
 
-async fn batch(args: &SearchTools, tools: &Path, queries: &Path) -> Result<Exit, Failure> {
+/// A tool that fits one of many queries.
+#[derive(Debug, Serialize)]
+struct Fit<'a> {
+    query: &'a str,
+    tool: &'a str,
+    score: f32,
+}
+
+async fn batch(args: &SearchTools, output: &Output, tools: &Path, queries: &Path) -> Result<Exit, Failure> {
     let wrong = |path: &Path| {
         let path = path.display().to_string();
         move |error: RowError| Failure::usage(format!("{path}: {error}"))
@@ -70,18 +80,18 @@ async fn batch(args: &SearchTools, tools: &Path, queries: &Path) -> Result<Exit,
     let embedder = embedder.map_err(|error| Failure::usage(format!("--embedder: {error}")))?;
     let index = Index::builder(embedder).build();
     corpus.index(&index).await;
-    let mut out = BufWriter::new(io::stdout().lock());
     let strategy = args.strategy.unwrap_or(SearchStrategy::Hybrid);
     for query in &asked {
         let search = Search::new(&query.text).strategy(strategy).limit(args.top as usize);
+        let mut lines = Vec::new();
         for hit in &index.search(&search).await.hits {
-            match writeln!(out, "{}\t{}\t{}", query.id, corpus.id(&hit.tool), hit.score) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Exit::Done),
-                written => written.map_err(|error| Failure::usage(error.to_string()))?,
-            }
+            let fit = Fit { query: &query.id, tool: corpus.id(&hit.tool), score: hit.score };
+            output.add_line(&mut lines, &fit, &format!("{}\t{}\t{}", fit.query, fit.tool, fit.score))?;
+        }
+        if output.write(&lines)? == Reader::Gone {
+            break;
         }
     }
-    out.flush().map_err(|error| Failure::usage(error.to_string()))?;
     Ok(Exit::Done)
 }
 

@@ -7,16 +7,17 @@ use mgp_types::Principal;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::exit::{Exit, Failure};
+use super::joining::{Started, started};
 use super::link::not_started;
 use super::output::Output;
 use super::place::{Configured, Place};
-use crate::serve::{Serving, serve};
+use crate::serve::{Serving, Then, serve};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// Serve over HTTP at this address; off the loopback address keys are required
+    /// Serve over HTTP at this address, in place of standard input and output; off the loopback address keys are required
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
     /// Serve on standard input and output, also beside HTTP
@@ -37,26 +38,39 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     for warning in &warnings {
         output.note(warning.trim_end());
     }
+    let http_asked_for = args.http.is_some();
+    let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
     // What follows from the address, as that keys are required, follows from the one that is used.
     config.listen.http = args.http.or(config.listen.http);
     let http = config.listen.address().map_err(|error| Failure::usage(error.to_string()))?;
-    // A terminal is no client: who starts it there for HTTP wants HTTP.
-    let wants_stdio = args.stdio || (!args.no_stdio && http.is_none());
-    if wants_stdio && std::io::stdin().is_terminal() {
+    if stdio.is_some() && io::stdin().is_terminal() {
         output
             .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
     }
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
     let serving = Serving {
         http,
-        stdio: wants_stdio.then(|| Principal::new(agent)),
+        stdio,
+        agent: Principal::new(agent),
         socket,
         drain: settings::drain(&config),
     };
     // From here on a signal ends the kernel in order, however early it comes.
-    let signals = Signals::new()
+    let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
-    let kernel = Kernel::start(config, state).await.map_err(|error| not_started(&error))?;
+    let may_join = serving.stdio.is_some() && !http_asked_for;
+    let kernel = match started(&config, &state, &serving.socket, may_join).await? {
+        Started::Own(kernel) => kernel,
+        Started::Shared(shared) => {
+            output.note("joined the kernel that runs; this ends when that does");
+            let carried = tokio::select! {
+                carried = shared.carry() => carried,
+                () = signals.ended() => Ok(()),
+            };
+            telemetry.end().await;
+            return carried.map(|()| Exit::Done);
+        }
+    };
     let again = place.clone();
     kernel.parts().reload.read_from(move || match again.read() {
         Ok(configured) => Ok(configured.config),
@@ -84,6 +98,16 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     }
 }
 
+impl Serve {
+    /// Whether standard input and output are served, and what becomes of the kernel when the client there goes.
+    fn ways(&self, has_address: bool, is_terminal: bool) -> Option<Then> {
+        // A terminal is no client: who starts it there and has an address wants that.
+        let is_meant = !self.no_stdio && self.http.is_none() && !(has_address && is_terminal);
+        let then = if self.http.is_some() { Then::GoesOn } else { Then::Ends };
+        (self.stdio || is_meant).then_some(then)
+    }
+}
+
 fn cause(error: &StartError) -> String {
     match error {
         StartError::Listen { error, .. } => error.to_string(),
@@ -105,6 +129,14 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
         })
+    }
+
+    /// Waits for one that asks for the end.
+    async fn ended(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
@@ -155,3 +187,32 @@ async fn reload(kernel: &Kernel) {
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_input_and_output_are_served_unless_something_else_was_asked_for() {
+        let serve = |stdio, no_stdio, http: Option<&str>| Serve {
+            http: http.map(str::to_owned),
+            stdio,
+            no_stdio,
+            watch: false,
+        };
+        let (ends, goes_on) = (Some(Then::Ends), Some(Then::GoesOn));
+        let http = Some("127.0.0.1:0");
+        for (asked, has_address, is_terminal, then) in [
+            (serve(false, false, None), false, false, ends),
+            (serve(false, false, None), false, true, ends),
+            (serve(false, false, None), true, false, ends),
+            (serve(false, false, None), true, true, None),
+            (serve(true, false, None), true, true, ends),
+            (serve(false, true, None), true, false, None),
+            (serve(false, false, http), true, false, None),
+            (serve(true, false, http), false, false, goes_on),
+        ] {
+            assert_eq!(asked.ways(has_address, is_terminal), then, "{asked:?} {has_address} {is_terminal}");
+        }
+    }
+}

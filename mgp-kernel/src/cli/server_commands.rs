@@ -2,10 +2,11 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
-use super::output::{Output, printable};
+use super::output::{Output, Reader, printable};
 use super::place::Place;
 use crate::operator::config::Reloaded;
 use crate::operator::method;
@@ -18,9 +19,15 @@ pub(super) struct Logs {
     /// How many lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
     lines: u32,
-    /// Go on with what it writes from now on, until it is interrupted
+    /// Go on with what it writes from now on, until it is interrupted; with --json an object each
     #[arg(short, long)]
     follow: bool,
+}
+
+/// One line of those that are followed.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    line: &'a str,
 }
 
 /// Names a server.
@@ -48,16 +55,20 @@ async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure>
         return Ok(Exit::Done);
     }
     let mut shown: Vec<String> = Vec::new();
+    let unread = output.unread();
+    tokio::pin!(unread);
     loop {
-        let mut text = Vec::new();
+        let mut lines = Vec::new();
         for line in behind(&shown, &log.lines) {
-            // Writing into memory does not fail.
-            let _ = writeln!(text, "{}", printable(line));
+            output.add_line(&mut lines, &Line { line }, &printable(line))?;
         }
-        output.write(&text)?;
+        if output.write(&lines)? == Reader::Gone {
+            return Ok(Exit::Done);
+        }
         shown = log.lines;
         tokio::select! {
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+            () = &mut unread => return Ok(Exit::Done),
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
         let asked = LogLines { server_id: args.server.as_str().into(), lines: MOST_LINES };

@@ -4,8 +4,12 @@
 //! is one of the results here. Each group is a file, with the bodies of its methods and what answers them.
 
 pub(crate) mod access;
+#[cfg(unix)]
+pub(crate) mod agents;
 pub(crate) mod audit;
 pub(crate) mod config;
+#[cfg(unix)]
+pub(crate) mod control;
 pub(crate) mod keys;
 mod layer;
 pub(crate) mod page;

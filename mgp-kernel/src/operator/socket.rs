@@ -1,30 +1,34 @@
-//! The socket at which a running kernel is reached by its operators.
+//! The sockets at which a running kernel is reached by programs of the same user.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::unix::{self, Listener};
-use mgp_transport::{Connection, ConnectionLimits, connect};
 use mgp_types::Principal;
+use sha2::{Digest as _, Sha256};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
-use crate::kernel::Kernel;
-
-/// A kernel's socket. Whoever connects is an operator if the system says that it is the same user, or root; nobody else
+/// A socket of the kernel's. Whoever connects is let in if the system says that it is the same user, or root; nobody else
 /// gets an answer. The file is for this user only, in a folder that is, too.
 #[derive(Debug)]
-pub(crate) struct ControlSocket {
+pub(crate) struct UserSocket {
     listener: Listener,
     owner: u32,
 }
 
-impl ControlSocket {
+/// Who is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// The user that the kernel runs as, by number.
+    Owner(u32),
+    /// The one that may do everything anyway.
+    Root,
+}
+
+impl UserSocket {
     /// Listens at `path`. A socket that a dead kernel left there is replaced.
     ///
     /// # Errors
@@ -39,13 +43,12 @@ impl ControlSocket {
         Ok(Self { listener, owner })
     }
 
-    /// Answers whoever connects, until the future is dropped; then all connections are closed.
-    pub(crate) async fn serve(self, kernel: Kernel) {
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let mut connections = JoinSet::new();
+    /// The next one who is let in.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nobody.
+    pub(crate) async fn accept(&self) -> (Peer, OwnedReadHalf, OwnedWriteHalf) {
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            while connections.try_join_next().is_some() {}
             let (reader, writer) = match self.listener.accept().await {
                 Ok(halves) => halves,
                 Err(error) => {
@@ -54,34 +57,43 @@ impl ControlSocket {
                     continue;
                 }
             };
-            let Some(operator) = self.operator(&reader) else {
-                tracing::warn!("somebody else than this user was not let in at the socket");
-                continue;
-            };
-            let kernel = kernel.clone();
-            connections.spawn(async move {
-                let _place = place;
-                carry(&kernel, operator, reader, writer).await;
-            });
+            match uid(&reader).and_then(|uid| Peer::of(uid, self.owner)) {
+                Some(peer) => return (peer, reader, writer),
+                None => tracing::warn!("somebody else than this user was not let in at the socket"),
+            }
         }
-    }
-
-    fn operator(&self, reader: &OwnedReadHalf) -> Option<Principal> {
-        let stream: &UnixStream = reader.as_ref();
-        let peer = stream.peer_cred().ok()?;
-        operator(peer.uid(), self.owner)
     }
 }
 
-/// Who may decide, of those who run programs on this machine.
-pub(crate) fn operator(peer: u32, owner: u32) -> Option<Principal> {
-    if peer == owner {
-        Some(Principal::operator(user_name(owner)))
-    } else if peer == ROOT {
-        Some(Principal::operator("root"))
-    } else {
-        None
+impl Peer {
+    /// Who of those who run programs on this machine may come to what `owner` runs.
+    pub(crate) const fn of(peer: u32, owner: u32) -> Option<Self> {
+        if peer == owner {
+            Some(Self::Owner(owner))
+        } else if peer == ROOT {
+            Some(Self::Root)
+        } else {
+            None
+        }
     }
+}
+
+/// Connects to a socket of a kernel, if that is this user's or root's: what is asked there is nobody else's to read.
+///
+/// # Errors
+/// Nobody listens there; or somebody else does, which is [`PermissionDenied`](io::ErrorKind::PermissionDenied).
+pub(crate) async fn connect(path: &Path) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
+    let (reader, writer) = unix::connect(path).await?;
+    let own = UnixStream::pair()?.0.peer_cred()?.uid();
+    match uid(&reader) {
+        Some(listening) if own == ROOT || Peer::of(listening, own).is_some() => Ok((reader, writer)),
+        _ => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+fn uid(reader: &OwnedReadHalf) -> Option<u32> {
+    let stream: &UnixStream = reader.as_ref();
+    stream.peer_cred().ok().map(|peer| peer.uid())
 }
 
 /// The operator that this process is for its own kernel.
@@ -91,28 +103,32 @@ pub(crate) fn oneself() -> Principal {
     }))
 }
 
-/// Where the socket is if nothing else is said: where programs of this user find each other, else beside the state.
+/// Where the operators' socket is if nothing else is said: beside the state, whatever the environment of those who look
+/// for it. Where that is too long for a socket, in a folder for such, under a name that follows from the state's path.
 pub(crate) fn default_path(state: &Path) -> PathBuf {
+    let state = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
+    let beside = state.join("mgp.sock");
+    if agents_path(&beside).as_os_str().len() < TOO_LONG {
+        return beside;
+    }
+    let digest = Sha256::digest(state.as_os_str().as_encoded_bytes());
+    let name = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>();
     std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
         .filter(|folder| folder.is_absolute() && folder.is_dir())
-        .map_or_else(|| state.join("mgp.sock"), |folder| folder.join("mgp").join("mgp.sock"))
+        .map_or_else(std::env::temp_dir, |folder| folder.join("mgp"))
+        .join(format!("mgp-{name}.sock"))
 }
 
-async fn carry(kernel: &Kernel, operator: Principal, reader: OwnedReadHalf, writer: OwnedWriteHalf) {
-    let accept = kernel.accept(operator);
-    let (_, connection): (_, Connection<_, _, _>) =
-        connect(reader, writer, &accept, ConnectionLimits::default());
-    if let Err(error) = connection.await {
-        tracing::debug!(%error, "a connection at the socket ended");
+/// Where agents' clients reach the kernel whose operators reach it at `operators`: `mgp-agent.sock` beside `mgp.sock`.
+pub(crate) fn agents_path(operators: &Path) -> PathBuf {
+    let mut name = operators.file_stem().unwrap_or_default().to_owned();
+    name.push("-agent");
+    if let Some(extension) = operators.extension() {
+        name.push(".");
+        name.push(extension);
     }
-}
-
-fn user_name(uid: u32) -> String {
-    match oneself().as_str() {
-        "operator" => format!("uid {uid}"),
-        name => name.to_owned(),
-    }
+    operators.with_file_name(name)
 }
 
 /// Makes the folder if there is none. One that others can write to would let them put a socket of their own there.
@@ -133,21 +149,31 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 }
 
 const ROOT: u32 = 0;
-const MAX_CONNECTIONS: usize = 64;
 const PAUSE: Duration = Duration::from_millis(50);
+/// In bytes. Systems differ, and listening needs some more for a moment.
+const TOO_LONG: usize = 100;
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::Role;
-
     use super::*;
 
     #[test]
-    fn only_the_same_user_and_root_are_operators() {
-        assert_eq!(operator(1000, 1000).unwrap().role(), Role::Operator);
-        assert_eq!(operator(ROOT, 1000).unwrap().as_str(), "root");
-        assert!(operator(1001, 1000).is_none());
-        assert!(operator(1000, ROOT).is_none());
+    fn only_the_same_user_and_root_are_let_in() {
+        assert_eq!(Peer::of(1000, 1000), Some(Peer::Owner(1000)));
+        assert_eq!(Peer::of(ROOT, 1000), Some(Peer::Root));
+        assert_eq!(Peer::of(1001, 1000), None);
+        assert_eq!(Peer::of(1000, ROOT), None);
+    }
+
+    #[test]
+    fn the_socket_lies_beside_the_state_unless_that_is_too_long() {
+        let state = Path::new("/home/ada/.local/state/mgp");
+        assert_eq!(default_path(state), state.join("mgp.sock"));
+        assert_eq!(agents_path(&default_path(state)), state.join("mgp-agent.sock"));
+        let deep = |last: &str| default_path(&Path::new("/home").join("deep/".repeat(20)).join(last));
+        assert!(agents_path(&deep("a")).as_os_str().len() < TOO_LONG, "{}", deep("a").display());
+        assert_eq!(deep("a"), deep("a"));
+        assert_ne!(deep("a"), deep("b"));
     }
 
     #[tokio::test]
@@ -155,15 +181,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run").join("mgp.sock");
         let mode = |path: &Path| std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
-        let socket = ControlSocket::open(&path).unwrap();
+        let socket = UserSocket::open(&path).unwrap();
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        let second = ControlSocket::open(&path).unwrap_err();
+        let second = UserSocket::open(&path).unwrap_err();
         assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
         drop(socket);
         // What a process leaves that was killed.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        ControlSocket::open(&path).unwrap();
+        UserSocket::open(&path).unwrap();
     }
 
     #[test]

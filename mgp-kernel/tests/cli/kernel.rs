@@ -1,8 +1,10 @@
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::home::Home;
@@ -15,10 +17,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
-        let told = home.path("serve.err");
-        let mut command = home.command(["serve"].iter().chain(args));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&told).unwrap());
-        let kernel = Self { child: command.spawn().unwrap(), told };
+        let kernel = Self::spawn(home, args);
         let socket = home.path("state/mgp.sock");
         let end = Instant::now() + PATIENCE;
         while std::os::unix::net::UnixStream::connect(&socket).is_err() {
@@ -26,6 +25,14 @@ impl Kernel {
             std::thread::sleep(Duration::from_millis(10));
         }
         kernel
+    }
+
+    /// Starts one, and does not wait until it listens.
+    pub(crate) fn spawn(home: &Home, args: &[&str]) -> Self {
+        let told = home.path("stderr");
+        let mut command = home.command(["serve"].iter().chain(args));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&told).unwrap());
+        Self { child: command.spawn().unwrap(), told }
     }
 
     /// Waits until it has written `what` to standard error, and returns the rest of that line.
@@ -65,11 +72,57 @@ impl Kernel {
     }
 }
 
+/// What a client says on the standard input and output of a process.
+pub(crate) struct Talk {
+    pub(crate) input: ChildStdin,
+    pub(crate) lines: Lines<BufReader<ChildStdout>>,
+    id: u32,
+}
+
+impl Talk {
+    /// Opens a session.
+    pub(crate) fn open(kernel: &mut Kernel) -> Self {
+        let input = kernel.child.stdin.take().unwrap();
+        let lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
+        let mut talk = Self { input, lines, id: 0 };
+        let hello = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+        });
+        let answer = talk.ask("initialize", &hello);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "mgp", "{answer}");
+        writeln!(talk.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
+        talk
+    }
+
+    /// The answer to a request; what else is told meanwhile is passed over.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.id += 1;
+        let request = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
+        writeln!(self.input, "{request}").unwrap();
+        loop {
+            let line = self.lines.next().expect("the connection ended").unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == self.id {
+                return message;
+            }
+        }
+    }
+}
+
 impl Drop for Kernel {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A user whose state lies beside the configuration.
+pub(crate) fn home() -> Home {
+    let home = Home::new();
+    let state = home.path("state");
+    fs::write(home.path("mgp.toml"), format!("[kernel]\nstate = {:?}\n", state.display().to_string()))
+        .unwrap();
+    home
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -3,13 +3,17 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod alone;
 mod audit;
 mod clients;
 mod edit;
+mod following;
 mod help;
 mod home;
 mod kernel;
+mod listening;
 mod network;
 mod rows;
 mod rules;
 mod serving;
+mod sharing;

@@ -1,0 +1,54 @@
+//! Operators at the socket of a kernel that runs.
+
+use std::sync::Arc;
+
+use mgp_transport::{ConnectionLimits, connect};
+use mgp_types::Principal;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::socket::{Peer, UserSocket, oneself};
+use crate::kernel::Kernel;
+
+/// Answers whoever is let in, as operators, until the future is dropped; then all connections are closed.
+pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        while connections.try_join_next().is_some() {}
+        let (peer, reader, writer) = socket.accept().await;
+        let kernel = kernel.clone();
+        connections.spawn(async move {
+            let _place = place;
+            let accept = kernel.accept(operator(peer));
+            let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection at the socket ended");
+            }
+        });
+    }
+}
+
+fn operator(peer: Peer) -> Principal {
+    match (peer, oneself().as_str()) {
+        (Peer::Root, _) => Principal::operator("root"),
+        (Peer::Owner(uid), "operator") => Principal::operator(format!("uid {uid}")),
+        (Peer::Owner(_), name) => Principal::operator(name.to_owned()),
+    }
+}
+
+const MAX_CONNECTIONS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Role;
+
+    use super::*;
+
+    #[test]
+    fn whoever_is_let_in_decides() {
+        assert_eq!(operator(Peer::Owner(1000)).role(), Role::Operator);
+        assert_eq!((operator(Peer::Root).role(), operator(Peer::Root).as_str()), (Role::Operator, "root"));
+    }
+}

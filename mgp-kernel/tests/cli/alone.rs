@@ -1,0 +1,82 @@
+//! Commands without a kernel that runs.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::home::{Home, Ran};
+use crate::kernel::home;
+
+fn with_servers() -> Home {
+    let home = home();
+    for server in ["shell", "notes"] {
+        home.json(["add", server, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", server]);
+    }
+    home
+}
+
+/// Runs a call that nobody is there to decide about.
+fn refused(home: &Home, arguments: &[&str]) -> Ran {
+    let begun = Instant::now();
+    let ran = home.run(["call"].iter().chain(arguments));
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{ran:?}");
+    ran
+}
+
+#[test]
+fn a_call_that_needs_a_permission_names_the_command_that_gives_it() {
+    let home = with_servers();
+    let ran = refused(&home, &["shell.run_command", "command=ls"]);
+    assert!(ran.err.contains("mgp permissions approve shell shell.execute"), "{ran:?}");
+    assert_eq!(home.run(["permissions", "approve", "shell", "shell.execute"]).code, Some(0));
+    assert_eq!(home.run(["call", "shell.run_command", "command=ls"]).code, Some(0));
+}
+
+#[test]
+fn a_call_that_a_person_has_to_confirm_does_not_wait_for_nobody() {
+    let home = with_servers();
+    let ran = refused(&home, &["notes.remove_note", "number=1"]);
+    assert!(ran.err.contains("mgp serve") && ran.err.contains("mgp permissions approve ID"), "{ran:?}");
+}
+
+#[test]
+fn what_doctor_says_of_open_decisions_can_be_done() {
+    let home = with_servers();
+    let found = home.run(["doctor"]);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    assert!(found.out.contains("1 wait for a decision; shell needs shell.execute"), "{found:?}");
+    assert!(found.out.contains("`mgp permissions approve shell shell.execute`"), "{found:?}");
+    assert_eq!(home.run(["permissions", "approve", "shell", "shell.execute"]).code, Some(0));
+    assert!(home.run(["doctor"]).out.contains("0 wait for a decision"));
+}
+
+#[test]
+fn commands_that_need_no_server_start_no_registered_one_either() {
+    let home = home();
+    let config = home.read("mgp.toml");
+    home.write("mgp.toml", &format!("{config}\n[registration]\nagents = [\"a\"]\ncommands = [\"touch\"]\n"));
+    assert_eq!(home.run(["keys", "list"]).code, Some(0));
+    let started = home.path("started");
+    let record = json!({
+        "id": "marker", "launch": {"program": {"command": "touch", "args": [started], "env": []}},
+        "extensions": [], "permissions": [], "trust": "standard", "registrant": {"role": "operator", "name": "ada"},
+        "label": null, "justification": null, "registered_at": "2026-01-01T00:00:00Z",
+        "approval": {"approved": {"by": "ada", "at": "2026-01-01T00:00:00Z"}}, "digest": null,
+    });
+    let store = rusqlite::Connection::open(home.path("state/registry.db")).unwrap();
+    let row = ["marker".to_owned(), record.to_string()];
+    store.execute("INSERT INTO registered_servers (id, record) VALUES (?1, ?2)", row).unwrap();
+    drop(store);
+    let commands =
+        [&["keys", "list"][..], &["audit", "tail"], &["servers", "--no-start"], &["config", "show"]];
+    for command in commands {
+        let ran = home.run(command);
+        assert_eq!(ran.code, Some(0), "{command:?}: {ran:?}");
+        assert!(!fs::exists(&started).unwrap(), "{command:?}");
+    }
+    home.run(["servers"]);
+    assert!(fs::exists(&started).unwrap(), "what needs the servers starts it");
+}

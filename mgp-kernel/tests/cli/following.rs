@@ -1,0 +1,106 @@
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::home::Home;
+use crate::kernel::{Kernel, home};
+
+fn ended(child: &mut Child) -> Option<i32> {
+    let end = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    None
+}
+
+/// A user with a server that wrote three lines.
+fn with_talker() -> Home {
+    let home = home();
+    let script = "for n in 1 2 3; do echo line $n >&2; done; exec cat >/dev/null";
+    home.write("mgp.toml", &format!("{}\n[[servers]]\nid = \"talker\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\nstartup_timeout_ms = 60000\n", home.read("mgp.toml")));
+    home
+}
+
+#[test]
+fn what_is_followed_ends_when_nobody_reads_it() {
+    let home = with_talker();
+    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
+    home.json(["access", "grant", "a", "fs"]);
+    for arguments in [&["audit", "tail", "-f"][..], &["logs", "-f", "talker"]] {
+        let mut command = home.command(arguments);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "{arguments:?}");
+        // Nothing more is written, and nobody would read it.
+        drop(out);
+        assert_eq!(ended(&mut child), Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_log_that_is_followed_is_an_object_a_line_where_json_is_asked_for() {
+    let home = with_talker();
+    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
+    let mut command = home.command(["logs", "-f", "talker", "--json"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let lines: Vec<Value> =
+        out.lines().take(3).map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert_eq!(lines, ["line 1", "line 2", "line 3"].map(|line| json!({"line": line})));
+    assert_eq!(ended(&mut child), Some(0));
+}
+
+#[test]
+fn what_is_written_to_files_is_reported_where_json_is_asked_for() {
+    let home = Home::new();
+    home.json(["access", "grant", "a", "fs"]);
+    let report = home.json(["audit", "export", "--out", "record.jsonl"]);
+    let lines = home.read("record.jsonl").lines().count();
+    assert_eq!(report, json!({"events": lines, "file": "record.jsonl"}));
+    assert!(lines > 0);
+    let pages = home.json(["man", "--dir", "pages"]);
+    assert!(pages["files"].as_array().unwrap().contains(&json!("pages/mgp-serve.1")), "{pages}");
+    let table = home.run(["audit", "export", "--format", "csv", "--json"]);
+    assert_eq!((table.code, table.out.as_str()), (Some(1), ""));
+    let table = home.run(["audit", "export", "--format", "csv", "--json", "--out", "record.csv"]);
+    assert_eq!(table.code, Some(0), "{table:?}");
+}
+
+#[test]
+fn fits_of_many_queries_are_objects_where_json_is_asked_for() {
+    let home = Home::new();
+    home.write(
+        "tools.jsonl",
+        r#"{"id":"t","server":"mail","name":"send_mail","description":"Send an email."}"#,
+    );
+    home.write("queries.jsonl", "{\"id\":\"q\",\"text\":\"send an email\"}\n");
+    let fit = home.json(["search", "--tools", "tools.jsonl", "--queries", "queries.jsonl"]);
+    assert_eq!((&fit["query"], &fit["tool"]), (&json!("q"), &json!("t")));
+    assert!(fit["score"].as_f64().unwrap() > 0.0, "{fit}");
+}
+
+#[test]
+fn every_command_logs_as_it_is_told_to() {
+    let home = home();
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    let quiet = home.run(["tools", "--json"]);
+    assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""));
+    let told = home.run(["-vv", "tools", "--json"]);
+    assert!(told.err.contains("mgp_"), "{told:?}");
+    assert_eq!(told.out, quiet.out);
+    let mut command = home.command(["tools", "--json"]);
+    let output = command.env("MGP_LOG", "trace").output().unwrap();
+    assert!(String::from_utf8(output.stderr).unwrap().contains("mgp_"));
+    let mut text = String::new();
+    output.stdout.as_slice().read_to_string(&mut text).unwrap();
+    assert_eq!(text, quiet.out);
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::{Context, Error, Method, Origin, Request, Session};
 
 /// Whether it is a question to a client at all.
-pub(super) fn is_question(method: &Method) -> bool {
+pub(crate) fn is_question(method: &Method) -> bool {
     *method == Method::ELICIT || *method == Method::CREATE_MESSAGE || *method == Method::ROOTS_LIST
 }
 
@@ -18,7 +18,7 @@ pub(super) fn anything(session: &Session) -> bool {
 ///
 /// # Errors
 /// It did not, or this is no question.
-pub(super) async fn this(session: &Arc<Session>, question: &Request) -> Result<(), Error> {
+pub(crate) async fn this(session: &Arc<Session>, question: &Request) -> Result<(), Error> {
     if !is_question(&question.method) {
         return Err(Error::method_not_found(&question.method));
     }

@@ -31,14 +31,17 @@ impl CallsInWork {
         self.0.lock().values().rev().cloned().collect()
     }
 
-    /// Notes a call that can be asked about, for as long as the entry lives.
+    /// Notes a client's call, for as long as the entry lives. One without a way back to its client has no stream, and is
+    /// noted all the same: a question may be about it.
     fn enter(&self, request: &Request) -> Option<Entry> {
         let context = &request.context;
-        let stream = context.outbox.stream();
-        let is_of_a_client = context.session.is_some() && stream != StreamId::STANDALONE;
-        if request.kind == Kind::Notify || !is_of_a_client || !context.outbox.is_open() {
+        if request.kind == Kind::Notify || context.session.is_none() {
             return None;
         }
+        let stream = match context.outbox.stream() {
+            StreamId::STANDALONE => StreamId::fresh(),
+            stream => stream,
+        };
         self.0.lock().insert(stream, context.clone());
         Some(Entry { calls: self.clone(), stream })
     }
@@ -80,7 +83,7 @@ impl<S> Layer<S> for InWorkLayer {
 /// Notes which calls a server has in work.
 ///
 /// Sits directly in front of what carries calls to the server. Reads `context.session` and `context.outbox`: a call
-/// without either cannot be asked about. Costs a lock at the beginning and at the end of a call.
+/// without a session is no client's. Costs a lock at the beginning and at the end of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct InWork<S> {
     inner: S,

@@ -10,8 +10,9 @@
 //! | session | stateless | the way to the server goes through the rounds, and [`PassOnLayer`] asks for each question |
 //! | stateless | session | [`PassOnLayer`] finds the call, and [`Asking`] parks it: the question is the result |
 
+mod callers;
 mod conversation;
-mod declared;
+pub(crate) mod declared;
 mod driver;
 mod future;
 mod in_work;
@@ -34,6 +35,7 @@ use mgp_types::{Error, Kind, Method, Object, Request, Response, RpcService, Sess
 use tower_layer::Layer;
 use tower_service::Service;
 
+pub(crate) use self::callers::{About, Callers};
 use self::conversation::Conversation;
 use self::driver::Call;
 use self::future::{AskingFuture, Resumed, Started, Subject};

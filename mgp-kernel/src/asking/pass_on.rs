@@ -1,14 +1,13 @@
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_transport::AskedDuring;
 use mgp_types::{BoxFuture, Context as CallContext, Error, Kind, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::callers::{About, Callers};
 use super::{CallsInWork, declared};
 
 /// Makes [`PassOn`] services.
@@ -33,9 +32,10 @@ impl<S> Layer<S> for PassOnLayer {
 /// Passes what a server asks to the client whose call it asks about.
 ///
 /// Sits among what answers the server. The call is the one on whose stream the question came. Over a byte stream
-/// sessions do not say which that is; then it is the latest call whose client can be asked this, unless such calls are
-/// in work for different clients: a question never goes to somebody whose call it may not be about, and is refused
-/// with advice instead. A client is asked what it declared, and nothing else. Boxes questions; all else passes.
+/// sessions do not say which that is; then it is the latest call whose client can be asked this, unless calls are in work
+/// for different clients, whatever each of them can be asked: a question never goes to somebody whose call it may not be
+/// about, and is refused with advice instead. A client is asked what it declared, and nothing else. Boxes questions; all
+/// else passes.
 #[derive(Debug, Clone)]
 pub(crate) struct PassOn<S> {
     inner: S,
@@ -66,36 +66,33 @@ async fn ask(calls: CallsInWork, question: Request) -> Result<Response, Error> {
 
 /// The call that the question is about.
 async fn about(calls: &CallsInWork, question: &Request) -> Result<CallContext, Error> {
-    let named = question.extensions.get::<AskedDuring>().map(|during| during.stream());
-    // Questions of results come with the outbox of their call, others with the way back to the server.
-    let known = named.and_then(|stream| calls.on(stream));
-    if let Some(call) = known.or_else(|| calls.on(question.context.outbox.stream())) {
-        declared::this(call.session()?, question).await?;
-        return Ok(call);
-    }
+    let calls = match calls.about(question) {
+        About::This(call) => {
+            declared::this(call.session()?, question).await?;
+            return Ok(*call);
+        }
+        About::Another => return Err(Error::invalid_request("the call that the question is about is over")),
+        About::Unsaid => calls.callers(),
+    };
     let mut refusal = Error::invalid_request("no call is in work whose client could be asked");
-    let mut latest: Option<CallContext> = None;
-    for call in calls.latest_first() {
-        match (declared::this(call.session()?, question).await, &latest) {
-            (Err(error), _) => refusal = error,
-            (Ok(()), None) => latest = Some(call),
-            (Ok(()), Some(latest)) if is_same_client(latest, &call) => {}
-            (Ok(()), Some(_)) => {
-                return Err(Error::invalid_request(
-                    "calls of several clients are in work, and nothing says which of them the question is about; ask \
-                     when there is one, or serve each client by a session of its own",
-                ));
+    match calls {
+        Callers::Nobody => {}
+        Callers::One(calls) => {
+            for call in calls {
+                match declared::this(call.session()?, question).await {
+                    Ok(()) => return Ok(call),
+                    Err(error) => refusal = error,
+                }
             }
         }
+        Callers::Several => {
+            return Err(Error::invalid_request(
+                "calls of several clients are in work, and nothing says which of them the question is about; ask when \
+                 there is one, or serve each client by a session of its own",
+            ));
+        }
     }
-    latest.ok_or(refusal)
-}
-
-fn is_same_client(one: &CallContext, other: &CallContext) -> bool {
-    match (&one.session, &other.session) {
-        (Some(one), Some(other)) if Arc::ptr_eq(one, other) => true,
-        _ => one.principal.is_some() && one.principal == other.principal,
-    }
+    Err(refusal)
 }
 
 pin_project! {

@@ -3,8 +3,7 @@ use std::task::{Context, Poll};
 
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
-    BoxFuture, Context as CallContext, Error, Kind, Method, Object, Outbox, RawJson, Request, Response,
-    RpcService, Session, Severity,
+    BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, RpcService, Session, Severity,
 };
 use tokio::time::Instant;
 use tower_layer::Layer;
@@ -13,7 +12,7 @@ use tower_service::Service;
 use super::changed::Changed;
 use super::reports::Reports;
 use super::told::{Told, What};
-use crate::asking::CallsInWork;
+use crate::asking::{About, Callers, CallsInWork, declared};
 use crate::parts::Parts;
 
 /// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
@@ -73,7 +72,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
     fn call(&mut self, request: Request) -> Answer {
         let shared = &self.shared;
         if request.kind == Kind::Call {
-            return if is_question(&request.method) && shared.calls.latest_first().is_empty() {
+            return if declared::is_question(&request.method) && shared.is_about_no_call(&request) {
                 Box::pin(Arc::clone(shared).ask_anybody(request))
             } else {
                 Box::pin(self.inner.call(request))
@@ -118,6 +117,14 @@ impl<S: RpcService<Future: 'static>> Inbound<S> {
 }
 
 impl Shared {
+    fn is_about_no_call(&self, question: &Request) -> bool {
+        match self.calls.about(question) {
+            About::This(_) => false,
+            About::Another => true,
+            About::Unsaid => matches!(self.calls.callers(), Callers::Nobody),
+        }
+    }
+
     /// A question that no call can be the reason for goes to the only client there is.
     async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
         match self.parts.told().only_client() {
@@ -140,20 +147,25 @@ impl Shared {
         tell(outbox, Request::notify(report.method, report.params))
     }
 
-    /// A log message is for the client whose calls there are, else for all that want to hear it.
+    /// A log message is for the client whose calls there are, or for all that want to hear it where there are none. Of
+    /// several clients nobody knows whose it is, and what one says may stand in it.
     fn log(&self, message: Request) -> Answer {
-        let message = Request::notify(message.method, message.params);
-        let calls = self.calls.latest_first();
-        let Some(newest) =
-            calls.first().filter(|newest| calls.iter().all(|call| is_same_client(call, newest)))
-        else {
-            self.parts.told().log(&self.server, message);
-            return done();
+        let call = match (self.calls.about(&message), self.calls.callers()) {
+            (About::This(call), _) => *call,
+            (_, Callers::One(mut calls)) => calls.swap_remove(0),
+            (_, Callers::Nobody) => {
+                self.parts.told().log(&self.server, Request::notify(message.method, message.params));
+                return done();
+            }
+            (_, Callers::Several) => {
+                tracing::debug!(server = %self.server, "dropping a log message: it may be about any of several clients");
+                return done();
+            }
         };
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         let wants = |session: &Arc<Session>| level.is_some_and(|level| session.wants_log(level));
-        if newest.session.as_ref().is_some_and(wants) {
-            return tell(newest.outbox.clone(), message);
+        if call.session.as_ref().is_some_and(wants) {
+            return tell(call.outbox, Request::notify(message.method, message.params));
         }
         done()
     }
@@ -206,17 +218,6 @@ fn done() -> Answer {
 
 fn tell(outbox: Outbox, notification: Request) -> Answer {
     Box::pin(async move { outbox.notify(notification).await.map(|()| Response::empty()) })
-}
-
-fn is_question(method: &Method) -> bool {
-    *method == Method::ELICIT || *method == Method::CREATE_MESSAGE || *method == Method::ROOTS_LIST
-}
-
-fn is_same_client(one: &CallContext, other: &CallContext) -> bool {
-    match (&one.session, &other.session) {
-        (Some(one), Some(other)) if Arc::ptr_eq(one, other) => true,
-        _ => one.principal.is_some() && one.principal == other.principal,
-    }
 }
 
 const NOBODY: &str = "there is no client to ask: no call is in work, and not exactly one client is connected; ask in \

@@ -45,11 +45,20 @@ impl OutboxPort for Named {
     }
 }
 
-fn call(name: &'static str, capabilities: &'static str) -> Request {
-    let mut request = Request::call(Method::TOOLS_CALL, Object::new());
-    let mut session = Session::new(Revision::V2025_11_25);
+/// A client with a session, or one that describes itself with each call.
+fn client(capabilities: &'static str, revision: Revision) -> Arc<Session> {
+    let mut session = Session::new(revision);
     session.capabilities = Object::parse(capabilities).unwrap();
-    request.context.session = Some(Arc::new(session));
+    Arc::new(session)
+}
+
+fn session(capabilities: &'static str) -> Arc<Session> {
+    client(capabilities, Revision::V2025_11_25)
+}
+
+fn call(name: &'static str, session: &Arc<Session>) -> Request {
+    let mut request = Request::call(Method::TOOLS_CALL, Object::new());
+    request.context.session = Some(Arc::clone(session));
     request.context.principal = Some(Principal::new(name));
     request.context.outbox = Outbox::new(Arc::new(Named(name)), StreamId::fresh());
     request
@@ -64,24 +73,29 @@ async fn asked(calls: &CallsInWork, during: Option<StreamId>) -> Result<String, 
     Ok(String::from_utf8(answer.result.as_bytes().to_vec()).unwrap())
 }
 
+#[track_caller]
+fn is_of_several(refused: Result<String, Error>) {
+    let error = refused.unwrap_err();
+    assert!(error.message().contains("several clients"), "{error}");
+}
+
+const ROOTS: &str = r#"{"roots":{}}"#;
+
 #[tokio::test]
 async fn a_question_goes_to_the_one_client_it_can_be_about() {
     let calls = CallsInWork::default();
     let mut way = calls.layer().layer(Never);
     assert_eq!(asked(&calls, None).await.unwrap_err().code(), -32600);
-    let _deaf = way.call(call("deaf", r#"{"elicitation":{}}"#));
-    assert!(asked(&calls, None).await.is_err());
-    let a = way.call(call("a", r#"{"roots":{}}"#));
+    let (of_a, of_b) = (session(ROOTS), session(ROOTS));
+    let a = way.call(call("a", &of_a));
     assert_eq!(asked(&calls, None).await.unwrap(), r#"{"name":"a"}"#);
-    // Another call of the same client, as far as is known.
-    let again = way.call(call("a", r#"{"roots":{}}"#));
+    let again = way.call(call("a", &of_a));
     assert_eq!(asked(&calls, None).await.unwrap(), r#"{"name":"a"}"#);
 
-    let other = call("b", r#"{"roots":{}}"#);
+    let other = call("b", &of_b);
     let stream = other.context.outbox.stream();
     let b = way.call(other);
-    let error = asked(&calls, None).await.unwrap_err();
-    assert!(error.message().contains("several clients"), "{error}");
+    is_of_several(asked(&calls, None).await);
     // Where the server says it, there is no doubt.
     assert_eq!(asked(&calls, Some(stream)).await.unwrap(), r#"{"name":"b"}"#);
     drop((a, again));
@@ -91,10 +105,61 @@ async fn a_question_goes_to_the_one_client_it_can_be_about() {
 }
 
 #[tokio::test]
-async fn a_call_that_never_was_of_a_client_is_not_asked_about() {
+async fn a_question_about_the_call_of_a_client_that_cannot_be_asked_goes_to_no_other() {
     let calls = CallsInWork::default();
     let mut way = calls.layer().layer(Never);
-    let mut own = call("a", r#"{"roots":{}}"#);
+    let deaf = way.call(call("ada", &session(r#"{"elicitation":{}}"#)));
+    let _bob = way.call(call("bob", &session(ROOTS)));
+    is_of_several(asked(&calls, None).await);
+    drop(deaf);
+    assert_eq!(asked(&calls, None).await.unwrap(), r#"{"name":"bob"}"#);
+    // One to which no way leads back is a client all the same.
+    let mut away = call("ada", &session(ROOTS));
+    away.context.outbox = Outbox::CLOSED;
+    let _away = way.call(away);
+    is_of_several(asked(&calls, None).await);
+}
+
+#[tokio::test]
+async fn two_sessions_of_one_principal_are_two_clients() {
+    let calls = CallsInWork::default();
+    let mut way = calls.layer().layer(Never);
+    let _one = way.call(call("local-http", &session(ROOTS)));
+    let other = way.call(call("local-http", &session(ROOTS)));
+    is_of_several(asked(&calls, None).await);
+    // What describes itself may be either of them.
+    let _stateless = way.call(call("local-http", &client(ROOTS, Revision::V2026_07_28)));
+    is_of_several(asked(&calls, None).await);
+    drop(other);
+    assert!(asked(&calls, None).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_client_that_describes_itself_is_its_principal() {
+    let calls = CallsInWork::default();
+    let mut way = calls.layer().layer(Never);
+    let stateless = client(ROOTS, Revision::V2026_07_28);
+    let _one = way.call(call("a", &stateless));
+    let _again = way.call(call("a", &client(ROOTS, Revision::V2026_07_28)));
+    assert!(asked(&calls, None).await.is_ok());
+    // Others may have been described alike.
+    let _other = way.call(call("b", &stateless));
+    is_of_several(asked(&calls, None).await);
+}
+
+#[tokio::test]
+async fn a_question_about_a_call_that_is_over_is_about_no_other() {
+    let calls = CallsInWork::default();
+    let mut way = calls.layer().layer(Never);
+    let _call = way.call(call("a", &session(ROOTS)));
+    assert_eq!(asked(&calls, Some(StreamId::fresh())).await.unwrap_err().code(), -32600);
+}
+
+#[tokio::test]
+async fn a_client_without_a_way_back_is_not_asked() {
+    let calls = CallsInWork::default();
+    let mut way = calls.layer().layer(Never);
+    let mut own = call("a", &session(ROOTS));
     own.context.outbox = Outbox::CLOSED;
     let _own = way.call(own);
     assert!(asked(&calls, None).await.is_err());

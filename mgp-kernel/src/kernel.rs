@@ -80,7 +80,7 @@ impl Kernel {
         beside.spawn(tell_endings(Arc::clone(&parts.changes), parts.access.clone()));
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity), _beside: beside }));
         let parts = &kernel.0.parts;
-        parts.fleet.apply(parts, &parts.config.load().servers, false)?;
+        parts.fleet.install(parts, parts.fleet.prepare(parts, &parts.config.load().servers, false)?);
         if let Some(registry) = parts.registry.get() {
             registration::remove_left_over(&parts.state, registry).await;
         }

@@ -14,7 +14,8 @@ use crate::{Applied, StartError, settings};
 #[derive(Default)]
 pub(crate) struct Reload {
     source: OnceLock<Source>,
-    /// Held from reading to applying, so that of two who want it at once the later one has the later text.
+    /// Held from reading to applying, so that of two who want it at once the later one has the later text; and by whoever
+    /// makes the fleet another one in another way.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -39,19 +40,24 @@ impl Reload {
     pub(crate) fn read_from(&self, source: impl Fn() -> Result<Config, String> + Send + Sync + 'static) {
         let _ = self.source.set(Box::new(source));
     }
+
+    /// Waits for the turn to make the fleet another one.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
 }
 
 impl Parts {
     /// Reads the configuration anew, and takes it.
     pub(crate) async fn reread(self: &Arc<Self>) -> Result<Applied, ReloadError> {
-        let _turn = self.reload.turn.lock().await;
+        let _turn = self.reload.turn().await;
         let source = self.reload.source.get().ok_or(ReloadError::NoSource)?;
         Ok(self.take(source().map_err(ReloadError::Broken)?).await?)
     }
 
     /// Takes a new configuration; if it asks for something that there is not, everything stays as it was.
     pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<Applied, StartError> {
-        let _turn = self.reload.turn.lock().await;
+        let _turn = self.reload.turn().await;
         self.take(config).await
     }
 
@@ -60,15 +66,19 @@ impl Parts {
         // The address may have been given beside the file, which then says none.
         wanted.listen.http = wanted.listen.http.or_else(|| old.listen.http.clone());
         let config = takeable(wanted.clone(), &old);
-        // Before there is a new server that somebody may not use.
-        Rules::of(self, &config)?.hold(self).await?;
+        let rules = Rules::of(self, &config)?;
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
         let needs_restart = Changes::between(&config, &wanted).settings_changed;
         self.config.store(Arc::new(config));
         let config = self.config.load();
-        match self.fleet.apply(self, &config.servers, all) {
+        // Before there is a new server that somebody may not use, and not before it is known that there can be one.
+        let taken = match self.fleet.prepare(self, &config.servers, all) {
+            Ok(prepared) => rules.hold(self).await.map(|()| self.fleet.install(self, prepared)),
+            Err(error) => Err(error),
+        };
+        match taken {
             Ok(applied) => {
                 self.limit.set(settings::agent_limits(&config));
                 if let Some(registry) = self.registry.get() {
@@ -84,7 +94,6 @@ impl Parts {
             }
             Err(error) => {
                 self.config.store(Arc::clone(&old));
-                Rules::of(self, &old)?.hold(self).await?;
                 Err(error)
             }
         }
@@ -112,4 +121,27 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.kernel.socket = running.kernel.socket;
     config.kernel.drain_secs = running.kernel.drain_secs;
     config
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Principal;
+    use mgp_types::mgp::{AccessGrant, AccessPermission};
+
+    use crate::router::scene::Scene;
+
+    #[tokio::test]
+    async fn what_cannot_be_taken_leaves_what_operators_said_as_it_was() {
+        let scene = Scene::with(r#"{"access":{"default":"opt-out"}}"#).await;
+        let denied = AccessGrant::of_server("one".into(), "files".into(), AccessPermission::Deny);
+        scene.parts.access.grant(&Principal::operator("root"), None, denied).await.unwrap();
+        let rule = r#"{"agent":"one","server":"files","permission":"allow"}"#;
+        let servers = r#"{"id":"a","command":"x"},{"id":"a","command":"y"}"#;
+        let wanted =
+            format!(r#"{{"access":{{"default":"opt-out","rules":[{rule}]}},"servers":[{servers}]}}"#);
+        let refused = scene.parts.reconfigure(serde_json::from_str(&wanted).unwrap()).await;
+        assert!(refused.unwrap_err().to_string().contains("two servers"));
+        assert!(!scene.parts.access.decide("one", "files", None).allows());
+        assert_eq!(scene.parts.access.entries()[0].entry.granted_by, "root");
+    }
 }

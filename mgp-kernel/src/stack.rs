@@ -16,6 +16,7 @@ use mgp_security::audit::{AuditLayer, TraceIdLayer};
 use mgp_security::auth::AuthLayer;
 use mgp_security::confirmation::ConfirmationLayer;
 use mgp_security::definition::GuardLayer;
+use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
 use mgp_security::validator::ValidateLayer;
 use mgp_stream::event::EventsLayer;

@@ -97,7 +97,8 @@ async fn a_poisoned_tool_is_not_released_by_another_list() {
 async fn what_is_known_of_a_tool_outlasts_the_list_of_one_who_may_not_see_it() {
     for revision in ERAS {
         let reached = Reached::default();
-        let setup = Setup { confirmation: Some(ConfirmationSettings::new().without_dangerous()), ..Setup::default() };
+        let setup =
+            Setup { confirmation: Some(ConfirmationSettings::new().without_dangerous()), ..Setup::default() };
         let kernel = Kernel::before(upstream::mgp(&reached).accept().unwrap(), revision, setup).await;
         kernel.allow("agent.two", Some("echo")).await;
         let mut first = Raw::open(&kernel, AGENT, revision, true).await;

@@ -111,7 +111,8 @@ async fn owasp_mcp04_a_tool_that_changes_after_approval_is_kept_back() {
 async fn owasp_mcp05_commands_and_code_are_not_injected() {
     for revision in ERAS {
         let reached = Reached::default();
-        let setup = Setup { confirmation: Some(ConfirmationSettings::new().without_dangerous()), ..Setup::default() };
+        let setup =
+            Setup { confirmation: Some(ConfirmationSettings::new().without_dangerous()), ..Setup::default() };
         let kernel = kernel(&reached, revision, setup).await;
         kernel.permit(Permission::ShellExecute).await;
         kernel.permit(Permission::CodeExecution).await;
@@ -140,7 +141,8 @@ async fn owasp_mcp05_commands_and_code_are_not_injected() {
 async fn owasp_mcp06_hidden_text_in_arguments_goes_no_further() {
     for revision in ERAS {
         let reached = Reached::default();
-        let setup = Setup { confirmation: Some(ConfirmationSettings::new().without_dangerous()), ..Setup::default() };
+        let setup =
+            Setup { confirmation: Some(ConfirmationSettings::new().without_dangerous()), ..Setup::default() };
         let kernel = kernel(&reached, revision, setup).await;
         kernel.permit(Permission::ShellExecute).await;
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;

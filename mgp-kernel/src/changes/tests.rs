@@ -331,7 +331,8 @@ async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
     scene.tool("a", "x");
     let some = Peer::begin(&scene, "some").await;
     some.call(&scene, "tools/list", "{}").await.unwrap();
-    scene.parts.fleet.apply(&scene.parts, &[], false).unwrap();
+    let nothing = scene.parts.fleet.prepare(&scene.parts, &[], false).unwrap();
+    scene.parts.fleet.install(&scene.parts, nothing);
     assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
     let listed = some.call(&scene, "tools/list", "{}").await.unwrap();
     assert_eq!(crate::router::scene::text(&listed), r#"{"tools":[]}"#);

@@ -48,13 +48,8 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
             .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
     }
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
-    let serving = Serving {
-        http,
-        stdio,
-        agent: Principal::new(agent),
-        socket,
-        drain: settings::drain(&config),
-    };
+    let serving =
+        Serving { http, stdio, agent: Principal::new(agent), socket, drain: settings::drain(&config) };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;

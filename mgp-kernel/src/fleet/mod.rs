@@ -48,6 +48,14 @@ pub struct Applied {
     pub needs_restart: Vec<&'static str>,
 }
 
+/// What a fleet is to become. None of it has begun.
+pub(crate) struct Prepared {
+    next: Servers,
+    /// Those that are new, each with the one whose place it takes.
+    beginning: Vec<(Option<Arc<Upstream>>, Arc<Upstream>)>,
+    gone: Servers,
+}
+
 impl Fleet {
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {
         self.servers.load().get(server).cloned()
@@ -96,21 +104,19 @@ impl Fleet {
         }
     }
 
-    /// Makes the fleet what `wanted` says. Servers about which nothing has changed are left alone, unless `all` are to
-    /// be connected to anew. Waits for none of them.
+    /// What the fleet is to become by `wanted`, if nobody else makes it something else meanwhile. Servers about which nothing has changed are left alone, unless `all` are
+    /// to be connected to anew. Changes nothing yet.
     ///
     /// # Errors
-    /// The configuration asks for something that there is not. Nothing is changed then.
-    pub(crate) fn apply(
+    /// The configuration asks for something that there is not.
+    pub(crate) fn prepare(
         &self,
         parts: &Arc<Parts>,
         wanted: &[ServerConfig],
         all: bool,
-    ) -> Result<Applied, StartError> {
-        let _change = self.change.lock();
-        let mut old = Servers::clone(&self.servers.load());
-        let (mut next, mut applied) = (Servers::new(), Applied::default());
-        let mut beginning = Vec::new();
+    ) -> Result<Prepared, StartError> {
+        let mut gone = Servers::clone(&self.servers.load());
+        let (mut next, mut beginning) = (Servers::new(), Vec::new());
         let registered = self.registered.lock().clone();
         let wanted = wanted.iter().filter(|config| config.enabled).chain(registered.values());
         for config in wanted {
@@ -118,28 +124,35 @@ impl Fleet {
             if next.contains_key(&id) {
                 return Err(StartError::Config(format!("there are two servers with the id `{id}`")));
             }
-            let before = old.remove(&id);
+            let before = gone.remove(&id);
             if let Some(same) = before.as_ref().filter(|before| !all && before.config() == config) {
                 next.insert(id, Arc::clone(same));
                 continue;
             }
             let upstream = Arc::new(Upstream::new(parts, config.clone())?);
-            let list = if before.is_some() { &mut applied.changed } else { &mut applied.added };
-            list.push(id.clone());
             next.insert(id, Arc::clone(&upstream));
             beginning.push((before, upstream));
         }
-        applied.removed = old.keys().cloned().collect();
+        Ok(Prepared { next, beginning, gone })
+    }
+
+    /// Makes the fleet what was prepared. Waits for none of its servers.
+    pub(crate) fn install(&self, parts: &Arc<Parts>, prepared: Prepared) -> Applied {
+        let Prepared { next, beginning, gone } = prepared;
+        let _change = self.change.lock();
+        let mut applied = Applied { removed: gone.keys().cloned().collect(), ..Applied::default() };
         self.servers.store(Arc::new(next));
         for (before, upstream) in beginning {
+            let list = if before.is_some() { &mut applied.changed } else { &mut applied.added };
+            list.push(upstream.id().clone());
             // What it was is judged by what it was: whoever calls a tool waits until it is known what it is now.
             parts.catalog.remove_server(upstream.id());
             self.begin(before, upstream);
         }
-        for gone in old.into_values() {
+        for gone in gone.into_values() {
             self.end(parts, gone);
         }
-        Ok(applied)
+        applied
     }
 
     /// Takes in a server that was registered, beside those of the configuration.
@@ -148,7 +161,7 @@ impl Fleet {
     /// The server cannot be as it is described.
     pub(crate) fn admit(&self, parts: &Arc<Parts>, server: ServerConfig) -> Result<Applied, StartError> {
         self.registered.lock().insert(ServerId::from(server.id.as_str()), server);
-        self.apply(parts, &parts.config.load().servers, false)
+        Ok(self.install(parts, self.prepare(parts, &parts.config.load().servers, false)?))
     }
 
     /// Lets go of a server that was registered.
@@ -157,7 +170,7 @@ impl Fleet {
     /// The configuration asks for something that there is not.
     pub(crate) fn dismiss(&self, parts: &Arc<Parts>, server: &ServerId) -> Result<Applied, StartError> {
         self.registered.lock().remove(server);
-        self.apply(parts, &parts.config.load().servers, false)
+        Ok(self.install(parts, self.prepare(parts, &parts.config.load().servers, false)?))
     }
 
     /// Stops all servers, each with so long to finish its calls, and forgets them.

@@ -38,6 +38,7 @@ impl Fleet for Running {
     fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             let parts = self.parts()?;
+            let _turn = parts.reload.turn().await;
             parts
                 .fleet
                 .admit(&parts, config(&server))
@@ -49,8 +50,10 @@ impl Fleet for Running {
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let parts = self.parts()?;
+            let turn = parts.reload.turn().await;
             let dismissed = parts.fleet.dismiss(&parts, server);
             dismissed.map_err(|error| Error::internal(error.to_string()))?;
+            drop(turn);
             scripts::remove(&parts.state, server).await;
             Ok(())
         })

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, home};
+use crate::kernel::Kernel;
 
 #[test]
 fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {

@@ -11,3 +11,4 @@ mod home;
 mod rows;
 mod rules;
 mod serving;
+mod web_pages;

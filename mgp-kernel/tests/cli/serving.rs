@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use crate::home::Home;
 
 /// A kernel that is ended with the test.
-struct Kernel(Child);
+pub(crate) struct Kernel(pub(crate) Child);
 
 impl Kernel {
-    fn start(home: &Home, args: &[&str]) -> Self {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
         let mut command = home.command(["serve"].iter().chain(args));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let kernel = Self(command.spawn().unwrap());

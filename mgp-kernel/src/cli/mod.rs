@@ -29,6 +29,7 @@ mod package;
 mod permissions;
 mod pins;
 mod place;
+mod registrations;
 mod search;
 mod serve;
 mod server_commands;
@@ -92,6 +93,7 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
         Command::Call(args) => call::run(&place, output, args).await,
         Command::Access(args) => access::run(&place, output, args).await,
         Command::Permissions(args) => permissions::run(&place, output, args).await,
+        Command::Registrations(args) => registrations::run(&place, output, args).await,
         Command::Keys(args) => keys::run(&place, output, args).await,
         Command::Audit(args) => audit::run(&place, output, args).await,
         Command::Pin(args) => pins::run(&place, output, args).await,

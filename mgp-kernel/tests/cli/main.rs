@@ -8,6 +8,7 @@ mod clients;
 mod edit;
 mod help;
 mod home;
+mod registrations;
 mod rows;
 mod rules;
 mod serving;

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
 use super::output::{Output, printable};
+use super::owners_file::OwnersFile;
 use super::place::Place;
 use crate::operator::audit::{
     EventPage, EventRow, Events, ExportEvents, ExportFormat, ExportPage, LogEnd, QueryEvents, VerifiedLog,
@@ -196,7 +196,7 @@ async fn verify(link: &Link, output: &Output, wanted: Verify) -> Result<Exit, Fa
 
 async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Failure> {
     let unwritten = |error: io::Error| Failure::usage(format!("the export cannot be written: {error}"));
-    let mut file = wanted.out.as_ref().map(File::create).transpose().map_err(unwritten)?;
+    let mut file = wanted.out.as_deref().map(OwnersFile::create).transpose().map_err(unwritten)?;
     let format = match wanted.format {
         Format::Jsonl => ExportFormat::Jsonl,
         Format::Csv => ExportFormat::Csv,
@@ -206,7 +206,7 @@ async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Fa
     loop {
         let page: ExportPage = link.ask(method::AUDIT_EXPORT, &asked).await?;
         match &mut file {
-            Some(file) => file.write_all(page.text.as_bytes()).map_err(unwritten)?,
+            Some(file) => file.write(page.text.as_bytes()).map_err(unwritten)?,
             None => output.write(page.text.as_bytes())?,
         }
         events += page.events;
@@ -214,6 +214,9 @@ async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Fa
             Some(behind) => asked.behind = behind,
             None => break,
         }
+    }
+    if let Some(file) = file {
+        file.finish().map_err(unwritten)?;
     }
     output.note(&format!("{events} events"));
     Ok(Exit::Done)

@@ -25,6 +25,7 @@ mod log;
 mod man;
 mod moment;
 mod output;
+mod owners_file;
 mod package;
 mod permissions;
 mod pins;

@@ -11,6 +11,7 @@ mod import;
 mod kind;
 mod places;
 mod secret;
+mod shown;
 
 pub(crate) use self::import::variable;
 pub use self::{
@@ -18,9 +19,10 @@ pub use self::{
     document::{Format, Position},
     export::{ApplyError, Change, Entry, ExportError, Plan, Rollback, plan, roll_back},
     import::{
-        ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES, MAX_SERVERS, MovedSecret,
-        ReadOptions, Skipped, read,
+        Concealer, Elsewhere, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES,
+        MAX_SERVERS, MovedSecret, ReadOptions, Skipped, read,
     },
     kind::{ClientKind, UnknownClient},
     places::{Candidate, FileScope, Places, System},
+    shown::{args_without_secrets, without_secrets},
 };

@@ -115,9 +115,18 @@ impl ConfigFile {
     /// Writes the file so that at any time it is the old one or the new one. Its mode is kept; a new file is only for its
     /// owner. What could not be read again is not written.
     pub fn save(&self) -> Result<(), EditError> {
+        self.write(Mode::Kept)
+    }
+
+    /// As [`save`](Self::save), but whatever the mode was, nobody else can read the file that comes in its place.
+    pub fn save_for_owner(&self) -> Result<(), EditError> {
+        self.write(Mode::ForOwner)
+    }
+
+    fn write(&self, mode: Mode) -> Result<(), EditError> {
         let text = self.text();
         Config::parse(&self.path, &text)?;
-        replace(&self.path, &text).map_err(|error| EditError::Io { path: self.path.clone(), error })
+        replace(&self.path, &text, mode).map_err(|error| EditError::Io { path: self.path.clone(), error })
     }
 
     fn position(&self, id: &str) -> Option<usize> {
@@ -286,8 +295,17 @@ fn unwritable(error: &dyn std::fmt::Display) -> EditError {
     EditError::Unwritable(error.to_string())
 }
 
+/// Who may read a file that comes in the place of another one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Those who could.
+    Kept,
+    /// Its owner.
+    ForOwner,
+}
+
 /// Puts a new file in the place of an old one.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn replace(path: &Path, text: &str, mode: Mode) -> io::Result<()> {
     // A link, such as one into a repository of settings, stays a link.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let directory =
@@ -295,7 +313,9 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let (beside, mut file) = create_beside(directory)?;
     let done = (|| {
-        if let Ok(metadata) = fs::metadata(path) {
+        if mode == Mode::Kept
+            && let Ok(metadata) = fs::metadata(path)
+        {
             file.set_permissions(metadata.permissions())?;
         }
         file.write_all(text.as_bytes())?;

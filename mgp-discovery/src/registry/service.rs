@@ -283,10 +283,13 @@ impl Registry {
     async fn started(&self, server: &Arc<Registered>) -> RegisteredServer {
         let told = |status| RegisteredServer::new(server.id.clone(), status);
         if !server.is_approved() {
-            return told(ServerStatus::PendingApproval).with_message(match server.digest {
-                Some(_) => "its code was inspected; an operator has to approve it before it is started",
-                None => "its code could not be inspected; an operator has to approve it before it is started",
-            });
+            let inspected = if server.digest.is_some() { "was" } else { "could not be" };
+            let id = &server.id;
+            tracing::warn!(server = %id, "a registered server waits: `mgp registrations approve {id}` starts it");
+            return told(ServerStatus::PendingApproval).with_message(format!(
+                "its code {inspected} inspected; before it is started an operator has to approve it: \
+                 `mgp registrations approve {id}`"
+            ));
         }
         match self.0.fleet.start(server.clone()).await {
             Ok(()) => told(ServerStatus::Registered),

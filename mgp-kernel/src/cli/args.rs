@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     access, audit, call, check, completions, config, demo, export, import, init, keys, man, permissions,
-    pins, search, serve, server_commands, servers, servers_edit, tools,
+    pins, registrations, search, serve, server_commands, servers, servers_edit, tools,
 };
 
 /// One server between any MCP client and any number of MCP and MGP servers
@@ -86,6 +86,9 @@ pub(super) enum Command {
     /// Decide what servers may do
     #[command(subcommand)]
     Permissions(permissions::Permissions),
+    /// Decide about servers that agents registered
+    #[command(subcommand)]
+    Registrations(registrations::Registrations),
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(keys::Keys),

@@ -19,9 +19,13 @@ pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<Ra
             (key, json(key, text)?)
         } else {
             let property = &schema["properties"][key];
-            let is_list = kind(property) == Some("array");
-            let value = typed(key, text, if is_list { &property["items"] } else { property })?;
-            (key, if is_list && !text.starts_with('[') { Value::Array(vec![value]) } else { value })
+            let value = match kind(property) {
+                // A whole list can be given as JSON.
+                Some("array") if text.starts_with('[') => json(key, text)?,
+                Some("array") => Value::Array(vec![typed(key, text, &property["items"])?]),
+                _ => typed(key, text, property)?,
+            };
+            (key, value)
         };
         match arguments.get_mut(key) {
             None => {
@@ -40,8 +44,6 @@ pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<Ra
 fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
     let wrong = |what: &str| Failure::usage(format!("`{key}` has to be {what}, and `{text}` is not"));
     match kind(schema) {
-        // A whole list or object can be given as JSON.
-        _ if text.starts_with('[') && kind(schema) != Some("string") => json(key, text),
         Some("integer") => {
             let number = text.parse::<i64>().map(Value::from);
             number.or_else(|_| text.parse::<u64>().map(Value::from)).map_err(|_| wrong("a whole number"))
@@ -99,6 +101,7 @@ mod tests {
         "text":{"type":"string"},"count":{"type":"integer"},"share":{"type":["number","null"]},
         "deep":{"type":"boolean"},"tags":{"type":"array","items":{"type":"string"}},
         "ids":{"type":"array","items":{"type":"integer"}},"filter":{"type":"object"},
+        "rows":{"type":"array","items":{"type":"array"}},
         "maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},"any":{}}}"#;
 
     fn read(given: &[&str]) -> Result<Value, Failure> {
@@ -120,6 +123,11 @@ mod tests {
             (&["tags=a", "tags=b"], r#"{"tags":["a","b"]}"#),
             (&["ids=1", "ids=2"], r#"{"ids":[1,2]}"#),
             (&["ids=[1,2]"], r#"{"ids":[1,2]}"#),
+            (&[r#"tags=["a","b"]"#], r#"{"tags":["a","b"]}"#),
+            (&[r#"tags=["a","b"]"#, "tags=c"], r#"{"tags":["a","b","c"]}"#),
+            (&["any=[draft]"], r#"{"any":"[draft]"}"#),
+            (&["unknown=[draft]"], r#"{"unknown":"[draft]"}"#),
+            (&["rows=[1]"], r#"{"rows":[1]}"#),
             (&[r#"filter={"a":1}"#], r#"{"filter":{"a":1}}"#),
             (&["maybe=3"], r#"{"maybe":3}"#),
             (&["any=7"], r#"{"any":"7"}"#),
@@ -134,7 +142,9 @@ mod tests {
 
     #[test]
     fn what_is_no_such_value_is_named() {
-        for given in ["count=x", "count=1.5", "share=NaN", "deep=perhaps", "filter=x", "any:=x", "alone"] {
+        for given in
+            ["count=x", "count=1.5", "share=NaN", "deep=perhaps", "filter=x", "tags=[a", "any:=x", "alone"]
+        {
             let failure = read(&[given]).unwrap_err();
             let name = given.split([':', '=']).next().unwrap();
             assert!(failure.message().contains(name), "{given}: {}", failure.message());

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +10,7 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
 use super::output::{Output, Reader, printable};
+use super::owners_file::OwnersFile;
 use super::place::Place;
 use crate::operator::audit::{
     EventPage, EventRow, Events, ExportEvents, ExportFormat, ExportPage, LogEnd, QueryEvents, VerifiedLog,
@@ -216,7 +216,7 @@ async fn verify(link: &Link, output: &Output, wanted: Verify) -> Result<Exit, Fa
 
 async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Failure> {
     let unwritten = |error: io::Error| Failure::usage(format!("the export cannot be written: {error}"));
-    let mut file = wanted.out.as_ref().map(File::create).transpose().map_err(unwritten)?;
+    let mut file = wanted.out.as_deref().map(OwnersFile::create).transpose().map_err(unwritten)?;
     let format = match wanted.format {
         Format::Jsonl => ExportFormat::Jsonl,
         Format::Csv => ExportFormat::Csv,
@@ -226,7 +226,7 @@ async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Fa
     loop {
         let page: ExportPage = link.ask(method::AUDIT_EXPORT, &asked).await?;
         match &mut file {
-            Some(file) => file.write_all(page.text.as_bytes()).map_err(unwritten)?,
+            Some(file) => file.write(page.text.as_bytes()).map_err(unwritten)?,
             None if output.write(page.text.as_bytes())? == Reader::Gone => return Ok(Exit::Done),
             None => {}
         }
@@ -236,8 +236,9 @@ async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Fa
             None => break,
         }
     }
-    if let Some(file) = &wanted.out {
-        output.show(&Exported { events, file }, |_, _| Ok(()))?;
+    if let (Some(file), Some(out)) = (file, &wanted.out) {
+        file.finish().map_err(unwritten)?;
+        output.show(&Exported { events, file: out }, |_, _| Ok(()))?;
     }
     output.note(&format!("{events} events"));
     Ok(Exit::Done)

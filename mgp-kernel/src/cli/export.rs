@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf, absolute};
 use clap::Args;
 use mgp_discovery::Config;
 use mgp_discovery::clients::{
-    Candidate, Change, ClientKind, Entry, FileScope, ImportedServer, LiteralSecrets, Plan, plan, read,
-    roll_back,
+    Candidate, Change, ClientKind, Concealer, Entry, FileScope, LiteralSecrets, Plan, plan, read, roll_back,
 };
-use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
 
 use super::clients::{Machine, is_mgp, text_of};
@@ -59,10 +58,17 @@ struct Report {
     diff: String,
     /// Servers that mgp has now, and that are taken out.
     removed: Vec<String>,
-    /// Servers that stay, as mgp does not have them.
-    kept: Vec<String>,
+    /// Servers that stay.
+    kept: Vec<Kept>,
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<PathBuf>,
+}
+
+/// A server that stays.
+#[derive(Debug, Serialize)]
+struct Kept {
+    name: String,
+    why: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -153,8 +159,8 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
     for name in &report.removed {
         writeln!(out, "{} goes: mgp has it", printable(name))?;
     }
-    for name in &report.kept {
-        writeln!(out, "{} stays", printable(name))?;
+    for Kept { name, why } in &report.kept {
+        writeln!(out, "{} stays: {}", printable(name), printable(why))?;
     }
     Ok(())
 }
@@ -208,47 +214,38 @@ impl Export {
         Ok(Entry::Command { command, args, env: BTreeMap::new() })
     }
 
-    /// The client's servers that mgp has, and those that it does not have.
-    fn parted(
-        &self,
-        config: &Config,
-        path: &Path,
-        text: &str,
-    ) -> Result<(Vec<String>, Vec<String>), Failure> {
-        let machine = Machine::this()?;
-        let of = |secrets| {
-            read(self.to, text, &machine.options().secrets(secrets))
-                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
-        };
-        // However the secrets came over, it is the same server.
-        let (referring, literal) = (of(LiteralSecrets::Refer)?, of(LiteralSecrets::Keep)?);
-        let has = |server: &ImportedServer| {
-            config.servers.iter().any(|own| own.enabled && is_same(own, &server.config))
-        };
-        let (mut removed, mut kept) = (Vec::new(), Vec::new());
-        for (server, whole) in referring.servers.iter().zip(&literal.servers) {
-            if server.name == self.name || is_mgp(server) {
+    /// The client's servers that mgp has, and those that stay.
+    fn parted(&self, config: &Config, path: &Path, text: &str) -> Result<(Vec<String>, Vec<Kept>), Failure> {
+        let options = Machine::this()?.options().secrets(LiteralSecrets::Keep);
+        let read = read(self.to, text, &options)
+            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        // Two servers that differ by their secrets alone are not both the one that mgp has.
+        let mut known = Concealer::new(&ProcessEnvironment);
+        let (mut removed, mut kept, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
+        for server in read.servers {
+            if server.name == self.name || is_mgp(&server) {
                 continue;
             }
-            let list = if has(server) || has(whole) { &mut removed } else { &mut kept };
-            list.push(server.name.clone());
+            let name = server.name.clone();
+            if let Some(place) = &server.elsewhere {
+                elsewhere.push(Kept { name, why: place.to_string() });
+            } else if config
+                .servers
+                .iter()
+                .any(|own| own.enabled && known.same(own, &server.config).is_some())
+            {
+                removed.push(name);
+            } else {
+                kept.push(Kept { name, why: "mgp does not have it".to_owned() });
+            }
         }
-        let skipped = referring.skipped.into_iter().map(|skipped| skipped.name);
-        kept.extend(skipped.filter(|name| *name != self.name));
+        let skipped = read.skipped.into_iter().filter(|skipped| skipped.name != self.name);
+        kept.extend(skipped.map(|skipped| Kept { name: skipped.name, why: skipped.why }));
         // A name that also stands for something else stays.
-        removed.retain(|name| !kept.contains(name));
+        removed.retain(|name| kept.iter().all(|kept| kept.name != *name));
+        kept.extend(elsewhere);
         Ok((removed, kept))
     }
-}
-
-/// Whether both lead to the same server, whatever else is said of it.
-fn is_same(own: &ServerConfig, other: &ServerConfig) -> bool {
-    own.command == other.command
-        && own.args == other.args
-        && own.cwd == other.cwd
-        && own.url == other.url
-        && own.env.keys().eq(other.env.keys())
-        && own.headers.keys().eq(other.headers.keys())
 }
 
 fn chain(error: &dyn std::error::Error) -> Failure {

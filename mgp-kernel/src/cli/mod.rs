@@ -27,10 +27,12 @@ mod log;
 mod man;
 mod moment;
 mod output;
+mod owners_file;
 mod package;
 mod permissions;
 mod pins;
 mod place;
+mod registrations;
 mod search;
 mod serve;
 mod server_commands;
@@ -107,6 +109,7 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
         Command::Call(args) => call::run(place, output, args).await,
         Command::Access(args) => access::run(place, output, args).await,
         Command::Permissions(args) => permissions::run(place, output, args).await,
+        Command::Registrations(args) => registrations::run(place, output, args).await,
         Command::Keys(args) => keys::run(place, output, args).await,
         Command::Audit(args) => audit::run(place, output, args).await,
         Command::Pin(args) => pins::run(place, output, args).await,

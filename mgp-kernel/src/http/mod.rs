@@ -5,6 +5,7 @@ mod repeated;
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
@@ -49,8 +50,9 @@ impl Kernel {
             http = http.allow_origin(origin.as_str());
         }
         // Health is asked for by those who have no key, the figures are not.
-        let layer = Stack::new(PathsLayer::metrics(parts.clone()), guard);
-        let layer = Stack::new(layer, PathsLayer::health(parts.clone()));
+        let beside = Arc::new(http.clone());
+        let layer = Stack::new(PathsLayer::metrics(parts.clone(), beside.clone()), guard);
+        let layer = Stack::new(layer, PathsLayer::health(parts.clone(), beside));
         serve_layered_until(socket, self.accept_by(&auth), http, layer, stop).await
     }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
-use mgp_transport::http::HttpBody;
+use mgp_transport::http::{HttpBody, HttpConfig};
 use mgp_types::mgp::ServerState;
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
@@ -14,10 +14,11 @@ use tower_service::Service;
 
 use crate::parts::Parts;
 
-/// Answers `GET` at paths beside the protocol's. Makes [`Paths`] services.
+/// Answers `GET` at paths beside the protocol's, but not to web pages from elsewhere. Makes [`Paths`] services.
 #[derive(Clone)]
 pub(super) struct PathsLayer {
     parts: Arc<Parts>,
+    http: Arc<HttpConfig>,
     find: Find,
 }
 
@@ -33,13 +34,13 @@ struct Page {
 
 impl PathsLayer {
     /// `/healthz`: whether this process answers; `/readyz`: whether it takes calls, and how many servers are connected.
-    pub(super) fn health(parts: Arc<Parts>) -> Self {
-        Self { parts, find: health }
+    pub(super) fn health(parts: Arc<Parts>, http: Arc<HttpConfig>) -> Self {
+        Self { parts, http, find: health }
     }
 
     /// `/metrics`, in the text format of Prometheus.
-    pub(super) fn metrics(parts: Arc<Parts>) -> Self {
-        Self { parts, find: metrics }
+    pub(super) fn metrics(parts: Arc<Parts>, http: Arc<HttpConfig>) -> Self {
+        Self { parts, http, find: metrics }
     }
 }
 
@@ -72,6 +73,15 @@ fn metrics(parts: &Parts, path: &str) -> Option<Page> {
 }
 
 impl Page {
+    fn refused() -> Self {
+        let text = "this `Host` or `Origin` is not served; `listen.allowed_hosts` and `allowed_origins` name others\n";
+        Self {
+            status: StatusCode::FORBIDDEN,
+            content_type: "text/plain; charset=utf-8",
+            text: text.to_owned(),
+        }
+    }
+
     fn into_response(self) -> http::Response<HttpBody> {
         let mut response = http::Response::new(HttpBody::from(bytes::Bytes::from(self.text)));
         *response.status_mut() = self.status;
@@ -109,11 +119,12 @@ where
     }
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let PathsLayer { parts, find } = &self.paths;
+        let PathsLayer { parts, http, find } = &self.paths;
         if request.method() == Method::GET
             && let Some(page) = find(parts, request.uri().path())
         {
-            return PathsFuture::Page { page: Some(page) };
+            let answers = http.answers_beside(request.headers(), request.uri());
+            return PathsFuture::Page { page: Some(if answers { page } else { Page::refused() }) };
         }
         PathsFuture::Passed { future: self.inner.call(request) }
     }

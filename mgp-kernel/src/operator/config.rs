@@ -1,5 +1,6 @@
 //! What the kernel runs with.
 
+use mgp_discovery::clients::{args_without_secrets, without_secrets};
 use mgp_types::mgp::{AuditTarget, ServerId};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ use crate::parts::Parts;
 pub(crate) struct ShownConfig {
     /// Where keys, grants, pins and the record are kept.
     pub(crate) state: String,
-    /// What of `mgp.toml` is in effect, without the values of variables and headers: they may be secrets.
+    /// What of `mgp.toml` is in effect, without what may be a secret: the values of variables and headers, and what looks
+    /// like one in a command line or an address.
     pub(crate) config: serde_json::Value,
 }
 
@@ -56,6 +58,10 @@ fn hide(value: &mut serde_json::Value) {
                     serde_json::Value::Object(table) if SECRET_TABLES.contains(&name.as_str()) => {
                         table.values_mut().for_each(|value| *value = "***".into());
                     }
+                    serde_json::Value::Array(args) if name == "args" => hide_args(args),
+                    serde_json::Value::String(text) if SECRET_TEXTS.contains(&name.as_str()) => {
+                        *text = without_secrets(name, text);
+                    }
                     _ => hide(value),
                 }
             }
@@ -64,6 +70,16 @@ fn hide(value: &mut serde_json::Value) {
     }
 }
 
+fn hide_args(args: &mut [serde_json::Value]) {
+    let texts: Vec<_> = args.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect();
+    for (argument, shown) in args.iter_mut().zip(args_without_secrets(&texts)) {
+        *argument = shown.into();
+    }
+}
+
+/// Texts that a secret may be a part of.
+const SECRET_TEXTS: [&str; 3] = ["command", "url", "otlp"];
+/// Tables of which each value may be one.
 const SECRET_TABLES: [&str; 3] = ["env", "headers", "otlp_headers"];
 
 #[cfg(test)]
@@ -83,5 +99,24 @@ mod tests {
         let shown = config.to_string();
         assert!(!shown.contains("s3cret"), "{shown}");
         assert!(shown.contains("KEY") && shown.contains("NAME"), "{shown}");
+    }
+
+    #[test]
+    fn no_secret_in_a_command_line_or_an_address_is_shown() {
+        let mut config = json!({
+            "servers": [
+                {"command": "x", "args": ["--api-key", "s3cret", "--token=s3cret", "dir", "--port", "80"]},
+                {"url": "https://ada:s3cret@h.example/mcp?token=s3cret&x=1"},
+            ],
+            "telemetry": {"otlp": "https://ada:s3cret@otlp.example"},
+        });
+        hide(&mut config);
+        let shown = config.to_string();
+        assert!(!shown.contains("s3cret"), "{shown}");
+        assert_eq!(
+            config["servers"][0]["args"],
+            json!(["--api-key", "***", "--token=***", "dir", "--port", "80"])
+        );
+        assert_eq!(config["servers"][1]["url"], "https://ada:***@h.example/mcp?token=***&x=1");
     }
 }

@@ -58,7 +58,7 @@ impl Agents {
 
     /// Whether this agent may have a connection.
     pub(super) fn admits(&self, agent: &Principal) -> bool {
-        self.config.agents.is_empty() || self.config.agents.contains_key(agent.as_str())
+        !self.config.only_for_its_agents() || self.config.agents.contains_key(agent.as_str())
     }
 
     /// The connection of this agent, which begins if there is none.

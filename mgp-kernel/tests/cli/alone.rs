@@ -7,10 +7,9 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::home::{Home, Ran};
-use crate::kernel::home;
 
 fn with_servers() -> Home {
-    let home = home();
+    let home = Home::with_state();
     for server in ["shell", "notes"] {
         home.json(["add", server, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", server]);
     }
@@ -55,7 +54,7 @@ fn what_doctor_says_of_open_decisions_can_be_done() {
 
 #[test]
 fn commands_that_need_no_server_start_no_registered_one_either() {
-    let home = home();
+    let home = Home::with_state();
     let config = home.read("mgp.toml");
     home.write("mgp.toml", &format!("{config}\n[registration]\nagents = [\"a\"]\ncommands = [\"touch\"]\n"));
     assert_eq!(home.run(["keys", "list"]).code, Some(0));

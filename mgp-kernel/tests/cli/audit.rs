@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
@@ -41,7 +42,8 @@ fn an_export_has_every_event_with_its_link() {
     let file = home.path("record.csv");
     let run = home.run(["audit", "export", "--format", "csv", "--out", file.to_str().unwrap(), "-q"]);
     assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""));
-    assert_eq!(fs::read_to_string(file).unwrap().lines().count(), lines.out.lines().count() + 1);
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), lines.out.lines().count() + 1);
+    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "others need not read it");
 }
 
 #[test]

@@ -69,6 +69,33 @@ fn all_clients_that_are_found_are_taken_over_once() {
 }
 
 #[test]
+fn no_server_gets_the_secret_of_another() {
+    let home = Home::new();
+    let api = |url: &str, token: &str| {
+        json!({"mcpServers": {"api": {"url": url, "headers": {"Authorization": format!("Bearer {token}")}}}})
+            .to_string()
+    };
+    home.write(DESKTOP, &api("https://a.example/mcp", "AAA"));
+    home.write(CURSOR, &api("https://b.example/mcp", "BBB"));
+    let report = home.json(["import"]);
+    assert_eq!(outcomes(&report), pairs(&[("api", "added"), ("api-2", "added")]));
+    let variables: Vec<_> =
+        report["secrets"].as_array().unwrap().iter().map(|one| &one["variable"]).collect();
+    assert_eq!(variables, ["API_2_AUTHORIZATION", "API_AUTHORIZATION"]);
+    // The same address with another secret is another account, and nothing is done twice.
+    home.write(CURSOR, &api("https://a.example/mcp", "CCC"));
+    assert_eq!(outcomes(&home.json(["import"])), pairs(&[("api", "present"), ("api-3", "added")]));
+    let again = home.json(["import"]);
+    assert_eq!(outcomes(&again), pairs(&[("api", "present"), ("api-3", "present")]));
+    // Nor is it when something else is said of a server.
+    let text =
+        home.read(USERS).replacen("id = \"api\"", "id = \"api\"\nenabled = false\ndescription = 'mine'", 1);
+    home.write(USERS, &text);
+    let again = home.json(["import"]);
+    assert_eq!(outcomes(&again), pairs(&[("api", "present"), ("api-3", "present")]), "{text}");
+}
+
+#[test]
 fn only_what_is_named_is_taken_over() {
     let home = home();
     let report = home.json(["import", "cursor", "--project"]);
@@ -148,11 +175,42 @@ fn a_client_keeps_what_mgp_does_not_have() {
     home.json(["import", "claude-desktop"]);
     let report = home.json(["export", "--to", "cursor", "--replace", "--yes", "--name", "gate"]);
     assert_eq!(
-        (&report["removed"], &report["kept"]),
-        (&json!(["github"]), &json!(["files", "broken", "mgp"]))
+        (&report["removed"], names(&report["kept"])),
+        (&json!(["github"]), vec!["files", "broken", "mgp"])
     );
     let after: Value = serde_json::from_str(&home.read(CURSOR)).unwrap();
     assert_eq!(after["mcpServers"]["gate"]["args"], json!(["serve"]));
+}
+
+#[test]
+fn only_what_mgp_has_with_the_same_values_goes_and_only_from_where_it_can() {
+    let home = Home::new();
+    let db = |name: &str| json!({"command": "db", "env": {"DB_NAME": name, "DB_PASSWORD": "s3cret"}});
+    home.write(
+        ".claude.json",
+        &json!({
+            "mcpServers": {"db-prod": db("prod"), "db-staging": db("staging")},
+            "projects": {"/p": {"mcpServers": {"db-staging": db("staging"), "files": {"command": "fs"}}}},
+        })
+        .to_string(),
+    );
+    home.write(
+        USERS,
+        "[[servers]]\nid = 'db'\ncommand = 'db'\nenv = { DB_NAME = 'staging', DB_PASSWORD = '${DB_PASSWORD}' }\n\
+         [[servers]]\nid = 'files'\ncommand = 'fs'\ncwd = '/p'\n",
+    );
+    let report = home.json(["export", "--to", "claude-code", "--replace", "--yes"]);
+    assert_eq!(report["removed"], json!(["db-staging"]));
+    assert_eq!(names(&report["kept"]), ["db-prod", "db-staging", "files"]);
+    assert!(report["kept"][2]["why"].as_str().unwrap().contains("project /p"), "{report}");
+    let after: Value = serde_json::from_str(&home.read(".claude.json")).unwrap();
+    let left: Vec<_> = after["mcpServers"].as_object().unwrap().keys().collect();
+    assert_eq!(left, ["db-prod", "mgp"]);
+    assert_eq!(after["projects"]["/p"]["mcpServers"].as_object().unwrap().len(), 2);
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, home};
+use crate::kernel::Kernel;
 
 fn ended(child: &mut Child) -> Option<i32> {
     let end = Instant::now() + Duration::from_secs(10);
@@ -22,7 +22,7 @@ fn ended(child: &mut Child) -> Option<i32> {
 
 /// A user with a server that wrote three lines.
 fn with_talker() -> Home {
-    let home = home();
+    let home = Home::with_state();
     let script = "for n in 1 2 3; do echo line $n >&2; done; exec cat >/dev/null";
     home.write("mgp.toml", &format!("{}\n[[servers]]\nid = \"talker\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\nstartup_timeout_ms = 60000\n", home.read("mgp.toml")));
     home
@@ -90,7 +90,7 @@ fn fits_of_many_queries_are_objects_where_json_is_asked_for() {
 
 #[test]
 fn every_command_logs_as_it_is_told_to() {
-    let home = home();
+    let home = Home::with_state();
     home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
     let quiet = home.run(["tools", "--json"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""));

@@ -1,4 +1,4 @@
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -114,15 +114,6 @@ impl Drop for Kernel {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// A user whose state lies beside the configuration.
-pub(crate) fn home() -> Home {
-    let home = Home::new();
-    let state = home.path("state");
-    fs::write(home.path("mgp.toml"), format!("[kernel]\nstate = {:?}\n", state.display().to_string()))
-        .unwrap();
-    home
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk, home};
+use crate::kernel::{Kernel, Talk};
 
 /// A user whose configuration names an address.
 fn with_address() -> Home {
-    let home = home();
+    let home = Home::with_state();
     let config = home.read("mgp.toml");
     home.write("mgp.toml", &format!("{config}\n[listen]\nhttp = \"127.0.0.1:0\"\n"));
     home

@@ -4,11 +4,11 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk, home};
+use crate::kernel::{Kernel, Talk};
 
 /// A user with a server.
 fn with_clock() -> Home {
-    let home = home();
+    let home = Home::with_state();
     home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
     home
 }
@@ -81,7 +81,7 @@ fn what_is_answered_after_the_input_has_ended_still_arrives() {
 
 #[test]
 fn an_address_cannot_be_had_where_a_kernel_runs_already() {
-    let home = home();
+    let home = Home::with_state();
     let _first = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
     for arguments in [&["serve", "--http", "127.0.0.1:0"][..], &["serve", "--http", "127.0.0.1:0", "--stdio"]]
     {
@@ -93,7 +93,7 @@ fn an_address_cannot_be_had_where_a_kernel_runs_already() {
 
 #[test]
 fn where_nobody_answers_for_a_state_that_is_in_use_it_says_what_to_do() {
-    let home = home();
+    let home = Home::with_state();
     let _first = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
     let second = home.run(["serve", "--socket", "elsewhere.sock"]);
     assert_eq!(second.code, Some(4), "{second:?}");

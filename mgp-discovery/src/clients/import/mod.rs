@@ -2,12 +2,15 @@
 
 mod conceal;
 mod entry;
+mod places;
 mod reference;
 pub(crate) mod variable;
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
-use self::{conceal::Concealer, reference::Context, variable::Unique};
+pub use self::conceal::Concealer;
+pub(crate) use self::places::value_names;
+use self::{reference::Context, variable::Unique};
 use super::{
     ClientKind,
     document::{self, Member, Node, Position},
@@ -73,6 +76,27 @@ pub struct ImportedServer {
     pub notes: Vec<String>,
     /// Secrets that were replaced by references.
     pub secrets: Vec<MovedSecret>,
+    /// Where its entry stands if not among the client's servers proper.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A place in a client's file beside its servers proper. [`Change`](super::Change) does not reach it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Elsewhere {
+    /// The client has the server for this project only.
+    Project(String),
+    /// A table that the client had its servers in before.
+    Table(String),
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Project(project) => write!(f, "the client has it for the project {project} only"),
+            Self::Table(table) => write!(f, "it stands in another table, `{table}`"),
+        }
+    }
 }
 
 /// A secret that was replaced by a reference to a variable. The secret itself stays where it was.
@@ -137,35 +161,49 @@ pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Impor
     let context = Context { kind, options, inputs: inputs(&root) };
     let mut imported = Imported::default();
     let mut ids = Unique::default();
-    let mut concealer = Concealer::new(options.secrets);
     for found in entries(kind, text, &root)? {
         let at = Position::of(text, found.start);
         let name = found.name.clone();
         match entry::read(&context, &found) {
             Ok(mut read) => {
                 read.config.id = ids.name(&variable::server_id(&name), "-");
-                if let Some(project) = found.project {
-                    read.notes.push(format!("the client has it for the project {project} only"));
-                    read.config.cwd.get_or_insert_with(|| project.to_owned());
+                if let Some(elsewhere @ Elsewhere::Project(project)) = &found.elsewhere {
+                    read.notes.push(elsewhere.to_string());
+                    read.config.cwd.get_or_insert_with(|| project.clone());
                 }
                 if found.repeated {
                     read.notes.push(
                         "the name stands more than once; this is the last one, which clients use".to_owned(),
                     );
                 }
-                let secrets = concealer.conceal(&mut read.config);
                 imported.servers.push(ImportedServer {
                     name,
                     at,
                     config: read.config,
                     notes: read.notes,
-                    secrets,
+                    secrets: Vec::new(),
+                    elsewhere: found.elsewhere,
                 });
             }
             Err(why) => imported.skipped.push(Skipped { name, at, why }),
         }
     }
+    if options.secrets == LiteralSecrets::Refer {
+        conceal(&mut imported.servers);
+    }
     Ok(imported)
+}
+
+/// Puts references in the place of the secrets of one file, of which alone it is not known what is set.
+fn conceal(servers: &mut [ImportedServer]) {
+    let unset = |_: &str| None;
+    let mut concealer = Concealer::new(&unset);
+    for server in &*servers {
+        concealer.reserve(&server.config);
+    }
+    for server in servers {
+        server.secrets = concealer.conceal(&mut server.config);
+    }
 }
 
 /// Reads a client's file as a tree.
@@ -183,8 +221,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) node: &'a Node,
     /// Where in the text it starts, its name included.
     pub(crate) start: usize,
-    /// The project that alone has the server.
-    pub(crate) project: Option<&'a str>,
+    elsewhere: Option<Elsewhere>,
     repeated: bool,
 }
 
@@ -195,17 +232,19 @@ pub(crate) fn entries<'a>(
     root: &'a Node,
 ) -> Result<Vec<Entry<'a>>, ImportError> {
     let mut found = Vec::new();
-    for home in kind.homes() {
-        if let Some(node) = root.at(home) {
-            collect(text, node, &home.join("."), None, &mut found)?;
-        }
+    let homes = kind.homes().iter().filter_map(|home| root.at(home).map(|node| (home.join("."), node)));
+    for (index, (home, node)) in homes.enumerate() {
+        // What is changed is the first one that is there.
+        let elsewhere = (index > 0).then(|| Elsewhere::Table(home.clone()));
+        collect(text, node, &home, elsewhere.as_ref(), &mut found)?;
     }
     if kind == ClientKind::ClaudeCode
         && let Some(projects) = root.get("projects")
     {
         for project in projects.members() {
             if let Some(node) = project.node.get("mcpServers") {
-                collect(text, node, "mcpServers", Some(&project.key), &mut found)?;
+                let elsewhere = Elsewhere::Project(project.key.clone());
+                collect(text, node, "mcpServers", Some(&elsewhere), &mut found)?;
             }
         }
     }
@@ -216,7 +255,7 @@ fn collect<'a>(
     text: &str,
     node: &'a Node,
     place: &str,
-    project: Option<&'a str>,
+    elsewhere: Option<&Elsewhere>,
     found: &mut Vec<Entry<'a>>,
 ) -> Result<(), ImportError> {
     use document::Value;
@@ -234,13 +273,14 @@ fn collect<'a>(
             for (index, Member { key, key_span, node }) in members.iter().enumerate() {
                 let repeated = !seen.insert(key);
                 if last.get(key.as_str()) == Some(&index) {
-                    found.push(Entry { name: key.clone(), node, start: key_span.start, project, repeated });
+                    let (name, elsewhere) = (key.clone(), elsewhere.cloned());
+                    found.push(Entry { name, node, start: key_span.start, elsewhere, repeated });
                 }
             }
         }
         Value::List(items) => found.extend(items.iter().map(|node| {
             let name = node.get("name").and_then(Node::text).unwrap_or_default().to_owned();
-            Entry { name, node, start: node.span.start, project, repeated: false }
+            Entry { name, node, start: node.span.start, elsewhere: elsewhere.cloned(), repeated: false }
         })),
         _ => {
             let at = Position::of(text, node.span.start);

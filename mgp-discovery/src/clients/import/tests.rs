@@ -38,6 +38,10 @@ fn inputs_of_vs_code_become_variables() {
 fn old_settings_of_vs_code_are_read() {
     let text = r#"{"editor.tabSize": 2, "mcp": {"servers": {"a": {"command": "x", "envFile": ".env"}}}}"#;
     assert_eq!(one(ClientKind::VsCode, text).notes.len(), 1);
+    let text = r#"{"servers": {"a": {"command": "x"}}, "mcp": {"servers": {"b": {"command": "y"}}}}"#;
+    let imported = read(ClientKind::VsCode, text, &ReadOptions::default()).unwrap();
+    let elsewhere: Vec<_> = imported.servers.into_iter().map(|server| server.elsewhere).collect();
+    assert_eq!(elsewhere, [None, Some(Elsewhere::Table("mcp.servers".to_owned()))]);
 }
 
 #[test]
@@ -46,6 +50,8 @@ fn projects_of_claude_code_count() {
     let imported = read(ClientKind::ClaudeCode, text, &ReadOptions::default()).unwrap();
     assert_eq!(imported.servers[1].config.id, "a-2");
     assert_eq!(imported.servers[1].config.cwd.as_deref(), Some("/p"));
+    assert_eq!(imported.servers[0].elsewhere, None);
+    assert_eq!(imported.servers[1].elsewhere, Some(Elsewhere::Project("/p".to_owned())));
 }
 
 #[test]

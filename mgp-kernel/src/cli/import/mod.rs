@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, UnknownClient};
-use mgp_discovery::config::{ConfigFile, EditError};
+use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use serde::Serialize;
 
 use self::sources::{Source, sources};
-use self::taken::{Outcome, Taking};
+use self::taken::{Outcome, Taken, Taking};
 use super::clients::{Machine, is_mgp};
 use super::exit::{Exit, Failure};
 use super::output::{Output, printable};
@@ -92,18 +92,22 @@ struct SkippedReport {
 
 pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exit, Failure> {
     let machine = Machine::this()?;
-    let literal = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };
-    let sources = sources(&machine, import, &machine.options().secrets(literal))?;
+    // Whether two are the same server depends on their secrets.
+    let sources = sources(&machine, import, &machine.options().secrets(LiteralSecrets::Keep))?;
     let path = place.to_change_in(import.scope)?;
     let file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
-    let mut taking = Taking::into(&path, file).map_err(|error| refused(&error))?;
+    let secrets = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };
+    let taking = Taking::into(&path, file, secrets, &ProcessEnvironment);
+    let mut taking = taking.map_err(|error| refused(&error))?;
+    for read in sources.iter().filter_map(|source| source.read.as_ref().ok()) {
+        for server in &read.servers {
+            taking.announce(server);
+        }
+    }
     let report = report(&path, import, sources, &mut taking).map_err(|error| refused(&error))?;
     let added = report.servers.iter().any(|server| server.outcome.is_added());
     if added && !import.dry_run {
         taking.save().map_err(|error| refused(&error))?;
-        if import.keep_secrets {
-            only_for_its_owner(&path)?;
-        }
     }
     output.show(&report, write)?;
     if added && !import.dry_run {
@@ -118,7 +122,7 @@ fn report(
     path: &Path,
     import: &Import,
     sources: Vec<Source>,
-    taking: &mut Taking,
+    taking: &mut Taking<'_>,
 ) -> Result<Report, EditError> {
     let (mut clients, mut servers, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     let mut secrets: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -140,8 +144,8 @@ fn report(
                 skipped.push(SkippedReport { name, path: from.clone(), line, why });
                 continue;
             }
-            let (server_id, outcome) = taking.take(server.config)?;
-            for secret in server.secrets {
+            let Taken { id: server_id, outcome, secrets: moved } = taking.take(server.config)?;
+            for secret in moved {
                 let stands = format!("{} of `{}` in {}", secret.place, server.name, from.display());
                 secrets.entry(secret.variable).or_default().push(stands);
             }
@@ -205,14 +209,6 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// The file has secrets from now on.
-fn only_for_its_owner(path: &Path) -> Result<(), Failure> {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(|error| {
-        Failure::usage(format!("{} has secrets, and others may read it: {error}", path.display()))
-    })
 }
 
 pub(super) fn kind(name: &str) -> Result<ClientKind, String> {

@@ -1,8 +1,9 @@
 use std::path::Path;
 
 use mgp_discovery::Config;
+use mgp_discovery::clients::{Concealer, ImportedServer, LiteralSecrets, MovedSecret};
 use mgp_discovery::config::model::ServerConfig;
-use mgp_discovery::config::{ConfigFile, EditError};
+use mgp_discovery::config::{ConfigFile, EditError, Environment};
 use serde::Serialize;
 
 use crate::parts::KERNEL;
@@ -26,42 +27,77 @@ impl Outcome {
     }
 }
 
-/// A configuration that servers are taken into.
-pub(super) struct Taking {
-    file: ConfigFile,
-    servers: Vec<ServerConfig>,
+/// A server that was taken in, or is there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) id: String,
+    pub(super) outcome: Outcome,
+    /// The variables that stand for its secrets.
+    pub(super) secrets: Vec<MovedSecret>,
 }
 
-impl Taking {
-    pub(super) fn into(path: &Path, file: ConfigFile) -> Result<Self, EditError> {
+/// A configuration that servers are taken into.
+pub(super) struct Taking<'e> {
+    file: ConfigFile,
+    servers: Vec<ServerConfig>,
+    concealer: Concealer<'e>,
+    secrets: LiteralSecrets,
+}
+
+impl<'e> Taking<'e> {
+    pub(super) fn into(
+        path: &Path,
+        file: ConfigFile,
+        secrets: LiteralSecrets,
+        environment: &'e dyn Environment,
+    ) -> Result<Self, EditError> {
         let (config, _) = Config::parse(path, file.text_before())?;
-        Ok(Self { file, servers: config.servers })
+        let mut concealer = Concealer::new(environment);
+        for server in &config.servers {
+            concealer.reserve(server);
+        }
+        Ok(Self { file, servers: config.servers, concealer, secrets })
     }
 
-    /// Takes a server in, unless it is there. What has its id and is another server keeps it: this one gets a number.
-    pub(super) fn take(&mut self, server: ServerConfig) -> Result<(String, Outcome), EditError> {
+    /// Tells of a server that is to be taken, before any is: no secret gets a variable that one of them refers to.
+    pub(super) fn announce(&mut self, server: &ImportedServer) {
+        self.concealer.reserve(&server.config);
+    }
+
+    /// Takes a server in, its secrets as they are, unless it is there. What has its id and is another server keeps it:
+    /// this one gets a number. It is the same if it is started or reached in the same way, with the same secrets as far
+    /// as they are known.
+    pub(super) fn take(&mut self, server: ServerConfig) -> Result<Taken, EditError> {
         let wanted = server.id.clone();
         let mut candidate = server;
         let mut number = 1_usize;
         loop {
             if let Some(there) = self.servers.iter().find(|there| there.id == candidate.id) {
-                if *there == candidate {
-                    return Ok((candidate.id, Outcome::Present));
+                if let Some(secrets) = self.concealer.same(there, &candidate) {
+                    return Ok(Taken { id: candidate.id, outcome: Outcome::Present, secrets });
                 }
             } else if candidate.id != KERNEL {
-                self.file.add(&candidate)?;
-                let instead_of = (number > 1).then_some(wanted);
-                let id = candidate.id.clone();
-                self.servers.push(candidate);
-                return Ok((id, Outcome::Added { instead_of }));
+                break;
             }
             number += 1;
             candidate.id = numbered(&wanted, number);
         }
+        let secrets = match self.secrets {
+            LiteralSecrets::Keep => Vec::new(),
+            _ => self.concealer.conceal(&mut candidate),
+        };
+        self.file.add(&candidate)?;
+        let (id, instead_of) = (candidate.id.clone(), (number > 1).then_some(wanted));
+        self.servers.push(candidate);
+        Ok(Taken { id, outcome: Outcome::Added { instead_of }, secrets })
     }
 
+    /// Writes the file; one that has secrets is from before on only for its owner.
     pub(super) fn save(&self) -> Result<(), EditError> {
-        self.file.save()
+        match self.secrets {
+            LiteralSecrets::Keep => self.file.save_for_owner(),
+            _ => self.file.save(),
+        }
     }
 }
 
@@ -79,11 +115,15 @@ const MAX_ID: usize = 64;
 mod tests {
     use super::*;
 
-    fn taking(text: &str) -> Taking {
+    fn taking(text: &str) -> Taking<'static> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mgp.toml");
         std::fs::write(&path, text).unwrap();
-        Taking::into(&path, ConfigFile::open(&path).unwrap()).unwrap()
+        Taking::into(&path, ConfigFile::open(&path).unwrap(), LiteralSecrets::Refer, &unset).unwrap()
+    }
+
+    fn unset(_: &str) -> Option<String> {
+        None
     }
 
     fn server(id: &str, command: &str) -> ServerConfig {
@@ -92,18 +132,60 @@ mod tests {
         server
     }
 
+    fn keyed(id: &str, key: &str) -> ServerConfig {
+        let mut server = server(id, "x");
+        server.env.insert("KEY".into(), key.into());
+        server
+    }
+
+    fn instead_of(id: &str) -> Outcome {
+        Outcome::Added { instead_of: Some(id.into()) }
+    }
+
     #[test]
     fn the_same_server_is_taken_once_and_another_gets_a_number() {
         let mut taking = taking("[[servers]]\nid = 'files'\ncommand = 'a'\n");
-        let mut take = |id, command| taking.take(server(id, command)).unwrap();
+        let mut take = |id, command| {
+            let taken = taking.take(server(id, command)).unwrap();
+            (taken.id, taken.outcome)
+        };
         assert_eq!(take("files", "a"), ("files".into(), Outcome::Present));
-        let instead = Outcome::Added { instead_of: Some("files".into()) };
-        assert_eq!(take("files", "b"), ("files-2".into(), instead));
+        assert_eq!(take("files", "b"), ("files-2".into(), instead_of("files")));
         assert_eq!(take("files", "b"), ("files-2".into(), Outcome::Present));
         assert_eq!(take("files", "c").0, "files-3");
         assert_eq!(take("mgp", "d").0, "mgp-2");
         let long = "x".repeat(64);
         assert_eq!(take(&long, "a").0, long);
         assert_eq!(take(&long, "b").0, format!("{}-2", "x".repeat(62)));
+    }
+
+    #[test]
+    fn what_was_said_of_a_server_since_does_not_make_it_another() {
+        let mut taking = taking(
+            "[[servers]]\nid = 'files'\ncommand = 'a'\nenabled = false\ndescription = 'mine'\n\
+             [[servers]]\nid = 'api'\ncommand = 'x'\nenv = { KEY = '${MINE}' }\n",
+        );
+        assert_eq!(taking.take(server("files", "a")).unwrap().outcome, Outcome::Present);
+        let api = taking.take(keyed("api", "s3cret")).unwrap();
+        assert_eq!((api.outcome, api.secrets[0].variable.as_str()), (Outcome::Present, "MINE"));
+    }
+
+    #[test]
+    fn the_same_command_with_another_secret_is_another_server() {
+        let mut taking = taking("");
+        let mut take = |key| {
+            let taken = taking.take(keyed("api", key)).unwrap();
+            (taken.id, taken.outcome.is_added(), taken.secrets[0].variable.clone())
+        };
+        assert_eq!(take("one"), ("api".into(), true, "API_KEY".into()));
+        assert_eq!(take("two"), ("api-2".into(), true, "API_2_KEY".into()));
+        assert_eq!(take("one"), ("api".into(), false, "API_KEY".into()));
+        assert_eq!(take("two"), ("api-2".into(), false, "API_2_KEY".into()));
+    }
+
+    #[test]
+    fn a_variable_of_another_server_is_given_to_no_secret() {
+        let mut taking = taking("[[servers]]\nid = 'other'\ncommand = 'a'\nenv = { K = '${API_KEY}' }\n");
+        assert_eq!(taking.take(keyed("api", "one")).unwrap().secrets[0].variable, "API_KEY_2");
     }
 }

@@ -1,9 +1,25 @@
 //! Which `Host` and `Origin` a request may carry: what keeps web pages from using a server on the
 //! visitor's own machine.
 
+use std::net::IpAddr;
+
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, Uri};
+
 use super::config::HttpConfig;
 
 impl HttpConfig {
+    /// Whether a request for something beside the protocol, such as its health, may be answered.
+    ///
+    /// It may not if a web page from elsewhere can have sent it. Whoever watches over a server knows it by its address,
+    /// or sends no `Host` at all; a page that has a name of its own lead here sends that name.
+    pub fn answers_beside(&self, headers: &HeaderMap, uri: &Uri) -> bool {
+        let named = uri.authority().map(|authority| authority.as_str().as_bytes());
+        let mut hosts = headers.get_all(HOST).iter().map(http::HeaderValue::as_bytes).chain(named);
+        hosts.all(|host| is_address(host) || self.accepts_host(host))
+            && headers.get_all(ORIGIN).iter().all(|origin| self.accepts_origin(origin.as_bytes()))
+    }
+
     /// Whether a request may name `host`; the port does not matter.
     pub(super) fn accepts_host(&self, host: &[u8]) -> bool {
         if self.any_host {
@@ -88,6 +104,11 @@ fn bare(host: &str) -> &str {
     without_port(host).unwrap_or(host)
 }
 
+fn is_address(host: &[u8]) -> bool {
+    let name = std::str::from_utf8(host).ok().and_then(without_port);
+    name.is_some_and(|name| name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok())
+}
+
 fn is_loopback(host: &str) -> bool {
     matches!(host, "127.0.0.1" | "localhost" | "[::1]") || host.eq_ignore_ascii_case("localhost")
 }
@@ -122,6 +143,24 @@ mod tests {
             assert!(!config.accepts_host(host.as_bytes()), "{host}");
         }
         assert!(HttpConfig::default().allow_any_host().accepts_host(b"evil.example"));
+    }
+
+    #[test]
+    fn what_stands_beside_the_protocol_is_told_to_no_page_from_elsewhere() {
+        let config = HttpConfig::default().allow_host("mcp.example.com");
+        let answers = |given: &[(http::HeaderName, &str)], uri: &str| {
+            let given = given.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
+            config.answers_beside(&given.collect(), &uri.parse().unwrap())
+        };
+        for host in ["127.0.0.1:7332", "localhost", "10.1.2.3:7332", "[fd00::1]:7332", "mcp.example.com"] {
+            assert!(answers(&[(HOST, host)], "/metrics"), "{host}");
+        }
+        assert!(answers(&[], "/healthz"), "older probes send none");
+        assert!(!answers(&[(HOST, "evil.example:7332")], "/metrics"));
+        assert!(!answers(&[(HOST, "10.1.2.3.evil.example")], "/metrics"));
+        assert!(!answers(&[], "http://evil.example/metrics"));
+        assert!(answers(&[(HOST, "localhost"), (ORIGIN, "http://localhost:3000")], "/metrics"));
+        assert!(!answers(&[(HOST, "localhost"), (ORIGIN, "https://evil.example")], "/metrics"));
     }
 
     #[test]

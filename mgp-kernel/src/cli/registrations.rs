@@ -1,0 +1,132 @@
+use std::io::Write as _;
+
+use clap::{Args, Subcommand};
+use mgp_types::mgp::{Permission, ServerId};
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::output::{Output, printable};
+use super::place::Place;
+use crate::operator::method;
+use crate::operator::page::Page;
+use crate::operator::registrations::{
+    ApprovedRegistration, ListRegistrations, NamedRegistration, RegistrationRow, RegistrationWord,
+    Registrations as RegistrationList,
+};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Registrations {
+    /// List the servers that were registered while the kernel ran
+    List(List),
+    /// Approve a server that waits, so that the running kernel starts it
+    Approve(Named),
+    /// Remove a server that waits
+    Deny(Named),
+    /// Keep a server beyond the session that it was registered for
+    Keep(Named),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only those that wait for approval
+    #[arg(long)]
+    waiting: bool,
+    /// Begin behind so many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    /// List so many at the most
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Named {
+    /// The id that it was registered with
+    id: String,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, command: Registrations) -> Result<Exit, Failure> {
+    let link = match command {
+        // An approved server is started, and what lives as long as a session lives in the kernel that has it.
+        Registrations::Approve(_) | Registrations::Keep(_) => Link::needed(place).await?,
+        Registrations::List(_) | Registrations::Deny(_) => Link::open(place, Need::State).await?,
+    };
+    let outcome = match command {
+        Registrations::List(wanted) => list(&link, output, &wanted).await,
+        Registrations::Approve(named) => approve(&link, output, &named).await,
+        Registrations::Deny(named) => {
+            decide(&link, output, method::REGISTRATIONS_DENY, &named, "is removed").await
+        }
+        Registrations::Keep(named) => {
+            decide(&link, output, method::REGISTRATIONS_KEEP, &named, "stays").await
+        }
+    };
+    link.close().await;
+    outcome
+}
+
+async fn list(link: &Link, output: &Output, wanted: &List) -> Result<Exit, Failure> {
+    let page = Page { offset: wanted.offset, limit: wanted.limit };
+    let asked = ListRegistrations { waiting: wanted.waiting, page };
+    let list: RegistrationList = link.ask(method::REGISTRATIONS_LIST, &asked).await?;
+    output.table(&list, "no server was registered", |list, table| {
+        table.headings(&["SERVER", "STATE", "BY", "STARTS", "TRUST", "PERMISSIONS", "BECAUSE"]);
+        for row in &list.registrations {
+            let permissions: Vec<_> = row.permissions.iter().map(Permission::as_str).collect();
+            table.row([
+                row.server_id.to_string(),
+                state(row).to_owned(),
+                row.registered_by.clone(),
+                row.launch.clone(),
+                row.trust_level.to_string(),
+                if permissions.is_empty() { "-".to_owned() } else { permissions.join(",") },
+                row.justification.clone().unwrap_or_else(|| "-".to_owned()),
+            ]);
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn approve(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failure> {
+    let asked = link.ask(method::REGISTRATIONS_APPROVE, &named.registration()).await;
+    let approved: ApprovedRegistration = asked.map_err(unknown)?;
+    output.show(&approved, |approved, out| {
+        writeln!(out, "approved {}: {}", printable(&named.id), approved.status)?;
+        match &approved.message {
+            Some(message) => writeln!(out, "{}", printable(message)),
+            None => Ok(()),
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn decide(
+    link: &Link,
+    output: &Output,
+    method: &'static str,
+    named: &Named,
+    done: &str,
+) -> Result<Exit, Failure> {
+    let decided: NamedRegistration = link.ask(method, &named.registration()).await.map_err(unknown)?;
+    output
+        .show(&decided, |decided, out| writeln!(out, "{} {done}", printable(decided.server_id.as_str())))?;
+    Ok(Exit::Done)
+}
+
+impl Named {
+    fn registration(&self) -> NamedRegistration {
+        NamedRegistration { server_id: ServerId::from(self.id.as_str()) }
+    }
+}
+
+fn unknown(failure: Failure) -> Failure {
+    failure.hint("`mgp registrations list` shows what was registered")
+}
+
+const fn state(row: &RegistrationRow) -> &'static str {
+    match row.state {
+        RegistrationWord::Waiting => "waits",
+        RegistrationWord::Approved if row.for_session => "for a session",
+        RegistrationWord::Approved => "approved",
+    }
+}

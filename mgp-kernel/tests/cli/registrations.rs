@@ -1,0 +1,61 @@
+use serde_json::json;
+
+use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
+
+#[test]
+fn an_operator_decides_by_command_about_what_an_agent_registered() {
+    let home = Home::new();
+    home.write("adds.py", "print(1 + 2)\n");
+    home.write(
+        "mgp.toml",
+        &format!(
+            "[kernel]\nstate = {:?}\n[[agents]]\nid = 'coder'\nstdio = true\n\
+             [registration]\nagents = ['coder']\ncommands = ['python3']\n",
+            home.path("state")
+        ),
+    );
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut agent = Talk::open(&mut kernel);
+    let mut register = |id: &str| {
+        let arguments = json!({
+            "id": id, "command": "python3", "args": [home.path("adds.py")], "justification": "to add",
+            "mgp": {"extensions": [], "permissions_required": [], "trust_level": "sandboxed"},
+        });
+        agent
+            .ask("tools/call", &json!({"name": "mgp.discovery.register", "arguments": arguments}))
+            .to_string()
+    };
+    let told = register("adds");
+    assert!(told.contains("pending_approval") && told.contains("mgp registrations approve adds"), "{told}");
+    register("other");
+
+    let waiting = home.json(["registrations", "list", "--waiting"]);
+    assert_eq!(waiting["registrations"][0]["server_id"], "adds");
+    assert_eq!(waiting["registrations"][1]["registered_by"], "coder");
+    let shown = home.run(["registrations", "list"]);
+    assert!(
+        shown.out.contains("adds") && shown.out.contains("waits") && shown.out.contains("to add"),
+        "{shown:?}"
+    );
+    assert_eq!(home.json(["registrations", "deny", "other"])["server_id"], "other");
+    assert_eq!(home.json(["registrations", "approve", "adds"])["status"], "registered");
+    assert_eq!(home.json(["registrations", "keep", "adds"])["server_id"], "adds");
+    let all = home.json(["registrations", "list"]);
+    assert_eq!(all["registrations"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&all["registrations"][0]["state"], &all["registrations"][0]["approved_by"]),
+        (&json!("approved"), &json!("ada"))
+    );
+    let unknown = home.run(["registrations", "approve", "other"]);
+    assert!(unknown.code == Some(1) && unknown.err.contains("registrations list"), "{unknown:?}");
+}
+
+#[test]
+fn without_a_kernel_nothing_is_approved() {
+    let home = Home::new();
+    assert_eq!(home.json(["registrations", "list"])["registrations"], json!([]));
+    for decision in ["approve", "keep"] {
+        assert_eq!(home.run(["registrations", decision, "adds"]).code, Some(4), "{decision}");
+    }
+}

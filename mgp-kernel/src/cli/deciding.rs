@@ -63,7 +63,7 @@ impl Person {
 /// Asks on the terminal.
 async fn says_yes(question: &Question) -> Result<bool, Failure> {
     let unanswered = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
-    let text = format!("{}\nallow it? [y/N] ", printable(&question.message).trim_end());
+    let text = format!("{}\n[y/N] ", printable(&question.message).trim_end());
     io::stderr().write_all(text.as_bytes()).map_err(unanswered)?;
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();

@@ -127,15 +127,14 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
 /// What waits for a decision, and how to decide it: who waits in a kernel that ends with this command is gone with it.
 fn undecided(pending: &Pending, running: bool) -> Finding {
     let needs = &pending.undecided;
-    let is_counted = |question: &&Question| {
-        needs.iter().any(|need| Some(&need.permission) == question.permission.as_ref())
+    let is_listed = |question: &&Question| {
+        let about = (&question.server_id, question.permission.as_ref());
+        needs.iter().any(|need| (&need.server_id, Some(&need.permission)) == about)
     };
-    let questions = pending.questions.iter().filter(|question| !is_counted(question)).count();
-    let waiting = questions + needs.len();
-    let mut finding = Finding::right("permissions", format!("{waiting} wait for a decision"));
-    for need in needs {
-        finding.told.push_str(&format!("; {} needs {}", need.server_id, need.permission.as_str()));
-    }
+    let waiting = needs.len() + pending.questions.iter().filter(|question| !is_listed(question)).count();
+    let mut told = vec![format!("{waiting} wait for a decision")];
+    told.extend(needs.iter().map(|need| format!("{} needs {}", need.server_id, need.permission.as_str())));
+    let mut finding = Finding::right("permissions", told.join("; "));
     finding.hint = match needs.first() {
         Some(Undecided { server_id, permission, .. }) => {
             let (permission, what) = (permission.as_str(), "mgp permissions");

@@ -130,7 +130,6 @@ impl Output {
     }
 
     /// Waits until nobody reads what is printed any more; for ever if that cannot be seen, as of a file.
-    #[expect(clippy::unused_self, reason = "whoever waits says for which output")]
     pub(super) async fn unread(&self) {
         // Opened anew, so that the pipe stays as it is for whoever else writes to it.
         let pipe = pipe::OpenOptions::new().open_sender("/dev/stdout");

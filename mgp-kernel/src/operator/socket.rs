@@ -57,10 +57,10 @@ impl UserSocket {
                     continue;
                 }
             };
-            match uid(&reader).and_then(|uid| Peer::of(uid, self.owner)) {
-                Some(peer) => return (peer, reader, writer),
-                None => tracing::warn!("somebody else than this user was not let in at the socket"),
+            if let Some(peer) = uid(&reader).and_then(|uid| Peer::of(uid, self.owner)) {
+                return (peer, reader, writer);
             }
+            tracing::warn!("somebody else than this user was not let in at the socket");
         }
     }
 }
@@ -112,12 +112,13 @@ pub(crate) fn default_path(state: &Path) -> PathBuf {
         return beside;
     }
     let digest = Sha256::digest(state.as_os_str().as_encoded_bytes());
-    let name = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut start = [0; 8];
+    start.copy_from_slice(&digest[..8]);
     std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
         .filter(|folder| folder.is_absolute() && folder.is_dir())
         .map_or_else(std::env::temp_dir, |folder| folder.join("mgp"))
-        .join(format!("mgp-{name}.sock"))
+        .join(format!("mgp-{:016x}.sock", u64::from_be_bytes(start)))
 }
 
 /// Where agents' clients reach the kernel whose operators reach it at `operators`: `mgp-agent.sock` beside `mgp.sock`.

@@ -108,6 +108,10 @@ impl PermissionGate {
         tool: Option<&ToolName>,
         context: &Context,
     ) -> Result<(), Error> {
+        // What an operator has decided before is asked again only when it has run out.
+        if !self.is_undecided(permission) {
+            return Ok(());
+        }
         self.0.book.note_waiting(self.server(), permission);
         let Some(approver) = self.0.approver.as_deref().filter(|_| !self.0.settings.patience().is_zero())
         else {

@@ -45,6 +45,19 @@ async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
     call(&gate, needing(&SHELL)).await.unwrap();
 }
 
+#[tokio::test]
+async fn what_was_decided_before_a_server_connects_waits_for_nobody() {
+    let book = book(&Arc::default()).await;
+    let pending = PendingApprovals::new(Clock::system());
+    book.grant(&ada(), &"s".into(), &SHELL, Terms::default()).await.unwrap();
+    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
+        .with_approver(Arc::new(pending.clone()));
+    let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell.execute"]);
+    gate.negotiate(&mut Server::new(), &needs).await.unwrap();
+    assert!(book.waiting().is_empty(), "{:?}", book.waiting());
+    call(&gate, needing(&SHELL)).await.unwrap();
+}
+
 // covers: MGP-3.3-01, MGP-3.3-03..05
 #[tokio::test]
 async fn each_policy_approves_what_it_says_and_nothing_more() {

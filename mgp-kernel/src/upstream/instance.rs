@@ -24,7 +24,7 @@ use super::start::{Patient, Start};
 use super::told::Told;
 use super::{approver, audit};
 use crate::StartError;
-use crate::asking::CallsInWork;
+use crate::asking::{CallsInWork, Elicitations};
 use crate::parts::Parts;
 use crate::stack::Back;
 
@@ -55,6 +55,7 @@ impl Instance {
             config: Arc::clone(config),
             parts: Arc::clone(parts),
             calls: CallsInWork::default(),
+            elicitations: Elicitations::default(),
             reports: Reports::default(),
             changed: Changed::default(),
             of_server: of_server.clone(),

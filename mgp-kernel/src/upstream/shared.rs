@@ -16,7 +16,7 @@ use super::changed::Changed;
 use super::of_server::OfServer;
 use super::reports::Reports;
 use super::start::Start;
-use crate::asking::CallsInWork;
+use crate::asking::{CallsInWork, Elicitations};
 use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::stack::Back;
@@ -35,6 +35,7 @@ pub(super) struct Shared {
     pub(super) config: Arc<ServerConfig>,
     pub(super) parts: Arc<Parts>,
     pub(super) calls: CallsInWork,
+    pub(super) elicitations: Elicitations,
     pub(super) reports: Reports,
     pub(super) changed: Changed,
     pub(super) of_server: OfServer,

@@ -7,7 +7,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_types::mgp::{AccessGrant, AccessPermission, EffectiveSecurity, ResolvedTool, RiskLevel};
+use mgp_types::mgp::{
+    AccessGrant, AccessPermission, EffectiveSecurity, ExtensionSet, Negotiated, Offer, ResolvedTool,
+    RiskLevel,
+};
 use mgp_types::{
     BoxFuture, Error, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response, Revision,
     Session, StreamId,
@@ -189,6 +192,17 @@ impl Peer {
     pub(crate) async fn who_can(scene: &Scene, name: &str, capabilities: &'static str) -> Self {
         let peer = Self::describing(scene, name, capabilities).await;
         peer.notify(scene, "notifications/initialized", "{}").await.unwrap();
+        peer
+    }
+
+    /// A client with a session that speaks MGP.
+    pub(crate) async fn speaking(scene: &Scene, principal: Principal) -> Self {
+        let mut peer = Self::begin(scene, principal.as_str()).await;
+        let all = Offer::new(ExtensionSet::standard());
+        let mut session = Session::new(peer.session.revision);
+        session.outbox = peer.session.outbox.clone();
+        session.mgp = Negotiated::agree(&all, &all);
+        (peer.session, peer.principal) = (Arc::new(session), principal);
         peer
     }
 

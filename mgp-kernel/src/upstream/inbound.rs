@@ -13,6 +13,7 @@ use super::changed::Changed;
 use super::reports::Reports;
 use super::told::{Source, Told, What};
 use crate::asking::{About, Callers, CallsInWork, Elicitations, declared};
+use crate::events;
 use crate::parts::Parts;
 
 /// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
@@ -100,8 +101,15 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
                 shared.event(&request);
                 Box::pin(self.inner.call(request))
             }
-            method::LIFECYCLE => shared.publish("lifecycle", &request.params),
-            method::AUDIT => shared.publish("audit", &request.params),
+            // The kernel's own channels of these names say what the kernel saw.
+            method::LIFECYCLE => {
+                shared.publish("lifecycle", EventSeverity::Info, request.params);
+                done()
+            }
+            method::AUDIT => {
+                shared.publish("audit", EventSeverity::Info, request.params);
+                done()
+            }
             "notifications/tasks/status" => {
                 let status = Request::notify(request.method.clone(), request.params.clone());
                 shared.parts.told().task(shared.source(), status);
@@ -219,23 +227,27 @@ impl Shared {
     /// An event of a server's channel is one of the kernel's, under the server's name.
     fn event(&self, request: &Request) {
         let Some(channel) = request.params.text("channel") else { return };
-        let channel = format!("{}.{channel}", self.server);
         let data =
             request.params.get("data").and_then(|data| Object::from_raw(&data).ok()).unwrap_or_default();
         let severity = request.params.get("severity").and_then(|raw| raw.to::<EventSeverity>().ok());
+        self.publish(&channel, severity.unwrap_or(EventSeverity::Info), data);
+    }
+
+    fn publish(&self, channel: &str, severity: EventSeverity, mut data: Object) {
+        if channel == "lifecycle"
+            && let Ok(server) = RawJson::from_value(self.server.as_str())
+        {
+            // It tells of itself, whatever it says.
+            data.set("server_id", server);
+        }
+        let Some(channel) = events::channel_of(&self.parts, self.source(), channel) else {
+            return tracing::debug!(server = %self.server, channel, "an event is dropped: the channel is another's");
+        };
         if let Err(error) = self.changed.declare(&self.parts.events, &channel) {
             return tracing::debug!(server = %self.server, %error, "an event is dropped");
         }
-        self.publish_on(&channel, severity.unwrap_or(EventSeverity::Info), &data);
-    }
-
-    fn publish(&self, channel: &str, data: &Object) -> Answer {
-        self.publish_on(channel, EventSeverity::Info, data);
-        done()
-    }
-
-    fn publish_on(&self, channel: &str, severity: EventSeverity, data: &Object) {
-        if let Err(error) = self.parts.events.publish(channel, severity, data) {
+        let told = events::tell_of_server(&self.parts, self.source(), &channel, severity, &data);
+        if let Err(error) = told {
             tracing::debug!(server = %self.server, %error, "an event is dropped");
         }
     }

@@ -25,6 +25,7 @@ use super::told::Told;
 use super::{approver, audit};
 use crate::StartError;
 use crate::asking::{CallsInWork, Elicitations};
+use crate::events;
 use crate::parts::Parts;
 use crate::stack::Back;
 
@@ -240,11 +241,7 @@ impl Shared {
         }
         self.parts.index.set_state(self.server.clone(), state).await;
         let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
-        if let Ok(data) = Object::from_value(&change)
-            && let Err(error) = self.parts.events.publish("lifecycle", severity, &data)
-        {
-            tracing::debug!(server = %self.server, %error, "a change is not told");
-        }
+        events::tell_lifecycle(&self.parts, self.source(), severity, &change);
     }
 }
 

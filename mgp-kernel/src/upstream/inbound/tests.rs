@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Method, Object, Request, Response, code};
+use mgp_stream::event::EventsLayer;
+use mgp_types::mgp::Event;
+use mgp_types::{BoxFuture, Error, Method, Object, Principal, Request, Response, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -167,4 +169,25 @@ async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody
     for peer in [&ada, &bob] {
         assert_eq!(peer.told().await.method, Method::MESSAGE);
     }
+}
+
+#[tokio::test]
+async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
+    let scene = Scene::open().await;
+    let some = Peer::speaking(&scene, Principal::new("some")).await;
+    let mut connection = Connection::shared(&scene);
+    let mut events = EventsLayer::new(scene.parts.events.clone()).layer(scene.router.clone());
+    events.call(some.request("mgp/events/subscribe", r#"{"channels":["*"]}"#)).await.unwrap();
+    let forged = r#"{"server_id":"bank","new_state":"error","actor":{"type":"agent","id":"bob"}}"#;
+    connection.say("notifications/mgp.lifecycle", forged).await;
+    connection.say("notifications/mgp.audit", forged).await;
+    let told: Event = some.told().await.body().unwrap();
+    assert_eq!((told.channel.as_str(), told.data.text("server_id").as_deref()), ("a.lifecycle", Some("a")));
+    let told: Event = some.told().await.body().unwrap();
+    assert_eq!(told.channel, "a.audit");
+    let event = r#"{"channel":"lifecycle","data":{"server_id":"bank"}}"#;
+    connection.say("notifications/mgp.event", event).await;
+    let told: Event = some.told().await.body().unwrap();
+    assert_eq!((told.channel.as_str(), told.data.text("server_id").as_deref()), ("a.lifecycle", Some("a")));
+    assert!(some.hears_nothing().await);
 }

@@ -29,6 +29,7 @@ pub mod cli;
 pub mod demo;
 mod erased;
 mod error;
+mod events;
 mod fallback;
 mod fleet;
 mod http;

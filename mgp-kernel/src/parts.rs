@@ -23,6 +23,7 @@ use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
 use crate::changes::{Changes, Teller};
+use crate::events;
 use crate::fleet::Fleet;
 use crate::reload::Reload;
 use crate::upstream::Told;
@@ -81,7 +82,8 @@ impl Parts {
         let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database.clone())?)?;
         let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
         let index = index(&config, &state).await?;
-        let events = Publisher::new(CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
+        let events =
+            Publisher::new(events::CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         Ok(Arc::new(Self {
             pending: PendingApprovals::new(clock.clone()),
             tickets: Tickets::new(port, clock.clone()),
@@ -150,9 +152,6 @@ async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
     let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
     Ok(builder.store(vectors).build())
 }
-
-/// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared.
-const CHANNELS: [&str; 5] = ["audit", "lifecycle", "permissions", "security", "tools"];
 
 /// The kernel's own server id; no server of its may have it.
 pub(crate) const KERNEL: &str = "mgp";

@@ -31,6 +31,7 @@ use crate::StartError;
 use crate::asking::AskingLayer;
 use crate::changes::TellAccessLayer;
 use crate::erased::Erased;
+use crate::events;
 use crate::fallback::{self, NamesFallbackLayer};
 use crate::http::RepeatedLayer;
 use crate::meter::{Meter, MeterLayer};
@@ -84,7 +85,9 @@ impl Front {
         let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
         let service = TellAccessLayer(Arc::clone(&self.parts.changes)).layer(service);
         let service = self.servers.layer(service);
-        let service = EventsLayer::new(self.parts.events.clone()).layer(service);
+        let service = EventsLayer::new(self.parts.events.clone())
+            .for_audience(events::audience(&self.parts))
+            .layer(service);
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);
         let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);

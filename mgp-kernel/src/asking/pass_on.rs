@@ -8,16 +8,19 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::callers::{About, Callers};
-use super::{CallsInWork, declared};
+use super::{CallsInWork, Elicitations, declared};
 
 /// Makes [`PassOn`] services.
-#[derive(Debug, Clone)]
-pub(crate) struct PassOnLayer(CallsInWork);
+#[derive(Clone)]
+pub(crate) struct PassOnLayer {
+    calls: CallsInWork,
+    elicitations: Elicitations,
+}
 
 impl PassOnLayer {
-    /// Passes the questions of the server that has these calls in work.
-    pub(crate) fn new(calls: CallsInWork) -> Self {
-        Self(calls)
+    /// Passes the questions of the server that has these calls in work. Who is asked is noted in `elicitations`.
+    pub(crate) fn new(calls: CallsInWork, elicitations: Elicitations) -> Self {
+        Self { calls, elicitations }
     }
 }
 
@@ -25,7 +28,7 @@ impl<S> Layer<S> for PassOnLayer {
     type Service = PassOn<S>;
 
     fn layer(&self, inner: S) -> PassOn<S> {
-        PassOn { inner, calls: self.0.clone() }
+        PassOn { inner, passing: self.clone() }
     }
 }
 
@@ -36,10 +39,10 @@ impl<S> Layer<S> for PassOnLayer {
 /// for different clients, whatever each of them can be asked: a question never goes to somebody whose call it may not be
 /// about, and is refused with advice instead. A client is asked what it declared, and nothing else. Boxes questions; all
 /// else passes.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct PassOn<S> {
     inner: S,
-    calls: CallsInWork,
+    passing: PassOnLayer,
 }
 
 impl<S: RpcService> Service<Request> for PassOn<S> {
@@ -53,15 +56,18 @@ impl<S: RpcService> Service<Request> for PassOn<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         if request.kind == Kind::Call && declared::is_question(&request.method) {
-            return PassOnFuture::Asked { answer: Box::pin(ask(self.calls.clone(), request)) };
+            return PassOnFuture::Asked { answer: Box::pin(self.passing.clone().ask(request)) };
         }
         PassOnFuture::Passed { future: self.inner.call(request) }
     }
 }
 
-async fn ask(calls: CallsInWork, question: Request) -> Result<Response, Error> {
-    let call = about(&calls, &question).await?;
-    call.outbox.call(Request::call(question.method, question.params)).await
+impl PassOnLayer {
+    async fn ask(self, question: Request) -> Result<Response, Error> {
+        let call = about(&self.calls, &question).await?;
+        self.elicitations.note(&question, call.session()?);
+        call.outbox.call(Request::call(question.method, question.params)).await
+    }
 }
 
 /// The call that the question is about.

@@ -79,6 +79,11 @@ impl Mailbox {
         idle
     }
 
+    /// Whether nothing is taken out yet.
+    pub(super) fn is_held(&self) -> bool {
+        self.state.lock().delivery == Delivery::Held
+    }
+
     /// Lets what waits go. Whether somebody has to start delivering.
     pub(super) fn release(&self) -> bool {
         let mut state = self.state.lock();

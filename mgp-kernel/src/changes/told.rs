@@ -2,15 +2,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Method, Request, Session, Severity};
+use mgp_types::{Principal, Request, Session, Severity};
 
 use super::Changes;
 use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
 use super::tasks::name;
+use crate::fleet::Fleet;
 use crate::parts::Parts;
-use crate::upstream::{Told, What};
+use crate::upstream::{Source, Told, What};
 
 /// Has the clients of the kernel told what its servers say.
 pub(crate) struct Teller(Weak<Parts>);
@@ -20,9 +21,9 @@ impl Teller {
         Self(Arc::downgrade(parts))
     }
 
-    fn with(&self, tell: impl FnOnce(&Changes)) {
+    fn with(&self, tell: impl FnOnce(&Parts)) {
         if let Some(parts) = self.0.upgrade() {
-            tell(&parts.changes);
+            tell(&parts);
         }
     }
 }
@@ -37,34 +38,38 @@ impl Told for Teller {
         parts.changes.run(async move { tell_levels(&errand).await });
     }
 
-    fn log(&self, server: &ServerId, message: Request) {
-        self.with(|changes| changes.log(server, &message));
+    fn log(&self, from: Source<'_>, message: Request) {
+        self.with(|parts| parts.changes.log(from, &message));
     }
 
     fn changed(&self, server: &ServerId, what: What) {
-        self.with(|changes| changes.changed(server, what));
+        self.with(|parts| parts.changes.changed(&parts.fleet, server, what));
     }
 
-    fn updated(&self, server: &ServerId, uri: &str) {
-        self.with(|changes| changes.updated(server, uri));
+    fn updated(&self, from: Source<'_>, uri: &str) {
+        self.with(|parts| parts.changes.updated(from, uri));
     }
 
-    fn said(&self, server: &ServerId, message: Request) {
-        self.with(|changes| changes.said(server, &message));
+    fn task(&self, from: Source<'_>, status: Request) {
+        self.with(|parts| parts.changes.task(from, &status));
     }
 
-    fn only_client(&self) -> Option<Arc<Session>> {
-        self.0.upgrade()?.changes.only_client()
+    fn one(&self, session: &Arc<Session>, message: Request) {
+        self.with(|parts| parts.changes.one(session, message));
+    }
+
+    fn only_client(&self, from: Source<'_>) -> Option<Arc<Session>> {
+        self.0.upgrade()?.changes.only_client(from)
     }
 }
 
 impl Changes {
-    fn log(&self, server: &ServerId, message: &Request) {
+    fn log(&self, from: Source<'_>, message: &Request) {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         // One without a level that we know is for those who want everything.
         let level = level.or_else(|| Severity::named("debug"));
         let Some(level) = level else { return };
-        for listener in self.reaching(server) {
+        for listener in self.reaching(from) {
             let session = listener.session.as_ref().and_then(Weak::upgrade);
             if session.is_some_and(|session| session.wants_log(level)) {
                 self.offer(&listener, News::Message(Box::new(message.clone())));
@@ -73,12 +78,16 @@ impl Changes {
     }
 
     /// One of a server's lists changed.
-    pub(crate) fn changed(&self, server: &ServerId, what: What) {
+    pub(crate) fn changed(&self, fleet: &Fleet, server: &ServerId, what: What) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == What::Tools {
             self.tell_tools();
         }
-        for listener in self.reaching(server) {
+        // Of a server that is gone it is not known any more whom it let in.
+        let upstream = fleet.get(server.as_str());
+        let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
+        let reaching = self.reaching(Source { server, agent: None });
+        for listener in reaching.into_iter().filter(|listener| admits(&listener.principal)) {
             let is_wanted = |wanted: &mut Wanted| match what {
                 What::Tools => wanted.tools,
                 What::Prompts => wanted.prompts,
@@ -96,43 +105,54 @@ impl Changes {
         }
     }
 
-    /// A resource changed.
-    pub(super) fn updated(&self, server: &ServerId, uri: &str) {
-        for listener in self.reaching(server) {
-            if let Some(news) = listener.updated(server, uri) {
+    /// A resource changed. Resources belong to a server as a whole, as they do where they are read.
+    pub(super) fn updated(&self, from: Source<'_>, uri: &str) {
+        let Source { server, .. } = from;
+        for listener in self.reaching(from) {
+            let may_read = self.access.decide(listener.principal.as_str(), server.as_str(), None).allows();
+            if let Some(news) = listener.updated(server, uri).filter(|_| may_read) {
                 self.offer(&listener, news);
             }
         }
     }
 
-    fn said(&self, server: &ServerId, message: &Request) {
-        let task = (message.method == Method::TASK_STATUS).then(|| message.params.text("taskId"));
-        let listeners = self.reaching(server).into_iter().filter(|listener| listener.session.is_some());
-        for listener in listeners {
-            let mut message = message.clone();
-            if let Some(task) = &task {
-                let own = task.as_deref();
-                let shown = own.and_then(|own| self.tasks.shown(&listener.principal, server, own));
-                let Some(shown) = shown else { continue };
-                if own != Some(&*shown) {
-                    name(&mut message.params, &shown);
-                }
+    fn task(&self, from: Source<'_>, status: &Request) {
+        let Some(own) = status.params.text("taskId") else { return };
+        for listener in self.reaching(from).into_iter().filter(|listener| listener.session.is_some()) {
+            let shown = self.tasks.shown(&listener.principal, from.server, &own);
+            let Some(shown) = shown else { continue };
+            let mut status = status.clone();
+            if *own != *shown {
+                name(&mut status.params, &shown);
             }
+            self.offer(&listener, News::Message(Box::new(status)));
+        }
+    }
+
+    fn one(&self, session: &Arc<Session>, message: Request) {
+        if let Some(listener) = self.session(session) {
             self.offer(&listener, News::Message(Box::new(message)));
         }
     }
 
-    fn only_client(&self) -> Option<Arc<Session>> {
+    /// One that has not begun yet can be meant as well, and cannot be asked.
+    fn only_client(&self, from: Source<'_>) -> Option<Arc<Session>> {
         let sessions = self.sessions.lock();
         let mut there =
-            sessions.values().filter_map(|listener| listener.session.as_ref().and_then(Weak::upgrade));
-        there.next().filter(|_| there.next().is_none())
+            sessions.values().filter(|listener| listener.is_there() && self.hears(listener, from));
+        let only = there.next().filter(|_| there.next().is_none())?;
+        only.session.as_ref().and_then(Weak::upgrade).filter(|_| !only.mailbox.is_held())
     }
 
-    /// Those who may use something of the server.
-    fn reaching(&self, server: &ServerId) -> Vec<Arc<Listener>> {
+    /// Those who may use something of the server, and do so on the connection that it speaks on.
+    fn reaching(&self, from: Source<'_>) -> Vec<Arc<Listener>> {
         let mut all = self.listeners();
-        all.retain(|listener| self.access.reaches(listener.principal.as_str(), server.as_str()));
+        all.retain(|listener| self.hears(listener, from));
         all
+    }
+
+    fn hears(&self, listener: &Listener, from: Source<'_>) -> bool {
+        from.serves(&listener.principal)
+            && self.access.reaches(listener.principal.as_str(), from.server.as_str())
     }
 }

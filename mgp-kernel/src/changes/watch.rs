@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
 use crate::parts::Parts;
+use crate::upstream::Source;
 
 /// What servers tell of because somebody wants to know.
 #[derive(Default)]
@@ -207,7 +208,7 @@ impl OutboxPort for Hearing {
             && let Some(uri) = notification.params.text("uri")
             && let Some(parts) = self.parts.upgrade()
         {
-            parts.changes.updated(&self.server, &uri);
+            parts.changes.updated(Source { server: &self.server, agent: None }, &uri);
         }
         Box::pin(std::future::ready(Ok(())))
     }

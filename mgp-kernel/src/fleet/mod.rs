@@ -216,7 +216,7 @@ impl Fleet {
             parts.index.remove_server(id.clone()).await;
             if had_something {
                 for what in [What::Tools, What::Prompts, What::Resources] {
-                    parts.changes.changed(&id, what);
+                    parts.changes.changed(&parts.fleet, &id, what);
                 }
             }
             server.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;

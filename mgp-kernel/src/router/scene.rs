@@ -7,7 +7,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_types::mgp::{AccessGrant, AccessPermission, EffectiveSecurity, ResolvedTool, RiskLevel};
+use mgp_types::mgp::{
+    AccessGrant, AccessPermission, EffectiveSecurity, ExtensionSet, Negotiated, Offer, ResolvedTool,
+    RiskLevel,
+};
 use mgp_types::{
     BoxFuture, Error, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response, Revision,
     Session, StreamId,
@@ -174,15 +177,32 @@ impl OutboxPort for Inbox {
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        Box::pin(ready(Err(Error::method_not_found(&request.method))))
+        self.told.lock().push(request);
+        Box::pin(ready(Ok(Response::empty())))
     }
 }
 
 impl Peer {
     /// A client with a session, which has begun.
     pub(crate) async fn begin(scene: &Scene, name: &str) -> Self {
-        let peer = Self::describing(scene, name).await;
+        Self::who_can(scene, name, "{}").await
+    }
+
+    /// A client with a session that can be asked something. What it is asked is among what it is told.
+    pub(crate) async fn who_can(scene: &Scene, name: &str, capabilities: &'static str) -> Self {
+        let peer = Self::describing(scene, name, capabilities).await;
         peer.notify(scene, "notifications/initialized", "{}").await.unwrap();
+        peer
+    }
+
+    /// A client with a session that speaks MGP.
+    pub(crate) async fn speaking(scene: &Scene, principal: Principal) -> Self {
+        let mut peer = Self::begin(scene, principal.as_str()).await;
+        let all = Offer::new(ExtensionSet::standard());
+        let mut session = Session::new(peer.session.revision);
+        session.outbox = peer.session.outbox.clone();
+        session.mgp = Negotiated::agree(&all, &all);
+        (peer.session, peer.principal) = (Arc::new(session), principal);
         peer
     }
 
@@ -194,8 +214,9 @@ impl Peer {
     }
 
     /// A client that has said what it is, and not yet that it is ready.
-    pub(crate) async fn describing(scene: &Scene, name: &str) -> Self {
+    pub(crate) async fn describing(scene: &Scene, name: &str, capabilities: &'static str) -> Self {
         let mut session = Session::new(Revision::V2025_11_25);
+        session.capabilities = Object::parse(capabilities).unwrap();
         let inbox = Arc::new(Inbox::default());
         session.outbox = Outbox::new(Arc::clone(&inbox) as _, StreamId::STANDALONE);
         let peer = Self { session: Arc::new(session), principal: Principal::new(name), inbox };

@@ -42,7 +42,7 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .layer(Erasing)
         .inbound_layer(AnswersPermissionsLayer::new(back.permissions.clone()))
         .inbound_layer(InboundLayer::new(&shared))
-        .inbound_layer(PassOnLayer::new(shared.calls.clone()));
+        .inbound_layer(PassOnLayer::new(shared.calls.clone(), shared.elicitations.clone()));
     match endpoint(&shared)? {
         Endpoint::Child { command, args, cwd, env } => {
             let start = || program(&shared, &command, &args, cwd.as_ref(), &env);

@@ -11,8 +11,9 @@ use tower_service::Service;
 
 use super::changed::Changed;
 use super::reports::Reports;
-use super::told::{Told, What};
-use crate::asking::{About, Callers, CallsInWork, declared};
+use super::told::{Source, Told, What};
+use crate::asking::{About, Callers, CallsInWork, Elicitations, declared};
+use crate::events;
 use crate::parts::Parts;
 
 /// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
@@ -21,8 +22,11 @@ pub(super) struct InboundLayer(Arc<Shared>);
 
 struct Shared {
     server: ServerId,
+    /// Whose own connection it is, where agents have their own.
+    agent: Option<Box<str>>,
     parts: Arc<Parts>,
     calls: CallsInWork,
+    elicitations: Elicitations,
     reports: Reports,
     changed: Changed,
 }
@@ -31,8 +35,10 @@ impl InboundLayer {
     pub(super) fn new(shared: &super::shared::Shared) -> Self {
         Self(Arc::new(Shared {
             server: shared.server.clone(),
+            agent: shared.instance.clone(),
             parts: Arc::clone(&shared.parts),
             calls: shared.calls.clone(),
+            elicitations: shared.elicitations.clone(),
             reports: shared.reports.clone(),
             changed: shared.changed.clone(),
         }))
@@ -50,7 +56,7 @@ impl<S> Layer<S> for InboundLayer {
 /// Sits among what answers the server, in front of the handlers of the client.
 ///
 /// Questions go on, to be passed to the client whose call they are about; where no call is in work they go to the only
-/// client there is, and to nobody else. What is about progress and logs goes to callers, too. Lists that changed are
+/// client that may use the server, and to nobody else. What is about progress and logs goes to callers, too. Lists that changed are
 /// listed again elsewhere; nothing here waits for it.
 #[derive(Clone)]
 pub(super) struct Inbound<S> {
@@ -84,7 +90,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             method::CALLBACK_REQUEST => shared.call_back(request),
             "notifications/resources/updated" => {
                 if let Some(uri) = request.params.text("uri") {
-                    shared.parts.told().updated(&shared.server, &uri);
+                    shared.parts.told().updated(shared.source(), &uri);
                 }
                 Box::pin(self.inner.call(request))
             }
@@ -95,11 +101,22 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
                 shared.event(&request);
                 Box::pin(self.inner.call(request))
             }
-            method::LIFECYCLE => shared.publish("lifecycle", &request.params),
-            method::AUDIT => shared.publish("audit", &request.params),
-            "notifications/tasks/status" | "notifications/elicitation/complete" => {
-                let said = Request::notify(request.method.clone(), request.params.clone());
-                shared.parts.told().said(&shared.server, said);
+            // The kernel's own channels of these names say what the kernel saw.
+            method::LIFECYCLE => {
+                shared.publish("lifecycle", EventSeverity::Info, request.params);
+                done()
+            }
+            method::AUDIT => {
+                shared.publish("audit", EventSeverity::Info, request.params);
+                done()
+            }
+            "notifications/tasks/status" => {
+                let status = Request::notify(request.method.clone(), request.params.clone());
+                shared.parts.told().task(shared.source(), status);
+                Box::pin(self.inner.call(request))
+            }
+            "notifications/elicitation/complete" => {
+                shared.complete(&request);
                 Box::pin(self.inner.call(request))
             }
             _ => Box::pin(self.inner.call(request)),
@@ -117,6 +134,10 @@ impl<S: RpcService<Future: 'static>> Inbound<S> {
 }
 
 impl Shared {
+    fn source(&self) -> Source<'_> {
+        Source { server: &self.server, agent: self.agent.as_deref() }
+    }
+
     fn is_about_no_call(&self, question: &Request) -> bool {
         match self.calls.about(question) {
             About::This(_) => false,
@@ -125,15 +146,31 @@ impl Shared {
         }
     }
 
-    /// A question that no call can be the reason for goes to the only client there is.
+    /// A question that no call can be the reason for goes to the only client that it can be for, if that can be asked it.
     async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
-        match self.parts.told().only_client() {
-            Some(client) => client.outbox.call(Request::call(question.method, question.params)).await,
+        let refusal = match self.parts.told().only_client(self.source()) {
+            Some(client) => match declared::this(&client, &question).await {
+                Ok(()) => {
+                    self.elicitations.note(&question, &client);
+                    return client.outbox.call(Request::call(question.method, question.params)).await;
+                }
+                Err(error) => error,
+            },
+            None => Error::invalid_request(NOBODY),
+        };
+        if question.method == Method::ROOTS_LIST {
             // Roots that are nobody's in particular are none.
-            None if question.method == Method::ROOTS_LIST => {
-                Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())))
-            }
-            None => Err(Error::invalid_request(NOBODY)),
+            return Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())));
+        }
+        Err(refusal)
+    }
+
+    /// Only who was sent to a page is told that all is done there.
+    fn complete(&self, notification: &Request) {
+        let id = notification.params.text("elicitationId");
+        if let Some(session) = id.and_then(|id| self.elicitations.session(&id)) {
+            let message = Request::notify(notification.method.clone(), notification.params.clone());
+            self.parts.told().one(&session, message);
         }
     }
 
@@ -154,7 +191,7 @@ impl Shared {
             (About::This(call), _) => *call,
             (_, Callers::One(mut calls)) => calls.swap_remove(0),
             (_, Callers::Nobody) => {
-                self.parts.told().log(&self.server, Request::notify(message.method, message.params));
+                self.parts.told().log(self.source(), Request::notify(message.method, message.params));
                 return done();
             }
             (_, Callers::Several) => {
@@ -190,23 +227,27 @@ impl Shared {
     /// An event of a server's channel is one of the kernel's, under the server's name.
     fn event(&self, request: &Request) {
         let Some(channel) = request.params.text("channel") else { return };
-        let channel = format!("{}.{channel}", self.server);
         let data =
             request.params.get("data").and_then(|data| Object::from_raw(&data).ok()).unwrap_or_default();
         let severity = request.params.get("severity").and_then(|raw| raw.to::<EventSeverity>().ok());
+        self.publish(&channel, severity.unwrap_or(EventSeverity::Info), data);
+    }
+
+    fn publish(&self, channel: &str, severity: EventSeverity, mut data: Object) {
+        if channel == "lifecycle"
+            && let Ok(server) = RawJson::from_value(self.server.as_str())
+        {
+            // It tells of itself, whatever it says.
+            data.set("server_id", server);
+        }
+        let Some(channel) = events::channel_of(&self.parts, self.source(), channel) else {
+            return tracing::debug!(server = %self.server, channel, "an event is dropped: the channel is another's");
+        };
         if let Err(error) = self.changed.declare(&self.parts.events, &channel) {
             return tracing::debug!(server = %self.server, %error, "an event is dropped");
         }
-        self.publish_on(&channel, severity.unwrap_or(EventSeverity::Info), &data);
-    }
-
-    fn publish(&self, channel: &str, data: &Object) -> Answer {
-        self.publish_on(channel, EventSeverity::Info, data);
-        done()
-    }
-
-    fn publish_on(&self, channel: &str, severity: EventSeverity, data: &Object) {
-        if let Err(error) = self.parts.events.publish(channel, severity, data) {
+        let told = events::tell_of_server(&self.parts, self.source(), &channel, severity, &data);
+        if let Err(error) = told {
             tracing::debug!(server = %self.server, %error, "an event is dropped");
         }
     }
@@ -220,5 +261,8 @@ fn tell(outbox: Outbox, notification: Request) -> Answer {
     Box::pin(async move { outbox.notify(notification).await.map(|()| Response::empty()) })
 }
 
-const NOBODY: &str = "there is no client to ask: no call is in work, and not exactly one client is connected; ask in \
-                      the middle of a call";
+const NOBODY: &str = "there is no client to ask: no call is in work, and not exactly one client that may use this server \
+                      is connected and ready; ask in the middle of a call";
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,8 @@ use super::start::{Patient, Start};
 use super::told::Told;
 use super::{approver, audit};
 use crate::StartError;
-use crate::asking::CallsInWork;
+use crate::asking::{CallsInWork, Elicitations};
+use crate::events;
 use crate::parts::Parts;
 use crate::stack::Back;
 
@@ -55,6 +56,7 @@ impl Instance {
             config: Arc::clone(config),
             parts: Arc::clone(parts),
             calls: CallsInWork::default(),
+            elicitations: Elicitations::default(),
             reports: Reports::default(),
             changed: Changed::default(),
             of_server: of_server.clone(),
@@ -239,11 +241,7 @@ impl Shared {
         }
         self.parts.index.set_state(self.server.clone(), state).await;
         let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
-        if let Ok(data) = Object::from_value(&change)
-            && let Err(error) = self.parts.events.publish("lifecycle", severity, &data)
-        {
-            tracing::debug!(server = %self.server, %error, "a change is not told");
-        }
+        events::tell_lifecycle(&self.parts, self.source(), severity, &change);
     }
 }
 

@@ -37,7 +37,7 @@ use self::instance::Instance;
 use self::of_server::OfServer;
 pub(crate) use self::size::{SizeLayer, max_result_bytes};
 use self::start::Patient;
-pub(crate) use self::told::{Told, What};
+pub(crate) use self::told::{Source, Told, What};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
 use crate::meter::Meter;

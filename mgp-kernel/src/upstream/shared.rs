@@ -16,7 +16,8 @@ use super::changed::Changed;
 use super::of_server::OfServer;
 use super::reports::Reports;
 use super::start::Start;
-use crate::asking::CallsInWork;
+use super::told::Source;
+use crate::asking::{CallsInWork, Elicitations};
 use crate::erased::Erased;
 use crate::parts::Parts;
 use crate::stack::Back;
@@ -35,6 +36,7 @@ pub(super) struct Shared {
     pub(super) config: Arc<ServerConfig>,
     pub(super) parts: Arc<Parts>,
     pub(super) calls: CallsInWork,
+    pub(super) elicitations: Elicitations,
     pub(super) reports: Reports,
     pub(super) changed: Changed,
     pub(super) of_server: OfServer,
@@ -59,6 +61,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Whence what is said on this connection comes.
+    pub(super) fn source(&self) -> Source<'_> {
+        Source { server: &self.server, agent: self.instance.as_deref() }
+    }
+
     pub(super) fn note_error(&self, error: &Error) {
         let mut text = error.message().to_owned();
         let mut cause = std::error::Error::source(error);

@@ -3,7 +3,22 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Request, Session};
+use mgp_types::{Principal, Request, Session};
+
+/// Whence something comes that a server says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) server: &'a ServerId,
+    /// Whose own connection it came on, where agents have their own.
+    pub(crate) agent: Option<&'a str>,
+}
+
+impl Source<'_> {
+    /// Whether it came on a connection that carries calls of this agent.
+    pub(crate) fn serves(&self, agent: &Principal) -> bool {
+        self.agent.is_none_or(|own| own == agent.as_str())
+    }
+}
 
 /// A list of a server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +36,19 @@ pub(crate) trait Told: Send + Sync + 'static {
         tracing::debug!(%server, "a server is connected");
     }
 
-    /// A notification that belongs to no call and is none of the others, like the status of a task.
-    fn said(&self, server: &ServerId, message: Request) {
-        tracing::debug!(%server, method = %message.method, "a notification is for nobody");
+    /// How a task does, for the sessions whose task it is.
+    fn task(&self, from: Source<'_>, status: Request) {
+        tracing::debug!(server = %from.server, method = %status.method, "the status of a task is for nobody");
+    }
+
+    /// A notification for this session alone.
+    fn one(&self, session: &Arc<Session>, message: Request) {
+        tracing::debug!(?session, method = %message.method, "a session is not told");
     }
 
     /// A log message that belongs to no call, for the sessions that want messages of its level.
-    fn log(&self, server: &ServerId, message: Request) {
-        tracing::debug!(%server, method = %message.method, "a log message is for nobody");
+    fn log(&self, from: Source<'_>, message: Request) {
+        tracing::debug!(server = %from.server, method = %message.method, "a log message is for nobody");
     }
 
     /// What the kernel lists has changed.
@@ -37,12 +57,13 @@ pub(crate) trait Told: Send + Sync + 'static {
     }
 
     /// A resource has changed.
-    fn updated(&self, server: &ServerId, uri: &str) {
-        tracing::debug!(%server, uri, "a resource changed");
+    fn updated(&self, from: Source<'_>, uri: &str) {
+        tracing::debug!(server = %from.server, uri, "a resource changed");
     }
 
-    /// The one client that is connected; `None` if there are more or none.
-    fn only_client(&self) -> Option<Arc<Session>> {
+    /// The one client that the server can have a question for; `None` if there are more or none.
+    fn only_client(&self, from: Source<'_>) -> Option<Arc<Session>> {
+        tracing::debug!(server = %from.server, "there is no client to ask");
         None
     }
 }

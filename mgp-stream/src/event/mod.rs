@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`Publisher`] | what a server publishes with |
 //! | [`EventsLayer`] | serves subscriptions to it |
+//! | [`Audience`] | who may see which channels |
 //! | [`EventQuotas`] | how much clients may ask for |
 //! | [`Subscriber`] | what a client subscribes with, and brings arriving events to |
 //! | [`Events`] | the events of one subscription, as a stream |
@@ -20,4 +21,6 @@ mod schedule;
 mod server;
 
 pub use self::client::{EventAssembly, EventItem, EventQuestion, Events, Subscriber};
-pub use self::server::{EventQuotas, EventsLayer, PublishError, Publisher, ServeEvents, ServeEventsFuture};
+pub use self::server::{
+    Audience, EventQuotas, EventsLayer, PublishError, Publisher, ServeEvents, ServeEventsFuture,
+};

@@ -16,7 +16,7 @@ use super::{EventQuotas, EventsLayer, Publisher, ServeEvents};
 use crate::doubles::{Port, Server, object, session};
 
 /// A server that acknowledges those who listen, if it is not told to refuse or to be late, and knows nothing else.
-fn bare() -> Server {
+pub(super) fn bare() -> Server {
     Server::new(|request| async move {
         if request.method != Method::LISTEN || request.params.contains("refuse") {
             return Err(Error::method_not_found(&request.method));

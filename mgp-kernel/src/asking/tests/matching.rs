@@ -11,7 +11,7 @@ use mgp_types::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::asking::{CallsInWork, PassOnLayer};
+use crate::asking::{CallsInWork, Elicitations, PassOnLayer};
 
 /// Never answers calls, nor anything else.
 #[derive(Clone)]
@@ -69,7 +69,7 @@ async fn asked(calls: &CallsInWork, during: Option<StreamId>) -> Result<String, 
     if let Some(stream) = during {
         question.extensions.insert(AskedDuring::new(stream));
     }
-    let answer = PassOnLayer::new(calls.clone()).layer(Never).call(question).await?;
+    let answer = PassOnLayer::new(calls.clone(), Elicitations::default()).layer(Never).call(question).await?;
     Ok(String::from_utf8(answer.result.as_bytes().to_vec()).unwrap())
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::asking::{Asking, AskingLayer, AskingLimits, CallsInWork, PassOnLayer};
+use crate::asking::{Asking, AskingLayer, AskingLimits, CallsInWork, Elicitations, PassOnLayer};
 use crate::erased::Erased;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -112,7 +112,7 @@ impl World {
             .capability("sampling", empty())
             .capability("roots", empty())
             .layer(calls.layer())
-            .inbound_layer(PassOnLayer::new(calls.clone()))
+            .inbound_layer(PassOnLayer::new(calls.clone(), Elicitations::default()))
             .in_process(server(stateless, &seen))
             .await
             .unwrap();

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mgp_types::Object;
 use mgp_types::mgp::{ChannelName, Event, EventSeverity, SubscriptionId, Timestamp};
+use mgp_types::{Object, Principal};
 use parking_lot::RwLock;
 
+use super::audience::Spectator;
 use super::feed::Feed;
 
 /// The channels there are, and who subscribes to them.
@@ -46,17 +47,20 @@ impl Board {
         });
     }
 
-    /// Gives the event to everybody who wants it; it is made once, and only if somebody does. Whether there is such a
-    /// channel.
+    /// Gives the event to everybody who wants it and may see it; it is made once, and only if somebody does. Whether there
+    /// is such a channel.
     pub(super) fn publish(
         &self,
         channel: &str,
         severity: EventSeverity,
+        concerns: impl Fn(Option<&Principal>) -> bool,
         make: impl FnOnce(&ChannelName) -> Published,
     ) -> bool {
         let channels = self.0.read();
         let Some((channel, feeds)) = channels.subscribers.get_key_value(channel) else { return false };
-        let mut wanting = feeds.iter().filter(|feed| feed.wants_severity(severity)).peekable();
+        let gets =
+            |feed: &&Arc<Feed>| feed.wants_severity(severity) && feed.sees(channel.as_str(), &concerns);
+        let mut wanting = feeds.iter().filter(gets).peekable();
         if wanting.peek().is_some() {
             let event = Arc::new(make(channel));
             wanting.for_each(|feed| feed.push(&event));
@@ -64,9 +68,11 @@ impl Board {
         true
     }
 
-    /// The names of all channels.
-    pub(super) fn available(&self) -> Vec<String> {
-        self.0.read().subscribers.keys().map(|channel| channel.as_str().to_owned()).collect()
+    /// The names of all channels that somebody may know of.
+    pub(super) fn available(&self, spectator: &Spectator) -> Vec<String> {
+        let channels = self.0.read();
+        let names = channels.subscribers.keys().map(ChannelName::as_str);
+        names.filter(|channel| spectator.sees(channel)).map(str::to_owned).collect()
     }
 
     /// Whether one of the channels is one that `wanted` stands for.

@@ -2,18 +2,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mgp_types::Principal;
 use mgp_types::mgp::{
     ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, EventSeverity, SubscriptionId,
 };
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::audience::Spectator;
 use super::board::Published;
 use super::buffer::{Bounds, Buffer};
 
 /// One subscription as its publisher sees it: what it wants, and the last events it got.
 pub(super) struct Feed {
     id: SubscriptionId,
+    spectator: Spectator,
     patterns: Vec<ChannelPattern>,
     filter: EventFilter,
     buffer: Mutex<Buffer>,
@@ -26,12 +29,17 @@ pub(super) struct Feed {
 impl Feed {
     pub(super) fn new(
         id: SubscriptionId,
+        spectator: Spectator,
         patterns: Vec<ChannelPattern>,
         filter: EventFilter,
         bounds: Bounds,
     ) -> Self {
         let (buffer, wake) = (Mutex::new(Buffer::new(bounds)), Notify::new());
-        Self { id, patterns, filter, buffer, wake, closed: AtomicBool::new(false) }
+        Self { id, spectator, patterns, filter, buffer, wake, closed: AtomicBool::new(false) }
+    }
+
+    pub(super) const fn spectator(&self) -> &Spectator {
+        &self.spectator
     }
 
     pub(super) fn patterns(&self) -> &[ChannelPattern] {
@@ -45,6 +53,11 @@ impl Feed {
     /// Events that are not wanted get no number, or their absence would look like a loss.
     pub(super) fn wants_severity(&self, severity: EventSeverity) -> bool {
         self.filter.includes(severity)
+    }
+
+    /// Events that may not be seen get no number either.
+    pub(super) fn sees(&self, channel: &str, concerns: impl Fn(Option<&Principal>) -> bool) -> bool {
+        self.spectator.sees(channel) && concerns(self.spectator.principal.as_ref())
     }
 
     pub(super) fn push(&self, event: &Arc<Published>) {

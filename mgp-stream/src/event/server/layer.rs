@@ -3,13 +3,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{EventReplay, EventUnsubscribe, EventUnsubscribed, Extension, method};
-use mgp_types::{Error, Kind, RawJson, Request, Response, RpcService, mcp};
+use mgp_types::{Error, Kind, Principal, RawJson, Request, Response, RpcService, mcp};
 use serde::Serialize;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::registry::{Caller, Registry};
-use super::{EventQuotas, Publisher, ServeEventsFuture, listen};
+use super::{Audience, EventQuotas, Publisher, ServeEventsFuture, listen};
 use crate::negotiated;
 
 /// Serves subscriptions to the events of a [`Publisher`]. Makes [`ServeEvents`] services, which share them.
@@ -24,6 +24,8 @@ use crate::negotiated;
 /// [`LISTEN_MEMBER`](mgp_types::mgp::EventSubscribe::LISTEN_MEMBER) gets events on its own stream, after the
 /// acknowledgement, which has the answer in a member of the same name.
 ///
+/// Everybody sees all channels, unless [`for_audience`](Self::for_audience) says otherwise.
+///
 /// A subscription is its owner's: the principal's, or, where nobody says who they are, of who has its name. For others
 /// it does not exist. With the last of the services and layers all subscriptions and their tasks end.
 #[derive(Clone)]
@@ -37,7 +39,14 @@ impl EventsLayer {
 
     /// A layer with these quotas.
     pub fn with_quotas(publisher: Publisher, quotas: EventQuotas) -> Self {
-        Self(Arc::new(Registry::new(publisher, quotas)))
+        Self(Arc::new(Registry::new(publisher, quotas, Arc::new(|_: Option<&Principal>, _: &str| true))))
+    }
+
+    /// The same with subscriptions of its own, in which everybody sees what `audience` says. Channels that somebody does
+    /// not see do not exist there.
+    pub fn for_audience(self, audience: impl Audience) -> Self {
+        let (publisher, quotas) = (self.0.publisher().clone(), self.0.quotas().clone());
+        Self(Arc::new(Registry::new(publisher, quotas, Arc::new(audience))))
     }
 }
 

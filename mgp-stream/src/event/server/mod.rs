@@ -1,5 +1,6 @@
 //! The server's side: what is published, who gets it, and how it travels.
 
+mod audience;
 mod board;
 mod buffer;
 mod feed;
@@ -13,6 +14,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
+pub use self::audience::Audience;
 pub use self::future::ServeEventsFuture;
 pub use self::layer::{EventsLayer, ServeEvents};
 pub use self::publisher::{PublishError, Publisher};

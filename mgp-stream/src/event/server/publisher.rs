@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use mgp_types::Object;
 use mgp_types::mgp::{ChannelError, ChannelName, EventSeverity, Timestamp};
+use mgp_types::{Object, Principal};
 
 use super::board::{Board, Published};
 
@@ -14,7 +14,7 @@ use super::board::{Board, Published};
 ///
 /// ```
 /// use mgp_stream::event::Publisher;
-/// use mgp_types::Object;
+/// use mgp_types::{Object, Principal};
 /// use mgp_types::mgp::EventSeverity;
 ///
 /// let publisher = Publisher::new(["model.token_usage", "system.error"])?;
@@ -69,6 +69,21 @@ impl Publisher {
     /// # Errors
     /// The channel is not declared, or the data is larger than [`MAX_DATA_BYTES`](Self::MAX_DATA_BYTES).
     pub fn publish(&self, channel: &str, severity: EventSeverity, data: &Object) -> Result<(), PublishError> {
+        self.publish_to(channel, severity, data, |_| true)
+    }
+
+    /// Publishes what happened now to those whom it concerns, of all who see the channel. Others cannot tell that there
+    /// was an event.
+    ///
+    /// # Errors
+    /// As with [`publish`](Self::publish).
+    pub fn publish_to(
+        &self,
+        channel: &str,
+        severity: EventSeverity,
+        data: &Object,
+        concerns: impl Fn(Option<&Principal>) -> bool,
+    ) -> Result<(), PublishError> {
         let data = data.to_raw();
         let bytes = data.as_bytes().len();
         if bytes > Self::MAX_DATA_BYTES {
@@ -82,7 +97,7 @@ impl Publisher {
             data: Object::from_raw(&data.detached()).unwrap_or_default(),
             bytes,
         };
-        if self.0.publish(channel, severity, make) {
+        if self.0.publish(channel, severity, concerns, make) {
             Ok(())
         } else {
             Err(PublishError::Undeclared(channel.into()))

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use super::audience::Spectator;
 use super::feed::Feed;
 use super::pump::{Way, pump};
-use super::{EventQuotas, Publisher};
+use super::{Audience, EventQuotas, Publisher};
 use crate::advice::advised;
 use crate::fresh::fresh_name;
 use crate::owner::SessionKey;
@@ -22,10 +24,10 @@ use crate::task::Task;
 /// All subscriptions that were made through one layer: whose they are, and how they are reached.
 ///
 /// The tasks that send events belong to it; with it they end.
-#[derive(Debug)]
 pub(super) struct Registry {
     publisher: Publisher,
     quotas: EventQuotas,
+    audience: Arc<dyn Audience>,
     state: Mutex<State>,
 }
 
@@ -84,8 +86,12 @@ pub(super) struct Opened {
 }
 
 impl Registry {
-    pub(super) fn new(publisher: Publisher, quotas: EventQuotas) -> Self {
-        Self { publisher, quotas, state: Mutex::default() }
+    pub(super) fn new(publisher: Publisher, quotas: EventQuotas, audience: Arc<dyn Audience>) -> Self {
+        Self { publisher, quotas, audience, state: Mutex::default() }
+    }
+
+    pub(super) const fn quotas(&self) -> &EventQuotas {
+        &self.quotas
     }
 
     pub(super) const fn publisher(&self) -> &Publisher {
@@ -134,7 +140,8 @@ impl Registry {
         holder: Holder,
         runtime: &Handle,
     ) -> Result<Opened, Error> {
-        let (answer, patterns) = self.choose(asked)?;
+        let spectator = Spectator::new(caller.principal, &self.audience);
+        let (answer, patterns) = self.choose(&spectator, asked)?;
         if patterns.is_empty() {
             // The client wanted to know what there is. It gets a name like any other, and nothing is kept under it.
             return Ok(Opened { answer, attachment: None, after_seq: 0 });
@@ -145,7 +152,7 @@ impl Registry {
         self.make_room(&mut state, caller, &holder)?;
         self.ensure_sweeper(&mut state, runtime);
         let id = answer.subscription_id.clone();
-        let feed = Arc::new(Feed::new(id.clone(), patterns, asked.filter, self.quotas.bounds));
+        let feed = Arc::new(Feed::new(id.clone(), spectator, patterns, asked.filter, self.quotas.bounds));
         self.publisher.board().open(&feed);
         let owner = caller.principal.cloned();
         let entry = Entry { feed, owner, holder, attachment: NOT_ATTACHED, pump: None, used: now };
@@ -154,21 +161,25 @@ impl Registry {
         Ok(Opened { answer, attachment, after_seq: 0 })
     }
 
-    /// Which of the wanted channels there are.
-    fn choose(&self, asked: &EventSubscribe) -> Result<(EventSubscribed, Vec<ChannelPattern>), Error> {
+    /// Which of the wanted channels there are, as far as the caller may know.
+    fn choose(
+        &self,
+        spectator: &Spectator,
+        asked: &EventSubscribe,
+    ) -> Result<(EventSubscribed, Vec<ChannelPattern>), Error> {
         let board = self.publisher.board();
         let mut answer = EventSubscribed::new(SubscriptionId::new(fresh_name("sub-")?));
         let mut patterns = Vec::with_capacity(asked.channels.len());
         for wanted in &asked.channels {
             match ChannelPattern::try_from(wanted.as_str()) {
-                Ok(pattern) if board.has(|channel| pattern.matches(channel)) => {
+                Ok(pattern) if board.has(|channel| pattern.matches(channel) && spectator.sees(channel)) => {
                     answer.subscribed.push(wanted.clone());
                     patterns.push(pattern);
                 }
                 _ => answer.unsupported.push(wanted.clone()),
             }
         }
-        answer.available = board.available();
+        answer.available = board.available(spectator);
         answer.last_seq = Some(0);
         Ok((answer, patterns))
     }
@@ -199,7 +210,7 @@ impl Registry {
         answer.subscribed = feed.patterns().iter().map(|pattern| pattern.as_str().to_owned()).collect();
         answer.unsupported.clone_from(&asked.channels);
         answer.unsupported.retain(|wanted| !answer.subscribed.contains(wanted));
-        answer.available = self.publisher.board().available();
+        answer.available = self.publisher.board().available(feed.spectator());
         answer.last_seq = Some(feed.last_seq());
         answer.gap = feed.gap_after(after_seq);
         Ok(Opened { answer, attachment, after_seq })
@@ -333,6 +344,12 @@ impl Registry {
             self.publisher.board().close([&*entry.feed]);
         }
         removed.is_some()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("publisher", &self.publisher).finish_non_exhaustive()
     }
 }
 

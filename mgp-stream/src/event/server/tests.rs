@@ -14,6 +14,7 @@ use crate::doubles::{Port, Server, settle};
 use stateless::listen;
 
 mod attack;
+mod audience;
 mod stateless;
 
 type Client = Peer<ServeEvents<Server>>;

@@ -107,7 +107,7 @@ pub(crate) fn name(object: &mut Object, shown: &str) {
 }
 
 /// The task that began instead of a result, as either era says it.
-fn begun(result: &RawJson) -> Option<Arc<str>> {
+pub(crate) fn begun(result: &RawJson) -> Option<Arc<str>> {
     let result = Object::from_raw(result).ok()?;
     let of_session = result.get("task").and_then(|task| Object::from_raw(&task).ok());
     let id = of_session.as_ref().unwrap_or(&result).text("taskId")?;

@@ -3,11 +3,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::{Error, Kind, Object, RawJson, Request, Response, RpcService, StreamId};
+use mgp_types::{Error, Kind, Method, Object, RawJson, Request, Response, RpcService, Session, StreamId};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::reports::Reports;
+use crate::changes::tasks::begun;
 use crate::parts::Parts;
 
 /// The innermost service of the way to a server: has the server report progress under a number of ours, as callers may
@@ -49,11 +50,15 @@ impl<S: RpcService> Service<Request> for Forward<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let in_work = (request.kind == Kind::Call).then(|| InWork {
-            number: self.number(&mut request),
-            stream: request.context.outbox.stream(),
-            reports: self.reports.clone(),
-            parts: Arc::clone(&self.parts),
+        let in_work = (request.kind == Kind::Call).then(|| {
+            let number = self.number(&mut request);
+            InWork {
+                number,
+                tells: Tells::of(&request, number, &self.reports),
+                stream: request.context.outbox.stream(),
+                reports: self.reports.clone(),
+                parts: Arc::clone(&self.parts),
+            }
         });
         ForwardFuture { inner: self.inner.call(request), in_work }
     }
@@ -62,9 +67,65 @@ impl<S: RpcService> Service<Request> for Forward<S> {
 /// A call; forgets what the server says about it when it is over.
 struct InWork {
     number: Option<u64>,
+    tells: Tells,
     stream: StreamId,
     reports: Reports,
     parts: Arc<Parts>,
+}
+
+/// What the answer to a call tells of a task whose progress somebody hears of.
+enum Tells {
+    Nothing,
+    /// Whether one has begun, which reports under this number to that session.
+    Beginning(u64, Arc<Session>),
+    /// How it does.
+    Status,
+    /// That it has ended.
+    End(Box<str>),
+}
+
+impl Tells {
+    fn of(request: &Request, number: Option<u64>, reports: &Reports) -> Self {
+        let Request { method, params, context, .. } = request;
+        if let Some(number) = number {
+            let session = context.session.as_ref().filter(|session| session.outbox.is_open());
+            return match session.filter(|_| *method == Method::TOOLS_CALL && params.contains("task")) {
+                Some(session) => Self::Beginning(number, Arc::clone(session)),
+                None => Self::Nothing,
+            };
+        }
+        if reports.tasks().is_empty() {
+            Self::Nothing
+        } else if *method == Method::TASKS_GET || *method == Method::TASKS_CANCEL {
+            Self::Status
+        } else if *method == Method::TASKS_RESULT {
+            params.text("taskId").map_or(Self::Nothing, |task| Self::End(task.into()))
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+impl InWork {
+    /// The token of a call that became a task stays good until that has ended.
+    fn answered(&self, response: &Response) {
+        let tasks = self.reports.tasks();
+        match &self.tells {
+            Tells::Nothing => {}
+            Tells::Beginning(number, session) => {
+                let task = begun(&response.result);
+                if let Some((task, (_, token))) = task.zip(self.reports.reported(*number)) {
+                    tasks.follow(*number, task, session, token);
+                }
+            }
+            Tells::Status => {
+                if let Ok(status) = Object::from_raw(&response.result) {
+                    tasks.hear(&status);
+                }
+            }
+            Tells::End(task) => tasks.end(task),
+        }
+    }
 }
 
 impl Drop for InWork {
@@ -88,13 +149,15 @@ pin_project! {
     }
 }
 
-impl<F: Future> Future for ForwardFuture<F> {
+impl<F: Future<Output = Result<Response, Error>>> Future for ForwardFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let outcome = ready!(this.inner.poll(cx));
-        *this.in_work = None;
+        if let (Some(in_work), Ok(response)) = (this.in_work.take(), &outcome) {
+            in_work.answered(response);
+        }
         Poll::Ready(outcome)
     }
 }

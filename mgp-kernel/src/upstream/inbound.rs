@@ -111,6 +111,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
                 done()
             }
             "notifications/tasks/status" => {
+                shared.reports.tasks().hear(&request.params);
                 let status = Request::notify(request.method.clone(), request.params.clone());
                 shared.parts.told().task(shared.source(), status);
                 Box::pin(self.inner.call(request))
@@ -174,14 +175,20 @@ impl Shared {
         }
     }
 
-    /// Reports progress to the caller, in the caller's words. What belongs to no call is for nobody.
+    /// Reports progress to the caller, in the caller's words. What belongs to no call and no task is for nobody.
     fn progress(&self, mut report: Request) -> Answer {
-        let number = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok());
-        let Some((outbox, token)) = number.and_then(|number| self.reports.reported(number)) else {
+        let Some(number) = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok()) else {
             return done();
         };
-        report.params.set("progressToken", token);
-        tell(outbox, Request::notify(report.method, report.params))
+        if let Some((outbox, token)) = self.reports.reported(number) {
+            report.params.set("progressToken", token);
+            return tell(outbox, Request::notify(report.method, report.params));
+        }
+        if let Some((session, token)) = self.reports.tasks().reported(number) {
+            report.params.set("progressToken", token);
+            self.parts.told().one(&session, Request::notify(report.method, report.params));
+        }
+        done()
     }
 
     /// A log message is for the client whose calls there are, or for all that want to hear it where there are none. Of

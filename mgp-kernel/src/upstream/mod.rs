@@ -19,6 +19,7 @@ mod reports;
 mod shared;
 mod size;
 mod start;
+mod task_progress;
 mod told;
 mod view;
 

@@ -6,6 +6,8 @@ use foldhash::fast::RandomState;
 use mgp_types::{Outbox, RawJson, StreamId};
 use parking_lot::Mutex;
 
+use super::task_progress::TaskProgress;
+
 /// What one server says about calls in work, beside their answers: progress, and what it calls back about. Clones are
 /// the same.
 #[derive(Clone, Default)]
@@ -14,6 +16,7 @@ pub(super) struct Reports(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     progress: Mutex<Progress>,
+    tasks: TaskProgress,
     called_back: Mutex<HashSet<StreamId, RandomState>>,
     /// How many were called back, so that calls of a server that never does take no lock.
     count: AtomicUsize,
@@ -45,6 +48,11 @@ impl Reports {
         let caller = self.0.progress.lock().callers.remove(&number);
         // Not under the lock: the way back to a client may end with it.
         drop(caller);
+    }
+
+    /// The tasks that calls have become.
+    pub(super) fn tasks(&self) -> &TaskProgress {
+        &self.0.tasks
     }
 
     /// The server calls back about the call with this stream.

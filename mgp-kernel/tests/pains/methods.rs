@@ -19,6 +19,7 @@ tests![
     agents_that_may_manage_ask_about_servers_that_they_reach,
     a_plain_client_lists_the_servers_that_it_reaches,
     a_plain_client_hears_the_events_that_it_subscribed_to,
+    an_agent_hears_no_events_of_servers_that_it_may_not_use,
     a_server_behind_a_unix_socket_is_one_like_any_other,
 ];
 
@@ -124,6 +125,43 @@ async fn a_plain_client_hears_the_events_that_it_subscribed_to() {
     let _lost = client.call_tool("files.crash", json!({})).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(heard.lock().len(), before);
+}
+
+async fn an_agent_hears_no_events_of_servers_that_it_may_not_use() {
+    let script = Script::named(&["crash"]);
+    let mut config = quiet([script.server("files")]);
+    config["access"] = json!({"default": "opt-in"});
+    let host = Host::with(config).await;
+    host.up("files").await;
+    let heard = Arc::<Mutex<usize>>::default();
+    let connect = async |agent: &'static str| {
+        let hearing = Arc::clone(&heard);
+        let builder = Client::builder("tests", "1.0.0")
+            .mgp(None)
+            .revisions([Revision::V2025_11_25])
+            .on_notification("notifications/mgp.event", move |_, _| {
+                *hearing.lock() += 1;
+                std::future::ready(())
+            });
+        host.connect(agent, builder).await
+    };
+    let client = connect("one").await;
+    let wanted = json!({"channels": ["lifecycle", "audit", "files.*"]});
+    let subscribed = as_tool(&client, "mgp.events.subscribe", wanted).await;
+    assert_eq!(subscribed["subscribed"], json!(["lifecycle"]), "{subscribed}");
+    let operator = host.operator().await;
+    let grant = json!({
+        "entry_type": "server_grant", "agent_id": "two", "server_id": "files", "permission": "allow",
+    });
+    operator.request("mgp/access/grant", grant).await.unwrap();
+    let other = connect("two").await;
+    let _lost = other.call_tool("files.crash", json!({})).await;
+    until("it is back", || (host.view("files").restarts > 0).then_some(())).await;
+    host.up("files").await;
+    assert_eq!(*heard.lock(), 0);
+    as_tool(&other, "mgp.events.subscribe", json!({"channels": ["lifecycle"]})).await;
+    let _lost = other.call_tool("files.crash", json!({})).await;
+    until("an event is told", || (*heard.lock() > 0).then_some(())).await;
 }
 
 async fn a_server_behind_a_unix_socket_is_one_like_any_other() {

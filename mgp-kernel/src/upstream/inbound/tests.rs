@@ -11,8 +11,9 @@ use tower_service::Service;
 
 use super::{Inbound, InboundLayer, Shared};
 use crate::asking::{CallsInWork, Elicitations, PassOn, PassOnLayer};
-use crate::router::scene::{GRANTED, Peer, Scene};
+use crate::router::scene::{GRANTED, Peer, Scene, Server};
 use crate::upstream::changed::Changed;
+use crate::upstream::forward::Forward;
 use crate::upstream::reports::Reports;
 
 /// Never answers calls; takes notifications.
@@ -42,6 +43,8 @@ impl Service<Request> for Silent {
 struct Connection {
     calls: CallsInWork,
     inbound: Inbound<PassOn<Silent>>,
+    way: Forward<Server>,
+    server: Server,
 }
 
 impl Connection {
@@ -51,7 +54,9 @@ impl Connection {
     }
 
     fn of(scene: &Scene, agent: Option<&str>) -> Self {
-        scene.server("a");
+        let server = scene.server("a");
+        let reports = Reports::default();
+        let way = Forward::new(server.clone(), reports.clone(), Arc::clone(&scene.parts));
         let (calls, elicitations) = (CallsInWork::default(), Elicitations::default());
         let layer = InboundLayer(Arc::new(Shared {
             server: "a".into(),
@@ -59,11 +64,11 @@ impl Connection {
             parts: Arc::clone(&scene.parts),
             calls: calls.clone(),
             elicitations: elicitations.clone(),
-            reports: Reports::default(),
+            reports,
             changed: Changed::default(),
         }));
         let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(Silent));
-        Self { calls, inbound }
+        Self { calls, inbound, way, server }
     }
 
     /// A call that the server has in work for as long as the future is held.
@@ -74,6 +79,18 @@ impl Connection {
     async fn ask(&mut self, method: &str, params: &str) -> Result<Response, Error> {
         let params = Object::parse(params.to_owned()).unwrap();
         self.inbound.call(Request::call(Method::new(method), params)).await
+    }
+
+    /// Has the server answer a call of the client, and returns what the server reports its progress under.
+    async fn answer(&mut self, peer: &Peer, method: &str, params: &str, answer: &'static str) -> Option<u64> {
+        self.server.answers(answer);
+        self.way.call(peer.request(method, params)).await.unwrap();
+        let asked = self.server.asked().remove(0).params.get("_meta")?;
+        Object::from_raw(&asked).unwrap().get("progressToken")?.to().ok()
+    }
+
+    async fn report(&mut self, number: u64) {
+        self.say("notifications/progress", &format!(r#"{{"progressToken":{number},"progress":1}}"#)).await;
     }
 
     async fn say(&mut self, method: &str, params: &str) {
@@ -190,4 +207,52 @@ async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
     let told: Event = some.told().await.body().unwrap();
     assert_eq!((told.channel.as_str(), told.data.text("server_id").as_deref()), ("a.lifecycle", Some("a")));
     assert!(some.hears_nothing().await);
+}
+
+const TASK: &str = r#"{"name":"x","task":{},"_meta":{"progressToken":"mine"}}"#;
+const BEGUN: &str = r#"{"task":{"taskId":"t","status":"working"}}"#;
+
+#[tokio::test]
+async fn progress_of_a_task_is_told_until_the_task_has_ended() {
+    let scene = Scene::open().await;
+    let (ada, bob) = (Peer::begin(&scene, "ada").await, Peer::begin(&scene, "bob").await);
+    let mut connection = Connection::shared(&scene);
+    let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
+    connection.report(number).await;
+    let told = ada.told().await;
+    assert_eq!((told.method, told.params.text("progressToken").as_deref()), (Method::PROGRESS, Some("mine")));
+    let id = r#"{"taskId":"t"}"#;
+    connection.answer(&ada, "tasks/get", id, r#"{"taskId":"t","status":"working"}"#).await;
+    connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"input_required"}"#).await;
+    connection.report(number).await;
+    assert_eq!(ada.told().await.method, Method::PROGRESS);
+    connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"completed"}"#).await;
+    connection.report(number).await;
+    assert!(ada.hears_nothing().await && bob.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn a_task_has_ended_when_an_answer_says_so() {
+    let scene = Scene::open().await;
+    let ada = Peer::begin(&scene, "ada").await;
+    let mut connection = Connection::shared(&scene);
+    let failed = r#"{"taskId":"t","status":"failed"}"#;
+    for (method, answer) in [("tasks/get", failed), ("tasks/cancel", failed), ("tasks/result", "{}")] {
+        let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
+        connection.report(number).await;
+        assert_eq!(ada.told().await.method, Method::PROGRESS);
+        connection.answer(&ada, method, r#"{"taskId":"t"}"#, answer).await;
+        connection.report(number).await;
+        assert!(ada.hears_nothing().await, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn progress_of_a_call_that_became_no_task_ends_with_the_call() {
+    let scene = Scene::open().await;
+    let ada = Peer::begin(&scene, "ada").await;
+    let mut connection = Connection::shared(&scene);
+    let number = connection.answer(&ada, "tools/call", TASK, r#"{"content":[]}"#).await.unwrap();
+    connection.report(number).await;
+    assert!(ada.hears_nothing().await);
 }

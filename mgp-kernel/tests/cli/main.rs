@@ -9,6 +9,7 @@ mod edit;
 mod help;
 mod home;
 mod kernel;
+mod keys;
 mod network;
 mod rows;
 mod rules;

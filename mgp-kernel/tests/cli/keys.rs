@@ -15,7 +15,7 @@ fn names(schema: &Value, known: &mut BTreeSet<String>) {
                 known.extend(properties.keys().cloned());
             }
             // A scope is passed on as a whole: what it says is the specification's.
-            let others = members.iter().filter(|(name, _)| *name != "scope");
+            let others = members.iter().filter(|(name, _)| *name != "Scope");
             others.for_each(|(_, member)| names(member, known));
         }
         Value::Array(items) => items.iter().for_each(|item| names(item, known)),

@@ -20,7 +20,7 @@ use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
 use crate::rules::Rules;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, settings, telemetry};
+use crate::{Applied, ServerView, StartError, record, settings, telemetry};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -78,6 +78,7 @@ impl Kernel {
         let front = Front::new(&parts, tools, registry);
         let mut beside = JoinSet::new();
         beside.spawn(tell_endings(Arc::clone(&parts.changes), parts.access.clone()));
+        beside.spawn(record::forget(&parts.config.load(), parts.audit.clone()));
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity), _beside: beside }));
         let parts = &kernel.0.parts;
         parts.fleet.install(parts, parts.fleet.prepare(parts, &parts.config.load().servers, false)?);
@@ -171,6 +172,10 @@ impl Kernel {
 fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
     let config = parts.config.load();
     let settings = settings::tool_discovery(&config).eyes(Arc::new(CatalogEyes(Arc::downgrade(parts))));
+    let settings = match &parts.learned {
+        Some(learned) => settings.learning(Arc::clone(learned)),
+        None => settings,
+    };
     let settings = if config.tools.creating {
         settings.creation(Arc::new(Creator::new(parts, registry.clone())))
     } else {

@@ -17,8 +17,9 @@ use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants};
 use mgp_security::sqlite::Database;
 use mgp_stream::event::Publisher;
-use mgp_toolindex::Index;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
+use mgp_toolindex::learn::{LearnSettings, Learned};
+use mgp_toolindex::{Index, SentVectors};
 use mgp_types::mgp::{AuditPort, ServerId};
 
 use crate::StartError;
@@ -49,6 +50,8 @@ pub(crate) struct Parts {
     pub(crate) keys: KeyRing,
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
+    /// What searches learned from use, if they are to.
+    pub(crate) learned: Option<Arc<Learned>>,
     pub(crate) events: Publisher,
     pub(crate) fleet: Fleet,
     /// The kernel's own life, as its clients see it.
@@ -81,7 +84,7 @@ impl Parts {
             GrantBook::open(SqliteGrants::new(database.clone())?, Arc::clone(&port), clock.clone()).await?;
         let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database.clone())?)?;
         let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
-        let index = index(&config, &state).await?;
+        let (index, learned) = index(&config, &state).await?;
         let events =
             Publisher::new(events::CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         Ok(Arc::new(Self {
@@ -105,6 +108,7 @@ impl Parts {
             grants,
             keys,
             index,
+            learned,
             events,
         }))
     }
@@ -140,17 +144,20 @@ fn create_private(state: &Path) -> Result<(), StartError> {
     Ok(())
 }
 
-async fn index(config: &Config, state: &Path) -> Result<Index, StartError> {
+async fn index(config: &Config, state: &Path) -> Result<(Index, Option<Arc<Learned>>), StartError> {
     let choice = settings::embedder(config)?;
     let embedder = choice.open().await;
-    let builder = Index::builder(embedder);
+    let learned = || Arc::new(Learned::new(LearnSettings::default(), embedder.id()));
+    let learned = config.tools.learning.then(learned);
+    let sent = if config.tools.trust_sent_vectors { SentVectors::Trusted } else { SentVectors::Ignored };
+    let builder = Index::builder(embedder).sent_vectors(sent);
     // The vectors of the table that is built in are made faster than they are read.
     if choice == EmbedderChoice::Static {
-        return Ok(builder.build());
+        return Ok((builder.build(), learned));
     }
     let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
     let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
-    Ok(builder.store(vectors).build())
+    Ok((builder.store(vectors).build(), learned))
 }
 
 /// The kernel's own server id; no server of its may have it.

@@ -4,10 +4,12 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
-use mgp_security::audit::{Arguments, AuditLog, ChainKey, Durability, Redaction, SqliteStore};
+use mgp_security::audit::{Arguments, AuditLog, ChainKey, Durability, Redaction, Retention, SqliteStore};
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
 
@@ -20,6 +22,27 @@ pub(crate) fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError
         _ => Durability::Async,
     };
     Ok(AuditLog::open(store)?.with_durability(durability))
+}
+
+/// Removes what the configuration does not keep of the record, at once and every hour, for as long as it is polled.
+pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()> + use<> {
+    let days = |days: u32| Retention::TimeBased(Duration::from_hours(24) * days);
+    let by_age = config.audit.keep_days.map(days);
+    let by_size = config.audit.keep_bytes.map(Retention::SizeBased);
+    async move {
+        let mut hours = interval(Duration::from_hours(1));
+        hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while by_age.is_some() || by_size.is_some() {
+            hours.tick().await;
+            for rule in by_age.into_iter().chain(by_size) {
+                match log.retain(rule).await {
+                    Ok(0) => {}
+                    Ok(events) => tracing::info!(events, "the record is kept no longer"),
+                    Err(error) => tracing::error!(%error, "the record cannot be shortened"),
+                }
+            }
+        }
+    }
 }
 
 /// What of the arguments of calls is recorded.

@@ -1,11 +1,12 @@
 //! What `mgp.toml` says, in the words of the sections.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{FirstUse as ConfiguredFirstUse, ListLevel, ServerConfig};
+use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::FirstUse;
 use mgp_security::limit::{Limits, Rates};
@@ -38,7 +39,15 @@ pub(crate) fn first_use(config: &Config) -> FirstUse {
 
 pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
     let Some(words) = &config.tools.embedder else { return Ok(EmbedderChoice::Static) };
-    words.parse().map_err(|error| wrong(format!("`tools.embedder`: {error}")))
+    let choice = words.parse().map_err(|error| wrong(format!("`tools.embedder`: {error}")))?;
+    let lacking = match &choice {
+        EmbedderChoice::FastEmbed(_) if !cfg!(feature = "fastembed") => "fastembed",
+        EmbedderChoice::Remote { .. } if !cfg!(feature = "http") => "http",
+        _ => return Ok(choice),
+    };
+    Err(wrong(format!(
+        "`tools.embedder`: this build has no such embedder; build `mgp` with `--features {lacking}`, or leave it out"
+    )))
 }
 
 /// What is asked of a server's tools, whatever it says itself.
@@ -221,6 +230,12 @@ pub(crate) fn drain(config: &Config) -> Duration {
     Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS))
 }
 
+/// How many calls the kernel works on at once. None waits for another to end: that one may wait for people.
+pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
+    let calls = config.limits.concurrency.and_then(|calls| NonZeroUsize::new(calls as usize));
+    ConcurrencyLayer::with_line(calls.unwrap_or(CALLS_AT_ONCE), 0, COME_AGAIN)
+}
+
 /// How many calls may wait for clients that cannot be asked directly.
 pub(crate) fn asking(config: &Config) -> AskingLimits {
     let limits = AskingLimits::default();
@@ -234,3 +249,5 @@ const DRAIN_SECS: u64 = 30;
 
 /// From so many tools on they are searched instead of listed.
 const SEARCHED_FROM: usize = 30;
+const CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(1024).expect("it is not zero");
+const COME_AGAIN: Duration = Duration::from_secs(1);

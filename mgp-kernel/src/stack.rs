@@ -50,6 +50,7 @@ pub(crate) struct Front {
     audit: AuditLayer,
     fallback: FallbackLayer,
     asking: AskingLayer,
+    at_once: ConcurrencyLayer,
     tools: ToolDiscoveryLayer,
     servers: DiscoveryLayer,
     permissions: OwnPermissionsLayer,
@@ -65,6 +66,7 @@ impl Front {
                 .clock(parts.clock.clone()),
             fallback: fallback::layer(parts),
             asking: AskingLayer::new(settings::asking(&config)),
+            at_once: settings::calls_at_once(&config),
             tools,
             servers: DiscoveryLayer::new(registry),
             permissions: OwnPermissionsLayer::new(parts),
@@ -92,7 +94,8 @@ impl Front {
         let service = LifeLayer::new(self.parts.life.clone()).layer(service);
         let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);
         let service = self.permissions.layer(service);
-        let service = MethodsAsToolsLayer.layer(service);
+        // Whatever ends work or tells of health passes, also where it is called as a tool, and so do operators.
+        let service = MethodsAsToolsLayer.layer(self.at_once.layer(service));
         // For operators only, also while the kernel drains; to all others there is no such thing.
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
         // From here on it is known which tool a call is for.

@@ -168,9 +168,9 @@ impl Checks<'_> {
         }
         self.templates(&config.telemetry.otlp_headers, &telemetry.key("otlp_headers"));
         if let Some(embedder) = &config.tools.embedder
-            && !(embedder == "static" || embedder.starts_with("fastembed:") || embedder.starts_with("http:"))
+            && !is_embedder(embedder)
         {
-            let instead = "write `static`, `fastembed:DIRECTORY` or `http:URL`";
+            let instead = "write `static`, `fastembed:DIRECTORY` or `remote:URL#MODEL`";
             self.error(&root.key("tools").key("embedder"), format!("`{embedder}` is no embedder"), instead);
         }
     }
@@ -219,6 +219,17 @@ impl Checks<'_> {
 fn halves(message: &str) -> (String, String) {
     let (what, instead) = message.split_once("; ").unwrap_or((message, "leave it out"));
     (what.into(), instead.into())
+}
+
+fn is_embedder(words: &str) -> bool {
+    match words.split_once(':') {
+        None => words == "static",
+        Some(("fastembed", directory)) => !directory.is_empty(),
+        Some(("remote", service)) => {
+            service.split_once('#').is_some_and(|(url, model)| is_http_url(url) && !model.is_empty())
+        }
+        Some(_) => false,
+    }
 }
 
 fn ordinal(index: usize) -> String {

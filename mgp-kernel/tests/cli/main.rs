@@ -11,6 +11,7 @@ mod following;
 mod help;
 mod home;
 mod kernel;
+mod keys;
 mod listening;
 mod network;
 mod registrations;

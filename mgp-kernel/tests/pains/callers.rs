@@ -1,9 +1,11 @@
 //! Who may do what, and with whose credentials.
 
+use std::time::Duration;
+
 use mgp_types::RawJson;
 use serde_json::json;
 
-use crate::host::{Host, found, listed, names, quiet, refused, say};
+use crate::host::{Host, ask, found, listed, names, quiet, refused, say};
 use crate::scripted::Script;
 use crate::web::Web;
 use crate::{talking, tests};
@@ -11,6 +13,7 @@ use crate::{talking, tests};
 tests![
     pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other,
     pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen,
+    the_kernel_works_on_no_more_calls_at_once_than_it_is_to,
 ];
 
 async fn pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other() {
@@ -84,6 +87,35 @@ async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
     assert_eq!(bank.calls().len() + files.calls().len(), 0);
     assert_eq!(say(&intern, "files.read_note", json!({})).await, "{}");
     assert_eq!(say(&boss, "bank.transfer_money", json!({})).await, "{}");
+}
+
+async fn the_kernel_works_on_no_more_calls_at_once_than_it_is_to() {
+    let script = Script::named(&["works"]);
+    let (mut asks, files) = (script.server("asks"), script.server("files"));
+    asks["security"] = json!({"confirmation": true});
+    let mut config = quiet([asks, files]);
+    config["confirmation"] = json!({"dangerous": false, "patience_secs": 2});
+    config["limits"] = json!({"concurrency": 1});
+    let host = Host::with(config).await;
+    let (ada, operator) = (host.client("ada").await, host.operator().await);
+    for server in ["asks", "files"] {
+        host.up(server).await;
+        listed(&ada, &format!("{server}.works")).await;
+    }
+    let waiting = async {
+        refused(ada.call_tool("asks.works", json!({})).await);
+    };
+    let meanwhile = async {
+        let other = host.client("bob").await;
+        // Operators are answered whatever the load.
+        while ask(&operator, "kernel/permissions/pending", json!({})).await["questions"] == json!([]) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let why = refused(other.call_tool("files.works", json!({})).await);
+        assert!(why.contains("too many calls"), "{why}");
+    };
+    tokio::join!(waiting, meanwhile);
+    assert_eq!(say(&ada, "files.works", json!({})).await, "{}");
 }
 
 fn texts(found: &[RawJson]) -> Vec<String> {

@@ -1,8 +1,14 @@
 //! Who did what, and when.
 
+use std::time::Duration;
+
+use mgp_client_sdk::Client;
+use mgp_types::Principal;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::host::{Host, Plain, ask, quiet, refused, say};
+use crate::replicas::start_when_free;
 use crate::scripted::Script;
 use crate::tests;
 
@@ -10,6 +16,7 @@ tests![
     pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_values,
     pain_16_values_are_recorded_if_the_operator_says_so_and_secrets_never,
     every_security_relevant_action_is_recorded,
+    what_is_not_to_be_kept_of_the_record_goes_by_itself,
 ];
 
 /// The events of this kind, the oldest first.
@@ -124,4 +131,34 @@ async fn every_security_relevant_action_is_recorded() {
     }
     // No secret came to be in it.
     assert!(!json!(all).to_string().contains(key["secret"].as_str().unwrap()));
+}
+
+async fn what_is_not_to_be_kept_of_the_record_goes_by_itself() {
+    let state = tempfile::tempdir().unwrap();
+    let mut config = quiet([]);
+    let agent = Principal::new("ada");
+    let kernel = start_when_free(&config, state.path()).await;
+    let client = Client::builder("tests", "1.0.0").in_process(kernel.accept(agent)).await.unwrap();
+    for _ in 0..50 {
+        refused(client.call_tool("files.nowhere", json!({})).await);
+    }
+    drop((client, kernel));
+
+    config["audit"] = json!({"keep_bytes": 4000});
+    let kernel = start_when_free(&config, state.path()).await;
+    let root = Principal::operator("root");
+    let operator = Client::builder("tests", "1.0.0").in_process(kernel.accept(root)).await.unwrap();
+    let began = Instant::now();
+    loop {
+        let all = events(&operator, json!({})).await;
+        if let Some(pruned) = all.iter().find(|event| event["event_type"] == "dev.cloto.mgp.audit_pruned") {
+            assert_eq!(pruned["details"]["reason"], "size_based", "{pruned}");
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "nothing was removed: {}", all.len());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let left = events(&operator, json!({"agent_id": "ada"})).await.len();
+    assert!(left < 50, "{left}");
+    assert_eq!(ask(&operator, "kernel/audit/verify", json!({})).await["intact"], true);
 }

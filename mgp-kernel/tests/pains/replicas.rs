@@ -50,7 +50,7 @@ pub(crate) async fn serve(config: &Value, state: &std::path::Path, at: &str) -> 
 }
 
 /// A kernel that ends lets go of its state a moment later.
-async fn start_when_free(config: &Value, state: &std::path::Path) -> Kernel {
+pub(crate) async fn start_when_free(config: &Value, state: &std::path::Path) -> Kernel {
     let began = Instant::now();
     loop {
         match Kernel::start(read(config.clone()), state.to_owned()).await {

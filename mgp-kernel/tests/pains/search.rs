@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mgp_kernel::Kernel;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::eval::{Quality, Question, Settings, evaluate};
 use mgp_toolindex::{Index, Listing, ServerTools};
@@ -10,11 +11,15 @@ use mgp_types::RawJson;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::host::{Host, Plain, ask, names, quiet};
+use crate::host::{Host, Plain, ask, found, names, quiet, read, say};
 use crate::scripted::Script;
 use crate::tests;
 
-tests![pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,];
+tests![
+    pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,
+    a_search_learns_from_calls_if_it_is_to,
+    an_embedder_that_this_build_lacks_is_refused,
+];
 
 const TOOLS: &str = include_str!("../../../mgp-toolindex/data/tools.jsonl");
 const QUESTIONS: &str = include_str!("../../../mgp-toolindex/data/questions.jsonl");
@@ -91,4 +96,49 @@ async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
     println!("R@5 is {through:.3} through the kernel, {alone:.3} of the index alone");
     assert!((through - alone).abs() < 0.01, "{through} {alone}");
     assert!(through > 0.7, "{through}");
+}
+
+async fn a_search_learns_from_calls_if_it_is_to() {
+    let query = "a box of christmas presents";
+    for learning in [true, false] {
+        let script = Script::new(
+            r#"[{"name":"ship_parcel","description":"Sends a box of things","inputSchema":{"type":"object"}}]"#,
+        );
+        let mut config = quiet([script.server("post")]);
+        config["tools"]["learning"] = json!(learning);
+        let host = Host::with(config).await;
+        host.up("post").await;
+        let relevance = async |client: &Plain| {
+            let params = json!({"query": query, "strategy": "semantic"});
+            ask(client, "mgp/tools/discover", params).await["tools"][0]["relevance_score"].as_f64()
+        };
+        let first = host.client("ada").await;
+        found(&first, query, "post.ship_parcel").await;
+        let before = relevance(&first).await.unwrap();
+        for _ in 0..5 {
+            let client = host.client("ada").await;
+            relevance(&client).await;
+            say(&client, "post.ship_parcel", json!({})).await;
+        }
+        let after = relevance(&first).await.unwrap();
+        assert_eq!(after > before, learning, "{before} {after}");
+    }
+}
+
+async fn an_embedder_that_this_build_lacks_is_refused() {
+    let state = tempfile::tempdir().unwrap();
+    for (embedder, feature, is_here) in [
+        ("fastembed:/no/such/folder", "fastembed", cfg!(feature = "fastembed")),
+        ("remote:http://127.0.0.1:9/v1#small", "http", cfg!(feature = "http")),
+    ] {
+        let mut config = quiet([]);
+        config["tools"]["embedder"] = json!(embedder);
+        let started = Kernel::start(read(config), state.path().join(feature)).await;
+        match started {
+            Ok(_) => assert!(is_here, "{embedder}"),
+            Err(error) => {
+                assert!(!is_here && error.to_string().contains(&format!("--features {feature}")), "{error}");
+            }
+        }
+    }
 }

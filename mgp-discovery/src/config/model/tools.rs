@@ -17,11 +17,13 @@ pub struct ToolSettings {
     /// How tools are searched where nobody says.
     #[schemars(schema_with = "words::search_strategy")]
     pub strategy: Option<SearchStrategy>,
-    /// What makes meanings of texts: `static`, `fastembed:DIRECTORY` or `http:URL`; `static` if left out.
+    /// What makes meanings of texts: `static`, `fastembed:DIRECTORY`, which needs a build with the feature `fastembed`, or
+    /// `remote:URL#MODEL`, which needs one with `http`; `static` if left out. The token for a remote one is in the
+    /// environment, as `MGP_EMBEDDER_TOKEN`.
     pub embedder: Option<String>,
     /// Whether vectors that servers send along are used.
     pub trust_sent_vectors: bool,
-    /// Whether searches learn from what is called after them.
+    /// Whether searches learn from what is called after them, for each agent on its own, while the kernel runs.
     pub learning: bool,
     /// Whether tools may be made on demand (§16.6).
     pub creating: bool,

@@ -283,9 +283,9 @@ impl Session {
                 self.write_as(id, frames::refusal(id, data), usize::MAX, Some(Kind::Error)).await;
             }
             Act::Wrong(shape) => {
-                // Neither of the two can be told from other messages that are nobody's answer.
-                let nobodys = matches!(shape, Shape::OldVersion | Shape::Neither);
-                let kind = (!nobodys).then_some(Kind::Bad);
+                // It cannot be told from other messages that are nobody's answer.
+                let is_nobodys = matches!(shape, Shape::Neither);
+                let kind = (!is_nobodys).then_some(Kind::Bad);
                 self.write_as(id, frames::wrong(id, shape), usize::MAX, kind).await;
             }
             Act::Break(how) => self.break_by(request, how).await,

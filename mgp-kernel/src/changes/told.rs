@@ -1,7 +1,6 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use mgp_types::mgp::ServerId;
 use mgp_types::{Method, Request, Session, Severity};
 
 use super::Changes;
@@ -9,8 +8,9 @@ use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
 use super::tasks::name;
+use super::watch::ask_again;
 use crate::parts::Parts;
-use crate::upstream::{Told, What};
+use crate::upstream::{Line, Told, What};
 
 /// Has the clients of the kernel told what its servers say.
 pub(crate) struct Teller(Weak<Parts>);
@@ -28,29 +28,40 @@ impl Teller {
 }
 
 impl Told for Teller {
-    fn connected(&self, server: &ServerId) {
+    fn connected(&self, line: &Line, is_new: bool) {
         let Some(parts) = self.0.upgrade() else { return };
         // Who may use it may be others than before, with the same tools.
         parts.changes.revision.fetch_add(1, Ordering::AcqRel);
-        parts.changes.levels.forget(server);
-        let errand = Arc::clone(&parts);
-        parts.changes.run(async move { tell_levels(&errand).await });
+        parts.changes.levels.forget(line);
+        let (errand, line) = (Arc::clone(&parts), line.clone());
+        parts.changes.run(async move {
+            tell_levels(&errand).await;
+            if is_new {
+                ask_again(&errand, &line).await;
+            }
+        });
     }
 
-    fn log(&self, server: &ServerId, message: Request) {
-        self.with(|changes| changes.log(server, &message));
+    fn ended(&self, line: &Line) {
+        self.with(|changes| {
+            changes.levels.forget(line);
+        });
     }
 
-    fn changed(&self, server: &ServerId, what: What) {
-        self.with(|changes| changes.changed(server, what));
+    fn log(&self, line: &Line, message: Request) {
+        self.with(|changes| changes.log(line, &message));
     }
 
-    fn updated(&self, server: &ServerId, uri: &str) {
-        self.with(|changes| changes.updated(server, uri));
+    fn changed(&self, line: &Line, what: What) {
+        self.with(|changes| changes.changed(line, what));
     }
 
-    fn said(&self, server: &ServerId, message: Request) {
-        self.with(|changes| changes.said(server, &message));
+    fn updated(&self, line: &Line, uri: &str) {
+        self.with(|changes| changes.updated(line, uri));
+    }
+
+    fn said(&self, line: &Line, message: Request) {
+        self.with(|changes| changes.said(line, &message));
     }
 
     fn only_client(&self) -> Option<Arc<Session>> {
@@ -59,12 +70,12 @@ impl Told for Teller {
 }
 
 impl Changes {
-    fn log(&self, server: &ServerId, message: &Request) {
+    fn log(&self, line: &Line, message: &Request) {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         // One without a level that we know is for those who want everything.
         let level = level.or_else(|| Severity::named("debug"));
         let Some(level) = level else { return };
-        for listener in self.reaching(server) {
+        for listener in self.reaching(line) {
             let session = listener.session.as_ref().and_then(Weak::upgrade);
             if session.is_some_and(|session| session.wants_log(level)) {
                 self.offer(&listener, News::Message(Box::new(message.clone())));
@@ -73,12 +84,12 @@ impl Changes {
     }
 
     /// One of a server's lists changed.
-    pub(crate) fn changed(&self, server: &ServerId, what: What) {
+    pub(crate) fn changed(&self, line: &Line, what: What) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == What::Tools {
             self.tell_tools();
         }
-        for listener in self.reaching(server) {
+        for listener in self.reaching(line) {
             let is_wanted = |wanted: &mut Wanted| match what {
                 What::Tools => wanted.tools,
                 What::Prompts => wanted.prompts,
@@ -97,22 +108,22 @@ impl Changes {
     }
 
     /// A resource changed.
-    pub(super) fn updated(&self, server: &ServerId, uri: &str) {
-        for listener in self.reaching(server) {
-            if let Some(news) = listener.updated(server, uri) {
+    pub(super) fn updated(&self, line: &Line, uri: &str) {
+        for listener in self.reaching(line) {
+            if let Some(news) = listener.updated(line, uri) {
                 self.offer(&listener, news);
             }
         }
     }
 
-    fn said(&self, server: &ServerId, message: &Request) {
+    fn said(&self, line: &Line, message: &Request) {
         let task = (message.method == Method::TASK_STATUS).then(|| message.params.text("taskId"));
-        let listeners = self.reaching(server).into_iter().filter(|listener| listener.session.is_some());
+        let listeners = self.reaching(line).into_iter().filter(|listener| listener.session.is_some());
         for listener in listeners {
             let mut message = message.clone();
             if let Some(task) = &task {
                 let own = task.as_deref();
-                let shown = own.and_then(|own| self.tasks.shown(&listener.principal, server, own));
+                let shown = own.and_then(|own| self.tasks.shown(&listener.principal, &line.server, own));
                 let Some(shown) = shown else { continue };
                 if own != Some(&*shown) {
                     name(&mut message.params, &shown);
@@ -129,10 +140,13 @@ impl Changes {
         there.next().filter(|_| there.next().is_none())
     }
 
-    /// Those who may use something of the server.
-    fn reaching(&self, server: &ServerId) -> Vec<Arc<Listener>> {
+    /// Those who may use something of the server, and whose connection it is.
+    fn reaching(&self, line: &Line) -> Vec<Arc<Listener>> {
         let mut all = self.listeners();
-        all.retain(|listener| self.access.reaches(listener.principal.as_str(), server.as_str()));
+        all.retain(|listener| {
+            let agent = &listener.principal;
+            line.is_for(agent) && self.access.reaches(agent.as_str(), line.server.as_str())
+        });
         all
     }
 }

@@ -4,6 +4,7 @@ mod near;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -17,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::StartError;
 use crate::parts::Parts;
-use crate::upstream::{ServerView, Upstream, What};
+use crate::upstream::{Line, OfServer, ServerView, Share, Upstream, What};
 
 type Servers = BTreeMap<ServerId, Arc<Upstream>>;
 
@@ -27,6 +28,10 @@ pub(crate) struct Fleet {
     servers: ArcSwap<Servers>,
     /// Held by whoever makes the next snapshot.
     change: Mutex<()>,
+    /// Grows with each change of the servers, and of what of their lists is whose.
+    revision: AtomicU64,
+    /// Held by whoever changes what servers offer, so that nothing is offered by one that is gone.
+    publishing: Mutex<()>,
     callbacks: Mutex<CallbackRelay>,
     /// Servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
@@ -49,11 +54,6 @@ pub struct Applied {
 impl Fleet {
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {
         self.servers.load().get(server).cloned()
-    }
-
-    /// Whether any server is being connected to for the first time.
-    pub(crate) fn is_starting(&self) -> bool {
-        self.all().iter().any(|upstream| upstream.is_starting())
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Upstream>> {
@@ -87,11 +87,33 @@ impl Fleet {
         self.servers.load().get(server).is_some_and(|server| server.admits(agent))
     }
 
-    /// An agent has come: its own connections begin.
-    pub(crate) fn arrived(&self, agent: &Principal) {
-        for server in self.servers.load().values() {
-            server.arrived(agent);
+    /// What of a server's lists is this agent's.
+    pub(crate) fn share(&self, server: &str, agent: &Principal) -> Share {
+        self.servers.load().get(server).map_or(Share::Nothing, |server| server.share(agent))
+    }
+
+    /// A number that is another one after each change of the servers, and of what of their lists is whose.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// Changes what `server` offers, if it is still the one `of_server` belongs to.
+    pub(crate) fn publish<T>(
+        &self,
+        server: &ServerId,
+        of_server: &OfServer,
+        change: impl FnOnce() -> T,
+    ) -> Option<T> {
+        let _turn = self.publishing.lock();
+        if !self.servers.load().get(server).is_some_and(|upstream| upstream.is_of(of_server)) {
+            return None;
         }
+        Some(change())
+    }
+
+    /// What of a server's lists is whose has changed.
+    pub(crate) fn shares_changed(&self) {
+        self.revision.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Makes the fleet what `wanted` says. Servers about which nothing has changed are left alone, unless `all` are to
@@ -128,10 +150,22 @@ impl Fleet {
             beginning.push((before, upstream));
         }
         applied.removed = old.keys().cloned().collect();
+        let mut gone = Vec::new();
+        let publishing = self.publishing.lock();
         self.servers.store(Arc::new(next));
+        for (before, upstream) in &beginning {
+            // What agents had of it each for themselves must not become everybody's, nor the other way round.
+            if before.as_ref().is_some_and(|before| before.is_by_agent() || upstream.is_by_agent()) {
+                parts.catalog.remove_server(upstream.id());
+                gone.push(upstream.id().clone());
+            }
+        }
+        self.shares_changed();
+        drop(publishing);
         for (before, upstream) in beginning {
             self.begin(before, upstream);
         }
+        self.tell_gone(parts, gone);
         for gone in old.into_values() {
             self.end(parts, gone);
         }
@@ -161,7 +195,7 @@ impl Fleet {
         let servers = self.take();
         let mut stopping = JoinSet::new();
         for server in servers {
-            stopping.spawn(async move { server.stop(reason, timeout).await });
+            stopping.spawn(async move { server.end(reason, timeout).await });
         }
         while stopping.join_next().await.is_some() {}
         let mut moves = std::mem::take(&mut *self.moves.lock());
@@ -184,7 +218,7 @@ impl Fleet {
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
         let Some(before) = before else { return server.start() };
         self.go(async move {
-            before.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+            before.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
             server.start();
         });
     }
@@ -192,17 +226,29 @@ impl Fleet {
     /// Ends a server; what it offered goes at once.
     fn end(&self, parts: &Arc<Parts>, server: Arc<Upstream>) {
         let id = server.id().clone();
+        let publishing = self.publishing.lock();
         let had_something = parts.catalog.remove_server(&id);
+        drop(publishing);
         self.callbacks.lock().end_of_server(&id);
+        if had_something {
+            self.tell_gone(parts, vec![id.clone()]);
+        }
+        let index = parts.index.clone();
+        self.go(async move {
+            index.remove_server(id).await;
+            server.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+        });
+    }
+
+    /// Has clients told that what these servers offered is not offered any more.
+    fn tell_gone(&self, parts: &Arc<Parts>, servers: Vec<ServerId>) {
         let parts = Arc::clone(parts);
         self.go(async move {
-            parts.index.remove_server(id.clone()).await;
-            if had_something {
+            for line in servers.into_iter().map(Line::shared) {
                 for what in [What::Tools, What::Prompts, What::Resources] {
-                    parts.changes.changed(&id, what);
+                    parts.changes.changed(&line, what);
                 }
             }
-            server.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
         });
     }
 

@@ -11,6 +11,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::changed::Changed;
+use super::line::Line;
 use super::reports::Reports;
 use super::told::{Told, What};
 use crate::asking::CallsInWork;
@@ -22,6 +23,7 @@ pub(super) struct InboundLayer(Arc<Shared>);
 
 struct Shared {
     server: ServerId,
+    line: Line,
     parts: Arc<Parts>,
     calls: CallsInWork,
     reports: Reports,
@@ -32,6 +34,7 @@ impl InboundLayer {
     pub(super) fn new(shared: &super::shared::Shared) -> Self {
         Self(Arc::new(Shared {
             server: shared.server.clone(),
+            line: shared.line.clone(),
             parts: Arc::clone(&shared.parts),
             calls: shared.calls.clone(),
             reports: shared.reports.clone(),
@@ -85,7 +88,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             method::CALLBACK_REQUEST => shared.call_back(request),
             "notifications/resources/updated" => {
                 if let Some(uri) = request.params.text("uri") {
-                    shared.parts.told().updated(&shared.server, &uri);
+                    shared.parts.told().updated(&shared.line, &uri);
                 }
                 Box::pin(self.inner.call(request))
             }
@@ -100,7 +103,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             method::AUDIT => shared.publish("audit", &request.params),
             "notifications/tasks/status" | "notifications/elicitation/complete" => {
                 let said = Request::notify(request.method.clone(), request.params.clone());
-                shared.parts.told().said(&shared.server, said);
+                shared.parts.told().said(&shared.line, said);
                 Box::pin(self.inner.call(request))
             }
             _ => Box::pin(self.inner.call(request)),
@@ -147,7 +150,7 @@ impl Shared {
         let Some(newest) =
             calls.first().filter(|newest| calls.iter().all(|call| is_same_client(call, newest)))
         else {
-            self.parts.told().log(&self.server, message);
+            self.parts.told().log(&self.line, message);
             return done();
         };
         let level = message.params.text("level").and_then(|level| Severity::named(&level));

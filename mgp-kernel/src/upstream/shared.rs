@@ -1,8 +1,9 @@
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use mgp_client_sdk::{Client, Standing};
+use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::Error;
 use mgp_types::mgp::ServerId;
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use super::audit;
 use super::changed::Changed;
+use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
 use super::start::Start;
@@ -30,13 +32,16 @@ pub(super) type Current = Arc<ArcSwapOption<Kept>>;
 /// What the parts of one connection to a server share.
 pub(super) struct Shared {
     pub(super) server: ServerId,
-    /// Whose connection it is, if agents have their own.
-    pub(super) instance: Option<Box<str>>,
+    pub(super) line: Line,
     pub(super) config: Arc<ServerConfig>,
     pub(super) parts: Arc<Parts>,
     pub(super) calls: CallsInWork,
     pub(super) reports: Reports,
     pub(super) changed: Changed,
+    /// What it lists, if it is an agent's own.
+    pub(super) lists: Arc<Catalog>,
+    /// Whether it has ended for good, so that nothing of what it lists counts.
+    pub(super) is_over: AtomicBool,
     pub(super) of_server: OfServer,
     pub(super) start: Start,
     pub(super) current: Current,

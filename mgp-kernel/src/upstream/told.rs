@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use mgp_types::mgp::ServerId;
 use mgp_types::{Request, Session};
+
+use super::line::Line;
 
 /// A list of a server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,29 +17,35 @@ pub(crate) enum What {
 /// Tells the clients of the kernel what its servers say beside their calls. None of it may wait: a client that reads
 /// slowly must not hold up a server.
 pub(crate) trait Told: Send + Sync + 'static {
-    /// A server can be asked from now on, for the first time or again.
-    fn connected(&self, server: &ServerId) {
-        tracing::debug!(%server, "a server is connected");
+    /// A server can be asked from now on. It knows nothing of what it was asked before if the connection is `new`, and not
+    /// one that was there and has been made again.
+    fn connected(&self, line: &Line, is_new: bool) {
+        tracing::debug!(server = %line.server, is_new, "a server is connected");
+    }
+
+    /// A connection has ended for good.
+    fn ended(&self, line: &Line) {
+        tracing::debug!(server = %line.server, "a connection has ended");
     }
 
     /// A notification that belongs to no call and is none of the others, like the status of a task.
-    fn said(&self, server: &ServerId, message: Request) {
-        tracing::debug!(%server, method = %message.method, "a notification is for nobody");
+    fn said(&self, line: &Line, message: Request) {
+        tracing::debug!(server = %line.server, method = %message.method, "a notification is for nobody");
     }
 
     /// A log message that belongs to no call, for the sessions that want messages of its level.
-    fn log(&self, server: &ServerId, message: Request) {
-        tracing::debug!(%server, method = %message.method, "a log message is for nobody");
+    fn log(&self, line: &Line, message: Request) {
+        tracing::debug!(server = %line.server, method = %message.method, "a log message is for nobody");
     }
 
     /// What the kernel lists has changed.
-    fn changed(&self, server: &ServerId, what: What) {
-        tracing::debug!(%server, ?what, "a list changed");
+    fn changed(&self, line: &Line, what: What) {
+        tracing::debug!(server = %line.server, ?what, "a list changed");
     }
 
     /// A resource has changed.
-    fn updated(&self, server: &ServerId, uri: &str) {
-        tracing::debug!(%server, uri, "a resource changed");
+    fn updated(&self, line: &Line, uri: &str) {
+        tracing::debug!(server = %line.server, uri, "a resource changed");
     }
 
     /// The one client that is connected; `None` if there are more or none.

@@ -7,7 +7,7 @@ use mgp_types::mgp::{EventSeverity, LifecycleChange};
 use mgp_types::{Object, Principal, Role};
 
 use crate::parts::Parts;
-use crate::upstream::{Source, Upstream};
+use crate::upstream::{Line, Upstream};
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared, with the server
 /// in front.
@@ -39,12 +39,7 @@ impl Audience for Channels {
 }
 
 /// Tells of a server's life: operators, and the agents that may use it.
-pub(crate) fn tell_lifecycle(
-    parts: &Parts,
-    from: Source<'_>,
-    severity: EventSeverity,
-    change: &LifecycleChange,
-) {
+pub(crate) fn tell_lifecycle(parts: &Parts, from: &Line, severity: EventSeverity, change: &LifecycleChange) {
     let told = Object::from_value(change).map(|data| {
         let concerns = |who: &Principal| is_operator(who) || uses(parts, from, who);
         parts.events.publish_to(LIFECYCLE, severity, &data, |who| who.is_some_and(concerns))
@@ -57,7 +52,7 @@ pub(crate) fn tell_lifecycle(
 /// Tells what a server tells on `channel`, which has its name in front.
 pub(crate) fn tell_of_server(
     parts: &Parts,
-    from: Source<'_>,
+    from: &Line,
     channel: &str,
     severity: EventSeverity,
     data: &Object,
@@ -66,9 +61,9 @@ pub(crate) fn tell_of_server(
 }
 
 /// The channel of a server, under its name; `None` if it would be another server's.
-pub(crate) fn channel_of(parts: &Parts, from: Source<'_>, channel: &str) -> Option<String> {
+pub(crate) fn channel_of(parts: &Parts, from: &Line, channel: &str) -> Option<String> {
     let channel = format!("{}.{channel}", from.server);
-    owner(parts, &channel).is_some_and(|owner| owner.id() == from.server).then_some(channel)
+    owner(parts, &channel).is_some_and(|owner| *owner.id() == from.server).then_some(channel)
 }
 
 /// The server that a channel is of. Their ids may have dots in them; the longest is meant.
@@ -76,8 +71,8 @@ fn owner(parts: &Parts, channel: &str) -> Option<Arc<Upstream>> {
     channel.rmatch_indices('.').find_map(|(at, _)| parts.fleet.get(&channel[..at]))
 }
 
-fn uses(parts: &Parts, from: Source<'_>, agent: &Principal) -> bool {
-    from.serves(agent) && parts.access.reaches(agent.as_str(), from.server.as_str())
+fn uses(parts: &Parts, from: &Line, agent: &Principal) -> bool {
+    from.is_for(agent) && parts.access.reaches(agent.as_str(), from.server.as_str())
 }
 
 fn is_operator(principal: &Principal) -> bool {

@@ -1,7 +1,10 @@
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
+use foldhash::fast::RandomState;
 use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use parking_lot::Mutex;
@@ -78,6 +81,33 @@ impl Catalog {
         self.put(server, Changed::Templates, |offer, server| offer.with_templates(server, templates))
     }
 
+    /// Takes what `shares` have of `server`, each that of a connection of its own, to be all that it has; tells whether
+    /// anything changed. Of what several have that of the first counts.
+    ///
+    /// # Errors
+    /// The server's id is reserved, or empty.
+    pub fn put_shares(
+        &self,
+        server: &ServerId,
+        shares: &[Arc<CatalogSnapshot>],
+    ) -> Result<bool, CatalogError> {
+        let offers: Vec<_> = shares.iter().filter_map(|share| share.servers.get(server)).collect();
+        let tools = offers.iter().flat_map(|offer| &offer.tools).map(|tool| Arc::clone(&tool.resolved));
+        let prompts = offers.iter().flat_map(|offer| &offer.prompts_listed).cloned();
+        let resources = offers.iter().flat_map(|offer| &offer.resources);
+        let resources = resources.map(|resource| resource.definition.clone());
+        let templates = offers.iter().flat_map(|offer| &offer.templates);
+        let templates = templates.map(|template| template.definition.clone());
+        let text = |member| move |object: &Object| object.text(member).map(|text| Box::<str>::from(&*text));
+        let changes = [
+            self.put_server(server.clone(), firsts(tools, |tool| tool.name.clone()))?,
+            self.put_prompts(server.clone(), firsts(prompts, text("name")))?,
+            self.put_resources(server.clone(), firsts(resources, text("uri")))?,
+            self.put_templates(server.clone(), firsts(templates, text("uriTemplate")))?,
+        ];
+        Ok(changes.contains(&true))
+    }
+
     /// Takes out all that `server` offered; tells whether there was anything.
     pub fn remove_server(&self, server: &ServerId) -> bool {
         let _change = self.0.change.lock();
@@ -123,6 +153,12 @@ impl Catalog {
         self.0.latest.store(Arc::new(latest.next(servers, &[kind])));
         Ok(true)
     }
+}
+
+/// What comes first of each key.
+fn firsts<T, K: Eq + Hash>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    let mut seen = HashSet::with_hasher(RandomState::default());
+    all.filter(|item| seen.insert(key(item))).collect()
 }
 
 impl fmt::Debug for Catalog {

@@ -18,7 +18,7 @@ pub(super) struct Offer {
     pub(super) resources: Vec<Arc<CatalogResource>>,
     pub(super) templates: Vec<Arc<CatalogTemplate>>,
     /// What was listed, to see whether a later list is another one.
-    prompts_listed: Vec<Object>,
+    pub(super) prompts_listed: Vec<Object>,
 }
 
 impl Offer {

@@ -2,27 +2,27 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Method, Object, Principal, RawJson, Request, Response, Severity};
 use parking_lot::Mutex;
 
 use super::Changes;
 use crate::parts::Parts;
 use crate::router::every::{ask, has};
+use crate::upstream::Line;
 
-/// How much each server was asked to log.
+/// How much was asked to be logged on each connection.
 #[derive(Default)]
-pub(super) struct Levels(Mutex<HashMap<ServerId, Severity, RandomState>>);
+pub(super) struct Levels(Mutex<HashMap<Line, Severity, RandomState>>);
 
 impl Levels {
     /// The server did not take the level.
-    pub(super) fn forget(&self, server: &ServerId) {
-        self.0.lock().remove(server);
+    pub(super) fn forget(&self, line: &Line) {
+        self.0.lock().remove(line);
     }
 
     /// Whether the server is to be asked for this level; then it counts as asked.
-    fn is_news(&self, server: &ServerId, level: Severity) -> bool {
-        self.0.lock().insert(server.clone(), level) != Some(level)
+    fn is_news(&self, line: &Line, level: Severity) -> bool {
+        self.0.lock().insert(line.clone(), level) != Some(level)
     }
 }
 
@@ -45,38 +45,40 @@ pub(crate) async fn set_level(parts: Arc<Parts>, request: Request) -> Result<Res
 pub(super) async fn tell_levels(parts: &Parts) {
     let mut wanted = Vec::new();
     for upstream in parts.fleet.all() {
-        let server = upstream.id().clone();
-        // A server without sessions is told the level with each request.
-        let has_session = upstream.session().is_some_and(|session| !session.revision.is_stateless());
-        if !has_session || !has(&upstream.capabilities(), &["logging"]) {
-            continue;
-        }
-        let Some((level, principal)) = parts.changes.most_verbose(&server) else { continue };
-        if parts.changes.levels.is_news(&server, level) {
-            let mut params = Object::new();
-            params.set("level", RawJson::from_value(level.as_str()).unwrap_or_else(|_| RawJson::null()));
-            let mut request = Request::call(Method::SET_LEVEL, params);
-            request.context.principal = Some(principal);
-            wanted.push((server, upstream.service(), request));
+        for (line, session, capabilities) in upstream.lines() {
+            // A server without sessions is told the level with each request.
+            if session.revision.is_stateless() || !has(&capabilities, &["logging"]) {
+                continue;
+            }
+            let Some((level, principal)) = parts.changes.most_verbose(&line) else { continue };
+            if parts.changes.levels.is_news(&line, level) {
+                let mut params = Object::new();
+                params.set("level", RawJson::from_value(level.as_str()).unwrap_or_else(|_| RawJson::null()));
+                let mut request = Request::call(Method::SET_LEVEL, params);
+                request.context.principal = Some(principal);
+                wanted.push((line, upstream.service(), request));
+            }
         }
     }
-    for (server, outcome) in ask(wanted).await {
+    for (line, outcome) in ask(wanted).await {
         if let Err(error) = outcome {
-            parts.changes.levels.forget(&server);
-            tracing::debug!(%server, %error, "a server did not take a level of logging");
+            parts.changes.levels.forget(&line);
+            tracing::debug!(server = %line, %error, "a server did not take a level of logging");
         }
     }
 }
 
 impl Changes {
-    /// The least severe level that a session wants to hear of the server, and whose session that is.
-    fn most_verbose(&self, server: &ServerId) -> Option<(Severity, Principal)> {
+    /// The least severe level that a session wants to hear on the connection, and whose session that is.
+    fn most_verbose(&self, line: &Line) -> Option<(Severity, Principal)> {
         let sessions = self.sessions.lock();
         let levels = sessions.values().filter_map(|listener| {
             let level = listener.session.as_ref().and_then(Weak::upgrade)?.log_level()?;
             Some((level, &listener.principal))
         });
-        let reaches = |principal: &Principal| self.access.reaches(principal.as_str(), server.as_str());
+        let reaches = |agent: &Principal| {
+            line.is_for(agent) && self.access.reaches(agent.as_str(), line.server.as_str())
+        };
         let most = levels.filter(|(_, principal)| reaches(principal)).max_by_key(|(level, _)| *level);
         most.map(|(level, principal)| (level, principal.clone()))
     }

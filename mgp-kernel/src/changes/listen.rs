@@ -17,7 +17,7 @@ use super::listener::{Listener, Wanted, Wish};
 use super::mailbox::News;
 use super::tasks::name;
 use super::watch::Resource;
-use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS};
+use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
 use crate::parts::Parts;
 use crate::router::Sight;
 
@@ -98,21 +98,21 @@ async fn watch_all(
         }
     };
     for shown in uris {
-        let Some(owner) = snapshot.resource_owner(shown).filter(|owner| sight.whole(owner.server)) else {
+        let Some(owner) = sight.resource_owner(&snapshot, shown) else {
             continue;
         };
         if asked.len() >= AT_ONCE {
             take(asked.join_next().await);
         }
         let (parts, context) = (Arc::clone(parts), context.clone());
-        let (server, own, shown): (_, Arc<str>, Arc<str>) =
-            (owner.server.clone(), owner.uri.into(), shown.as_str().into());
+        let Ok(line) = line(&parts, owner.server, &context) else { continue };
+        let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
         asked.spawn(async move {
-            let watch = parts.changes.watches.watch(&parts, &server, &own, &context);
+            let watch = parts.changes.watches.watch(&parts, &line, &own, &context);
             match timeout_at(deadline, watch).await {
-                Ok(Ok(watch)) => Some(((server, own), Wish { shown, _watch: watch })),
+                Ok(Ok(watch)) => Some(((line, own), Wish { shown, _watch: watch })),
                 Ok(Err(error)) => {
-                    tracing::debug!(%server, %error, "a server does not tell of a resource");
+                    tracing::debug!(server = %line, %error, "a server does not tell of a resource");
                     None
                 }
                 Err(_) => None,

@@ -3,13 +3,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::ServerId;
 use mgp_types::{Principal, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use super::mailbox::{Mailbox, News};
 use super::watch::{Resource, Watch};
+use crate::upstream::Line;
 
 /// Somebody who is told of changes: a session, or a request that listens.
 pub(super) struct Listener {
@@ -70,14 +70,14 @@ impl Listener {
         edit(&mut self.wanted.lock())
     }
 
-    /// What the listener is told of the resource `uri` of `server`, which may be a part of one that it wants to know of.
-    pub(super) fn updated(&self, server: &ServerId, uri: &str) -> Option<News> {
+    /// What the listener is told of the resource `uri` that is told of on this connection, which may be a part of one that it wants to know of.
+    pub(super) fn updated(&self, line: &Line, uri: &str) -> Option<News> {
         let wanted = self.wanted.lock();
-        let whole = wanted.uris.get(&(server.clone(), uri.into()));
+        let whole = wanted.uris.get(&(line.clone(), uri.into()));
         if let Some(wish) = whole {
             return Some(News::Updated(Arc::clone(&wish.shown)));
         }
-        let (own, wish) = wanted.uris.iter().find(|((of, own), _)| of == server && is_part_of(uri, own))?;
+        let (own, wish) = wanted.uris.iter().find(|((of, own), _)| of == line && is_part_of(uri, own))?;
         // A part of what is shown under another URI is shown under that one, with the same end.
         let end = &uri[own.1.len()..];
         Some(News::Updated(format!("{}{end}", wish.shown).into()))

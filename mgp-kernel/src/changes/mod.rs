@@ -33,6 +33,7 @@ use self::mailbox::News;
 use self::tasks::TaskBook;
 use self::watch::{Resource, Watches};
 use crate::parts::Parts;
+use crate::upstream::Line;
 
 pub(crate) use self::access::{TellAccessLayer, tell_endings};
 pub(crate) use self::levels::set_level;
@@ -111,6 +112,11 @@ impl Changes {
         drop(sessions);
         // What they held is let go without the lock.
         drop(over);
+    }
+
+    /// Whether somebody wants to be told of a resource on this connection.
+    pub(crate) fn watches_on(&self, line: &Line) -> bool {
+        !self.watches.on(line).is_empty()
     }
 
     /// The session takes messages from now on.
@@ -213,8 +219,17 @@ pub(crate) async fn subscribe(
     let changes = &parts.changes;
     let session = context.session()?;
     changes.open(context);
-    let watch = changes.watches.watch(parts, server, own, context).await?;
-    changes.wish(session, (server.clone(), own.into()), Wish { shown: shown.into(), _watch: watch })
+    let line = line(parts, server, context)?;
+    let watch = changes.watches.watch(parts, &line, own, context).await?;
+    changes.wish(session, (line, own.into()), Wish { shown: shown.into(), _watch: watch })
+}
+
+/// The connection on which whoever sent a request is told of what `server` has.
+fn line(parts: &Parts, server: &ServerId, context: &Context) -> Result<Line, Error> {
+    let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody asks"))?;
+    let upstream = parts.fleet.get(server.as_str());
+    let upstream = upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))?;
+    Ok(upstream.line(principal))
 }
 
 /// Ends [`subscribe`].

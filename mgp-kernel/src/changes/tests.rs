@@ -4,11 +4,11 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Method, Object, Request, Revision};
 
 use crate::router::scene::{GRANTED, Peer, Scene, until};
-use crate::upstream::{Source, What};
+use crate::upstream::{Line, What};
 
 /// What comes on a connection that all agents share.
-fn whole(server: &ServerId) -> Source<'_> {
-    Source { server, agent: None }
+fn whole(server: &ServerId) -> Line {
+    Line::shared(server.clone())
 }
 
 fn log(level: &str) -> Request {
@@ -60,7 +60,7 @@ async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_
         peer.call(&scene, "resources/subscribe", params).await.unwrap();
     }
     assert_eq!(server.methods(), ["resources/subscribe"]);
-    scene.told.updated(whole(&"a".into()), "file:///a");
+    scene.told.updated(&whole(&"a".into()), "file:///a");
     for peer in [&one, &two] {
         let told = peer.told().await;
         assert_eq!(
@@ -69,7 +69,7 @@ async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_
         );
     }
     one.call(&scene, "resources/unsubscribe", params).await.unwrap();
-    scene.told.updated(whole(&"a".into()), "file:///a");
+    scene.told.updated(&whole(&"a".into()), "file:///a");
     two.told().await;
     assert!(one.hears_nothing().await && server.methods().is_empty());
     two.call(&scene, "resources/unsubscribe", params).await.unwrap();
@@ -111,10 +111,10 @@ async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
     scene.resource("a", "file:///a");
     let peer = Peer::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"mgp://a/file:///a"}"#).await.unwrap();
-    scene.told.updated(whole(&"a".into()), "file:///abc");
-    scene.told.updated(whole(&"b".into()), "file:///a");
+    scene.told.updated(&whole(&"a".into()), "file:///abc");
+    scene.told.updated(&whole(&"b".into()), "file:///a");
     assert!(peer.hears_nothing().await);
-    scene.told.updated(whole(&"a".into()), "file:///a/part");
+    scene.told.updated(&whole(&"a".into()), "file:///a/part");
     assert_eq!(peer.told().await.params.text("uri").unwrap(), "mgp://a/file:///a/part");
 }
 
@@ -144,7 +144,7 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
     assert!(peer.hears_nothing().await, "it wants none of these, or may not know");
     scene.told.changed(&"a".into(), What::Prompts);
     assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
-    scene.told.updated(whole(&"a".into()), "file:///a");
+    scene.told.updated(&whole(&"a".into()), "file:///a");
     assert_eq!(peer.told().await.method, Method::RESOURCE_UPDATED);
     assert_eq!(server.methods(), ["resources/subscribe"]);
     listening.abort();
@@ -213,11 +213,11 @@ async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_
     assert_eq!(asked.len(), 1, "the second wants no more than the first");
     assert_eq!(asked[0].params.text("level").unwrap(), "info");
     assert!(silent.asked().is_empty());
-    scene.told.log(whole(&"a".into()), log("warning"));
+    scene.told.log(&whole(&"a".into()), log("warning"));
     let told = chatty.told().await;
     assert_eq!(told.params.to_raw().as_bytes(), log("warning").params.to_raw().as_bytes());
     assert!(quiet.hears_nothing().await);
-    scene.told.log(whole(&"a".into()), log("error"));
+    scene.told.log(&whole(&"a".into()), log("error"));
     quiet.told().await;
     let wrong = quiet.call(&scene, "logging/setLevel", r#"{"level":"loud"}"#).await.unwrap_err();
     assert_eq!(wrong.code(), mgp_types::code::INVALID_PARAMS);
@@ -229,7 +229,7 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
     let peer = Peer::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     let late = scene.server("late");
-    scene.told.connected(&"late".into());
+    scene.told.connected(&"late".into(), true);
     until(|| late.methods() == ["logging/setLevel"]).await;
 }
 
@@ -242,7 +242,7 @@ async fn the_status_of_a_task_is_told_to_its_owner() {
     let (owner, other) = (Peer::begin(&scene, "owner").await, Peer::begin(&scene, "other").await);
     owner.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     let status = Object::parse(r#"{"taskId":"t","status":"completed"}"#).unwrap();
-    scene.told.task(whole(&"a".into()), Request::notify(Method::TASK_STATUS, status));
+    scene.told.task(&whole(&"a".into()), Request::notify(Method::TASK_STATUS, status));
     assert_eq!(owner.told().await.method, Method::TASK_STATUS);
     assert!(other.hears_nothing().await);
 }
@@ -256,7 +256,7 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
     for _ in 0..2_000 {
-        scene.told.log(whole(&"a".into()), log("error"));
+        scene.told.log(&whole(&"a".into()), log("error"));
         scene.told.changed(&"a".into(), What::Prompts);
         other.told().await;
     }

@@ -1,7 +1,6 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use mgp_types::mgp::ServerId;
 use mgp_types::{Principal, Request, Session, Severity};
 
 use super::Changes;
@@ -9,9 +8,10 @@ use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
 use super::tasks::name;
+use super::watch::ask_again;
 use crate::fleet::Fleet;
 use crate::parts::Parts;
-use crate::upstream::{Source, Told, What};
+use crate::upstream::{Line, Told, What};
 
 /// Has the clients of the kernel told what its servers say.
 pub(crate) struct Teller(Weak<Parts>);
@@ -29,28 +29,37 @@ impl Teller {
 }
 
 impl Told for Teller {
-    fn connected(&self, server: &ServerId) {
+    fn connected(&self, line: &Line, is_new: bool) {
         let Some(parts) = self.0.upgrade() else { return };
         // Who may use it may be others than before, with the same tools.
         parts.changes.revision.fetch_add(1, Ordering::AcqRel);
-        parts.changes.levels.forget(server);
-        let errand = Arc::clone(&parts);
-        parts.changes.run(async move { tell_levels(&errand).await });
+        parts.changes.levels.forget(line);
+        let (errand, line) = (Arc::clone(&parts), line.clone());
+        parts.changes.run(async move {
+            tell_levels(&errand).await;
+            if is_new {
+                ask_again(&errand, &line).await;
+            }
+        });
     }
 
-    fn log(&self, from: Source<'_>, message: Request) {
+    fn ended(&self, line: &Line) {
+        self.with(|parts| parts.changes.levels.forget(line));
+    }
+
+    fn log(&self, from: &Line, message: Request) {
         self.with(|parts| parts.changes.log(from, &message));
     }
 
-    fn changed(&self, server: &ServerId, what: What) {
-        self.with(|parts| parts.changes.changed(&parts.fleet, server, what));
+    fn changed(&self, line: &Line, what: What) {
+        self.with(|parts| parts.changes.changed(&parts.fleet, line, what));
     }
 
-    fn updated(&self, from: Source<'_>, uri: &str) {
+    fn updated(&self, from: &Line, uri: &str) {
         self.with(|parts| parts.changes.updated(from, uri));
     }
 
-    fn task(&self, from: Source<'_>, status: Request) {
+    fn task(&self, from: &Line, status: Request) {
         self.with(|parts| parts.changes.task(from, &status));
     }
 
@@ -58,13 +67,13 @@ impl Told for Teller {
         self.with(|parts| parts.changes.one(session, message));
     }
 
-    fn only_client(&self, from: Source<'_>) -> Option<Arc<Session>> {
+    fn only_client(&self, from: &Line) -> Option<Arc<Session>> {
         self.0.upgrade()?.changes.only_client(from)
     }
 }
 
 impl Changes {
-    fn log(&self, from: Source<'_>, message: &Request) {
+    fn log(&self, from: &Line, message: &Request) {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         // One without a level that we know is for those who want everything.
         let level = level.or_else(|| Severity::named("debug"));
@@ -78,15 +87,15 @@ impl Changes {
     }
 
     /// One of a server's lists changed.
-    pub(crate) fn changed(&self, fleet: &Fleet, server: &ServerId, what: What) {
+    pub(crate) fn changed(&self, fleet: &Fleet, line: &Line, what: What) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == What::Tools {
             self.tell_tools();
         }
         // Of a server that is gone it is not known any more whom it let in.
-        let upstream = fleet.get(server.as_str());
+        let upstream = fleet.get(line.server.as_str());
         let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
-        let reaching = self.reaching(Source { server, agent: None });
+        let reaching = self.reaching(line);
         for listener in reaching.into_iter().filter(|listener| admits(&listener.principal)) {
             let is_wanted = |wanted: &mut Wanted| match what {
                 What::Tools => wanted.tools,
@@ -106,20 +115,20 @@ impl Changes {
     }
 
     /// A resource changed. Resources belong to a server as a whole, as they do where they are read.
-    pub(super) fn updated(&self, from: Source<'_>, uri: &str) {
-        let Source { server, .. } = from;
+    pub(super) fn updated(&self, from: &Line, uri: &str) {
         for listener in self.reaching(from) {
-            let may_read = self.access.decide(listener.principal.as_str(), server.as_str(), None).allows();
-            if let Some(news) = listener.updated(server, uri).filter(|_| may_read) {
+            let may_read =
+                self.access.decide(listener.principal.as_str(), from.server.as_str(), None).allows();
+            if let Some(news) = listener.updated(from, uri).filter(|_| may_read) {
                 self.offer(&listener, news);
             }
         }
     }
 
-    fn task(&self, from: Source<'_>, status: &Request) {
+    fn task(&self, from: &Line, status: &Request) {
         let Some(own) = status.params.text("taskId") else { return };
         for listener in self.reaching(from).into_iter().filter(|listener| listener.session.is_some()) {
-            let shown = self.tasks.shown(&listener.principal, from.server, &own);
+            let shown = self.tasks.shown(&listener.principal, &from.server, &own);
             let Some(shown) = shown else { continue };
             let mut status = status.clone();
             if *own != *shown {
@@ -136,7 +145,7 @@ impl Changes {
     }
 
     /// One that has not begun yet can be meant as well, and cannot be asked.
-    fn only_client(&self, from: Source<'_>) -> Option<Arc<Session>> {
+    fn only_client(&self, from: &Line) -> Option<Arc<Session>> {
         let sessions = self.sessions.lock();
         let mut there =
             sessions.values().filter(|listener| listener.is_there() && self.hears(listener, from));
@@ -145,14 +154,14 @@ impl Changes {
     }
 
     /// Those who may use something of the server, and do so on the connection that it speaks on.
-    fn reaching(&self, from: Source<'_>) -> Vec<Arc<Listener>> {
+    fn reaching(&self, from: &Line) -> Vec<Arc<Listener>> {
         let mut all = self.listeners();
         all.retain(|listener| self.hears(listener, from));
         all
     }
 
-    fn hears(&self, listener: &Listener, from: Source<'_>) -> bool {
-        from.serves(&listener.principal)
+    fn hears(&self, listener: &Listener, from: &Line) -> bool {
+        from.is_for(&listener.principal)
             && self.access.reaches(listener.principal.as_str(), from.server.as_str())
     }
 }

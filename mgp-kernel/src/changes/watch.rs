@@ -15,19 +15,19 @@ use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
 use crate::parts::Parts;
-use crate::upstream::Source;
+use crate::upstream::{Line, Upstream};
 
 /// What servers tell of because somebody wants to know.
 #[derive(Default)]
 pub(super) struct Watches(Mutex<HashMap<Resource, Weak<Watch>, RandomState>>);
 
-/// A server's resource, by the URI that it has there.
-pub(super) type Resource = (ServerId, Arc<str>);
+/// A resource of what a connection leads to, by the URI that it has there.
+pub(super) type Resource = (Line, Arc<str>);
 
 /// A resource that its server tells of: asked for once, however many want to know, and taken back when nobody does.
 pub(crate) struct Watch {
     parts: Weak<Parts>,
-    server: ServerId,
+    line: Line,
     uri: Arc<str>,
     /// In whose name the server was asked, and how.
     asked: OnceCell<(Principal, Asked)>,
@@ -41,7 +41,7 @@ enum Asked {
 }
 
 impl Watches {
-    /// Has `server` tell of its resource `uri`.
+    /// Has the server tell, on this connection, of its resource `uri`.
     ///
     /// # Errors
     /// The server does not.
@@ -51,18 +51,18 @@ impl Watches {
     pub(super) async fn watch(
         &self,
         parts: &Arc<Parts>,
-        server: &ServerId,
+        line: &Line,
         uri: &str,
         by: &Context,
     ) -> Result<Arc<Watch>, Error> {
-        let watch = self.of(parts, server, uri);
+        let watch = self.of(parts, line, uri);
         watch.asked.get_or_try_init(|| watch.ask(parts, by)).await?;
         Ok(watch)
     }
 
-    fn of(&self, parts: &Arc<Parts>, server: &ServerId, uri: &str) -> Arc<Watch> {
+    fn of(&self, parts: &Arc<Parts>, line: &Line, uri: &str) -> Arc<Watch> {
         let uri: Arc<str> = uri.into();
-        let key = (server.clone(), Arc::clone(&uri));
+        let key = (line.clone(), Arc::clone(&uri));
         let mut watches = self.0.lock();
         if let Some(watch) = watches.get(&key).and_then(Weak::upgrade) {
             return watch;
@@ -70,35 +70,56 @@ impl Watches {
         if watches.len() >= LOOK_AT {
             watches.retain(|_, watch| watch.strong_count() > 0);
         }
-        let watch = Arc::new(Watch {
-            parts: Arc::downgrade(parts),
-            server: server.clone(),
-            uri,
-            asked: OnceCell::new(),
-        });
+        let watch =
+            Arc::new(Watch { parts: Arc::downgrade(parts), line: line.clone(), uri, asked: OnceCell::new() });
         watches.insert(key, Arc::downgrade(&watch));
         watch
     }
 
     /// The watch that somebody holds now.
-    fn held(&self, server: &ServerId, uri: &Arc<str>) -> Option<Arc<Watch>> {
-        self.0.lock().get(&(server.clone(), Arc::clone(uri))).and_then(Weak::upgrade)
+    fn held(&self, line: &Line, uri: &Arc<str>) -> Option<Arc<Watch>> {
+        self.0.lock().get(&(line.clone(), Arc::clone(uri))).and_then(Weak::upgrade)
+    }
+
+    /// The watches on this connection that somebody holds now.
+    pub(super) fn on(&self, line: &Line) -> Vec<Arc<Watch>> {
+        let watches = self.0.lock();
+        let held = watches.iter().filter(|((of, _), _)| of == line);
+        held.filter_map(|(_, watch)| watch.upgrade()).collect()
     }
 }
 
 impl Watch {
     async fn ask(&self, parts: &Arc<Parts>, by: &Context) -> Result<(Principal, Asked), Error> {
         let principal = by.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
-        let upstream = parts.fleet.get(self.server.as_str()).ok_or_else(|| gone(&self.server))?;
-        let is_stateless = upstream.session().is_some_and(|session| session.revision.is_stateless());
+        let server = &self.line.server;
+        let upstream = parts.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
+        let session = upstream.session_on(&self.line);
+        let is_stateless = session.is_some_and(|session| session.revision.is_stateless());
         if is_stateless {
-            let listening = Listening::begin(&self.parts, &self.server, &self.uri, &principal).await?;
+            let listening = Listening::begin(&self.parts, &self.line, &self.uri, &principal).await?;
             return Ok((principal, Asked::Stateless { _listening: listening }));
         }
-        let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
-        request.context = by.clone();
-        Service::call(&mut upstream.service(), request).await?;
+        self.subscribe(&upstream, by.clone()).await?;
         Ok((principal, Asked::Session))
+    }
+
+    async fn subscribe(&self, upstream: &Upstream, by: Context) -> Result<(), Error> {
+        let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
+        request.context = by;
+        Service::call(&mut upstream.service(), request).await.map(drop)
+    }
+}
+
+/// Has a connection that is new told of what is watched on it, in the names of those who asked for it at the one before.
+pub(super) async fn ask_again(parts: &Parts, line: &Line) {
+    for watch in parts.changes.watches.on(line) {
+        let Some((principal, Asked::Session)) = watch.asked.get() else { continue };
+        let Some(upstream) = parts.fleet.get(line.server.as_str()) else { return };
+        let asked = watch.subscribe(&upstream, in_the_name_of(principal.clone()));
+        if let Err(error) = timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(late(&line.server))) {
+            tracing::debug!(server = %line, %error, "a server does not tell of a resource any more");
+        }
     }
 }
 
@@ -106,30 +127,30 @@ impl Drop for Watch {
     fn drop(&mut self) {
         let Some((principal, Asked::Session)) = self.asked.take() else { return };
         let Some(parts) = self.parts.upgrade() else { return };
-        let (server, uri) = (self.server.clone(), Arc::clone(&self.uri));
+        let (line, uri) = (self.line.clone(), Arc::clone(&self.uri));
         let changes = Arc::clone(&parts.changes);
         changes.run(async move {
-            if let Err(error) = take_back(&parts, &server, &uri, principal).await {
-                tracing::debug!(%server, %error, "a server tells of a resource that nobody asks for");
+            if let Err(error) = take_back(&parts, &line, &uri, principal).await {
+                tracing::debug!(server = %line, %error, "a server tells of a resource that nobody asks for");
             }
         });
     }
 }
 
-async fn take_back(
-    parts: &Parts,
-    server: &ServerId,
-    uri: &Arc<str>,
-    principal: Principal,
-) -> Result<(), Error> {
+async fn take_back(parts: &Parts, line: &Line, uri: &Arc<str>, principal: Principal) -> Result<(), Error> {
+    let server = &line.server;
     let Some(upstream) = parts.fleet.get(server.as_str()) else { return Ok(()) };
+    // An agent's own connection need not begin to be asked for nothing.
+    if line.agent.is_some() && upstream.session_on(line).is_none() {
+        return Ok(());
+    }
     let context = in_the_name_of(principal);
     let mut service = upstream.service();
     let mut request = Request::with_body(Method::RESOURCES_UNSUBSCRIBE, &UnsubscribeParams::new(&**uri))?;
     request.context = context.clone();
     timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
     // Somebody may have come to want it meanwhile, and the server may have heard of the two in either order.
-    if parts.changes.watches.held(server, uri).is_some_and(|watch| watch.asked.initialized()) {
+    if parts.changes.watches.held(line, uri).is_some_and(|watch| watch.asked.initialized()) {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
         request.context = context;
         timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
@@ -143,12 +164,13 @@ struct Listening(JoinHandle<()>);
 impl Listening {
     async fn begin(
         parts: &Weak<Parts>,
-        server: &ServerId,
+        line: &Line,
         uri: &Arc<str>,
         principal: &Principal,
     ) -> Result<Self, Error> {
+        let server = &line.server;
         let (acknowledged, mut is_acknowledged) = watch::channel(false);
-        let hearing = Hearing { parts: Weak::clone(parts), server: server.clone(), acknowledged };
+        let hearing = Hearing { parts: Weak::clone(parts), line: line.clone(), acknowledged };
         let port: Arc<dyn OutboxPort> = Arc::new(hearing);
         let listening = listen(Weak::clone(parts), port, server.clone(), Arc::clone(uri), principal.clone());
         let listening = Self(tokio::spawn(listening));
@@ -196,7 +218,7 @@ async fn listen(
 /// Hears what a server tells a request that listens.
 struct Hearing {
     parts: Weak<Parts>,
-    server: ServerId,
+    line: Line,
     acknowledged: watch::Sender<bool>,
 }
 
@@ -208,7 +230,7 @@ impl OutboxPort for Hearing {
             && let Some(uri) = notification.params.text("uri")
             && let Some(parts) = self.parts.upgrade()
         {
-            parts.changes.updated(Source { server: &self.server, agent: None }, &uri);
+            parts.changes.updated(&self.line, &uri);
         }
         Box::pin(std::future::ready(Ok(())))
     }

@@ -9,7 +9,7 @@ use tower_service::Service;
 use super::{audience, channel_of, tell_lifecycle, tell_of_server};
 use crate::router::Router;
 use crate::router::scene::{GRANTED, Peer, Scene};
-use crate::upstream::Source;
+use crate::upstream::Line;
 
 fn front(scene: &Scene) -> ServeEvents<Router> {
     EventsLayer::new(scene.parts.events.clone())
@@ -29,21 +29,25 @@ async fn event(peer: &Peer) -> Event {
     told.body().unwrap()
 }
 
+fn line(server: &mgp_types::mgp::ServerId, agent: Option<&str>) -> Line {
+    agent.map_or_else(|| Line::shared(server.clone()), |agent| Line::of_agent(server.clone(), agent))
+}
+
 fn failed(scene: &Scene, server: &str, agent: Option<&str>) {
     let server = mgp_types::mgp::ServerId::from(server);
     let change =
         LifecycleChange::new(server.clone(), ServerState::Connected, ServerState::Error, Timestamp::EPOCH);
-    let from = Source { server: &server, agent };
-    tell_lifecycle(&scene.parts, from, EventSeverity::Error, &change);
+    let from = line(&server, agent);
+    tell_lifecycle(&scene.parts, &from, EventSeverity::Error, &change);
 }
 
 /// Has a server tell something on a channel of its own.
 fn tell(scene: &Scene, server: &str, agent: Option<&str>, channel: &str) {
     let server = server.into();
-    let from = Source { server: &server, agent };
-    let channel = channel_of(&scene.parts, from, channel).unwrap();
+    let from = line(&server, agent);
+    let channel = channel_of(&scene.parts, &from, channel).unwrap();
     scene.parts.events.declare(&channel).unwrap();
-    tell_of_server(&scene.parts, from, &channel, EventSeverity::Info, &Object::new()).unwrap();
+    tell_of_server(&scene.parts, &from, &channel, EventSeverity::Info, &Object::new()).unwrap();
 }
 
 #[tokio::test]
@@ -112,7 +116,7 @@ async fn a_server_publishes_on_no_channel_of_another() {
         scene.server(server);
     }
     let (a, b) = ("a".into(), "a.b".into());
-    let on = |server, channel: &str| channel_of(&scene.parts, Source { server, agent: None }, channel);
+    let on = |server, channel: &str| channel_of(&scene.parts, &line(server, None), channel);
     assert_eq!(on(&a, "c").as_deref(), Some("a.c"));
     assert_eq!(on(&b, "c").as_deref(), Some("a.b.c"));
     assert_eq!(on(&a, "b.c"), None);

@@ -4,6 +4,7 @@ mod near;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -17,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::StartError;
 use crate::parts::Parts;
-use crate::upstream::{ServerView, Upstream, What};
+use crate::upstream::{Line, OfServer, ServerView, Share, Upstream, What};
 
 type Servers = BTreeMap<ServerId, Arc<Upstream>>;
 
@@ -27,6 +28,10 @@ pub(crate) struct Fleet {
     servers: ArcSwap<Servers>,
     /// Held by whoever makes the next snapshot.
     change: Mutex<()>,
+    /// Grows with each change of the servers, and of what of their lists is whose.
+    revision: AtomicU64,
+    /// Held by whoever changes what servers offer, so that nothing is offered by one that is gone.
+    publishing: Mutex<()>,
     callbacks: Mutex<CallbackRelay>,
     /// Servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
@@ -61,11 +66,6 @@ impl Fleet {
         self.servers.load().get(server).cloned()
     }
 
-    /// Whether any server is being connected to for the first time.
-    pub(crate) fn is_starting(&self) -> bool {
-        self.all().iter().any(|upstream| upstream.is_starting())
-    }
-
     pub(crate) fn all(&self) -> Vec<Arc<Upstream>> {
         self.servers.load().values().cloned().collect()
     }
@@ -97,11 +97,33 @@ impl Fleet {
         self.servers.load().get(server).is_some_and(|server| server.admits(agent))
     }
 
-    /// An agent has come: its own connections begin.
-    pub(crate) fn arrived(&self, agent: &Principal) {
-        for server in self.servers.load().values() {
-            server.arrived(agent);
+    /// What of a server's lists is this agent's.
+    pub(crate) fn share(&self, server: &str, agent: &Principal) -> Share {
+        self.servers.load().get(server).map_or(Share::Nothing, |server| server.share(agent))
+    }
+
+    /// A number that is another one after each change of the servers, and of what of their lists is whose.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// Changes what `server` offers, if it is still the one `of_server` belongs to.
+    pub(crate) fn publish<T>(
+        &self,
+        server: &ServerId,
+        of_server: &OfServer,
+        change: impl FnOnce() -> T,
+    ) -> Option<T> {
+        let _turn = self.publishing.lock();
+        if !self.servers.load().get(server).is_some_and(|upstream| upstream.is_of(of_server)) {
+            return None;
         }
+        Some(change())
+    }
+
+    /// What of a server's lists is whose has changed.
+    pub(crate) fn shares_changed(&self) {
+        self.revision.fetch_add(1, Ordering::AcqRel);
     }
 
     /// What the fleet is to become by `wanted`, if nobody else makes it something else meanwhile. Servers about which nothing has changed are left alone, unless `all` are
@@ -141,14 +163,26 @@ impl Fleet {
         let Prepared { next, beginning, gone } = prepared;
         let _change = self.change.lock();
         let mut applied = Applied { removed: gone.keys().cloned().collect(), ..Applied::default() };
+        let mut lost = Vec::new();
+        let publishing = self.publishing.lock();
         self.servers.store(Arc::new(next));
+        for (before, upstream) in &beginning {
+            let Some(before) = before else { continue };
+            // What it was is judged by what it was, and may have been one agent's alone: whoever calls a tool waits until it
+            // is known what it is now.
+            parts.catalog.remove_server(upstream.id());
+            if before.is_by_agent() || upstream.is_by_agent() {
+                lost.push(upstream.id().clone());
+            }
+        }
+        self.shares_changed();
+        drop(publishing);
         for (before, upstream) in beginning {
             let list = if before.is_some() { &mut applied.changed } else { &mut applied.added };
             list.push(upstream.id().clone());
-            // What it was is judged by what it was: whoever calls a tool waits until it is known what it is now.
-            parts.catalog.remove_server(upstream.id());
             self.begin(before, upstream);
         }
+        self.tell_gone(parts, lost);
         for gone in gone.into_values() {
             self.end(parts, gone);
         }
@@ -178,7 +212,7 @@ impl Fleet {
         let servers = self.take();
         let mut stopping = JoinSet::new();
         for server in servers {
-            stopping.spawn(async move { server.stop(reason, timeout).await });
+            stopping.spawn(async move { server.end(reason, timeout).await });
         }
         while stopping.join_next().await.is_some() {}
         let mut moves = std::mem::take(&mut *self.moves.lock());
@@ -201,7 +235,7 @@ impl Fleet {
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
         let Some(before) = before else { return server.start() };
         self.go(async move {
-            before.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+            before.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
             server.start();
         });
     }
@@ -209,17 +243,29 @@ impl Fleet {
     /// Ends a server; what it offered goes at once.
     fn end(&self, parts: &Arc<Parts>, server: Arc<Upstream>) {
         let id = server.id().clone();
+        let publishing = self.publishing.lock();
         let had_something = parts.catalog.remove_server(&id);
+        drop(publishing);
         self.callbacks.lock().end_of_server(&id);
+        if had_something {
+            self.tell_gone(parts, vec![id.clone()]);
+        }
+        let index = parts.index.clone();
+        self.go(async move {
+            index.remove_server(id).await;
+            server.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+        });
+    }
+
+    /// Has clients told that what these servers offered is not offered any more.
+    fn tell_gone(&self, parts: &Arc<Parts>, servers: Vec<ServerId>) {
         let parts = Arc::clone(parts);
         self.go(async move {
-            parts.index.remove_server(id.clone()).await;
-            if had_something {
+            for line in servers.into_iter().map(Line::shared) {
                 for what in [What::Tools, What::Prompts, What::Resources] {
-                    parts.changes.changed(&parts.fleet, &id, what);
+                    parts.changes.changed(&parts.fleet, &line, what);
                 }
             }
-            server.stop(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
         });
     }
 

@@ -1,5 +1,6 @@
 //! Asking several servers at once.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +12,13 @@ use tower_service::Service;
 
 use crate::upstream::{Upstream, UpstreamService};
 
-/// Sends each request its way and waits for all answers, of each server no longer than ten seconds.
+/// Sends each request its way, under what it is known by, and waits for all answers, of each server no longer than ten seconds.
 ///
 /// # Cancel safety
 /// Dropping the future takes back what was not answered.
-pub(crate) async fn ask(
-    requests: Vec<(ServerId, UpstreamService, Request)>,
-) -> Vec<(ServerId, Result<Response, Error>)> {
+pub(crate) async fn ask<T: Ord + Display + Send + 'static>(
+    requests: Vec<(T, UpstreamService, Request)>,
+) -> Vec<(T, Result<Response, Error>)> {
     let mut asked = JoinSet::new();
     for (server, mut service, request) in requests {
         asked.spawn(async move {

@@ -5,6 +5,7 @@ use mgp_toolindex::discovery::Eyes;
 use mgp_types::Context;
 use mgp_types::mgp::Permission;
 
+use super::Sight;
 use crate::parts::Parts;
 
 /// Shows callers the tools that they may call, by the policy that their calls are held to.
@@ -14,15 +15,13 @@ pub(crate) struct CatalogEyes(pub(crate) Weak<Parts>);
 
 impl Eyes for CatalogEyes {
     fn sees(&self, context: &Context, tool: &Tool) -> bool {
-        let (Some(principal), Some(parts)) = (&context.principal, self.0.upgrade()) else { return false };
-        let allowed = parts.access.decide(principal.as_str(), tool.server.as_str(), Some(tool.name.as_str()));
-        allowed.allows()
-            && parts.definitions.is_admitted(&tool.server, &tool.name)
-            && parts.fleet.admits(tool.server.as_str(), principal)
+        let Some(parts) = self.0.upgrade() else { return false };
+        Sight::of(&parts, context).is_ok_and(|sight| sight.tool(&tool.server, &tool.name))
     }
 
     fn revision(&self) -> u64 {
-        self.0.upgrade().map_or(0, |parts| parts.access.revision())
+        // Either only ever grows, so no sum comes twice.
+        self.0.upgrade().map_or(0, |parts| parts.access.revision() + parts.fleet.revision())
     }
 
     fn missing_permissions(&self, _: &Context, tool: &Tool) -> Vec<Permission> {

@@ -1,11 +1,12 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use mgp_discovery::catalog::CatalogSnapshot;
+use mgp_discovery::catalog::{CatalogPrompt, CatalogSnapshot, CatalogTool};
 use mgp_types::{CacheHint, CacheScope, Error, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
 
 use super::Sight;
+use super::sight::Seen;
 use crate::parts::Parts;
 
 /// The lists that callers were given last: as bytes, until something else is to be seen.
@@ -32,6 +33,7 @@ struct State {
     catalog: u64,
     access: u64,
     changes: u64,
+    fleet: u64,
 }
 
 impl Lists {
@@ -56,8 +58,9 @@ impl Lists {
     fn list(&self, parts: &Parts, list: List, sight: &Sight<'_>) -> RawJson {
         // Read before the catalog: a change in between is seen by whoever asks next.
         let (access, changes) = (parts.access.revision(), parts.changes.revision());
+        let fleet = parts.fleet.revision();
         let snapshot = parts.catalog.snapshot();
-        let of = State { catalog: snapshot.generation(), access, changes };
+        let of = State { catalog: snapshot.generation(), access, changes, fleet };
         let key = (sight.principal().clone(), list);
         if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
             return given.list.clone();
@@ -75,46 +78,36 @@ impl Lists {
 fn write(snapshot: &CatalogSnapshot, list: List, sight: &Sight<'_>) -> RawJson {
     match list {
         List::Tools => {
-            let all = snapshot.tools().iter().map(|tool| (sight.tool(&tool.resolved), tool));
-            seen("tools", all, |tool| tool.definition.clone(), || snapshot.tool_list())
+            let definition = |tool: &CatalogTool| tool.definition.clone();
+            written("tools", &sight.tools(snapshot), definition, || snapshot.tool_list())
         }
         List::Prompts => {
-            let all = snapshot.prompts().iter().map(|prompt| (sight.whole(&prompt.server), prompt));
-            seen("prompts", all, |prompt| prompt.definition.clone(), || snapshot.prompt_list())
+            let definition = |prompt: &CatalogPrompt| prompt.definition.clone();
+            written("prompts", &sight.prompts(snapshot), definition, || snapshot.prompt_list())
         }
         List::Resources => {
-            let all = snapshot.resources().map(|resource| (sight.whole(&resource.server), resource));
             let listed = |resource: &_| snapshot.listed_resource(resource);
-            seen("resources", all, |resource| listed(resource), || snapshot.resource_list())
+            written("resources", &sight.resources(snapshot), listed, || snapshot.resource_list())
         }
         List::Templates => {
-            let all = snapshot.templates().map(|template| (sight.whole(&template.server), template));
             let listed = |template: &_| snapshot.listed_template(template);
-            seen("resourceTemplates", all, |template| listed(template), || snapshot.template_list())
+            written("resourceTemplates", &sight.templates(snapshot), listed, || snapshot.template_list())
         }
     }
 }
 
 /// The list of what is seen; if that is everything, the one that everybody shares.
-fn seen<T>(
+fn written<T>(
     member: &str,
-    all: impl Iterator<Item = (bool, T)>,
-    listed: impl Fn(T) -> RawJson,
+    seen: &Seen<T>,
+    listed: impl Fn(&T) -> RawJson,
     whole: impl FnOnce() -> RawJson,
 ) -> RawJson {
-    let mut is_whole = true;
-    let mut visible = Vec::new();
-    for (is_seen, item) in all {
-        is_whole &= is_seen;
-        if is_seen {
-            visible.push(item);
-        }
-    }
-    if is_whole {
+    if seen.is_whole {
         return whole();
     }
     let mut out = format!(r#"{{"{member}":["#).into_bytes();
-    for (place, item) in visible.into_iter().enumerate() {
+    for (place, item) in seen.items.iter().enumerate() {
         if place > 0 {
             out.push(b',');
         }

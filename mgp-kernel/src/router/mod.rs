@@ -45,12 +45,7 @@ impl Router {
         let list = |list| RouterFuture::done(self.lists.answer(parts, list, &request));
         match request.method.as_str() {
             "server/discover" => RouterFuture::done(describe::describe(parts, &request)),
-            "tools/list" => {
-                if let Some(agent) = &request.context.principal {
-                    parts.fleet.arrived(agent);
-                }
-                list(List::Tools)
-            }
+            "tools/list" => list(List::Tools),
             "mgp/callback/respond" => forward::callback(parts, request),
             "prompts/list" => list(List::Prompts),
             "resources/list" => list(List::Resources),

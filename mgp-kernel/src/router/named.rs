@@ -94,29 +94,29 @@ fn completed(parts: &Parts, request: &Request) -> Result<Completed, Error> {
 fn prompt_owner(parts: &Parts, request: &Request, name: &str) -> Result<(ServerId, Arc<str>), Error> {
     let sight = Sight::of(parts, &request.context)?;
     let snapshot = parts.catalog.read();
-    if let Some(prompt) = snapshot.prompt(name).filter(|prompt| sight.whole(&prompt.server)) {
+    if let Some(prompt) = sight.prompt(&snapshot, name) {
         return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
     }
-    let visible = snapshot.prompts().iter().filter(|prompt| sight.whole(&prompt.server));
-    let near = near(name, visible.map(|prompt| &*prompt.shown));
+    let visible = sight.prompts(&snapshot).items;
+    let near = near(name, visible.iter().map(|prompt| &*prompt.shown));
     Err(unknown("prompt", name, "prompts/list", &near, code::INVALID_PARAMS))
 }
 
 fn resource_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
     let sight = Sight::of(parts, &request.context)?;
     let snapshot = parts.catalog.read();
-    if let Some(owner) = snapshot.resource_owner(uri).filter(|owner| sight.whole(owner.server)) {
+    if let Some(owner) = sight.resource_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
-    let visible = snapshot.resources().filter(|resource| sight.whole(&resource.server));
-    let near = near(uri, visible.map(|resource| &*resource.uri));
+    let visible = sight.resources(&snapshot).items;
+    let near = near(uri, visible.iter().map(|resource| &*resource.uri));
     Err(unknown("resource", uri, "resources/list", &near, not_found(request)))
 }
 
 fn template_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
     let sight = Sight::of(parts, &request.context)?;
     let snapshot = parts.catalog.read();
-    if let Some(owner) = snapshot.template_owner(uri).filter(|owner| sight.whole(owner.server)) {
+    if let Some(owner) = sight.template_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
     drop(snapshot);

@@ -1,15 +1,26 @@
 use std::sync::Arc;
 
-use mgp_types::mgp::{ResolvedTool, ServerId};
+use mgp_discovery::catalog::{
+    CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
+};
+use mgp_types::mgp::{ServerId, ToolName};
 use mgp_types::{Context, Error, Principal};
 
 use crate::parts::Parts;
-use crate::upstream::Upstream;
+use crate::upstream::{Share, Upstream};
 
-/// What a caller may see: what it may use, by the policy that its calls are held to.
+/// What a caller may see: what it may use, by the policy that its calls are held to; and of a server to which agents have
+/// connections of their own, what the caller's lists.
 pub(crate) struct Sight<'a> {
     parts: &'a Parts,
     principal: Principal,
+}
+
+/// What is seen of a list.
+pub(super) struct Seen<T> {
+    pub(super) items: Vec<Arc<T>>,
+    /// Whether that is all of it, for everybody.
+    pub(super) is_whole: bool,
 }
 
 impl<'a> Sight<'a> {
@@ -26,17 +37,67 @@ impl<'a> Sight<'a> {
         &self.principal
     }
 
-    pub(super) fn tool(&self, tool: &ResolvedTool) -> bool {
-        let (server, name) = (&tool.server, &tool.name);
-        self.parts.access.decide(self.principal.as_str(), server.as_str(), Some(name.as_str())).allows()
-            && self.parts.definitions.is_admitted(server, name)
-            && self.parts.fleet.admits(server.as_str(), &self.principal)
+    pub(super) fn tool(&self, server: &ServerId, name: &ToolName) -> bool {
+        self.may_call(server, name)
+            && match self.share(server) {
+                Share::Everything => true,
+                Share::Own(own) => own.tool(server.as_str(), name.as_str()).is_some(),
+                Share::Coming | Share::Nothing => false,
+            }
     }
 
-    /// Whether the caller may use the server as a whole, its prompts and resources included.
-    pub(crate) fn whole(&self, server: &ServerId) -> bool {
-        self.parts.access.decide(self.principal.as_str(), server.as_str(), None).allows()
-            && self.parts.fleet.admits(server.as_str(), &self.principal)
+    pub(super) fn tools(&self, snapshot: &CatalogSnapshot) -> Seen<CatalogTool> {
+        let sees = |tool: &CatalogTool| self.may_call(&tool.resolved.server, &tool.resolved.name);
+        let own = |own: &CatalogSnapshot| own.tools().to_vec();
+        self.seen(snapshot.tools().iter(), |tool| &tool.resolved.server, sees, own)
+    }
+
+    pub(super) fn prompts(&self, snapshot: &CatalogSnapshot) -> Seen<CatalogPrompt> {
+        let sees = |prompt: &CatalogPrompt| self.may_use(&prompt.server);
+        let own = |own: &CatalogSnapshot| own.prompts().to_vec();
+        self.seen(snapshot.prompts().iter(), |prompt| &prompt.server, sees, own)
+    }
+
+    pub(super) fn resources(&self, snapshot: &CatalogSnapshot) -> Seen<CatalogResource> {
+        let sees = |resource: &CatalogResource| self.may_use(&resource.server);
+        let own = |own: &CatalogSnapshot| own.resources().cloned().collect();
+        self.seen(snapshot.resources(), |resource| &resource.server, sees, own)
+    }
+
+    pub(super) fn templates(&self, snapshot: &CatalogSnapshot) -> Seen<CatalogTemplate> {
+        let sees = |template: &CatalogTemplate| self.may_use(&template.server);
+        let own = |own: &CatalogSnapshot| own.templates().cloned().collect();
+        self.seen(snapshot.templates(), |template| &template.server, sees, own)
+    }
+
+    /// The prompt that the caller means by `name`.
+    pub(crate) fn prompt(&self, snapshot: &CatalogSnapshot, name: &str) -> Option<Arc<CatalogPrompt>> {
+        let prompt = snapshot.prompt(name).filter(|prompt| self.may_use(&prompt.server))?;
+        match self.share(&prompt.server) {
+            Share::Everything => Some(Arc::clone(prompt)),
+            Share::Own(own) => own.prompt(&prompt.shown).cloned(),
+            Share::Coming | Share::Nothing => None,
+        }
+    }
+
+    /// Which server has the resource that the caller means by `uri`, and what it calls it.
+    pub(crate) fn resource_owner<'s>(
+        &self,
+        snapshot: &'s CatalogSnapshot,
+        uri: &'s str,
+    ) -> Option<ResourceOwner<'s>> {
+        let owner = snapshot.resource_owner(uri)?;
+        self.owns(owner.server, |own| own.resource_owner(uri).is_some()).then_some(owner)
+    }
+
+    /// Which server has the template that the caller means, and what it is there.
+    pub(crate) fn template_owner<'s>(
+        &self,
+        snapshot: &'s CatalogSnapshot,
+        template: &'s str,
+    ) -> Option<ResourceOwner<'s>> {
+        let owner = snapshot.template_owner(template)?;
+        self.owns(owner.server, |own| own.template_owner(template).is_some()).then_some(owner)
     }
 
     /// The servers of which the caller may use anything.
@@ -46,5 +107,61 @@ impl<'a> Sight<'a> {
                 && upstream.admits(&self.principal)
         };
         self.parts.fleet.all().into_iter().filter(reaches)
+    }
+
+    fn owns(&self, server: &ServerId, is_own: impl FnOnce(&CatalogSnapshot) -> bool) -> bool {
+        self.may_use(server)
+            && match self.share(server) {
+                Share::Everything => true,
+                Share::Own(own) => is_own(&own),
+                Share::Coming | Share::Nothing => false,
+            }
+    }
+
+    fn share(&self, server: &ServerId) -> Share {
+        self.parts.fleet.share(server.as_str(), &self.principal)
+    }
+
+    fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
+        self.parts.access.decide(self.principal.as_str(), server.as_str(), Some(name.as_str())).allows()
+            && self.parts.definitions.is_admitted(server, name)
+    }
+
+    /// Whether the caller may use the server as a whole, its prompts and resources included.
+    fn may_use(&self, server: &ServerId) -> bool {
+        self.parts.access.decide(self.principal.as_str(), server.as_str(), None).allows()
+    }
+
+    /// What of `all`, which comes server by server, the caller sees; where it has a connection of its own, what `own`
+    /// finds in what that one lists.
+    fn seen<'s, T: 's>(
+        &self,
+        all: impl Iterator<Item = &'s Arc<T>>,
+        server: impl Fn(&'s T) -> &'s ServerId,
+        sees: impl Fn(&T) -> bool,
+        own: impl Fn(&CatalogSnapshot) -> Vec<Arc<T>>,
+    ) -> Seen<T> {
+        let mut seen = Seen { items: Vec::new(), is_whole: true };
+        let mut of: Option<(&ServerId, Share)> = None;
+        for item in all {
+            let server = server(item);
+            let share = match of.take() {
+                Some((last, share)) if last == server => share,
+                _ => {
+                    let share = self.share(server);
+                    if let Share::Own(lists) = &share {
+                        seen.items.extend(own(lists).into_iter().filter(|item| sees(item)));
+                    }
+                    share
+                }
+            };
+            if matches!(share, Share::Everything) && sees(item) {
+                seen.items.push(Arc::clone(item));
+            } else {
+                seen.is_whole = false;
+            }
+            of = Some((server, share));
+        }
+        seen
     }
 }

@@ -5,7 +5,7 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
 use super::scene::{GRANTED, Peer, Scene, text};
-use crate::upstream::Source;
+use crate::upstream::Line;
 
 fn members(list: &str, member: &str) -> Vec<String> {
     let list: serde_json::Value = serde_json::from_str(list).unwrap();
@@ -279,8 +279,8 @@ async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1"},{"taskId":"b/1","x":1.50},{"taskId":"2"}]}"#);
     let status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
     for (server, shown) in [("b", "b/1"), ("a", "1")] {
-        let from = Source { server: &server.into(), agent: None };
-        scene.told.task(from, Request::notify(Method::TASK_STATUS, status.clone()));
+        let from = Line::shared(server.into());
+        scene.told.task(&from, Request::notify(Method::TASK_STATUS, status.clone()));
         assert_eq!(peer.told().await.params.text("taskId").as_deref(), Some(shown));
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn unknown(parts: &Parts, request: &Request) -> Error {
         Err(error) => return error,
     };
     let snapshot = parts.catalog.snapshot();
-    let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved));
+    let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved.server, &tool.resolved.name));
     if near.is_empty() {
         return Error::invalid_params(format!(
             "there is no tool `{name}`; `tools/list` names those there are"

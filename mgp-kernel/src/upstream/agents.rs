@@ -5,16 +5,23 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
+use mgp_security::access::AccessLayer;
 use mgp_types::mgp::ShutdownReason;
 use mgp_types::{BoxFuture, Error, Principal, Request, Response, code};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::instance::Instance;
+use super::line::Line;
 use super::of_server::OfServer;
+use super::offered::Share;
 use crate::StartError;
+use crate::erased::Erased;
+use crate::fallback::NamesFallbackLayer;
+use crate::meter::MeterLayer;
 use crate::parts::Parts;
 
 /// A server to which agents have connections of their own, each with the credentials of that agent and no other's.
@@ -26,14 +33,26 @@ pub(super) struct Agents {
     config: Arc<ServerConfig>,
     of_server: OfServer,
     connections: Mutex<Connections>,
+    /// Where calls end for which no connection begins, as they would at one.
+    refusing: Erased,
     _sweeper: JoinSet<()>,
 }
 
 #[derive(Default)]
 struct Connections {
     by_agent: HashMap<Box<str>, Connection, RandomState>,
-    /// No connection begins any more.
-    is_closed: bool,
+    begin: Begin,
+}
+
+/// Whether connections begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Begin {
+    #[default]
+    Yes,
+    /// Not until somebody starts the server again.
+    NotNow,
+    /// The server is being removed.
+    Never,
 }
 
 struct Connection {
@@ -46,11 +65,14 @@ impl Agents {
         Arc::new_cyclic(|agents| {
             let mut sweeper = JoinSet::new();
             sweeper.spawn(sweep(Weak::clone(agents)));
+            let refusing = AccessLayer::new(parts.access.clone()).for_server(config.id.as_str().into());
+            let refusing = MeterLayer(of_server.meter.clone()).layer(refusing.layer(NoConnection));
             Self {
                 parts: Arc::clone(parts),
                 config: Arc::clone(config),
                 of_server: of_server.clone(),
                 connections: Mutex::default(),
+                refusing: Erased::new(NamesFallbackLayer::new(config).layer(refusing)),
                 _sweeper: sweeper,
             }
         })
@@ -59,6 +81,19 @@ impl Agents {
     /// Whether this agent may have a connection.
     pub(super) fn admits(&self, agent: &Principal) -> bool {
         !self.config.only_for_its_agents() || self.config.agents.contains_key(agent.as_str())
+    }
+
+    /// Whether this agent may have a connection, and anything that it may use it for.
+    pub(super) fn reaches(&self, agent: &Principal) -> bool {
+        self.admits(agent) && self.parts.access.reaches(agent.as_str(), &self.config.id)
+    }
+
+    /// What of the server's lists is this agent's.
+    pub(super) fn share(&self, agent: &Principal) -> Share {
+        if !self.reaches(agent) {
+            return Share::Nothing;
+        }
+        self.of_server.offered.of(agent.as_str()).map_or(Share::Coming, Share::Own)
     }
 
     /// The connection of this agent, which begins if there is none.
@@ -80,8 +115,10 @@ impl Agents {
             connection.used_at = Instant::now();
             return Ok(Arc::clone(&connection.instance));
         }
-        if connections.is_closed {
-            return Err(Error::disconnected("the server is being removed"));
+        match connections.begin {
+            Begin::Yes => {}
+            Begin::NotNow => return Err(Error::disconnected("the server was stopped")),
+            Begin::Never => return Err(Error::disconnected("the server is being removed")),
         }
         if connections.by_agent.len() >= MAX_CONNECTIONS {
             return Err(Error::new(
@@ -104,28 +141,46 @@ impl Agents {
         self.connections.lock().by_agent.values().map(|connection| Arc::clone(&connection.instance)).collect()
     }
 
+    /// Lets connections begin again.
+    pub(super) fn open(&self) {
+        let mut connections = self.connections.lock();
+        if connections.begin == Begin::NotNow {
+            connections.begin = Begin::Yes;
+        }
+    }
+
+    /// Lets none begin any more.
+    pub(super) fn close(&self) {
+        self.connections.lock().begin = Begin::Never;
+    }
+
     pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         let connections = {
             let mut connections = self.connections.lock();
-            connections.is_closed = true;
+            if connections.begin == Begin::Yes {
+                connections.begin = Begin::NotNow;
+            }
             std::mem::take(&mut connections.by_agent)
         };
         let mut stopping = JoinSet::new();
         for connection in connections.into_values() {
-            stopping.spawn(async move { connection.instance.stop(reason, timeout).await });
+            stopping.spawn(async move { connection.instance.end(reason, timeout).await });
         }
         while stopping.join_next().await.is_some() {}
     }
 
     fn begin(&self, agent: &Principal) -> Result<Instance, StartError> {
-        Instance::new(&self.parts, &self.config, Some(agent.as_str()), &self.of_server)
+        let line = Line::of_agent(self.config.id.as_str().into(), agent.as_str());
+        Instance::new(&self.parts, &self.config, line, &self.of_server)
     }
 
     /// Takes out the connections that nobody used for a while.
     fn idle(&self) -> Vec<Arc<Instance>> {
         let mut connections = self.connections.lock();
         let idle = |connection: &Connection| {
-            connection.used_at.elapsed() >= IDLE && connection.instance.supervised.in_flight() == 0
+            connection.used_at.elapsed() >= IDLE
+                && connection.instance.supervised.in_flight() == 0
+                && !self.parts.changes.watches_on(&connection.instance.shared.line)
         };
         let ended = connections.by_agent.extract_if(|_, connection| idle(connection));
         ended.map(|(_, connection)| connection.instance).collect()
@@ -137,7 +192,7 @@ async fn sweep(agents: Weak<Agents>) {
         tokio::time::sleep(SWEEP).await;
         let Some(idle) = agents.upgrade().map(|agents| agents.idle()) else { return };
         for instance in idle {
-            instance.stop(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
+            instance.end(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
         }
     }
 }
@@ -159,10 +214,31 @@ impl Service<Request> for ByAgent {
         let Some(agent) = &request.context.principal else {
             return Box::pin(std::future::ready(Err(Error::internal("nobody calls"))));
         };
+        if !self.0.reaches(agent) && self.0.admits(agent) {
+            return self.0.refusing.clone().call(request);
+        }
         match self.0.connection(agent) {
             Ok(instance) => instance.service().call(request),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
+    }
+}
+
+/// Where nobody gets who may use nothing of the server.
+#[derive(Clone)]
+struct NoConnection;
+
+impl Service<Request> for NoConnection {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        std::future::ready(Err(Error::new(code::ACCESS_DENIED, "no access to this server")))
     }
 }
 

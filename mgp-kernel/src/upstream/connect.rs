@@ -83,7 +83,7 @@ fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
         Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
     })?;
     let mut agents = expanded.agents;
-    let own = shared.instance.as_deref().and_then(|agent| agents.remove(agent));
+    let own = shared.line.agent.as_deref().and_then(|agent| agents.remove(agent));
     Ok(own.unwrap_or(expanded.endpoint))
 }
 

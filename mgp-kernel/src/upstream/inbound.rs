@@ -10,8 +10,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::changed::Changed;
+use super::line::Line;
 use super::reports::Reports;
-use super::told::{Source, Told, What};
+use super::told::{Told, What};
 use crate::asking::{About, Callers, CallsInWork, Elicitations, declared};
 use crate::events;
 use crate::parts::Parts;
@@ -22,8 +23,7 @@ pub(super) struct InboundLayer(Arc<Shared>);
 
 struct Shared {
     server: ServerId,
-    /// Whose own connection it is, where agents have their own.
-    agent: Option<Box<str>>,
+    line: Line,
     parts: Arc<Parts>,
     calls: CallsInWork,
     elicitations: Elicitations,
@@ -35,7 +35,7 @@ impl InboundLayer {
     pub(super) fn new(shared: &super::shared::Shared) -> Self {
         Self(Arc::new(Shared {
             server: shared.server.clone(),
-            agent: shared.instance.clone(),
+            line: shared.line.clone(),
             parts: Arc::clone(&shared.parts),
             calls: shared.calls.clone(),
             elicitations: shared.elicitations.clone(),
@@ -90,7 +90,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             method::CALLBACK_REQUEST => shared.call_back(request),
             "notifications/resources/updated" => {
                 if let Some(uri) = request.params.text("uri") {
-                    shared.parts.told().updated(shared.source(), &uri);
+                    shared.parts.told().updated(&shared.line, &uri);
                 }
                 Box::pin(self.inner.call(request))
             }
@@ -113,7 +113,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             "notifications/tasks/status" => {
                 shared.reports.tasks().hear(&request.params);
                 let status = Request::notify(request.method.clone(), request.params.clone());
-                shared.parts.told().task(shared.source(), status);
+                shared.parts.told().task(&shared.line, status);
                 Box::pin(self.inner.call(request))
             }
             "notifications/elicitation/complete" => {
@@ -135,10 +135,6 @@ impl<S: RpcService<Future: 'static>> Inbound<S> {
 }
 
 impl Shared {
-    fn source(&self) -> Source<'_> {
-        Source { server: &self.server, agent: self.agent.as_deref() }
-    }
-
     fn is_about_no_call(&self, question: &Request) -> bool {
         match self.calls.about(question) {
             About::This(_) => false,
@@ -149,7 +145,7 @@ impl Shared {
 
     /// A question that no call can be the reason for goes to the only client that it can be for, if that can be asked it.
     async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
-        let refusal = match self.parts.told().only_client(self.source()) {
+        let refusal = match self.parts.told().only_client(&self.line) {
             Some(client) => match declared::this(&client, &question).await {
                 Ok(()) => {
                     self.elicitations.note(&question, &client);
@@ -198,7 +194,7 @@ impl Shared {
             (About::This(call), _) => *call,
             (_, Callers::One(mut calls)) => calls.swap_remove(0),
             (_, Callers::Nobody) => {
-                self.parts.told().log(self.source(), Request::notify(message.method, message.params));
+                self.parts.told().log(&self.line, Request::notify(message.method, message.params));
                 return done();
             }
             (_, Callers::Several) => {
@@ -247,13 +243,13 @@ impl Shared {
             // It tells of itself, whatever it says.
             data.set("server_id", server);
         }
-        let Some(channel) = events::channel_of(&self.parts, self.source(), channel) else {
+        let Some(channel) = events::channel_of(&self.parts, &self.line, channel) else {
             return tracing::debug!(server = %self.server, channel, "an event is dropped: the channel is another's");
         };
         if let Err(error) = self.changed.declare(&self.parts.events, &channel) {
             return tracing::debug!(server = %self.server, %error, "an event is dropped");
         }
-        let told = events::tell_of_server(&self.parts, self.source(), &channel, severity, &data);
+        let told = events::tell_of_server(&self.parts, &self.line, &channel, severity, &data);
         if let Err(error) = told {
             tracing::debug!(server = %self.server, %error, "an event is dropped");
         }

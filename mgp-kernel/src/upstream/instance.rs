@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
 use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
 use mgp_lifecycle::supervise::TimeLimits;
 use mgp_types::mcp::SubscriptionFilter;
-use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId, ServerState, ShutdownReason};
+use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
 use mgp_types::{Error, Object, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot, watch};
@@ -17,6 +17,7 @@ use tower_layer::Layer;
 use super::changed::{Changed, Lists};
 use super::connect::{connect, startup_timeout};
 use super::forward::Forward;
+use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
 use super::shared::{Current, Kept, Shared};
@@ -45,20 +46,21 @@ impl Instance {
     pub(super) fn new(
         parts: &Arc<Parts>,
         config: &Arc<ServerConfig>,
-        instance: Option<&str>,
+        line: Line,
         of_server: &OfServer,
     ) -> Result<Self, StartError> {
-        let server = ServerId::from(config.id.as_str());
         let current = Current::default();
         let shared = Arc::new(Shared {
-            server,
-            instance: instance.map(Into::into),
+            server: line.server.clone(),
+            line,
             config: Arc::clone(config),
             parts: Arc::clone(parts),
             calls: CallsInWork::default(),
             elicitations: Elicitations::default(),
             reports: Reports::default(),
             changed: Changed::default(),
+            lists: Arc::default(),
+            is_over: AtomicBool::new(false),
             of_server: of_server.clone(),
             start: Start::new(),
             current: Arc::clone(&current),
@@ -103,6 +105,12 @@ impl Instance {
     /// The client of the server as it is connected now.
     pub(super) fn client(&self) -> Option<Arc<Kept>> {
         self.shared.current.load_full()
+    }
+
+    /// Ends the connection for good: what it listed goes with it.
+    pub(super) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
+        self.shared.withdraw().await;
+        self.stop(reason, timeout).await;
     }
 
     pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
@@ -217,19 +225,34 @@ impl Shared {
         }
     }
 
+    /// Has the tools found only while the server can be called: as this connection now does, or of several the best.
+    pub(super) async fn tell_state(&self, state: ServerState) {
+        let _turn = self.of_server.indexed.lock().await;
+        let state = match &self.line.agent {
+            None => state,
+            Some(_) => {
+                let upstream = self.parts.fleet.get(self.server.as_str());
+                let Some(upstream) = upstream.filter(|upstream| upstream.is_of(&self.of_server)) else {
+                    return;
+                };
+                upstream.state()
+            }
+        };
+        self.parts.index.set_state(self.server.clone(), state).await;
+    }
+
     /// Tells everybody how the server does now.
     async fn note(&self, change: LifecycleChange) {
         let state = change.new_state;
         match state {
             ServerState::Connected => {
-                self.connects.fetch_add(1, Ordering::Relaxed);
+                let is_new = self.connects.fetch_add(1, Ordering::Relaxed) == 0;
                 *self.connected_at.lock() = Some(Instant::now());
                 *self.last_error.lock() = None;
-                self.parts.told().connected(&self.server);
+                self.parts.told().connected(&self.line, is_new);
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
                 *self.connected_at.lock() = None;
-                self.parts.fleet.callbacks().lock().end_of_server(&self.server);
                 if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
                     self.last_error.lock().get_or_insert_with(|| reason.clone());
                 }
@@ -239,9 +262,9 @@ impl Shared {
         if !matches!(state, ServerState::Registered | ServerState::Connecting) {
             self.start.end();
         }
-        self.parts.index.set_state(self.server.clone(), state).await;
+        self.tell_state(state).await;
         let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
-        events::tell_lifecycle(&self.parts, self.source(), severity, &change);
+        events::tell_lifecycle(&self.parts, &self.line, severity, &change);
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod fake;
 mod forward;
 mod inbound;
 mod instance;
+mod line;
 mod log;
 mod of_server;
 mod offered;
@@ -35,10 +36,13 @@ use tower_service::Service;
 
 use self::agents::{Agents, ByAgent};
 use self::instance::Instance;
-use self::of_server::OfServer;
+pub(crate) use self::line::Line;
+pub(crate) use self::of_server::OfServer;
+pub(crate) use self::offered::Share;
 pub(crate) use self::size::{SizeLayer, max_result_bytes};
 use self::start::Patient;
-pub(crate) use self::told::{Source, Told, What};
+pub(crate) use self::start::Start;
+pub(crate) use self::told::{Told, What};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
 use crate::meter::Meter;
@@ -68,24 +72,27 @@ impl Upstream {
     /// The configuration asks for something that there is not.
     pub(crate) fn new(parts: &Arc<Parts>, config: ServerConfig) -> Result<Self, StartError> {
         let config = Arc::new(config);
+        let id = ServerId::from(config.id.as_str());
         let of_server = OfServer::default();
         let connections = if config.sharing == Sharing::Shared && config.agents.is_empty() {
-            Connections::Shared(Instance::new(parts, &config, None, &of_server)?)
+            Connections::Shared(Instance::new(parts, &config, Line::shared(id.clone()), &of_server)?)
         } else {
             Connections::ByAgent(Agents::new(parts, &config, &of_server))
         };
-        let id = ServerId::from(config.id.as_str());
         Ok(Self { id, config, parts: Arc::clone(parts), of_server, connections })
     }
 
     /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them.
     pub(crate) fn start(&self) {
-        if let Connections::Shared(instance) = &self.connections {
-            instance.supervised.start();
+        match &self.connections {
+            Connections::Shared(instance) => instance.supervised.start(),
+            Connections::ByAgent(agents) => agents.open(),
+            #[cfg(test)]
+            Connections::Fake(_) => {}
         }
     }
 
-    /// Stops it: calls in work have so long to end, then its processes do.
+    /// Stops it, until it is started again: calls in work have so long to end, then its processes do.
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         match &self.connections {
             Connections::Shared(instance) => instance.stop(reason, timeout).await,
@@ -95,11 +102,22 @@ impl Upstream {
         }
     }
 
+    /// Stops it for good.
+    pub(crate) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
+        if let Connections::ByAgent(agents) = &self.connections {
+            agents.close();
+        }
+        self.stop(reason, timeout).await;
+    }
+
     /// Stops it, and starts it again, however often that was done before.
     ///
     /// # Errors
     /// It cannot be connected to.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
+        if let Connections::ByAgent(agents) = &self.connections {
+            agents.open();
+        }
         for instance in self.instances() {
             instance.supervised().restart(reason).await?;
         }
@@ -113,14 +131,22 @@ impl Upstream {
         }
     }
 
-    /// An agent has come; if it has a connection of its own, that begins.
-    pub(crate) fn arrived(&self, agent: &Principal) {
-        if let Connections::ByAgent(agents) = &self.connections
-            && agents.admits(agent)
-            && let Err(error) = agents.connection(agent)
-        {
-            tracing::warn!(server = %self.id, %error, "an agent has no connection");
-        }
+    /// The start of the connection that this agent uses, if that is not over; one of its own begins.
+    pub(crate) fn begun(&self, agent: &Principal) -> Option<Start> {
+        let start = match &self.connections {
+            Connections::Shared(instance) => instance.shared.start.clone(),
+            Connections::ByAgent(agents) if agents.reaches(agent) => match agents.connection(agent) {
+                Ok(instance) => instance.shared.start.clone(),
+                Err(error) => {
+                    tracing::debug!(server = %self.id, %error, "an agent has no connection");
+                    return None;
+                }
+            },
+            Connections::ByAgent(_) => return None,
+            #[cfg(test)]
+            Connections::Fake(_) => return None,
+        };
+        (!start.is_over()).then_some(start)
     }
 
     /// Whether this agent reaches the server at all.
@@ -131,6 +157,26 @@ impl Upstream {
             #[cfg(test)]
             Connections::Fake(_) => true,
         }
+    }
+
+    /// What of its lists is this agent's.
+    pub(crate) fn share(&self, agent: &Principal) -> Share {
+        match &self.connections {
+            Connections::Shared(_) => Share::Everything,
+            Connections::ByAgent(agents) => agents.share(agent),
+            #[cfg(test)]
+            Connections::Fake(_) => Share::Everything,
+        }
+    }
+
+    /// Whether agents have connections of their own to it.
+    pub(crate) fn is_by_agent(&self) -> bool {
+        matches!(self.connections, Connections::ByAgent(_))
+    }
+
+    /// Whether it is the one that `of_server` belongs to.
+    pub(crate) fn is_of(&self, of_server: &OfServer) -> bool {
+        self.of_server.is(of_server)
     }
 
     pub(crate) fn id(&self) -> &ServerId {
@@ -157,18 +203,6 @@ impl Upstream {
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
 
-    /// Whether it is being connected to for the first time.
-    pub(crate) fn is_starting(&self) -> bool {
-        matches!(&self.connections, Connections::Shared(instance) if !instance.shared.start.is_over())
-    }
-
-    /// Waits until it is connected for the first time, or could not be.
-    pub(crate) async fn started(&self) {
-        if let Connections::Shared(instance) = &self.connections {
-            instance.shared.start.over().await;
-        }
-    }
-
     /// What was agreed with it, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         #[cfg(test)]
@@ -176,6 +210,33 @@ impl Upstream {
             return Some(Arc::clone(&fake.session));
         }
         self.instances().into_iter().find_map(|instance| instance.get().session())
+    }
+
+    /// The connection that this agent uses, or would.
+    pub(crate) fn line(&self, agent: &Principal) -> Line {
+        match &self.connections {
+            Connections::ByAgent(_) => Line::of_agent(self.id.clone(), agent.as_str()),
+            _ => Line::shared(self.id.clone()),
+        }
+    }
+
+    /// All connections that are up: what was agreed, and what the server said there that it can do.
+    pub(crate) fn lines(&self) -> Vec<(Line, Arc<Session>, Object)> {
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            let line = Line::shared(self.id.clone());
+            return vec![(line, Arc::clone(&fake.session), fake.capabilities.clone())];
+        }
+        let line = |held: Held<'_>| {
+            let instance = held.get();
+            Some((instance.shared.line.clone(), instance.session()?, instance.capabilities()))
+        };
+        self.instances().into_iter().filter_map(line).collect()
+    }
+
+    /// What was agreed on this connection, if it is up.
+    pub(crate) fn session_on(&self, line: &Line) -> Option<Arc<Session>> {
+        self.lines().into_iter().find_map(|(other, session, _)| (other == *line).then_some(session))
     }
 
     /// The client of it, past all that lies in front; of several connections any.
@@ -223,6 +284,11 @@ impl Upstream {
 
     fn view(&self, instance: Option<&Instance>) -> ServerView {
         let shared = instance.map(|instance| &instance.shared);
+        let agent = shared.and_then(|shared| shared.line.agent.as_deref());
+        let tools = match agent {
+            Some(agent) => self.of_server.offered.of(agent),
+            None => Some(self.parts.catalog.snapshot()),
+        };
         let session = instance.and_then(Instance::session);
         let mgp = session.and_then(|session| {
             let agreed = session.mgp.as_ref()?;
@@ -234,13 +300,13 @@ impl Upstream {
         let is_up = state == ServerState::Connected;
         ServerView {
             id: self.id.clone(),
-            agent: shared.and_then(|shared| shared.instance.as_deref().map(str::to_owned)),
+            agent: agent.map(str::to_owned),
             state,
             last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
             trust: self.config.trust(),
-            tools: self.parts.catalog.snapshot().of_server(self.id.as_str()).len(),
+            tools: tools.map_or(0, |lists| lists.of_server(self.id.as_str()).len()),
             pid: (is_up && pid > 0).then_some(pid),
             uptime: shared.and_then(|shared| *shared.connected_at.lock()).map(|since| since.elapsed()),
         }

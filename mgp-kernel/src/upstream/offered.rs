@@ -1,24 +1,90 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use mgp_types::mgp::ResolvedTool;
-use parking_lot::Mutex;
+use arc_swap::ArcSwap;
+use mgp_discovery::catalog::{Catalog, CatalogError, CatalogSnapshot};
+use mgp_types::Object;
+use mgp_types::mgp::{ResolvedTool, ServerId};
 
-/// What the connections to one server list: agents that have one of their own may find other tools than others. Clones
+use super::told::What;
+
+/// What the connections to one server list: agents that have one of their own may find other things than others. Clones
 /// are the same.
+///
+/// It is changed by one at a time; whoever looks never waits.
 #[derive(Clone, Default)]
-pub(super) struct Offered(Arc<Mutex<BTreeMap<Box<str>, Tools>>>);
+pub(super) struct Offered(Arc<ArcSwap<BTreeMap<Box<str>, Arc<Catalog>>>>);
 
-type Tools = Vec<Arc<ResolvedTool>>;
+/// All of a kind that a connection lists.
+pub(super) enum Listed {
+    Tools(Vec<Arc<ResolvedTool>>),
+    Prompts(Vec<Object>),
+    Resources(Vec<Object>),
+    Templates(Vec<Object>),
+}
+
+/// What of a server's lists is an agent's.
+pub(crate) enum Share {
+    /// All there is: the connection is everybody's.
+    Everything,
+    /// What its own connection lists.
+    Own(Arc<CatalogSnapshot>),
+    /// What its own connection will list.
+    Coming,
+    /// It does not reach the server.
+    Nothing,
+}
+
+impl Listed {
+    pub(super) const fn what(&self) -> What {
+        match self {
+            Self::Tools(_) => What::Tools,
+            Self::Prompts(_) => What::Prompts,
+            Self::Resources(_) | Self::Templates(_) => What::Resources,
+        }
+    }
+
+    /// Puts it in place of what the server had; whether that is something else.
+    pub(super) fn put(self, catalog: &Catalog, server: ServerId) -> Result<bool, CatalogError> {
+        match self {
+            Self::Tools(tools) => catalog.put_server(server, tools),
+            Self::Prompts(prompts) => catalog.put_prompts(server, prompts),
+            Self::Resources(resources) => catalog.put_resources(server, resources),
+            Self::Templates(templates) => catalog.put_templates(server, templates),
+        }
+    }
+}
 
 impl Offered {
-    /// Takes `tools` to be all that this connection lists, and returns what all of them do. Of two tools of one name
-    /// that of the first connection counts.
-    pub(super) fn put(&self, instance: Option<&str>, tools: Tools) -> Tools {
-        let mut offered = self.0.lock();
-        offered.insert(instance.unwrap_or_default().into(), tools);
-        let mut seen = HashSet::with_hasher(RandomState::default());
-        offered.values().flatten().filter(|tool| seen.insert(tool.name.clone())).cloned().collect()
+    /// What the connection of `agent` lists, if it did.
+    pub(super) fn of(&self, agent: &str) -> Option<Arc<CatalogSnapshot>> {
+        self.0.load().get(agent).map(|lists| lists.snapshot())
+    }
+
+    /// What each connection lists, in an order that stays.
+    pub(super) fn all(&self) -> Vec<Arc<CatalogSnapshot>> {
+        self.0.load().values().map(|lists| lists.snapshot()).collect()
+    }
+
+    /// The connection of `agent` has listed `lists`.
+    pub(super) fn put(&self, agent: &str, lists: &Arc<Catalog>) {
+        let shares = self.0.load();
+        if !shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists)) {
+            let mut shares = BTreeMap::clone(&shares);
+            shares.insert(agent.into(), Arc::clone(lists));
+            self.0.store(Arc::new(shares));
+        }
+    }
+
+    /// The connection of `agent` that listed `lists` has ended; whether it was the last one of that agent's.
+    pub(super) fn end(&self, agent: &str, lists: &Arc<Catalog>) -> bool {
+        let shares = self.0.load();
+        let was_last = shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists));
+        if was_last {
+            let mut shares = BTreeMap::clone(&shares);
+            shares.remove(agent);
+            self.0.store(Arc::new(shares));
+        }
+        was_last
     }
 }

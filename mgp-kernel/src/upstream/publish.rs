@@ -1,17 +1,20 @@
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
 use mgp_security::definition::GuardLayer;
 use mgp_security::tool::effective;
 use mgp_toolindex::{Listing, ServerTools};
-use mgp_types::mgp::{ResolvedTool, ToolName};
+use mgp_types::mgp::{ResolvedTool, ServerState, ToolName};
 use mgp_types::{Error, Method, Object, RawJson, Request, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::changed::Lists;
+use super::of_server::Indexed;
+use super::offered::Listed;
 use super::shared::Shared;
-use super::told::{Told, What};
+use super::told::Told;
 use crate::settings;
 
 impl Shared {
@@ -37,14 +40,14 @@ impl Shared {
         if lists.prompts {
             let prompts =
                 self.listed(client, capabilities.contains("prompts"), "prompts/list", "prompts").await;
-            self.put(What::Prompts, self.parts.catalog.put_prompts(self.server.clone(), prompts));
+            self.offer(Listed::Prompts(prompts));
         }
         if lists.resources {
             let has = capabilities.contains("resources");
             let resources = self.listed(client, has, "resources/list", "resources").await;
             let templates = self.listed(client, has, "resources/templates/list", "resourceTemplates").await;
-            self.put(What::Resources, self.parts.catalog.put_resources(self.server.clone(), resources));
-            self.put(What::Resources, self.parts.catalog.put_templates(self.server.clone(), templates));
+            self.offer(Listed::Resources(resources));
+            self.offer(Listed::Templates(templates));
         }
         Ok(())
     }
@@ -63,8 +66,14 @@ impl Shared {
                 Some(ResolvedTool::new(self.server.clone(), name, definition, security))
             })
             .collect();
-        let resolved = self.of_server.offered.put(self.instance.as_deref(), resolved);
-        self.put(What::Tools, self.parts.catalog.put_server(self.server.clone(), resolved));
+        self.offer(Listed::Tools(resolved));
+        let mut indexed = self.of_server.indexed.lock().await;
+        indexed.description = said.or(indexed.description.take());
+        self.index(&indexed).await;
+    }
+
+    /// Has the tools found that the connections to the server list, all together.
+    async fn index(&self, indexed: &Indexed) {
         let snapshot = self.parts.catalog.snapshot();
         let listings = snapshot.of_server(self.server.as_str()).iter().filter_map(|tool| {
             let ResolvedTool { definition, security, .. } = &*tool.resolved;
@@ -73,18 +82,54 @@ impl Shared {
             Some(listing.shown_as(Arc::clone(&tool.shown)))
         });
         let mut server = ServerTools::new(self.server.clone(), listings.collect());
-        if let Some(description) = self.config.description.clone().or(said) {
+        if let Some(description) = self.config.description.clone().or_else(|| indexed.description.clone()) {
             server = server.description(description);
         }
         self.parts.index.put_server(server).await;
     }
 
-    fn put(&self, what: What, outcome: Result<bool, mgp_discovery::catalog::CatalogError>) {
+    /// Puts what is listed where those find it whom it is for, and tells them.
+    fn offer(&self, listed: Listed) {
+        let what = listed.what();
+        let (catalog, offered) = (&self.parts.catalog, &self.of_server.offered);
+        let outcome = self.parts.fleet.publish(&self.server, &self.of_server, || match &self.line.agent {
+            None => listed.put(catalog, self.server.clone()),
+            Some(agent) => {
+                let is_other =
+                    !self.is_over.load(Ordering::Acquire) && listed.put(&self.lists, self.server.clone())?;
+                if is_other {
+                    offered.put(agent, &self.lists);
+                    self.parts.fleet.shares_changed();
+                }
+                catalog.put_shares(&self.server, &offered.all())?;
+                Ok(is_other)
+            }
+        });
         match outcome {
-            Ok(true) => self.parts.told().changed(&self.server, what),
-            Ok(false) => {}
-            Err(error) => tracing::warn!(server = %self.server, %error, "what the server has is not offered"),
+            Some(Ok(true)) => self.parts.told().changed(&self.line, what),
+            Some(Ok(false)) | None => {}
+            Some(Err(error)) => {
+                tracing::warn!(server = %self.server, %error, "what the server has is not offered")
+            }
         }
+    }
+
+    /// Takes back what the connection listed: it has ended.
+    pub(super) async fn withdraw(&self) {
+        let Some(agent) = &self.line.agent else { return };
+        // What it still lists is dropped.
+        self.is_over.store(true, Ordering::Release);
+        let offered = &self.of_server.offered;
+        let ended = self.parts.fleet.publish(&self.server, &self.of_server, || {
+            let was_last = offered.end(agent, &self.lists);
+            self.parts.fleet.shares_changed();
+            was_last && self.parts.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
+        });
+        if ended == Some(true) {
+            self.index(&*self.of_server.indexed.lock().await).await;
+        }
+        self.tell_state(ServerState::Disconnected).await;
+        self.parts.told().ended(&self.line);
     }
 
     async fn listed<S: RpcService>(

@@ -1,8 +1,9 @@
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use mgp_client_sdk::{Client, Standing};
+use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::Error;
 use mgp_types::mgp::ServerId;
@@ -13,10 +14,10 @@ use tokio::time::Instant;
 
 use super::audit;
 use super::changed::Changed;
+use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
 use super::start::Start;
-use super::told::Source;
 use crate::asking::{CallsInWork, Elicitations};
 use crate::erased::Erased;
 use crate::parts::Parts;
@@ -31,14 +32,17 @@ pub(super) type Current = Arc<ArcSwapOption<Kept>>;
 /// What the parts of one connection to a server share.
 pub(super) struct Shared {
     pub(super) server: ServerId,
-    /// Whose connection it is, if agents have their own.
-    pub(super) instance: Option<Box<str>>,
+    pub(super) line: Line,
     pub(super) config: Arc<ServerConfig>,
     pub(super) parts: Arc<Parts>,
     pub(super) calls: CallsInWork,
     pub(super) elicitations: Elicitations,
     pub(super) reports: Reports,
     pub(super) changed: Changed,
+    /// What it lists, if it is an agent's own.
+    pub(super) lists: Arc<Catalog>,
+    /// Whether it has ended for good, so that nothing of what it lists counts.
+    pub(super) is_over: AtomicBool,
     pub(super) of_server: OfServer,
     pub(super) start: Start,
     pub(super) current: Current,
@@ -61,11 +65,6 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Whence what is said on this connection comes.
-    pub(super) fn source(&self) -> Source<'_> {
-        Source { server: &self.server, agent: self.instance.as_deref() }
-    }
-
     pub(super) fn note_error(&self, error: &Error) {
         let mut text = error.message().to_owned();
         let mut cause = std::error::Error::source(error);

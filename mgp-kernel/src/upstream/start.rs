@@ -5,27 +5,38 @@ use std::time::Duration;
 
 use mgp_types::{BoxFuture, Error, Request, Response};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tower_service::Service;
 
 use crate::erased::Erased;
 
 /// Whether a server is still being connected to for the first time. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Start(Arc<Shared>);
+pub(crate) struct Start(Arc<Shared>);
 
 struct Shared {
     /// What calls look at, for most come after it.
     is_over: AtomicBool,
     over: watch::Sender<bool>,
+    began: Instant,
 }
 
 impl Start {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Shared { is_over: AtomicBool::new(false), over: watch::Sender::new(false) }))
+        Self(Arc::new(Shared {
+            is_over: AtomicBool::new(false),
+            over: watch::Sender::new(false),
+            began: Instant::now(),
+        }))
     }
 
     pub(super) fn is_over(&self) -> bool {
         self.0.is_over.load(Ordering::Acquire)
+    }
+
+    /// For how long it has been there.
+    pub(crate) fn age(&self) -> Duration {
+        self.0.began.elapsed()
     }
 
     /// It is connected, or it could not be.
@@ -36,7 +47,7 @@ impl Start {
     }
 
     /// Waits for that.
-    pub(super) async fn over(&self) {
+    pub(crate) async fn over(&self) {
         // It fails only if the sender is gone, which is in our hands.
         let _ = self.0.over.subscribe().wait_for(|is_over| *is_over).await;
     }

@@ -2,23 +2,9 @@
 
 use std::sync::Arc;
 
-use mgp_types::mgp::ServerId;
-use mgp_types::{Principal, Request, Session};
+use mgp_types::{Request, Session};
 
-/// Whence something comes that a server says.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub(crate) server: &'a ServerId,
-    /// Whose own connection it came on, where agents have their own.
-    pub(crate) agent: Option<&'a str>,
-}
-
-impl Source<'_> {
-    /// Whether it came on a connection that carries calls of this agent.
-    pub(crate) fn serves(&self, agent: &Principal) -> bool {
-        self.agent.is_none_or(|own| own == agent.as_str())
-    }
-}
+use super::line::Line;
 
 /// A list of a server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +17,19 @@ pub(crate) enum What {
 /// Tells the clients of the kernel what its servers say beside their calls. None of it may wait: a client that reads
 /// slowly must not hold up a server.
 pub(crate) trait Told: Send + Sync + 'static {
-    /// A server can be asked from now on, for the first time or again.
-    fn connected(&self, server: &ServerId) {
-        tracing::debug!(%server, "a server is connected");
+    /// A server can be asked from now on. It knows nothing of what it was asked before if the connection is `new`, and not
+    /// one that was there and has been made again.
+    fn connected(&self, line: &Line, is_new: bool) {
+        tracing::debug!(server = %line.server, is_new, "a server is connected");
+    }
+
+    /// A connection has ended for good.
+    fn ended(&self, line: &Line) {
+        tracing::debug!(server = %line.server, "a connection has ended");
     }
 
     /// How a task does, for the sessions whose task it is.
-    fn task(&self, from: Source<'_>, status: Request) {
+    fn task(&self, from: &Line, status: Request) {
         tracing::debug!(server = %from.server, method = %status.method, "the status of a task is for nobody");
     }
 
@@ -47,22 +39,22 @@ pub(crate) trait Told: Send + Sync + 'static {
     }
 
     /// A log message that belongs to no call, for the sessions that want messages of its level.
-    fn log(&self, from: Source<'_>, message: Request) {
+    fn log(&self, from: &Line, message: Request) {
         tracing::debug!(server = %from.server, method = %message.method, "a log message is for nobody");
     }
 
     /// What the kernel lists has changed.
-    fn changed(&self, server: &ServerId, what: What) {
-        tracing::debug!(%server, ?what, "a list changed");
+    fn changed(&self, line: &Line, what: What) {
+        tracing::debug!(server = %line.server, ?what, "a list changed");
     }
 
     /// A resource has changed.
-    fn updated(&self, from: Source<'_>, uri: &str) {
+    fn updated(&self, from: &Line, uri: &str) {
         tracing::debug!(server = %from.server, uri, "a resource changed");
     }
 
     /// The one client that the server can have a question for; `None` if there are more or none.
-    fn only_client(&self, from: Source<'_>) -> Option<Arc<Session>> {
+    fn only_client(&self, from: &Line) -> Option<Arc<Session>> {
         tracing::debug!(server = %from.server, "there is no client to ask");
         None
     }

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_server_sdk::mcp::{CreateMessageParams, Role, SamplingMessage};
-use mgp_server_sdk::{Cx, Error, Resource, Server, Tool, ToolError};
-use mgp_types::{Error as RpcError, Method, Request, Response, RpcService};
+use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError};
+use mgp_types::{Error as RpcError, Method, Request, Response, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
 
@@ -79,8 +79,47 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
                 Ok::<_, Error>(to)
             },
         );
+    let server = match std::env::var("WHOSE") {
+        Ok(whose) => own(server, &whose),
+        Err(_) => server,
+    };
     server.layer(counting)
 }
+
+/// What one agent's connection has, and what that of each has.
+fn own(server: Server<Identity>, whose: &str) -> Server<Identity> {
+    let prompts = [format!("{whose}_prompt"), "each_prompt".to_owned()];
+    let resources = [format!("own://{whose}/notes"), COMMON.to_owned()];
+    let template = ResourceTemplate::new(format!("own://{whose}/by-id/{{id}}"), "by id");
+    let text = |whose: &str| {
+        let text = format!("{whose}'s");
+        move || std::future::ready(text.clone())
+    };
+    // One with sessions is asked to tell of its resources, and has to be asked again.
+    let mut server = server
+        .revisions([Revision::V2025_11_25])
+        .tool(Tool::new(format!("{whose}_tool"), "A tool of its own."), text(whose))
+        .tool(Tool::new("touch", "Tells that a resource changed."), async |cx: Cx| {
+            cx.server().resource_updated(COMMON);
+            "told"
+        })
+        .resource_template(template, async |Id { id }: Id| id);
+    for prompt in prompts {
+        server = server.prompt(Prompt::new(prompt, "A prompt."), text(whose));
+    }
+    for resource in resources {
+        server = server.resource(Resource::new(resource, "a resource"), text(whose));
+    }
+    server
+}
+
+#[derive(serde::Deserialize)]
+struct Id {
+    id: String,
+}
+
+/// A resource that each connection has.
+pub(crate) const COMMON: &str = "own://common";
 
 /// Counts how often the tools are listed.
 #[derive(Clone)]

@@ -7,11 +7,11 @@ use mgp_types::{Method, Object, Principal, Request};
 
 use super::{log, whole};
 use crate::router::scene::{GRANTED, Peer, Scene};
-use crate::upstream::Source;
+use crate::upstream::Line;
 
 /// What comes on a connection of this agent's own.
-fn of<'a>(server: &'a ServerId, agent: &'a str) -> Source<'a> {
-    Source { server, agent: Some(agent) }
+fn of(server: &ServerId, agent: &str) -> Line {
+    Line::of_agent(server.clone(), agent)
 }
 
 fn is(found: Option<Arc<mgp_types::Session>>, peer: &Peer) -> bool {
@@ -21,35 +21,35 @@ fn is(found: Option<Arc<mgp_types::Session>>, peer: &Peer) -> bool {
 #[tokio::test]
 async fn the_only_client_is_one_and_not_one_of_several() {
     let (scene, server) = (Scene::open().await, "a".into());
-    assert!(scene.told.only_client(whole(&server)).is_none());
+    assert!(scene.told.only_client(&whole(&server)).is_none());
     let one = Peer::begin(&scene, "one").await;
-    assert!(is(scene.told.only_client(whole(&server)), &one));
+    assert!(is(scene.told.only_client(&whole(&server)), &one));
     let two = Peer::begin(&scene, "two").await;
-    assert!(scene.told.only_client(whole(&server)).is_none());
+    assert!(scene.told.only_client(&whole(&server)).is_none());
     // On a connection of an agent's own there is no doubt.
-    assert!(is(scene.told.only_client(of(&server, "two")), &two));
-    assert!(scene.told.only_client(of(&server, "three")).is_none());
+    assert!(is(scene.told.only_client(&of(&server, "two")), &two));
+    assert!(scene.told.only_client(&of(&server, "three")).is_none());
 }
 
 #[tokio::test]
 async fn a_client_that_may_not_use_a_server_is_not_the_one_that_it_can_ask() {
     let (scene, server) = (Scene::with(GRANTED).await, "a".into());
     let _other = Peer::begin(&scene, "other").await;
-    assert!(scene.told.only_client(whole(&server)).is_none());
+    assert!(scene.told.only_client(&whole(&server)).is_none());
     scene.grant("some", "a").await;
     let some = Peer::begin(&scene, "some").await;
-    assert!(is(scene.told.only_client(whole(&server)), &some));
+    assert!(is(scene.told.only_client(&whole(&server)), &some));
 }
 
 #[tokio::test]
 async fn a_client_that_has_not_begun_cannot_be_asked_and_may_be_meant() {
     let (scene, server) = (Scene::open().await, "a".into());
     let beginning = Peer::describing(&scene, "beginning", "{}").await;
-    assert!(scene.told.only_client(whole(&server)).is_none());
+    assert!(scene.told.only_client(&whole(&server)).is_none());
     let begun = Peer::begin(&scene, "begun").await;
-    assert!(scene.told.only_client(whole(&server)).is_none());
+    assert!(scene.told.only_client(&whole(&server)).is_none());
     drop(beginning);
-    assert!(is(scene.told.only_client(whole(&server)), &begun));
+    assert!(is(scene.told.only_client(&whole(&server)), &begun));
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
     for peer in [&ada, &bob] {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
-    scene.told.log(of(&server, "ada"), log("error"));
+    scene.told.log(&of(&server, "ada"), log("error"));
     assert_eq!(ada.told().await.method, Method::MESSAGE);
     assert!(bob.hears_nothing().await);
 }
@@ -76,7 +76,7 @@ async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is
         peer.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     }
     let status = Object::parse(r#"{"taskId":"1","status":"failed"}"#).unwrap();
-    scene.told.task(of(&id, "ada"), Request::notify(Method::TASK_STATUS, status));
+    scene.told.task(&of(&id, "ada"), Request::notify(Method::TASK_STATUS, status));
     assert_eq!(ada.told().await.method, Method::TASK_STATUS);
     assert!(bob.hears_nothing().await);
 }
@@ -93,11 +93,11 @@ async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
     scene.parts.access.grant(&operator, None, tool).await.unwrap();
     let some = Peer::begin(&scene, "some").await;
     some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
-    scene.told.updated(whole(&server), "file:///a");
+    scene.told.updated(&whole(&server), "file:///a");
     assert_eq!(some.told().await.method, Method::RESOURCE_UPDATED);
     let whole_server = AccessRevoke::of_server("some".into(), server.clone());
     scene.parts.access.revoke(&operator, None, whole_server).await.unwrap();
     assert!(scene.parts.access.reaches("some", "a"), "a tool is left");
-    scene.told.updated(whole(&server), "file:///a");
+    scene.told.updated(&whole(&server), "file:///a");
     assert!(some.hears_nothing().await);
 }

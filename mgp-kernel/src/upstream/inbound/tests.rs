@@ -12,6 +12,7 @@ use tower_service::Service;
 use super::{Inbound, InboundLayer, Shared};
 use crate::asking::{CallsInWork, Elicitations, PassOn, PassOnLayer};
 use crate::router::scene::{GRANTED, Peer, Scene, Server};
+use crate::upstream::Line;
 use crate::upstream::changed::Changed;
 use crate::upstream::forward::Forward;
 use crate::upstream::reports::Reports;
@@ -60,7 +61,7 @@ impl Connection {
         let (calls, elicitations) = (CallsInWork::default(), Elicitations::default());
         let layer = InboundLayer(Arc::new(Shared {
             server: "a".into(),
-            agent: agent.map(Into::into),
+            line: agent.map_or_else(|| "a".into(), |agent| Line::of_agent("a".into(), agent)),
             parts: Arc::clone(&scene.parts),
             calls: calls.clone(),
             elicitations: elicitations.clone(),

@@ -1,0 +1,43 @@
+use std::fmt;
+use std::sync::Arc;
+
+use mgp_types::Principal;
+use mgp_types::mgp::ServerId;
+
+/// A connection to a server, whichever incarnation it is in: the one that is everybody's, or an agent's own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Line {
+    pub(crate) server: ServerId,
+    /// Whose it is, if agents have their own.
+    pub(crate) agent: Option<Arc<str>>,
+}
+
+impl Line {
+    /// The one that is everybody's.
+    pub(crate) fn shared(server: ServerId) -> Self {
+        Self { server, agent: None }
+    }
+
+    /// That of `agent`.
+    pub(crate) fn of_agent(server: ServerId, agent: &str) -> Self {
+        Self { server, agent: Some(agent.into()) }
+    }
+
+    /// Whether what is said on it concerns this agent.
+    pub(crate) fn is_for(&self, agent: &Principal) -> bool {
+        self.agent.as_deref().is_none_or(|own| own == agent.as_str())
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.server.fmt(f)
+    }
+}
+
+#[cfg(test)]
+impl From<&str> for Line {
+    fn from(server: &str) -> Self {
+        Self::shared(server.into())
+    }
+}

@@ -223,7 +223,7 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
     let peer = Peer::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     let late = scene.server("late");
-    scene.told.connected(&"late".into());
+    scene.told.connected(&"late".into(), true);
     until(|| late.methods() == ["logging/setLevel"]).await;
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mgp_client_sdk::Client;
 use mgp_types::RpcService;
-use mgp_types::mgp::ServerState;
+use mgp_types::mgp::{ExtensionSet, Offer, ServerState};
 use serde_json::{Value, json};
 
 use crate::host::{Host, Plain, ask, child, config, names, say, signal, until};
@@ -192,10 +192,9 @@ async fn an_agent_that_is_admitted_no_more_is_shown_nothing_that_it_was_shown_be
 async fn a_connection_that_breaks_hides_the_tools_of_no_other() {
     let mut server = by_agent("mail");
     server["restart_policy"] = json!("never");
-    let mut config = serde_json::to_value(config(vec![server])).unwrap();
-    config["tools"]["level"] = json!("L1");
-    let host = Host::start_with(serde_json::from_value(config).unwrap()).await;
-    let (ada, bob) = (host.client("ada").await, host.client("bob").await);
+    let host = Host::start(vec![server]).await;
+    let searching = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
+    let (ada, bob) = (host.client("ada").await, host.connect("bob", searching).await);
     let pid = say(&ada, "mail.pid", json!({})).await;
     names(&bob).await;
     let finds = async || {

@@ -59,11 +59,6 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
             let params = CreateMessageParams::new(vec![SamplingMessage::new(Role::User, "who are you?")], 10);
             Ok::<_, ToolError>(cx.sample("think", params).await?.model)
         })
-        .resource(Resource::new("test://watched", "watched"), async || "It changes.")
-        .tool(Tool::new("touch", "Changes the resource."), async |cx: Cx| {
-            cx.server().resource_updated("test://watched");
-            "touched"
-        })
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))
         })
@@ -81,7 +76,13 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
         );
     let server = match std::env::var("WHOSE") {
         Ok(whose) => own(server, &whose),
-        Err(_) => server,
+        Err(_) => server.resource(Resource::new("test://watched", "watched"), async || "It changes.").tool(
+            Tool::new("stir", "Changes the resource."),
+            async |cx: Cx| {
+                cx.server().resource_updated("test://watched");
+                "stirred"
+            },
+        ),
     };
     server.layer(counting)
 }

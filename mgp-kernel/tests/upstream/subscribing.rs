@@ -20,7 +20,7 @@ async fn a_resource_that_changes_is_told_to_clients_of_both_eras() {
         let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![WATCHED.into()]);
         let mut changes = client.subscribe(filter).await.unwrap();
         for _ in 0..2 {
-            assert_eq!(say(&client, "files.touch", json!({})).await, "touched");
+            assert_eq!(say(&client, "files.stir", json!({})).await, "stirred");
             let change = tokio::time::timeout(std::time::Duration::from_secs(10), changes.next()).await;
             assert_eq!(
                 change.unwrap().unwrap().unwrap(),

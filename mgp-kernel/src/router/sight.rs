@@ -138,7 +138,7 @@ impl<'a> Sight<'a> {
         &self,
         all: impl Iterator<Item = &'s Arc<T>>,
         server: impl Fn(&'s T) -> &'s ServerId,
-        sees: impl Fn(&T) -> bool,
+        may_see: impl Fn(&T) -> bool,
         own: impl Fn(&CatalogSnapshot) -> Vec<Arc<T>>,
     ) -> Seen<T> {
         let mut seen = Seen { items: Vec::new(), is_whole: true };
@@ -150,12 +150,12 @@ impl<'a> Sight<'a> {
                 _ => {
                     let share = self.share(server);
                     if let Share::Own(lists) = &share {
-                        seen.items.extend(own(lists).into_iter().filter(|item| sees(item)));
+                        seen.items.extend(own(lists).into_iter().filter(|item| may_see(item)));
                     }
                     share
                 }
             };
-            if matches!(share, Share::Everything) && sees(item) {
+            if matches!(share, Share::Everything) && may_see(item) {
                 seen.items.push(Arc::clone(item));
             } else {
                 seen.is_whole = false;

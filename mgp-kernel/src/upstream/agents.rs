@@ -246,3 +246,36 @@ const MAX_CONNECTIONS: usize = 256;
 const IDLE: Duration = Duration::from_mins(10);
 const SWEEP: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{Context as CallContext, Object, Principal};
+    use tokio::time::Instant;
+
+    use crate::router::scene::{Peer, Scene};
+
+    /// The context of a call of `agent`.
+    fn calling(agent: &str) -> CallContext {
+        Peer::stateless(agent).request("tools/call", "{}").context
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_fails_takes_no_callback_of_anothers_with_it() {
+        let scene = Scene::open().await;
+        let server =
+            r#"{"id":"mail","command":"/nowhere/at/all","sharing":"agent","restart_policy":"never"}"#;
+        let server = serde_json::from_str(server).unwrap();
+        scene.parts.fleet.apply(&scene.parts, &[server], false).unwrap();
+        let of_bob = calling("bob");
+        let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
+        let passed = {
+            let mut callbacks = scene.parts.fleet.callbacks().lock();
+            callbacks.pass_on(&"mail".into(), &of_bob, &asked, Instant::now()).unwrap()
+        };
+
+        let upstream = scene.parts.fleet.get("mail").unwrap();
+        let start = upstream.begun(&Principal::new("ada")).unwrap();
+        start.over().await;
+        assert!(scene.parts.fleet.answered(&of_bob, &passed).is_some());
+    }
+}

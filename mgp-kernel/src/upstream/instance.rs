@@ -228,15 +228,12 @@ impl Shared {
     /// Has the tools found only while the server can be called: as this connection now does, or of several the best.
     pub(super) async fn tell_state(&self, state: ServerState) {
         let _turn = self.of_server.indexed.lock().await;
-        let state = match &self.line.agent {
-            None => state,
-            Some(_) => {
-                let upstream = self.parts.fleet.get(self.server.as_str());
-                let Some(upstream) = upstream.filter(|upstream| upstream.is_of(&self.of_server)) else {
-                    return;
-                };
-                upstream.state()
-            }
+        let state = if self.line.agent.is_none() {
+            state
+        } else {
+            let upstream = self.parts.fleet.get(self.server.as_str());
+            let Some(upstream) = upstream.filter(|upstream| upstream.is_of(&self.of_server)) else { return };
+            upstream.state()
         };
         self.parts.index.set_state(self.server.clone(), state).await;
     }

@@ -216,7 +216,9 @@ impl Upstream {
     pub(crate) fn line(&self, agent: &Principal) -> Line {
         match &self.connections {
             Connections::ByAgent(_) => Line::of_agent(self.id.clone(), agent.as_str()),
-            _ => Line::shared(self.id.clone()),
+            Connections::Shared(_) => Line::shared(self.id.clone()),
+            #[cfg(test)]
+            Connections::Fake(_) => Line::shared(self.id.clone()),
         }
     }
 

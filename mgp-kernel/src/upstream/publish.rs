@@ -68,7 +68,7 @@ impl Shared {
             .collect();
         self.offer(Listed::Tools(resolved));
         let mut indexed = self.of_server.indexed.lock().await;
-        indexed.description = said.or(indexed.description.take());
+        indexed.description = said.or_else(|| indexed.description.take());
         self.index(&indexed).await;
     }
 
@@ -109,7 +109,7 @@ impl Shared {
             Some(Ok(true)) => self.parts.told().changed(&self.line, what),
             Some(Ok(false)) | None => {}
             Some(Err(error)) => {
-                tracing::warn!(server = %self.server, %error, "what the server has is not offered")
+                tracing::warn!(server = %self.server, %error, "what the server has is not offered");
             }
         }
     }

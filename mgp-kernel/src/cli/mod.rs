@@ -86,7 +86,7 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
         Command::Serve(_) => None,
         _ => log::start_if_asked(place.verbosity())?,
     };
-    let outcome = chosen(cli.command, &place, output).await;
+    let outcome = Box::pin(chosen(cli.command, &place, output)).await;
     if let Some(telemetry) = telemetry {
         telemetry.end().await;
     }
@@ -97,7 +97,7 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
     match command {
         Command::Demo => demo::run(output).await,
         Command::DemoServer(args) => demo::serve(&args).await,
-        Command::Serve(args) => serve::run(place, output, args).await,
+        Command::Serve(args) => Box::pin(serve::run(place, output, args)).await,
         Command::Add(args) => servers_edit::add(place, output, args),
         Command::Remove(args) => servers_edit::remove(place, output, &args),
         Command::Init(args) => init::run(place, output, &args),

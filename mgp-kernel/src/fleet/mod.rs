@@ -126,8 +126,8 @@ impl Fleet {
         self.revision.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What the fleet is to become by `wanted`, if nobody else makes it something else meanwhile. Servers about which nothing has changed are left alone, unless `all` are
-    /// to be connected to anew. Changes nothing yet.
+    /// What the fleet is to become by `wanted`, if nobody else makes it something else meanwhile. Servers about which
+    /// nothing has changed are left alone, unless `all` are to be connected to anew. Changes nothing yet.
     ///
     /// # Errors
     /// The configuration asks for something that there is not.
@@ -163,7 +163,7 @@ impl Fleet {
         let Prepared { next, beginning, gone } = prepared;
         let _change = self.change.lock();
         let mut applied = Applied { removed: gone.keys().cloned().collect(), ..Applied::default() };
-        let mut lost = Vec::new();
+        let mut emptied = Vec::new();
         let publishing = self.publishing.lock();
         self.servers.store(Arc::new(next));
         for (before, upstream) in &beginning {
@@ -172,7 +172,7 @@ impl Fleet {
             // is known what it is now.
             parts.catalog.remove_server(upstream.id());
             if before.is_by_agent() || upstream.is_by_agent() {
-                lost.push(upstream.id().clone());
+                emptied.push(upstream.id().clone());
             }
         }
         self.shares_changed();
@@ -182,7 +182,7 @@ impl Fleet {
             list.push(upstream.id().clone());
             self.begin(before, upstream);
         }
-        self.tell_gone(parts, lost);
+        self.tell_gone(parts, emptied);
         for gone in gone.into_values() {
             self.end(parts, gone);
         }

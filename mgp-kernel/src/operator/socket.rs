@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_socket_lies_beside_the_state_unless_that_is_too_long() {
-        let state = Path::new("/home/ada/.local/state/mgp");
+        let state = Path::new("/srv/ada/.local/state/mgp");
         assert_eq!(default_path(state), state.join("mgp.sock"));
         assert_eq!(agents_path(&default_path(state)), state.join("mgp-agent.sock"));
         let deep = |last: &str| default_path(&Path::new("/home").join("deep/".repeat(20)).join(last));

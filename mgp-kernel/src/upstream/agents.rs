@@ -265,7 +265,8 @@ mod tests {
         let server =
             r#"{"id":"mail","command":"/nowhere/at/all","sharing":"agent","restart_policy":"never"}"#;
         let server = serde_json::from_str(server).unwrap();
-        scene.parts.fleet.apply(&scene.parts, &[server], false).unwrap();
+        let prepared = scene.parts.fleet.prepare(&scene.parts, &[server], false).unwrap();
+        scene.parts.fleet.install(&scene.parts, prepared);
         let of_bob = calling("bob");
         let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
         let passed = {

@@ -34,8 +34,8 @@ async fn a_client_on_the_network_lists_searches_and_calls_what_its_key_permits()
     for server in ["clock", "notes"] {
         home.json(["add", server, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", server]);
     }
-    let _kernel = Kernel::start(&home, &["--http", "0.0.0.0:0", "--no-stdio"]);
-    let port = _kernel.port();
+    let kernel = Kernel::start(&home, &["--http", "0.0.0.0:0", "--no-stdio"]);
+    let port = kernel.port();
     let new = |owner, allowed: &[&str]| {
         let allowed = allowed.iter().flat_map(|what| ["--allow", what]);
         home.json(["keys", "new", owner].into_iter().chain(allowed))["secret"].as_str().unwrap().to_owned()

@@ -15,7 +15,7 @@ async fn refuse(mut stream: DuplexStream) {
     let mut beginning = [0; 64];
     stream.read_exact(&mut beginning).await.unwrap();
     stream.write_all(b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n").await.unwrap();
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test(start_paused = true)]

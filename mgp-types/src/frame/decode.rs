@@ -4,7 +4,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use crate::json::{Limits, Object, RawJson, Scanner, scan_members, unescape};
-use crate::{Error, Id, JsonError, Method, Origin, Params};
+use crate::{Error, Id, JsonError, JsonFault, Method, Origin, Params};
 
 /// What one frame holds.
 #[derive(Debug)]
@@ -187,10 +187,12 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
     scanner.end()
 }
 
-/// A message that is not JSON. One that began as an answer is none to be answered, and whoever waits for it is told.
+/// A message that is not JSON. One that began as an answer is none to be answered, and whoever waits for it is told; unless
+/// it is cut short, as the last one is of a connection that breaks.
 #[cold]
 fn broken(bytes: &Bytes, envelope: &Envelope, error: JsonError) -> Malformed {
-    let id = envelope.id.clone().filter(|_| envelope.answers && envelope.method.is_none());
+    let is_answer = envelope.answers && envelope.method.is_none() && error.fault != JsonFault::UnexpectedEnd;
+    let id = envelope.id.clone().filter(|_| is_answer);
     match id.and_then(|span| Id::from_json(&bytes[span])) {
         Some(id) => Malformed { id: Some(id), error: error.into(), answerable: false },
         None => error.into(),
@@ -336,6 +338,7 @@ mod tests {
             (r#"{"id":7,"method":"a","params":{"a":1,"a":2}}"#, (None, true)),
             (r#"{"id":7,"what":}"#, (None, true)),
             (r#"{"result":{"a":1,"a":2},"id":7}"#, (None, true)),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"a":"#, (None, true)),
         ] {
             let (id, code, answerable) = refusal(text);
             assert!((id, answerable) == expected && [parse, code::INVALID_REQUEST].contains(&code), "{text}");

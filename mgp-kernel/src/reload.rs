@@ -61,10 +61,8 @@ impl Parts {
         self.take(config).await
     }
 
-    async fn take(self: &Arc<Self>, mut wanted: Config) -> Result<Applied, StartError> {
+    async fn take(self: &Arc<Self>, wanted: Config) -> Result<Applied, StartError> {
         let old = self.config.load_full();
-        // The address may have been given beside the file, which then says none.
-        wanted.listen.http = wanted.listen.http.or_else(|| old.listen.http.clone());
         let config = takeable(wanted.clone(), &old);
         let rules = Rules::of(self, &config)?;
         let all = old.permissions != config.permissions

@@ -38,7 +38,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     for warning in &warnings {
         output.note(warning.trim_end());
     }
-    let http_asked_for = args.http.is_some();
+    let http_asked_for = args.http.clone();
     let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
     // What follows from the address, as that keys are required, follows from the one that is used.
     config.listen.http = args.http.or(config.listen.http);
@@ -53,7 +53,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
-    let may_join = serving.stdio.is_some() && !http_asked_for;
+    let may_join = serving.stdio.is_some() && http_asked_for.is_none();
     let kernel = match started(&config, &state, &serving.socket, may_join).await? {
         Started::Own(kernel) => kernel,
         Started::Shared(shared) => {
@@ -67,9 +67,10 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         }
     };
     let again = place.clone();
-    kernel.parts().reload.read_from(move || match again.read() {
-        Ok(configured) => Ok(configured.config),
-        Err(failure) => Err(failure.message().to_owned()),
+    kernel.parts().reload.read_from(move || {
+        let mut config = again.read().map_err(|failure| failure.message().to_owned())?.config;
+        config.listen.http = http_asked_for.clone().or(config.listen.http);
+        Ok(config)
     });
     // A file that is not there yet may come.
     let watched = if args.watch { place.locations().files().to_vec() } else { Vec::new() };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
 use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
+use mgp_lifecycle::Changes;
 use mgp_lifecycle::supervise::TimeLimits;
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
@@ -85,7 +86,9 @@ impl Instance {
         // It is set here only.
         let _ = shared.back.set(back);
         let mut tasks = JoinSet::new();
-        tasks.spawn(follow(Arc::clone(&shared), supervised.clone()));
+        // From now on, so that none is missed of what happens before the task has its first turn.
+        let changes = supervised.changes();
+        tasks.spawn(follow(Arc::clone(&shared), supervised.clone(), changes));
         tasks.spawn(republish(Arc::clone(&shared)));
         Ok(Self { shared, supervised, service, _tasks: tasks })
     }
@@ -266,8 +269,7 @@ impl Shared {
 }
 
 /// Follows the server through its life.
-async fn follow(shared: Arc<Shared>, supervised: Supervised<Kept>) {
-    let mut changes = supervised.changes();
+async fn follow(shared: Arc<Shared>, supervised: Supervised<Kept>, mut changes: Changes) {
     loop {
         tokio::select! {
             change = changes.next() => match change {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -11,6 +11,9 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::process;
+
+/// How the variables begin by which cargo tells a program that it runs what package it is.
+const TOLD_BY_CARGO: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
 
 /// The workspace as `cargo metadata` describes it.
 #[derive(Deserialize)]
@@ -89,10 +92,18 @@ impl Workspace {
         })
     }
 
-    /// A command `cargo` that runs at the root.
+    /// A command `cargo` that runs at the root, as it would from a shell: what cargo tells this program
+    /// of its own package would make build scripts that watch for it, and all that uses them, run anew.
     pub(crate) fn cargo(&self) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(&self.root);
+        for (name, _) in env::vars_os() {
+            let told =
+                name.to_str().is_some_and(|name| TOLD_BY_CARGO.iter().any(|told| name.starts_with(told)));
+            if told {
+                cargo.env_remove(name);
+            }
+        }
         cargo
     }
 

@@ -60,8 +60,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
             None if args.kernel => kernel::start(workspace, &suite.folder)?,
             None => start_server(workspace, &suite)?,
         };
+        let side = if args.kernel { Side::Kernel } else { Side::Server };
         for revision in &revisions {
-            failed += suite.judge(Side::Server, revision, args.scenario.as_deref(), &["--url", &url])?;
+            failed += suite.judge(side, revision, args.scenario.as_deref(), &["--url", &url])?;
         }
     }
     if !args.server && !args.kernel {
@@ -91,17 +92,20 @@ fn start_server(workspace: &Workspace, suite: &Suite) -> Result<(String, Option<
     Ok((format!("http://127.0.0.1:{port}/mcp"), Some(server)))
 }
 
-/// Which of the two is under test.
+/// Which one is under test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Side {
     Server,
+    /// Our server, seen through `mgp serve`.
+    Kernel,
     Client,
 }
 
 impl Side {
+    /// The suite's word for it.
     fn word(self) -> &'static str {
         match self {
-            Self::Server => "server",
+            Self::Server | Self::Kernel => "server",
             Self::Client => "client",
         }
     }

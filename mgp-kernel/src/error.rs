@@ -2,7 +2,6 @@ use std::io;
 use std::path::PathBuf;
 
 use mgp_security::StoreError;
-use mgp_security::access::AccessError;
 
 /// Why the kernel does not start.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +23,6 @@ pub enum StartError {
         /// What is wrong with it.
         error: StoreError,
     },
-    /// The rules of access cannot be put into effect.
-    #[error("the rules of access in mgp.toml cannot be put into effect: {0}")]
-    Access(#[from] AccessError),
     /// There is no room for what the kernel keeps.
     #[error(
         "the kernel cannot keep its state in {path}: {error}; `kernel.state` in mgp.toml names another place"

@@ -1,5 +1,6 @@
 //! Another configuration for a kernel that runs.
 
+use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::Config;
@@ -50,15 +51,23 @@ impl Reload {
 impl Parts {
     /// Reads the configuration anew, and takes it.
     pub(crate) async fn reread(self: &Arc<Self>) -> Result<Applied, ReloadError> {
-        let _turn = self.reload.turn().await;
-        let source = self.reload.source.get().ok_or(ReloadError::NoSource)?;
-        Ok(self.take(source().map_err(ReloadError::Broken)?).await?)
+        let parts = Arc::clone(self);
+        whole(async move {
+            let _turn = parts.reload.turn().await;
+            let source = parts.reload.source.get().ok_or(ReloadError::NoSource)?;
+            Ok(parts.take(source().map_err(ReloadError::Broken)?).await?)
+        })
+        .await
     }
 
     /// Takes a new configuration; if it asks for something that there is not, everything stays as it was.
     pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<Applied, StartError> {
-        let _turn = self.reload.turn().await;
-        self.take(config).await
+        let parts = Arc::clone(self);
+        whole(async move {
+            let _turn = parts.reload.turn().await;
+            parts.take(config).await
+        })
+        .await
     }
 
     async fn take(self: &Arc<Self>, wanted: Config) -> Result<Applied, StartError> {
@@ -95,6 +104,14 @@ impl Parts {
                 Err(error)
             }
         }
+    }
+}
+
+/// Does it to its end, also if nobody waits for that: half a configuration would be none.
+async fn whole<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 

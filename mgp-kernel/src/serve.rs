@@ -6,18 +6,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mgp_transport::{ConnectionLimits, Until, connect, stdio};
-use mgp_types::Principal;
+use mgp_transport::{Connection, ConnectionLimits, connect, stdio};
 use mgp_types::mgp::ShutdownReason;
+use mgp_types::{Error, Principal, RpcService};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 #[cfg(unix)]
-use crate::operator::{
-    agents, control,
-    socket::{UserSocket, agents_path},
-};
+use crate::operator::{agents, control, socket::UserSocket};
 use crate::{Kernel, StartError};
 
 /// Where a kernel serves.
@@ -29,8 +27,10 @@ pub(crate) struct Serving {
     pub(crate) stdio: Option<Then>,
     /// Who the client on standard input and output is, and those that share the kernel with it.
     pub(crate) agent: Principal,
-    /// For its operators; the socket for clients that share the kernel lies beside it.
+    /// For its operators.
     pub(crate) socket: PathBuf,
+    /// For clients that share the kernel.
+    pub(crate) shared_at: PathBuf,
     /// How long calls have to end when it stops.
     pub(crate) drain: Duration,
 }
@@ -65,8 +65,8 @@ pub(crate) async fn serve(
     };
     #[cfg(unix)]
     let sharing = {
-        let at = agents_path(&serving.socket);
-        let opened = UserSocket::open(&at);
+        let at = &serving.shared_at;
+        let opened = UserSocket::open(at);
         // Who has the kernel alone does not need it.
         opened
             .inspect_err(|error| tracing::warn!(at = %at.display(), %error, "no other client can join"))
@@ -88,7 +88,8 @@ pub(crate) async fn serve(
     {
         operators.spawn(control::serve(control, kernel.clone()));
         if let Some(socket) = sharing {
-            sharers.spawn(agents::serve(socket, kernel.clone(), serving.agent.clone(), stopped.clone()));
+            let as_who = serving.agent.clone();
+            sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
         }
     }
     if let Some(socket) = http {
@@ -99,7 +100,8 @@ pub(crate) async fn serve(
         });
     }
     if let Some(then) = serving.stdio {
-        clients.spawn(serve_stdio(kernel.clone(), serving.agent, stopped.clone(), then));
+        let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
+        clients.spawn(async move { served.await.map(|()| then) });
     }
     tokio::pin!(stop);
     loop {
@@ -133,25 +135,42 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-/// Serves the client on standard input and output, and says what is `then`.
 async fn serve_stdio(
     kernel: Kernel,
     client: Principal,
     stopped: watch::Receiver<bool>,
-    then: Then,
-) -> io::Result<Then> {
+    drain: Duration,
+) -> io::Result<()> {
     let (input, output) = stdio::stdio()?;
-    let input = Until::new(input, told(stopped));
-    let accept = kernel.accept(client);
-    let (_, connection) = connect(input, output, &accept, ConnectionLimits::default());
-    if let Err(error) = connection.await {
+    let (_, connection) = connect(input, output, &kernel.accept(client), ConnectionLimits::default());
+    if let Err(error) = carry(connection, told(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");
     }
     tracing::info!("the client on standard input and output is gone");
-    Ok(then)
+    Ok(())
 }
 
-async fn told(mut stopped: watch::Receiver<bool>) {
+/// Carries a connection until its client is gone. Once the kernel stops, no more is read, and calls in work have `drain`
+/// to end.
+pub(crate) async fn carry<R, W, S>(
+    mut connection: Connection<R, W, S>,
+    stopped: impl Future<Output = ()>,
+    drain: Duration,
+) -> Result<(), Error>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    S: RpcService,
+{
+    tokio::select! {
+        ended = &mut connection => return ended,
+        () = stopped => {}
+    }
+    connection.end_reading(drain);
+    connection.await
+}
+
+pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {
     // It fails only if nobody is left who could tell.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

@@ -47,8 +47,8 @@ mod uri;
 pub use self::book::Catalog;
 pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
 pub use self::error::CatalogError;
-pub(crate) use self::name::is_reserved_server;
 pub use self::name::shown_name;
+pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::snapshot::CatalogSnapshot;
 pub use self::uri::ResourceOwner;
 

@@ -34,6 +34,11 @@ pub(super) fn is_reserved(name: &str) -> bool {
     name.strip_prefix("mgp").is_some_and(|rest| rest.starts_with(['.', '/', '_']))
 }
 
+/// Whether a server may be called this, as far as its letters go.
+pub(crate) fn is_written_as_id(id: &str) -> bool {
+    id.len() <= LONGEST_ID && stands(id)
+}
+
 /// Whether tools of the server could not be told from those of the kernel.
 pub(crate) fn is_reserved_server(id: &str) -> bool {
     id == "mgp" || is_reserved(&fit(id))
@@ -94,6 +99,8 @@ fn digest(server: &str, name: &str) -> String {
 
 /// What models and clients take at the most.
 const LONGEST: usize = 64;
+/// The longest id that a server can have.
+pub(crate) const LONGEST_ID: usize = 64;
 /// Of what is accepted, more is never shown.
 const LONGEST_FORM: usize = 256;
 const DIGEST: usize = 10;

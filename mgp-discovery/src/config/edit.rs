@@ -30,6 +30,14 @@ pub enum EditError {
     /// It has no such server.
     #[error("there is no server `{0}` in this file")]
     Missing(String),
+    /// No file may say this of a server.
+    #[error("`{id}` cannot be taken: {why}")]
+    Unfit {
+        /// What the server is called.
+        id: String,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
     /// It says something that TOML cannot.
     #[error("TOML cannot say this: {0}")]
     Unwritable(String),
@@ -66,7 +74,7 @@ impl ConfigFile {
         if self.position(&server.id).is_some() {
             return Err(EditError::Exists(server.id.clone()));
         }
-        let mut table = written(server)?;
+        let mut table = self.judged(server)?;
         if !matches!(self.document.get("servers"), Some(Item::Value(_))) {
             self.place(&mut table);
         }
@@ -78,6 +86,17 @@ impl ConfigFile {
             other => *other = Item::ArrayOfTables(ArrayOfTables::from_iter([table])),
         }
         Ok(())
+    }
+
+    /// A server as a file says it, if one that says nothing else could be used.
+    fn judged(&self, server: &ServerConfig) -> Result<Table, EditError> {
+        let table = written(server)?;
+        let mut alone = DocumentMut::new();
+        alone.insert("servers", Item::ArrayOfTables(ArrayOfTables::from_iter([table.clone()])));
+        match Config::parse(&self.path, &alone.to_string()) {
+            Ok(_) => Ok(table),
+            Err(error) => Err(EditError::Unfit { id: server.id.clone(), why: told(&error) }),
+        }
     }
 
     /// Removes a server, with the comment right above it.
@@ -244,6 +263,15 @@ fn each_table(table: &mut Table, act: &mut impl FnMut(&mut Table)) {
 }
 
 /// A server as somebody would write it.
+/// What is wrong, without the places in a text that nobody has.
+fn told(error: &ConfigError) -> String {
+    let each = error.problems().iter().map(|problem| match &problem.instead {
+        Some(instead) => format!("{}: {instead}", problem.what),
+        None => problem.what.clone(),
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
 fn written(server: &ServerConfig) -> Result<Table, EditError> {
     let mut table = without_defaults(server)?;
     let mut nested = |key: &str, inner: Table| table.insert(key, Item::Table(inner));

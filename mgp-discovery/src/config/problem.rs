@@ -70,7 +70,7 @@ impl Problem {
         }
     }
 
-    /// A problem of the bytes `span` of `text`.
+    /// A problem of the bytes `span` of `text`. What else stands in the line is veiled, as it may hold secrets.
     pub(super) fn at(
         severity: Severity,
         file: &Path,
@@ -82,9 +82,11 @@ impl Problem {
         Self { position: Some(position), quoted: Some(quoted), ..Self::of_file(severity, file, what) }
     }
 
-    /// The problem without the line, in which there may be secrets.
-    pub(super) fn unquoted(mut self) -> Self {
-        self.quoted = None;
+    /// The problem without what is meant itself, as that may be a secret.
+    pub(super) fn veiled(mut self) -> Self {
+        if let Some(quoted) = &mut self.quoted {
+            quoted.veil(0..0);
+        }
         self
     }
 
@@ -181,6 +183,36 @@ struct Quoted {
     width: usize,
 }
 
+impl Quoted {
+    /// Hides the letters and digits of all values but the characters `meant`: what a line looks like says where a
+    /// mistake is, and what its values say is nobody's business.
+    fn veil(&mut self, meant: std::ops::Range<usize>) {
+        let key = key_length(&self.line);
+        let veiled = |(at, character): (usize, char)| {
+            let is_open = at < key || meant.contains(&at) || !character.is_alphanumeric();
+            if is_open { character } else { VEIL }
+        };
+        self.line = self.line.chars().enumerate().map(veiled).collect();
+    }
+}
+
+/// How many characters of a line are its key, or a header.
+fn key_length(line: &str) -> usize {
+    let is_name = |text: &str| {
+        let name = text.trim();
+        name.len() <= LONGEST_KEY
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    };
+    let (start, end) = line.split_once('=').unwrap_or((line, ""));
+    let header = start.trim().trim_start_matches('[').trim_end_matches(']');
+    let is_header = start.trim_start().starts_with('[') && end.is_empty() && is_name(header);
+    if is_header || (is_name(start) && !end.is_empty()) { start.chars().count() } else { 0 }
+}
+
+const VEIL: char = '·';
+/// A longer one is no key but, say, a line of a certificate.
+const LONGEST_KEY: usize = 48;
+
 /// Where the bytes `span` are, and the line in which they begin. A span that does not lie in the text is its end.
 fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     let start = boundary(text, span.start);
@@ -196,7 +228,9 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     let shown: String =
         text[line_start..line_end].chars().skip(skipped).take(LONGEST_QUOTE).map(printable).collect();
     let before = column - skipped;
-    let quoted = Quoted { line: shown.trim_end().into(), before, width: width.min(LONGEST_QUOTE - before) };
+    let width = width.min(LONGEST_QUOTE - before);
+    let mut quoted = Quoted { line: shown.trim_end().into(), before, width };
+    quoted.veil(before..before + width);
     (Position { line, column: column + 1 }, quoted)
 }
 
@@ -248,6 +282,23 @@ mod tests {
         let text = format!("{}here{}", "x".repeat(10_000), "y".repeat(10_000));
         let quoted = locate(&text, 10_000..10_004).1;
         assert_eq!(quoted.line.chars().count(), LONGEST_QUOTE);
-        assert_eq!(&quoted.line[quoted.before..quoted.before + quoted.width], "here");
+        let meant: String = quoted.line.chars().skip(quoted.before).take(quoted.width).collect();
+        assert_eq!(meant, "here");
+    }
+
+    #[test]
+    fn what_else_stands_in_the_line_is_veiled() {
+        let quoted = |text: &str, meant: &str| {
+            let start = text.find(meant).unwrap();
+            locate(text, start..start + meant.len()).1.line
+        };
+        let inline = "servers = [{ id = \"a\", env = { T = \"s3cret\" }, transport = \"studio\" }]";
+        let shown = quoted(inline, "\"studio\"");
+        assert_eq!(shown, "servers = [{ ·· = \"·\", ··· = { · = \"······\" }, ········· = \"studio\" }]");
+        assert_eq!(quoted("[servers.env]", "env"), "[servers.env]");
+        // A line within a list or a text.
+        assert_eq!(quoted("  \"--key\", \"s3cret\", \"-v\",", "\"-v\""), "  \"--···\", \"······\", \"-v\",");
+        let line = "c2VjcmV0".repeat(8) + "==";
+        assert_eq!(quoted(&line, "=="), "·".repeat(64) + "==");
     }
 }

@@ -8,6 +8,7 @@ use super::nearest::nearest;
 use super::problem::{Problem, Severity, enough};
 use super::source::{Place, Source};
 use super::template::Template;
+use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 
 /// What is wrong within one file.
 pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
@@ -44,14 +45,6 @@ pub(super) fn check_names(config: &Config, source: &Source, known: &BTreeSet<&st
     checks.problems
 }
 
-/// Whether this may be what a server is called.
-pub(super) fn is_server_id(id: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(fits)
-}
-
-const LONGEST_ID: usize = 64;
-
 struct Checks<'a> {
     source: &'a Source,
     problems: Vec<Problem>,
@@ -62,15 +55,14 @@ impl Checks<'_> {
         if id.is_empty() {
             return self.error(place, "a server without an `id`", "write `id = \"name\"`");
         }
-        if !is_server_id(id) {
-            let fitting: String = id
-                .chars()
-                .take(LONGEST_ID)
-                .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' })
-                .collect();
+        if !is_written_as_id(id) {
+            let fits = |c: char| if is_written_as_id(c.encode_utf8(&mut [0; 4])) { c } else { '-' };
+            let fitting: String = id.chars().take(LONGEST_ID).map(fits).collect();
             let instead =
                 format!("use up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, such as `{fitting}`");
             self.error(&place.key("id"), "no server can be called this", instead);
+        } else if is_reserved_server(id) {
+            self.error(&place.key("id"), "what begins like this is mgp's own", "call it something else");
         }
     }
 

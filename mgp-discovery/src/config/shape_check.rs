@@ -127,7 +127,8 @@ impl Walk<'_> {
             return;
         }
         let problem = self.source.value(Severity::Error, place, format!("this is {}", node.kind()));
-        let example = match (wanted, node.scalar()) {
+        let shown = node.scalar().filter(|_| !place.is_confidential());
+        let example = match (wanted, shown) {
             ("a list", Some(Value::String(text))) => format!(", such as [{}]", text.to_string().trim()),
             ("a text", Some(value @ (Value::Integer(_) | Value::Boolean(_) | Value::Float(_)))) => {
                 format!(", such as \"{}\"", value.to_string().trim())

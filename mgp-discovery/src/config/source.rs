@@ -36,7 +36,8 @@ impl Source {
             Err(error) => {
                 let span = error.span().unwrap_or(text.len()..text.len());
                 let what = error.message().trim_end().replace('\n', "; ");
-                Err(Problem::at(Severity::Error, file, text, span, what).into())
+                // What it is that cannot be read, and where it begins, nobody knows.
+                Err(Problem::at(Severity::Error, file, text, span, what).veiled().into())
             }
         }
     }
@@ -70,7 +71,7 @@ impl Source {
     ) -> Problem {
         let problem =
             Problem::at(severity, &self.file, self.document.raw(), span, what).key(place.to_string());
-        if place.is_confidential() { problem.unquoted() } else { problem }
+        if place.is_confidential() { problem.veiled() } else { problem }
     }
 
     fn spans(&self, place: &Place) -> (Option<Range<usize>>, Range<usize>) {
@@ -120,10 +121,10 @@ impl Place {
         }
     }
 
-    /// Whether it is in a table whose values are often secrets.
-    fn is_confidential(&self) -> bool {
-        let tables = ["env", "headers", "otlp_headers"];
-        self.0.iter().any(|step| matches!(step, Step::Key(name) if tables.contains(&name.as_str())))
+    /// Whether it is, or is in, something that often holds secrets.
+    pub(super) fn is_confidential(&self) -> bool {
+        let names = ["env", "headers", "otlp_headers", "args", "url", "otlp", "embedder"];
+        self.0.iter().any(|step| matches!(step, Step::Key(name) if names.contains(&name.as_str())))
     }
 
     fn then(&self, step: Step) -> Self {

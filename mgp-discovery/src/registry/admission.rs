@@ -4,7 +4,7 @@ use mgp_types::{Principal, Role};
 use super::policy::{RegistrationPolicy, is_web};
 use super::program::Code;
 use super::{Approval, Launch, Registered, Registrant, RegistryError, Terms, WebTransport};
-use crate::catalog::is_reserved_server;
+use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 
 /// A server that the policy allows, apart from its code.
 #[derive(Debug)]
@@ -94,10 +94,8 @@ pub(super) fn script(server: &Registered) -> Option<(&str, &'static str)> {
 
 fn check_id(id: &ServerId) -> Result<(), RegistryError> {
     let text = id.as_str();
-    let is_written_well = text.len() <= LONGEST_ID
-        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
-    if !is_written_well {
+    let begins_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if !begins_well || !is_written_as_id(text) {
         return Err(malformed(format!(
             "`id` takes up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, and begins with a letter or digit"
         )));
@@ -265,7 +263,6 @@ fn malformed(why: impl Into<String>) -> RegistryError {
     RegistryError::Malformed(why.into())
 }
 
-const LONGEST_ID: usize = 64;
 const LONGEST_ARG: usize = 4096;
 const LONGEST_TEXT: usize = 1000;
 const LONGEST_WORD: usize = 128;

@@ -6,7 +6,6 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
-use mgp_discovery::Config;
 use mgp_discovery::clients::{
     Candidate, Change, ClientKind, Concealer, Entry, FileScope, LiteralSecrets, Plan, plan, read, roll_back,
 };
@@ -17,7 +16,7 @@ use super::clients::{Machine, is_mgp, text_of};
 use super::exit::{Exit, Failure};
 use super::import::kind;
 use super::output::{Output, printable};
-use super::place::Place;
+use super::place::{Configured, Place};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -88,8 +87,8 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
     let text = if path.exists() { Some(text_of(&path)?) } else { None };
     let (mut removed, mut kept) = (Vec::new(), Vec::new());
     if export.replace {
-        let config = place.read()?.config;
-        (removed, kept) = export.parted(&config, &path, text.as_deref().unwrap_or_default())?;
+        let configured = place.read()?;
+        (removed, kept) = export.parted(&configured, &path, text.as_deref().unwrap_or_default())?;
     }
     let change = Change::put(export.entry(place)?).named(&export.name).without(removed.iter().cloned());
     let plan = plan(export.to, &path, text.as_deref(), &change)
@@ -179,18 +178,28 @@ fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit,
 }
 
 impl Export {
-    /// The file of the client: the first that is there, else the one that it would make.
+    /// The file of the client: the first that is there and for servers, else the one that it would make.
     fn file(&self, machine: &Machine) -> Result<PathBuf, Failure> {
         let scope = if self.project { FileScope::Project } else { FileScope::User };
         let mut files: Vec<Candidate> = machine.places().candidates(self.to);
         files.retain(|file| file.scope == scope);
-        let there = files.iter().position(|file| file.path.exists());
+        let there = files.iter().position(|file| file.path.exists() && self.has_servers(&file.path, machine));
         // Of a client that has several places, the one that it is installed at.
         let there = there.or_else(|| files.iter().position(|file| file.sign.is_dir())).unwrap_or(0);
         if files.is_empty() {
             return Err(Failure::usage(format!("{} has no file of a project here", self.to.title())));
         }
         Ok(files.swap_remove(there).path)
+    }
+
+    /// Whether servers stand, or may be put, in a file that is there. VS Code has a file of its own for them; in its
+    /// settings they are where somebody put them.
+    fn has_servers(&self, file: &Path, machine: &Machine) -> bool {
+        if self.to != ClientKind::VsCode || !file.ends_with("settings.json") {
+            return true;
+        }
+        let found = text_of(file).ok().and_then(|text| read(self.to, &text, &machine.options()).ok());
+        found.is_some_and(|found| !found.servers.is_empty())
     }
 
     fn entry(&self, place: &Place) -> Result<Entry, Failure> {
@@ -215,7 +224,12 @@ impl Export {
     }
 
     /// The client's servers that mgp has, and those that stay.
-    fn parted(&self, config: &Config, path: &Path, text: &str) -> Result<(Vec<String>, Vec<Kept>), Failure> {
+    fn parted(
+        &self,
+        configured: &Configured,
+        path: &Path,
+        text: &str,
+    ) -> Result<(Vec<String>, Vec<Kept>), Failure> {
         let options = Machine::this()?.options().secrets(LiteralSecrets::Keep);
         let read = read(self.to, text, &options)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
@@ -229,14 +243,16 @@ impl Export {
             let name = server.name.clone();
             if let Some(place) = &server.elsewhere {
                 elsewhere.push(Kept { name, why: place.to_string() });
-            } else if config
-                .servers
-                .iter()
-                .any(|own| own.enabled && known.same(own, &server.config).is_some())
-            {
-                removed.push(name);
-            } else {
-                kept.push(Kept { name, why: "mgp does not have it".to_owned() });
+                continue;
+            }
+            let mut owns = configured.config.servers.iter().filter(|own| own.enabled);
+            match owns.find(|own| known.same(own, &server.config).is_some()) {
+                None => kept.push(Kept { name, why: "mgp does not have it".to_owned() }),
+                Some(own) => match configured.faulty.get(&own.id) {
+                    // Taken from the client, nobody could use it.
+                    Some(fault) => kept.push(Kept { name, why: format!("mgp cannot start it: {fault}") }),
+                    None => removed.push(name),
+                },
             }
         }
         let skipped = read.skipped.into_iter().filter(|skipped| skipped.name != self.name);

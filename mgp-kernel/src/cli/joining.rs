@@ -1,13 +1,12 @@
 use std::path::Path;
-use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_transport::stdio;
 use tokio::io::{AsyncWriteExt as _, copy};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::time::{Instant, sleep};
 
 use super::exit::{Exit, Failure};
+use super::held::{Held, INSTEAD};
 use super::link::not_started;
 use crate::Kernel;
 use crate::operator::socket;
@@ -24,35 +23,34 @@ pub(super) struct Shared {
     writer: OwnedWriteHalf,
 }
 
-/// Starts a kernel, or, where the state is another one's and `may_join`, finds that one by its operators' socket. Waits a
-/// while, as the other may just be starting, or be a command that soon has ended.
+/// Starts a kernel, or, where the state is `held` by another one, joins that one `at` a socket, if it may.
 pub(super) async fn started(
     config: &Config,
     state: &Path,
     operators: &Path,
-    may_join: bool,
+    at: Option<&Path>,
+    mut held: Held<'_>,
 ) -> Result<Started, Failure> {
-    let agents = socket::agents_path(operators);
-    let end = Instant::now() + PATIENCE;
+    let mut seen_running = false;
     loop {
         match Kernel::start(config.clone(), state.to_owned()).await {
             Ok(kernel) => return Ok(Started::Own(kernel)),
             Err(error) if !error.is_in_use() => return Err(not_started(&error)),
             Err(_) => {}
         }
-        if may_join && let Ok((reader, writer)) = socket::connect(&agents).await {
+        if let Some(at) = at
+            && let Ok((reader, writer)) = socket::connect(at).await
+        {
             return Ok(Started::Shared(Shared { reader, writer }));
         }
-        if !may_join && socket::connect(operators).await.is_ok() {
-            let message = format!("a kernel runs already with the state in {}", state.display());
+        // One that is just starting opens the operators' socket first.
+        let runs = socket::connect(operators).await.is_ok();
+        if runs && std::mem::replace(&mut seen_running, runs) {
+            let whose = if at.is_some() { ", from other files or for another agent" } else { "" };
+            let message = format!("a kernel runs already with the state in {}{whose}", state.display());
             return Err(Failure::new(Exit::Unreachable, message).hint(INSTEAD));
         }
-        if Instant::now() >= end {
-            let (state, at) = (state.display(), if may_join { &agents } else { operators }.display());
-            let message = format!("another mgp has {state} open, and nobody answers at {at}");
-            return Err(Failure::new(Exit::Unreachable, message).hint(INSTEAD));
-        }
-        sleep(LOOK_EVERY).await;
+        held.wait().await?;
     }
 }
 
@@ -65,12 +63,12 @@ impl Shared {
         let (mut input, mut output) = stdio::stdio().map_err(unusable)?;
         let asked = async {
             let copied = copy(&mut input, &mut writer).await;
-            // Where the kernel is gone, its end is seen below.
-            let _ = writer.shutdown().await;
-            match copied {
-                Ok(_) => std::future::pending().await,
-                Err(error) => tracing::debug!(%error, "nothing more is carried to the kernel"),
+            if let Err(error) = copied {
+                tracing::debug!(%error, "nothing more is carried to the kernel");
             }
+            // It ends, too, when it has answered what it heard; so this does below.
+            let _ = writer.shutdown().await;
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = asked => {}
@@ -83,7 +81,3 @@ impl Shared {
         Ok(())
     }
 }
-
-const INSTEAD: &str = "stop it, or give this one a state of its own with `--state DIR`";
-const PATIENCE: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::exit::{Exit, Failure};
+use super::held::Held;
 use super::place::{Configured, Place};
 use crate::StartError;
 use crate::kernel::Kernel;
@@ -41,27 +42,17 @@ impl Link {
     /// Reaches the kernel that runs, or starts one from the same configuration.
     pub(super) async fn open(place: &Place, need: Need) -> Result<Self, Failure> {
         let configured = place.read()?;
-        if let Some(client) = reach(&configured).await? {
-            return Ok(Self { client, running: true, own: None });
-        }
-        let Configured { mut config, state, socket, .. } = configured;
-        match need {
-            Need::State => config.servers.clear(),
-            Need::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
-            Need::Servers => {}
-        }
-        let started = match need {
-            Need::Servers => Kernel::start(config, state.clone()).await,
-            Need::State | Need::Configured => Kernel::open(config, state.clone()).await,
-        };
-        let kernel = started.map_err(|error| {
-            if !error.is_in_use() {
-                return not_started(&error);
+        let mut held = Held::new(&configured.state, &configured.socket, place.output());
+        let kernel = loop {
+            if let Some(client) = reach(&configured).await? {
+                return Ok(Self { client, running: true, own: None });
             }
-            let (state, socket) = (state.display(), socket.display());
-            let message = format!("another mgp has {state} open, and nobody answers at {socket}");
-            Failure::new(Exit::Unreachable, message).hint("name its socket with `--socket`, or stop it")
-        })?;
+            match started(&configured, need).await {
+                Ok(kernel) => break kernel,
+                Err(error) if error.is_in_use() => held.wait().await?,
+                Err(error) => return Err(not_started(&error)),
+            }
+        };
         let parts = Arc::clone(kernel.parts());
         let client = builder().in_process(kernel.accept(socket::oneself())).await?;
         let link = Self { client, running: false, own: Some(kernel) };
@@ -166,6 +157,17 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
         let message = format!("what listens at {} is no kernel, or lets nobody in: {error}", path.display());
         Failure::new(Exit::Unreachable, message)
     })
+}
+
+/// A kernel of this process's own, with what is needed of it.
+async fn started(configured: &Configured, need: Need) -> Result<Kernel, StartError> {
+    let (mut config, state) = (configured.config.clone(), configured.state.clone());
+    match need {
+        Need::State => config.servers.clear(),
+        Need::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
+        Need::Servers => return Kernel::start(config, state).await,
+    }
+    Kernel::open(config, state).await
 }
 
 fn builder() -> mgp_client_sdk::ClientBuilder {

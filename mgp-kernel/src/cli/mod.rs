@@ -18,6 +18,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod export;
+mod held;
 mod import;
 mod init;
 mod joining;

@@ -9,6 +9,7 @@ use mgp_discovery::config::{Loaded, Locations, ProcessEnvironment, ServerFault};
 use super::args::Global;
 use super::exit::Failure;
 use super::log::Verbosity;
+use super::output::Output;
 use crate::operator::socket;
 
 /// Where the configuration, the state and the socket of the kernel are that a command is about.
@@ -117,6 +118,10 @@ impl Place {
     pub(super) fn is_found_anywhere(&self) -> bool {
         let locations = self.locations();
         locations.required() || !locations.files().first().is_some_and(|file| file.is_file())
+    }
+
+    pub(super) fn output(&self) -> Output {
+        Output::new(&self.global)
     }
 
     pub(super) fn verbosity(&self) -> Verbosity {

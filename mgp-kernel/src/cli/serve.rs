@@ -7,10 +7,12 @@ use mgp_types::Principal;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::exit::{Exit, Failure};
+use super::held::Held;
 use super::joining::{Started, started};
 use super::link::not_started;
 use super::output::Output;
 use super::place::{Configured, Place};
+use crate::operator::socket::{Sharers, agents_path};
 use crate::serve::{Serving, Then, serve};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
@@ -33,7 +35,7 @@ pub(super) struct Serve {
 
 /// Standard output belongs to the protocol, so all that is told goes to standard error.
 pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
-    let Configured { mut config, warnings, state, socket, .. } = place.read()?;
+    let Configured { mut config, files, warnings, state, socket, .. } = place.read()?;
     let telemetry = super::log::start(place.verbosity(), &config.telemetry)?;
     for warning in &warnings {
         output.note(warning.trim_end());
@@ -48,13 +50,16 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
             .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
     }
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
-    let serving =
-        Serving { http, stdio, agent: Principal::new(agent), socket, drain: settings::drain(&config) };
+    let shared_at = agents_path(&socket, Sharers::of(&files, agent));
+    let (agent, drain) = (Principal::new(agent), settings::drain(&config));
+    let serving = Serving { http, stdio, agent, socket, shared_at, drain };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
     let may_join = serving.stdio.is_some() && http_asked_for.is_none();
-    let kernel = match started(&config, &state, &serving.socket, may_join).await? {
+    let held = Held::new(&state, &serving.socket, place.output());
+    let join_at = may_join.then_some(serving.shared_at.as_path());
+    let kernel = match started(&config, &state, &serving.socket, join_at, held).await? {
         Started::Own(kernel) => kernel,
         Started::Shared(shared) => {
             output.note("joined the kernel that runs; this ends when that does");

@@ -78,7 +78,7 @@ fn hide_args(args: &mut [serde_json::Value]) {
 }
 
 /// Texts that a secret may be a part of.
-const SECRET_TEXTS: [&str; 3] = ["command", "url", "otlp"];
+const SECRET_TEXTS: [&str; 4] = ["command", "url", "otlp", "embedder"];
 /// Tables of which each value may be one.
 const SECRET_TABLES: [&str; 3] = ["env", "headers", "otlp_headers"];
 

@@ -1,5 +1,6 @@
 //! Servers that registered themselves: which there are, and whether they may be started and stay.
 
+use mgp_discovery::clients::without_secrets;
 use mgp_discovery::registry::{Approval, Launch, Lifetime, Registered, Registrant, Registry};
 use mgp_types::Error;
 use mgp_types::mgp::{Permission, ServerId, ServerStatus, Timestamp, TrustLevel};
@@ -115,7 +116,7 @@ impl RegistrationRow {
         };
         let (launch, env) = match &server.launch {
             Launch::Program { command, env, .. } => (command.clone(), env.clone()),
-            Launch::Web { url, .. } => (without_secrets(url).to_owned(), Vec::new()),
+            Launch::Web { url, .. } => (without_secrets("url", url), Vec::new()),
             _ => (String::new(), Vec::new()),
         };
         let (state, approved_by) = match &server.approval {
@@ -138,15 +139,5 @@ impl RegistrationRow {
             digest: server.digest.clone(),
             for_session: server.lifetime != Lifetime::Kept,
         }
-    }
-}
-
-/// The address without its query and fragment; of one that names a user the scheme is all that is shown.
-fn without_secrets(url: &str) -> &str {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let has_user = |rest: &str| rest.split('/').next().is_some_and(|host| host.contains('@'));
-    match url.split_once("://") {
-        Some((scheme, rest)) if has_user(rest) => scheme,
-        _ => url,
     }
 }

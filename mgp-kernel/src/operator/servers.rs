@@ -172,6 +172,11 @@ async fn recorded(asked: &Asked, named: &NamedServer, what: &str) -> Result<Arc<
 
 fn known(parts: &Parts, id: &ServerId) -> Result<Arc<Upstream>, Error> {
     parts.fleet.get(id.as_str()).ok_or_else(|| {
+        if parts.config.load().servers.iter().any(|server| server.id == id.as_str() && !server.enabled) {
+            let message =
+                format!("the server `{id}` is switched off; `enabled = true` in its configuration starts it");
+            return Error::new(code::INVALID_PARAMS, message);
+        }
         let near: Vec<_> = parts.fleet.near(id.as_str()).iter().map(ToString::to_string).collect();
         let message = if near.is_empty() {
             format!("there is no server `{id}`; `mgp servers` shows those there are")

@@ -108,23 +108,46 @@ pub(crate) fn oneself() -> Principal {
 pub(crate) fn default_path(state: &Path) -> PathBuf {
     let state = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
     let beside = state.join("mgp.sock");
-    if agents_path(&beside).as_os_str().len() < TOO_LONG {
+    if agents_path(&beside, Sharers(0)).as_os_str().len() < TOO_LONG {
         return beside;
     }
-    let digest = Sha256::digest(state.as_os_str().as_encoded_bytes());
-    let mut start = [0; 8];
-    start.copy_from_slice(&digest[..8]);
+    let digest = start_of(Sha256::new_with_prefix(state.as_os_str().as_encoded_bytes()));
     std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
         .filter(|folder| folder.is_absolute() && folder.is_dir())
         .map_or_else(std::env::temp_dir, |folder| folder.join("mgp"))
-        .join(format!("mgp-{:016x}.sock", u64::from_be_bytes(start)))
+        .join(format!("mgp-{digest:016x}.sock"))
 }
 
-/// Where agents' clients reach the kernel whose operators reach it at `operators`: `mgp-agent.sock` beside `mgp.sock`.
-pub(crate) fn agents_path(operators: &Path) -> PathBuf {
+fn start_of(digest: Sha256) -> u64 {
+    let digest = digest.finalize();
+    let mut start = [0; 8];
+    start.copy_from_slice(&digest[..8]);
+    u64::from_be_bytes(start)
+}
+
+/// Which clients may share a kernel: those that would start it from the same files, and as the same agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sharers(u64);
+
+impl Sharers {
+    pub(crate) fn of(files: &[PathBuf], agent: &str) -> Self {
+        let mut digest = Sha256::new_with_prefix(agent.as_bytes());
+        for file in files {
+            // Two names of one file are the same.
+            let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+            digest.update([0]);
+            digest.update(file.as_os_str().as_encoded_bytes());
+        }
+        Self(start_of(digest))
+    }
+}
+
+/// Where such clients reach the kernel whose operators reach it at `operators`: `mgp-agent-….sock` beside `mgp.sock`.
+/// Others find nobody there.
+pub(crate) fn agents_path(operators: &Path, sharers: Sharers) -> PathBuf {
     let mut name = operators.file_stem().unwrap_or_default().to_owned();
-    name.push("-agent");
+    name.push(format!("-agent-{:016x}", sharers.0));
     if let Some(extension) = operators.extension() {
         name.push(".");
         name.push(extension);
@@ -170,11 +193,27 @@ mod tests {
     fn the_socket_lies_beside_the_state_unless_that_is_too_long() {
         let state = Path::new("/srv/ada/.local/state/mgp");
         assert_eq!(default_path(state), state.join("mgp.sock"));
-        assert_eq!(agents_path(&default_path(state)), state.join("mgp-agent.sock"));
+        let shared = agents_path(&default_path(state), Sharers(0xAB));
+        assert_eq!(shared, state.join("mgp-agent-00000000000000ab.sock"));
         let deep = |last: &str| default_path(&Path::new("/home").join("deep/".repeat(20)).join(last));
-        assert!(agents_path(&deep("a")).as_os_str().len() < TOO_LONG, "{}", deep("a").display());
+        assert!(agents_path(&deep("a"), Sharers(0)).as_os_str().len() < TOO_LONG, "{}", deep("a").display());
         assert_eq!(deep("a"), deep("a"));
         assert_ne!(deep("a"), deep("b"));
+    }
+
+    #[test]
+    fn a_kernel_is_shared_by_those_of_the_same_files_and_agent() {
+        let directory = tempfile::tempdir().unwrap();
+        let [own, other] = ["mgp.toml", "other.toml"].map(|name| directory.path().join(name));
+        for file in [&own, &other] {
+            std::fs::write(file, "").unwrap();
+        }
+        let again = directory.path().join(".").join("mgp.toml");
+        let sharers = Sharers::of(std::slice::from_ref(&own), "local");
+        assert_eq!(sharers, Sharers::of(&[again], "local"));
+        assert_ne!(sharers, Sharers::of(std::slice::from_ref(&own), "agent.research"));
+        assert_ne!(sharers, Sharers::of(std::slice::from_ref(&other), "local"));
+        assert_ne!(sharers, Sharers::of(&[own, other], "local"));
     }
 
     #[tokio::test]

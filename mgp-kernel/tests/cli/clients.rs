@@ -154,7 +154,8 @@ fn a_client_gets_mgp_and_what_mgp_has_goes() {
     let shown = home.run(["export", "--to", "claude-desktop", "--replace", "--dry-run"]);
     assert!(shown.code == Some(0) && shown.out.contains('+') && !shown.out.contains(SECRET), "{shown:?}");
     assert_eq!(home.read(DESKTOP), before);
-    let report = home.json(["export", "--to", "claude-desktop", "--replace", "--yes"]);
+    let args = ["export", "--to", "claude-desktop", "--replace", "--yes"];
+    let report = home.json_where(&[("GITHUB_GITHUB_TOKEN", SECRET)], args);
     assert_eq!((&report["written"], &report["removed"]), (&json!(true), &json!(["files", "github"])));
     let after: Value = serde_json::from_str(&home.read(DESKTOP)).unwrap();
     assert_eq!(after["theme"], "dark");
@@ -173,13 +174,57 @@ fn a_client_gets_mgp_and_what_mgp_has_goes() {
 fn a_client_keeps_what_mgp_does_not_have() {
     let home = home();
     home.json(["import", "claude-desktop"]);
-    let report = home.json(["export", "--to", "cursor", "--replace", "--yes", "--name", "gate"]);
+    let args = ["export", "--to", "cursor", "--replace", "--yes", "--name", "gate"];
+    let report = home.json_where(&[("GITHUB_GITHUB_TOKEN", SECRET)], args);
     assert_eq!(
         (&report["removed"], names(&report["kept"])),
         (&json!(["github"]), vec!["files", "broken", "mgp"])
     );
     let after: Value = serde_json::from_str(&home.read(CURSOR)).unwrap();
     assert_eq!(after["mcpServers"]["gate"]["args"], json!(["serve"]));
+}
+
+#[test]
+fn a_client_keeps_what_mgp_cannot_start() {
+    let home = home();
+    home.json(["import", "claude-desktop"]);
+    let report = home.json(["export", "--to", "claude-desktop", "--replace", "--yes"]);
+    assert_eq!((&report["removed"], names(&report["kept"])), (&json!(["files"]), vec!["github"]));
+    assert!(report["kept"][0]["why"].as_str().unwrap().contains("GITHUB_GITHUB_TOKEN"), "{report}");
+    assert!(home.read(DESKTOP).contains(SECRET));
+}
+
+#[test]
+fn vs_code_gets_mgp_where_it_looks_for_servers_first() {
+    let home = Home::new();
+    let folder = ".config/Code/User";
+    home.write(&format!("{folder}/settings.json"), r#"{"editor.fontSize": 12}"#);
+    home.json(["export", "--to", "vscode", "--yes"]);
+    let own = format!("{folder}/mcp.json");
+    let text: Value = serde_json::from_str(&home.read(&own)).unwrap();
+    assert_eq!(text["servers"]["mgp"]["args"], json!(["serve"]));
+    fs::remove_file(home.path(&own)).unwrap();
+    home.write(&format!("{folder}/settings.json"), r#"{"mcp": {"servers": {"x": {"command": "x"}}}}"#);
+    home.json(["export", "--to", "vscode", "--yes"]);
+    let text: Value = serde_json::from_str(&home.read(&format!("{folder}/settings.json"))).unwrap();
+    assert_eq!(text["mcp"]["servers"].as_object().unwrap().len(), 2, "{text}");
+}
+
+#[test]
+fn what_no_configuration_may_say_is_skipped_and_the_others_are_taken_over() {
+    let home = Home::new();
+    let servers = json!({"mcpServers": {
+        "odd": {"command": "x", "args": ["${keyring:x}"]},
+        "mgp_files": {"command": "x"},
+        "files": {"command": "x"},
+    }});
+    home.write(CURSOR, &servers.to_string());
+    for args in [&["import", "--dry-run"][..], &["import"]] {
+        let report = home.json(args.iter().copied());
+        assert_eq!(outcomes(&report), pairs(&[("files", "added")]), "{report}");
+        assert_eq!(names(&report["skipped"]), ["odd", "mgp_files"]);
+    }
+    assert_eq!(home.run(["config", "check"]).code, Some(0));
 }
 
 #[test]
@@ -199,7 +244,8 @@ fn only_what_mgp_has_with_the_same_values_goes_and_only_from_where_it_can() {
         "[[servers]]\nid = 'db'\ncommand = 'db'\nenv = { DB_NAME = 'staging', DB_PASSWORD = '${DB_PASSWORD}' }\n\
          [[servers]]\nid = 'files'\ncommand = 'fs'\ncwd = '/p'\n",
     );
-    let report = home.json(["export", "--to", "claude-code", "--replace", "--yes"]);
+    let args = ["export", "--to", "claude-code", "--replace", "--yes"];
+    let report = home.json_where(&[("DB_PASSWORD", "s3cret")], args);
     assert_eq!(report["removed"], json!(["db-staging"]));
     assert_eq!(names(&report["kept"]), ["db-prod", "db-staging", "files"]);
     assert!(report["kept"][2]["why"].as_str().unwrap().contains("project /p"), "{report}");

@@ -63,7 +63,10 @@ impl Home {
     }
 
     pub(crate) fn run_with<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &str) -> Ran {
-        let mut command = self.command(args);
+        Self::ran(self.command(args), input)
+    }
+
+    fn ran(mut command: Command, input: &str) -> Ran {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child: Child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
@@ -81,7 +84,18 @@ impl Home {
 
     /// Runs a command that has to succeed, and reads the one JSON value that it prints.
     pub(crate) fn json<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Value {
-        let ran = self.run(["--json"].into_iter().chain(args));
+        self.json_where(&[], args)
+    }
+
+    /// As [`json`](Self::json), where these variables are set.
+    pub(crate) fn json_where<'a>(
+        &self,
+        variables: &[(&str, &str)],
+        args: impl IntoIterator<Item = &'a str>,
+    ) -> Value {
+        let mut command = self.command(["--json"].into_iter().chain(args));
+        command.envs(variables.iter().copied());
+        let ran = Self::ran(command, "");
         assert_eq!(ran.code, Some(0), "{ran:?}");
         serde_json::from_str(&ran.out).unwrap()
     }

@@ -94,11 +94,16 @@ impl Talk {
         talk
     }
 
-    /// The answer to a request; what else is told meanwhile is passed over.
-    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+    /// Asks, and does not wait for the answer.
+    pub(crate) fn tell(&mut self, method: &str, params: &Value) {
         self.id += 1;
         let request = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
         writeln!(self.input, "{request}").unwrap();
+    }
+
+    /// The answer to a request; what else is told meanwhile is passed over.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.tell(method, params);
         loop {
             let line = self.lines.next().expect("the connection ended").unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();

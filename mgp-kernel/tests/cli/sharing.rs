@@ -70,6 +70,44 @@ fn a_client_that_joined_leaves_the_kernel_as_it_is_and_ends_when_it_ends() {
 }
 
 #[test]
+fn who_has_other_files_or_is_another_agent_does_not_join() {
+    let home = with_clock();
+    home.write("other.toml", "");
+    let _first = Kernel::start(&home, &[]);
+    let other = home.run(["--config", "other.toml", "--state", "state", "serve"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert!(other.err.contains("from other files") && other.err.contains("--state"), "{other:?}");
+    let text = home.read("mgp.toml");
+    home.write("mgp.toml", &format!("{text}\n[[agents]]\nid = \"research\"\nstdio = true\n"));
+    let other = home.run(["serve"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert!(other.err.contains("for another agent"), "{other:?}");
+}
+
+#[test]
+fn calls_in_work_are_answered_when_the_kernel_stops() {
+    let home = with_clock();
+    let mut first = Kernel::start(&home, &[]);
+    let mut one = Talk::open(&mut first);
+    let mut second = Kernel::spawn(&home, &[]);
+    let mut other = Talk::open(&mut second);
+    for talk in [&mut one, &mut other] {
+        calls_a_tool(talk);
+        talk.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 4}}));
+    }
+    // What comes after the calls on the same way is answered when they are in work.
+    for talk in [&mut one, &mut other] {
+        talk.ask("ping", &json!({}));
+    }
+    first.signal("TERM");
+    for talk in [&mut one, &mut other] {
+        let rest: Vec<String> = talk.lines.by_ref().map_while(Result::ok).collect();
+        assert!(rest.iter().any(|line| line.contains("done")), "{rest:?}");
+    }
+    assert_eq!((first.ended(), second.ended()), (Some(0), Some(0)));
+}
+
+#[test]
 fn what_is_answered_after_the_input_has_ended_still_arrives() {
     let home = with_clock();
     let _first = Kernel::start(&home, &["--http", "127.0.0.1:0"]);

@@ -18,6 +18,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use mgp_types::{Error, OutboxPort, RpcService};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -97,6 +98,13 @@ where
     W: AsyncWrite + Unpin,
     S: RpcService,
 {
+    /// Reads no more of what the peer sends. What is in work may go on for `drain`, and is answered; then the
+    /// connection ends.
+    pub fn end_reading(&mut self, drain: Duration) {
+        self.incoming.lose_answers();
+        self.reading = Reading::Ended(Box::pin(sleep(drain)));
+    }
+
     /// Reads frames and has them answered. Whether anything came.
     fn poll_frames(&mut self, cx: &mut Context<'_>) -> Result<bool, Error> {
         let mut any = false;
@@ -126,8 +134,7 @@ where
                     if let Some(frame) = self.lines.rest() {
                         self.incoming.frame(&frame, cx, &mut self.writes);
                     }
-                    self.incoming.lose_answers();
-                    self.reading = Reading::Ended(Box::pin(sleep(self.limits.drain_timeout)));
+                    self.end_reading(self.limits.drain_timeout);
                     return Ok(true);
                 }
                 Poll::Ready(Ok(_)) => {}

@@ -52,6 +52,27 @@ async fn one_that_reads_nothing_any_more_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_reading_is_ended_calls_in_work_have_the_time_they_are_given() {
+    for (drain, answers) in [(Duration::from_secs(30), true), (Duration::from_secs(5), false)] {
+        let slow = Does(|_: Request| async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            Ok(Response::empty())
+        });
+        let ((mut reader, mut writer), far) = memory::pair(16 << 10);
+        let (_, mut connection) = connect(far.0, far.1, &move |_| slow.clone(), ConnectionLimits::default());
+        writer.write_all(CALL).await.unwrap();
+        let early = tokio::time::timeout(Duration::from_secs(1), &mut connection).await;
+        assert!(early.is_err(), "the call is in work");
+        connection.end_reading(drain);
+        writer.write_all(CALL).await.unwrap();
+        connection.await.unwrap();
+        let mut all = String::new();
+        reader.read_to_string(&mut all).await.unwrap();
+        assert_eq!(all.lines().count(), usize::from(answers), "{all}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn there_may_be_no_limit() {
     let mut limits = ConnectionLimits::default();
     limits.write_timeout = Duration::MAX;

@@ -59,7 +59,7 @@ pub struct KernelSettings {
     pub state: Option<String>,
     /// The Unix socket at which the commands of `mgp` reach the kernel; `mgp.sock` beside the state if left out, or, where
     /// that path is too long for a socket, one in the XDG runtime directory. Clients that share the kernel have another
-    /// beside it, `mgp-agent.sock`.
+    /// beside it, `mgp-agent-….sock`.
     pub socket: Option<String>,
     /// How long calls have to end when the kernel stops, in seconds; 30 if left out.
     pub drain_secs: Option<u64>,

@@ -119,7 +119,7 @@ pub struct ValidatorSettings {
     pub denied_hosts: Vec<String>,
     /// Whether no other hosts than `allowed_hosts` may be reached.
     pub only_allowed_hosts: bool,
-    /// What becomes of tools whose definition is seen for the first time, or has changed.
+    /// What becomes of tools that are seen for the first time.
     pub first_use: FirstUse,
 }
 
@@ -184,8 +184,10 @@ pub enum AuditArguments {
 #[non_exhaustive]
 pub struct LimitSettings {
     /// Calls a minute of one agent.
+    #[schemars(range(min = 1))]
     pub agent_calls_per_minute: Option<u32>,
     /// Calls a day of one agent.
+    #[schemars(range(min = 1))]
     pub agent_calls_per_day: Option<u32>,
     /// How many calls the kernel works on at once; more are refused. 1024 if left out.
     #[schemars(range(min = 1))]

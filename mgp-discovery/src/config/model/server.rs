@@ -13,7 +13,8 @@ use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, Transpo
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// What the server is called everywhere: up to 64 letters, digits, `.`, `_` and `-`. Every server needs one.
+    /// What the server is called everywhere: up to 64 letters, digits, `.`, `_` and `-`. Every server needs one. Neither
+    /// `mgp` nor one that begins with `mgp.` or `mgp_` can be had.
     pub id: String,
     /// The program to start. A server has either this, or `url`, or `socket`.
     pub command: Option<String>,

@@ -14,6 +14,7 @@ pub struct ToolRule {
     /// Whether the tool exists for anybody.
     pub enabled: bool,
     /// Calls a minute, of all agents together.
+    #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
     /// The tool of another server that is tried when this one fails, as `server.tool`.
     pub fallback: Option<String>,
@@ -37,6 +38,7 @@ pub struct ServerLimits {
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,
     /// Calls a minute, of all agents together.
+    #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
     /// How long a result may be, in bytes; 16 MiB if left out.
     #[schemars(range(min = 1))]

@@ -124,8 +124,11 @@ fn what_is_there_is_not_added_and_what_is_not_is_not_removed() {
 #[test]
 fn nothing_is_written_that_could_not_be_read() {
     let (directory, mut file) = opened(SEED);
-    file.add(&ServerConfig { id: "b".into(), ..ServerConfig::default() }).unwrap();
-    assert!(matches!(file.save(), Err(EditError::Config(_))));
+    let nowhere = ServerConfig { id: "b".into(), ..ServerConfig::default() };
+    let refused = file.add(&nowhere).unwrap_err();
+    assert!(matches!(&refused, EditError::Unfit { id, .. } if id == "b"), "{refused}");
+    assert!(refused.to_string().contains("write `command"), "{refused}");
+    assert_eq!(file.text(), SEED);
     assert_eq!(fs::read_to_string(directory.path().join("mgp.toml")).unwrap(), SEED);
     fs::write(directory.path().join("mgp.toml"), "broken").unwrap();
     assert!(ConfigFile::open(directory.path().join("mgp.toml")).is_err());

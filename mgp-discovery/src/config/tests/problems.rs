@@ -48,14 +48,17 @@ fn each_mistake_says_where_it_is_and_what_to_write() {
         ),
         (format!("{server}max_restarts=-1\n"), (4, 14), "servers[0].max_restarts", "from 0 to 4294967295"),
         (format!("{server}limits.concurrency=0\n"), (4, 20), "servers[0].limits.concurrency", "from 1"),
-        (format!("{server}enabled='yes'\n"), (4, 9), "servers[0].enabled", "write true or false"),
-        (format!("{server}args='-x'\n"), (4, 6), "servers[0].args", "write a list, such as [\"-x\"]"),
         (
-            format!("{server}env={{PORT=80}}\n"),
-            (4, 11),
-            "servers[0].env.PORT",
-            "write a text, such as \"80\"",
+            format!("{server}tools.wipe.calls_per_minute=0\n"),
+            (4, 29),
+            "servers[0].tools.wipe.calls_per_minute",
+            "from 1",
         ),
+        ("[limits]\nagent_calls_per_day=0\n".into(), (2, 21), "limits.agent_calls_per_day", "from 1"),
+        ("[[servers]]\nid='mgp_x'\ncommand='x'\n".into(), (2, 4), "servers[0].id", "something else"),
+        (format!("{server}enabled='yes'\n"), (4, 9), "servers[0].enabled", "write true or false"),
+        (format!("{server}args='-x'\n"), (4, 6), "servers[0].args", "write a list"),
+        (format!("{server}env={{PORT=80}}\n"), (4, 11), "servers[0].env.PORT", "write a text"),
         (format!("{server}env={{A='${{a-b}}'}}\n"), (4, 8), "servers[0].env.A", "write `${NAME}`"),
         (
             format!("{server}security.validators=['sandbox', 'sandbx']\n"),
@@ -111,6 +114,16 @@ fn a_value_that_may_be_a_secret_is_not_quoted() {
     let problem = refused("[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2', B='hunter2${'}\n");
     assert_eq!(problem.position, Some(Position { line: 4, column: 21 }));
     assert!(!problem.to_string().contains("hunter2"), "{problem}");
+    for text in [
+        "[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2\n",
+        "[[servers]]\nid='a'\ncommand='x'\n[servers.env]\nA = hunter2\n",
+        "[[servers]]\nid='a'\ncommand='x'\nurl='https://hunter2@h/${'\n",
+        "[[servers]]\nid='a'\ncommand='x'\nargs=['--key', 'hunter2', '${']\n",
+        "[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2'}\nenv.B.C=7\n",
+    ] {
+        let told = parse(text).unwrap_err().to_string();
+        assert!(!told.contains("hunter2"), "{told}");
+    }
 }
 
 #[test]

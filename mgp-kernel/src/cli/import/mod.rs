@@ -144,7 +144,15 @@ fn report(
                 skipped.push(SkippedReport { name, path: from.clone(), line, why });
                 continue;
             }
-            let Taken { id: server_id, outcome, secrets: moved } = taking.take(server.config)?;
+            let taken = match taking.take(server.config) {
+                Err(error @ EditError::Unfit { .. }) => {
+                    let (name, line) = (server.name, server.at.line);
+                    skipped.push(SkippedReport { name, path: from.clone(), line, why: error.to_string() });
+                    continue;
+                }
+                taken => taken?,
+            };
+            let Taken { id: server_id, outcome, secrets: moved } = taken;
             for secret in moved {
                 let stands = format!("{} of `{}` in {}", secret.place, server.name, from.display());
                 secrets.entry(secret.variable).or_default().push(stands);

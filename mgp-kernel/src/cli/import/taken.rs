@@ -184,6 +184,18 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_no_file_may_have_is_refused_and_the_others_are_taken() {
+        let mut taking = taking("");
+        let mut odd = server("odd", "x");
+        odd.args = vec!["${keyring:x}".into()];
+        for refused in [odd, server("mgp_files", "x"), server("empty", "")] {
+            let error = taking.take(refused).unwrap_err();
+            assert!(matches!(error, EditError::Unfit { .. }), "{error}");
+        }
+        assert!(taking.take(server("files", "x")).unwrap().outcome.is_added());
+    }
+
+    #[test]
     fn a_variable_of_another_server_is_given_to_no_secret() {
         let mut taking = taking("[[servers]]\nid = 'other'\ncommand = 'a'\nenv = { K = '${API_KEY}' }\n");
         assert_eq!(taking.take(keyed("api", "one")).unwrap().secrets[0].variable, "API_KEY_2");

@@ -25,6 +25,10 @@ pub mod catalog;
 pub mod clients;
 pub mod config;
 pub mod launch;
+mod new_file;
+mod position;
 pub mod registry;
 
 pub use self::config::Config;
+pub use self::new_file::{NewFile, Readers};
+pub use self::position::Position;

@@ -16,8 +16,8 @@ mod shown;
 pub(crate) use self::import::variable;
 pub use self::{
     detect::{Detected, Disk, FileState, Files, detect},
-    document::{Format, Position},
-    export::{ApplyError, Change, Entry, ExportError, Plan, Rollback, plan, roll_back},
+    document::Format,
+    export::{ApplyError, Change, Entry, ExportError, Plan, plan, roll_back},
     import::{
         Concealer, Elsewhere, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES,
         MAX_SERVERS, MovedSecret, ReadOptions, Skipped, read,

@@ -1,13 +1,13 @@
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
 
 use super::model::{Config, ServerConfig};
 use super::problem::ConfigError;
+use crate::{NewFile, Readers};
 
 /// A file that is changed by a program, and keeps the comments and the order of who wrote it.
 #[derive(Debug, Clone)]
@@ -134,18 +134,19 @@ impl ConfigFile {
     /// Writes the file so that at any time it is the old one or the new one. Its mode is kept; a new file is only for its
     /// owner. What could not be read again is not written.
     pub fn save(&self) -> Result<(), EditError> {
-        self.write(Mode::Kept)
+        self.write(Readers::Kept)
     }
 
     /// As [`save`](Self::save), but whatever the mode was, nobody else can read the file that comes in its place.
     pub fn save_for_owner(&self) -> Result<(), EditError> {
-        self.write(Mode::ForOwner)
+        self.write(Readers::Owner)
     }
 
-    fn write(&self, mode: Mode) -> Result<(), EditError> {
+    fn write(&self, readers: Readers) -> Result<(), EditError> {
         let text = self.text();
         Config::parse(&self.path, &text)?;
-        replace(&self.path, &text, mode).map_err(|error| EditError::Io { path: self.path.clone(), error })
+        NewFile::put(&self.path, &text, readers)
+            .map_err(|error| EditError::Io { path: self.path.clone(), error })
     }
 
     fn position(&self, id: &str) -> Option<usize> {
@@ -321,50 +322,4 @@ fn without_defaults<T: Serialize + Default>(value: &T) -> Result<Table, EditErro
 
 fn unwritable(error: &dyn std::fmt::Display) -> EditError {
     EditError::Unwritable(error.to_string())
-}
-
-/// Who may read a file that comes in the place of another one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// Those who could.
-    Kept,
-    /// Its owner.
-    ForOwner,
-}
-
-/// Puts a new file in the place of an old one.
-fn replace(path: &Path, text: &str, mode: Mode) -> io::Result<()> {
-    // A link, such as one into a repository of settings, stays a link.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let directory =
-        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    fs::create_dir_all(directory)?;
-    let (beside, mut file) = create_beside(directory)?;
-    let done = (|| {
-        if mode == Mode::Kept
-            && let Ok(metadata) = fs::metadata(path)
-        {
-            file.set_permissions(metadata.permissions())?;
-        }
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    })();
-    if done.is_err() {
-        // That it could not be written is what is told.
-        let _ = fs::remove_file(&beside);
-    }
-    done
-}
-
-fn create_beside(directory: &Path) -> io::Result<(PathBuf, fs::File)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let path = directory.join(format!(".mgp-{}-{number}.tmp", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(&path)?;
-    Ok((path, file))
 }

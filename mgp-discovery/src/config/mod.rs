@@ -49,7 +49,7 @@ pub use self::environment::{Environment, ProcessEnvironment};
 pub use self::load::Loaded;
 pub use self::locations::Locations;
 pub use self::model::Config;
-pub use self::problem::{ConfigError, Position, Problem, Severity};
+pub use self::problem::{ConfigError, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;
 pub use self::template::{BadReference, Secret, literal};

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::Position;
+
 /// Something in a file that is wrong, or that is probably not meant. Shown as compilers show it:
 ///
 /// ```text
@@ -38,16 +40,6 @@ pub enum Severity {
     Error,
     /// It is not, but somebody should look.
     Warning,
-}
-
-/// A place in a text; both numbers begin at one, and columns count characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(clippy::exhaustive_structs, reason = "a line and a column are a position")]
-pub struct Position {
-    /// The line.
-    pub line: usize,
-    /// The character in it.
-    pub column: usize,
 }
 
 /// A configuration that cannot be used. Nothing of it is.
@@ -215,8 +207,8 @@ const LONGEST_KEY: usize = 48;
 
 /// Where the bytes `span` are, and the line in which they begin. A span that does not lie in the text is its end.
 fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
-    let start = boundary(text, span.start);
-    let end = boundary(text, span.end.max(start));
+    let start = text.floor_char_boundary(span.start);
+    let end = text.floor_char_boundary(span.end.max(start));
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let column = text[line_start..start].chars().count();
@@ -232,10 +224,6 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     let mut quoted = Quoted { line: shown.trim_end().into(), before, width };
     quoted.veil(before..before + width);
     (Position { line, column: column + 1 }, quoted)
-}
-
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// What a terminal would act upon is not shown, and a tab is one column.

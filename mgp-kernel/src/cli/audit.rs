@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use mgp_discovery::{NewFile, Readers};
 use mgp_types::mgp::{AgentId, AuditEvent, Outcome, ServerId, Timestamp, ToolName, TraceId};
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
 use super::output::{Output, Reader, printable};
-use super::owners_file::OwnersFile;
 use super::place::Place;
 use crate::operator::audit::{
     EventPage, EventRow, Events, ExportEvents, ExportFormat, ExportPage, LogEnd, QueryEvents, VerifiedLog,
@@ -216,7 +216,8 @@ async fn verify(link: &Link, output: &Output, wanted: Verify) -> Result<Exit, Fa
 
 async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Failure> {
     let unwritten = |error: io::Error| Failure::usage(format!("the export cannot be written: {error}"));
-    let mut file = wanted.out.as_deref().map(OwnersFile::create).transpose().map_err(unwritten)?;
+    let mut file =
+        wanted.out.as_deref().map(|out| NewFile::at(out, Readers::Owner)).transpose().map_err(unwritten)?;
     let format = match wanted.format {
         Format::Jsonl => ExportFormat::Jsonl,
         Format::Csv => ExportFormat::Csv,

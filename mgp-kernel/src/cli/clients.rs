@@ -33,7 +33,6 @@ impl Machine {
         let mut places = Places::new(system, &home);
         let moved = match system {
             System::Linux => set("XDG_CONFIG_HOME"),
-            System::Windows => set("APPDATA"),
             _ => None,
         };
         if let Some(directory) = moved {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
 use mgp_discovery::clients::{
-    Candidate, Change, ClientKind, Concealer, Entry, FileScope, LiteralSecrets, Plan, plan, read, roll_back,
+    Candidate, Change, ClientKind, Concealer, Entry, FileScope, LiteralSecrets, plan, read, roll_back,
 };
 use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
@@ -100,7 +100,7 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
         ask(output, &report)?;
     }
     if plan.changes() && !export.dry_run {
-        report.backup = Some(apply(&plan)?);
+        report.backup = Some(plan.apply().map_err(|error| chain(&error))?);
         report.written = true;
     }
     // Whoever was asked has seen the difference.
@@ -122,11 +122,6 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
         output.note("mgp.toml of this folder holds only for what starts here; `--config FILE` makes it hold");
     }
     Ok(Exit::Done)
-}
-
-fn apply(plan: &Plan) -> Result<PathBuf, Failure> {
-    let rollback = plan.apply().map_err(|error| chain(&error))?;
-    Ok(rollback.backup().to_owned())
 }
 
 /// Asks a person whether to go on; what nobody sees is not done without having been told to.

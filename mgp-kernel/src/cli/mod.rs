@@ -28,7 +28,6 @@ mod log;
 mod man;
 mod moment;
 mod output;
-mod owners_file;
 mod package;
 mod permissions;
 mod pins;

@@ -1,6 +1,7 @@
 use std::io::{self, IsTerminal as _, Write};
 
 use anstyle::{AnsiColor, Style};
+use mgp_types::is_hidden;
 use serde::Serialize;
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
@@ -169,15 +170,13 @@ impl Output {
     }
 }
 
-/// A text of a peer as a terminal can be shown it: what would move the cursor or hide is spelled out.
+/// A text of a peer as a terminal can be shown it: what would move the cursor or hide is spelled out. Lines stay, and what
+/// makes a sign an emoji.
 pub(super) fn printable(text: &str) -> String {
-    let hides = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if hides(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+        let is_kept = matches!(c, '\n' | '\t' | '\u{fe0f}') || !is_hidden(c);
+        if is_kept { shown.push(c) } else { shown.extend(c.escape_unicode()) }
     }
     shown
 }
@@ -193,6 +192,7 @@ mod tests {
     #[test]
     fn what_would_deceive_a_terminal_is_spelled_out() {
         assert_eq!(printable("a\u{1b}[2Kb\u{202e}\r\n"), "a\\u{1b}[2Kb\\u{202e}\\u{d}\n");
-        assert_eq!(printable("Grüße 你好"), "Grüße 你好");
+        assert_eq!(printable("Grüße 你好 ⚠\u{fe0f}"), "Grüße 你好 ⚠\u{fe0f}");
+        assert_eq!(printable("a\u{e0041}"), "a\\u{e0041}");
     }
 }

@@ -10,6 +10,7 @@ mod yaml;
 use std::{fmt, ops::Range};
 
 pub(crate) use self::json::skip_trivia;
+pub(crate) use crate::Position;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,34 +22,6 @@ pub enum Format {
     Yaml,
     /// TOML.
     Toml,
-}
-
-/// A place in a text. Both numbers count from 1, columns in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub struct Position {
-    /// The line.
-    pub line: usize,
-    /// The column.
-    pub column: usize,
-}
-
-impl Position {
-    /// The place of the byte at `offset`. One past the end is the end.
-    pub(crate) fn of(text: &str, offset: usize) -> Self {
-        let before = &text[..text.floor_char_boundary(offset)];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Self {
-            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-        }
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
 }
 
 /// A text is not what its format asks for.

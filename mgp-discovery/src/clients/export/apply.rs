@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::Plan;
 use crate::clients::MAX_FILE_BYTES;
+use crate::{NewFile, Readers};
 
 /// A file could not be written, or not be brought back.
 #[derive(Debug, thiserror::Error)]
@@ -45,8 +46,8 @@ pub enum ApplyError {
 }
 
 impl Plan {
-    /// Writes the file: what it was is kept beside it, it is exchanged at once, and read again.
-    pub fn apply(&self) -> Result<Rollback, ApplyError> {
+    /// Writes the file: what it was is kept beside it, it is exchanged at once, and read again. Returns where it is kept.
+    pub fn apply(&self) -> Result<PathBuf, ApplyError> {
         let path = real(&self.path);
         if current(&path)? != self.before {
             return Err(ApplyError::Changed { path });
@@ -55,53 +56,12 @@ impl Plan {
             fs::create_dir_all(parent).map_err(refused(parent))?;
         }
         let backup = back_up(&path, self.before.as_deref())?;
-        let rollback = Rollback { path, backup, written: self.after.clone() };
-        exchange(&rollback.path, &self.after)?;
-        if current(&rollback.path)?.as_deref() != Some(&self.after) {
-            let path = rollback.path.clone();
-            restore(&rollback.path, &rollback.backup)?;
+        NewFile::put(&path, &self.after, Readers::Kept).map_err(refused(&path))?;
+        if current(&path)?.as_deref() != Some(&self.after) {
+            restore(&path, &backup)?;
             return Err(ApplyError::NotKept { path });
         }
-        Ok(rollback)
-    }
-}
-
-/// The way back.
-#[derive(Clone)]
-#[must_use = "without it, only `roll_back` knows the way"]
-pub struct Rollback {
-    path: PathBuf,
-    backup: PathBuf,
-    written: String,
-}
-
-impl Rollback {
-    /// The file that was written.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// What it was before.
-    pub fn backup(&self) -> &Path {
-        &self.backup
-    }
-
-    /// Makes the file what it was, unless somebody else has changed it since.
-    pub fn restore(self) -> Result<(), ApplyError> {
-        if current(&self.path)?.as_deref() != Some(&self.written) {
-            return Err(ApplyError::Changed { path: self.path });
-        }
-        restore(&self.path, &self.backup)
-    }
-}
-
-// The text may hold secrets.
-impl std::fmt::Debug for Rollback {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rollback")
-            .field("path", &self.path)
-            .field("backup", &self.backup)
-            .finish_non_exhaustive()
+        Ok(backup)
     }
 }
 
@@ -170,16 +130,6 @@ fn write_new(path: &Path, text: &str, permissions: Option<Permissions>) -> io::R
         file.set_permissions(permissions)?;
     }
     file.sync_all()
-}
-
-/// Puts a text in the place of a file in one step: whoever reads it has the old one or the new one.
-fn exchange(path: &Path, text: &str) -> Result<(), ApplyError> {
-    let new = write_beside(path, "mgp-new", "", text)?;
-    fs::rename(&new, path).map_err(|why| {
-        // What is left behind is of no use; that it cannot be taken away changes nothing.
-        let _ = fs::remove_file(&new);
-        refused(path)(why)
-    })
 }
 
 fn restore(path: &Path, backup: &Path) -> Result<(), ApplyError> {

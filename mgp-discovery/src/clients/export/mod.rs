@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use self::apply::{ApplyError, Rollback, roll_back};
+pub use self::apply::{ApplyError, roll_back};
 use super::{
     ClientKind, ImportError,
     document::{self, Member, Node, Position, Value},
@@ -87,11 +87,6 @@ impl Plan {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// What the file says; nothing if there is none.
-    pub fn before(&self) -> Option<&str> {
-        self.before.as_deref()
     }
 
     /// What it would say.

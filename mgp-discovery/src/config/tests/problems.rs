@@ -1,5 +1,6 @@
-use super::super::{Position, Problem, Severity};
+use super::super::{Problem, Severity};
 use super::parse;
+use crate::Position;
 
 /// The only problem of a text that is refused.
 fn refused(text: &str) -> Problem {

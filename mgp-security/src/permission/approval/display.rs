@@ -1,5 +1,7 @@
 use std::fmt::Write as _;
 
+use mgp_types::is_hidden;
+
 /// A text as people can be shown it: without characters that move the cursor, change the direction of writing or
 /// cannot be seen, and at most `max_chars` long.
 ///
@@ -18,7 +20,7 @@ fn shown(text: &str, max_chars: usize, is_kept: impl Fn(char) -> bool) -> String
     let mut shown = String::with_capacity(text.len().min(max_chars));
     let mut chars = text.chars();
     for c in chars.by_ref().take(max_chars) {
-        if is_kept(c) || !hides(c) {
+        if is_kept(c) || !is_hidden(c) {
             shown.push(c);
         } else {
             shown.extend(c.escape_unicode());
@@ -30,15 +32,6 @@ fn shown(text: &str, max_chars: usize, is_kept: impl Fn(char) -> bool) -> String
         let _ = write!(shown, "… ({cut} more characters are not shown)");
     }
     shown
-}
-
-fn hides(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 const MAX_NAME_CHARS: usize = 128;

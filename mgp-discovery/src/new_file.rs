@@ -1,0 +1,126 @@
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A file that takes its place in one step when it is whole: whoever looks has the old one or the new one. Dropped before
+/// [`finish`](Self::finish), it leaves what was there.
+///
+/// A link stays a link. What is no file, such as a terminal or a pipe, is written to as it is.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    /// Where it is until it is whole, and where it belongs.
+    moves: Option<(PathBuf, PathBuf)>,
+}
+
+/// Who may read a file that comes in the place of another one. One that comes in no other's place is for its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "all may who could, or none")]
+pub enum Readers {
+    /// Those who could.
+    Kept,
+    /// Its owner.
+    Owner,
+}
+
+impl NewFile {
+    /// Begins a file that belongs at `path`, and makes the folders that it takes.
+    pub fn at(path: &Path, readers: Readers) -> io::Result<Self> {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let there = fs::metadata(&path).ok();
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Ok(Self { file: OpenOptions::new().write(true).open(path)?, moves: None });
+        }
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder)?;
+        }
+        let beside = beside(&path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let new = Self { file: options.open(&beside)?, moves: Some((beside, path)) };
+        if let Some(there) = there.filter(|_| readers == Readers::Kept) {
+            new.file.set_permissions(there.permissions())?;
+        }
+        Ok(new)
+    }
+
+    /// Puts a whole text in the place of a file.
+    pub fn put(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
+        let mut new = Self::at(path, readers)?;
+        new.write(text.as_bytes())?;
+        new.finish()
+    }
+
+    /// Writes what comes next.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(mut self) -> io::Result<()> {
+        let Some((beside, path)) = &self.moves else { return Ok(()) };
+        self.file.sync_all()?;
+        fs::rename(beside, path)?;
+        self.moves = None;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some((beside, _)) = &self.moves {
+            // That it could not be written is what is told.
+            let _ = fs::remove_file(beside);
+        }
+    }
+}
+
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut name = OsString::from(".");
+    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    name.push(format!(".{}-{number}.tmp", std::process::id()));
+    Ok(path.with_file_name(name))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_finished_leaves_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let mut file = NewFile::at(&path, Readers::Owner).unwrap();
+        file.write(b"half").unwrap();
+        drop(file);
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), mode()), ("old", 0o644));
+        NewFile::put(&path, "kept", Readers::Kept).unwrap();
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), mode()), ("kept", 0o644));
+        NewFile::put(&path, "own", Readers::Owner).unwrap();
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), mode()), ("own", 0o600));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        NewFile::at(Path::new("/dev/null"), Readers::Owner).unwrap().write(b"x").unwrap();
+    }
+
+    #[test]
+    fn a_link_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        NewFile::put(&link, "new", Readers::Kept).unwrap();
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+}

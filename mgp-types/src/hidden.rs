@@ -1,0 +1,24 @@
+/// Whether a person who reads a text does not see this character, or sees the others otherwise for it: what a terminal acts
+/// upon, line breaks included, what has no width or no ink, what turns the direction of writing, tags and selectors.
+///
+/// Not all of them are evil: emoji and some scripts need a few. Who shows a text that somebody decides by spells them out.
+pub fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_seen_is_told_from_what_is() {
+        let hidden = "\u{1b}\n\u{ad}\u{200b}\u{202e}\u{2800}\u{3164}\u{fe0f}\u{e0041}\u{e0100}";
+        assert!(hidden.chars().all(is_hidden));
+        assert!(!"Grüße 你好 ¿ ⚠ \u{a0}".chars().any(is_hidden));
+    }
+}

@@ -3,12 +3,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Poll, ready};
 
-use mgp_types::mcp::ContentBlock;
-use mgp_types::mgp::{Extension, Refusal, method};
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, RawJson, Request, Response, RpcService, code};
+use mgp_types::mgp::{AskedAs, Extension, Refusal, method, written};
+use mgp_types::{BoxFuture, Error, Kind, RawJson, Request, Response, Revision, RpcService, code};
 use pin_project_lite::pin_project;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -111,7 +108,7 @@ impl<F> fmt::Debug for DiscoveryFuture<F> {
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     operation: Operation,
-    form: Form,
+    form: AskedAs,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -121,25 +118,14 @@ enum Operation {
     Deregister,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Method,
-    Tool,
-}
-
 impl Asked {
     fn of(request: &Request) -> Option<Self> {
-        if request.method == Method::TOOLS_CALL {
-            let stands_for = method::of_tool(&request.params.text("name")?)?;
-            return Some(Self { operation: Operation::of(stands_for)?, form: Form::Tool });
-        }
-        Some(Self { operation: Operation::of(request.method.as_str())?, form: Form::Method })
+        let (form, method) = AskedAs::of(request)?;
+        Some(Self { operation: Operation::of(method)?, form })
     }
 
     async fn answer(self, registry: Registry, request: Request) -> Result<Response, Error> {
-        if self.form == Form::Method && !negotiated(&request) {
-            return Err(Error::method_not_found(&request.method));
-        }
+        self.form.check(&request, &Extension::Discovery)?;
         if request.kind == Kind::Notify {
             return Err(Error::invalid_request(
                 "servers are listed and registered by calls, not by notifications",
@@ -154,26 +140,23 @@ impl Asked {
         {
             trail.note_refusal(Refusal::new("discovery", self.operation.rule()));
         }
-        let result = outcome?;
-        match self.form {
-            Form::Method => Ok(Response::plain(result)),
-            Form::Tool => tool_result(&result),
-        }
+        let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
+        self.form.answer(outcome, revision)
     }
 
     async fn result(self, registry: &Registry, request: &Request) -> Result<RawJson, Error> {
         let context = &request.context;
         let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
-        let params = match self.form {
-            Form::Method => request.params.clone(),
-            Form::Tool => arguments(&request.params)?,
-        };
+        let form = self.form;
         match self.operation {
-            Operation::List => written(&registry.list(context, &read(&params)?)?),
+            Operation::List => written(&registry.list(context, &form.read(request)?)?),
             Operation::Register => {
-                written(&registry.register(by, context.trace, read(&params)?, Terms::default()).await?)
+                let register = form.read(request)?;
+                written(&registry.register(by, context.trace, register, Terms::default()).await?)
             }
-            Operation::Deregister => written(&registry.deregister(by, context.trace, &read(&params)?).await?),
+            Operation::Deregister => {
+                written(&registry.deregister(by, context.trace, &form.read(request)?).await?)
+            }
         }
     }
 }
@@ -195,35 +178,4 @@ impl Operation {
             Self::Deregister => "discovery-deregister",
         }
     }
-}
-
-fn negotiated(request: &Request) -> bool {
-    let session = request.context.session.as_ref();
-    session.and_then(|session| session.mgp.as_ref()).is_some_and(|mgp| mgp.has(&Extension::Discovery))
-}
-
-fn arguments(params: &Object) -> Result<Object, Error> {
-    let arguments = params.get("arguments").filter(|arguments| !arguments.is_null());
-    let Some(arguments) = arguments else { return Ok(Object::new()) };
-    Object::from_raw(&arguments).map_err(|_| Error::invalid_params("`arguments` is not an object"))
-}
-
-fn read<T: DeserializeOwned>(params: &Object) -> Result<T, Error> {
-    params.to().map_err(|error| Error::invalid_params(error.to_string()))
-}
-
-fn written<T: Serialize>(value: &T) -> Result<RawJson, Error> {
-    RawJson::from_value(value).map_err(|error| Error::internal("the result is not JSON").with_source(error))
-}
-
-fn tool_result(result: &RawJson) -> Result<Response, Error> {
-    let text = String::from_utf8_lossy(result.as_bytes()).into_owned();
-    Response::with_body(&ToolResult { content: [ContentBlock::text(text)], structured_content: result })
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ToolResult<'a> {
-    content: [ContentBlock; 1],
-    structured_content: &'a RawJson,
 }

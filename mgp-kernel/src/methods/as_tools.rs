@@ -4,9 +4,8 @@ use std::task::{Context, Poll};
 
 use foldhash::fast::RandomState;
 use mgp_security::GateFuture;
-use mgp_types::mcp::{CallToolResult, ForRevision};
-use mgp_types::mgp::{ExtensionSet, Negotiated, Offer, method};
-use mgp_types::{Error, Kind, Method, Object, Request, Response, Revision, RpcService, Session, code};
+use mgp_types::mgp::{AskedAs, ExtensionSet, Negotiated, Offer, method};
+use mgp_types::{Error, Kind, Method, Request, Response, Revision, RpcService, Session};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -64,9 +63,12 @@ impl<S: RpcService<Future: 'static>> Service<Request> for MethodsAsTools<S> {
         match as_method(request, method, &self.speaking) {
             Ok((request, revision)) => {
                 let answer = self.inner.call(request);
-                GateFuture::waiting(async move { as_result(answer.await, revision) })
+                let raw = |response: Response| response.to_raw();
+                GateFuture::waiting(async move { AskedAs::Tool.answer(answer.await.map(raw), revision) })
             }
-            Err(error) => GateFuture::refused(error),
+            Err(error) => {
+                GateFuture::waiting(async move { AskedAs::Tool.answer(Err(error), Revision::LATEST) })
+            }
         }
     }
 }
@@ -90,11 +92,7 @@ fn as_method(
     if request.kind == Kind::Notify {
         return Err(Error::invalid_request("a tool is called for its result, not by a notification"));
     }
-    let mut params = match request.params.get("arguments").filter(|arguments| !arguments.is_null()) {
-        Some(arguments) => Object::from_raw(&arguments)
-            .map_err(|_| Error::invalid_params("`arguments` has to be an object"))?,
-        None => Object::new(),
-    };
+    let mut params = AskedAs::Tool.params(&request)?;
     if let Some(meta) = request.params.get("_meta") {
         params.set("_meta", meta);
     }
@@ -131,15 +129,4 @@ fn speaking_mgp(session: &Session) -> Session {
     speaking.set_log_level(session.log_level());
     speaking.mgp = Negotiated::agree(&all, &all);
     speaking
-}
-
-fn as_result(outcome: Result<Response, Error>, revision: Revision) -> Result<Response, Error> {
-    let result = match outcome {
-        Ok(response) => CallToolResult::structured(&response.to_raw())
-            .map_err(|error| Error::internal("the result is not JSON").with_source(error))?,
-        // A model that gave wrong arguments reads results, and hardly ever errors.
-        Err(error) if error.code() == code::INVALID_PARAMS => CallToolResult::error(error.message()),
-        Err(error) => return Err(error),
-    };
-    Response::with_body(&result.for_revision(revision))
 }

@@ -1,10 +1,10 @@
 use std::task::{Context, Poll};
 
-use mgp_types::mcp::ContentBlock;
-use mgp_types::mgp::{AccessGrant, AccessQuery, AccessRevoke, Extension, Refusal, TraceId, method};
-use mgp_types::{Error, Kind, Method, Object, Principal, RawJson, Request, Response, RpcService, code};
+use mgp_types::mgp::{
+    AccessGrant, AccessQuery, AccessRevoke, AskedAs, Extension, Refusal, TraceId, method, written,
+};
+use mgp_types::{Error, Kind, Principal, RawJson, Request, Response, Revision, RpcService, code};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -70,7 +70,7 @@ impl<S: RpcService> Service<Request> for AccessMethods<S> {
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     operation: Operation,
-    form: Form,
+    form: AskedAs,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,18 +80,9 @@ enum Operation {
     Revoke,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Method,
-    Tool,
-}
-
 fn asked(request: &Request) -> Option<Asked> {
-    if request.method == Method::TOOLS_CALL {
-        let stands_for = method::of_tool(&request.params.text("name")?)?;
-        return Some(Asked { operation: Operation::of(stands_for)?, form: Form::Tool });
-    }
-    Some(Asked { operation: Operation::of(request.method.as_str())?, form: Form::Method })
+    let (form, method) = AskedAs::of(request)?;
+    Some(Asked { operation: Operation::of(method)?, form })
 }
 
 impl Operation {
@@ -107,9 +98,7 @@ impl Operation {
 
 impl Asked {
     async fn answer(self, policy: AccessPolicy, request: Request) -> Result<Response, Error> {
-        if self.form == Form::Method && !negotiated(&request) {
-            return Err(Error::method_not_found(&request.method));
-        }
+        self.form.check(&request, &Extension::AccessControl)?;
         if request.kind == Kind::Notify {
             return Err(Error::invalid_request("access is changed and told by calls, not by notifications"));
         }
@@ -119,11 +108,8 @@ impl Asked {
         {
             trail.note_refusal(Refusal::new("access", self.rule()));
         }
-        let result = outcome?;
-        match self.form {
-            Form::Method => Ok(Response::plain(result)),
-            Form::Tool => tool_result(&result),
-        }
+        let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
+        self.form.answer(outcome, revision)
     }
 
     async fn result(self, policy: &AccessPolicy, request: &Request) -> Result<RawJson, Error> {
@@ -132,14 +118,10 @@ impl Asked {
             operator(by)?; // Before the parameters are looked at: what is wrong with them is not an agent's business.
         }
         let trace = request.context.trace;
-        let params = match self.form {
-            Form::Method => request.params.clone(),
-            Form::Tool => arguments(&request.params)?,
-        };
         match self.operation {
-            Operation::Query => written(&policy.query(by, &read::<AccessQuery>(&params)?)?),
-            Operation::Grant => grant(policy, by, trace, read(&params)?).await,
-            Operation::Revoke => revoke(policy, by, trace, read(&params)?).await,
+            Operation::Query => written(&policy.query(by, &self.form.read::<AccessQuery>(request)?)?),
+            Operation::Grant => grant(policy, by, trace, self.form.read(request)?).await,
+            Operation::Revoke => revoke(policy, by, trace, self.form.read(request)?).await,
         }
     }
 
@@ -190,35 +172,4 @@ struct Taken<'a> {
     #[serde(flatten)]
     revoke: &'a AccessRevoke,
     entry: Option<&'a StoredEntry>,
-}
-
-fn negotiated(request: &Request) -> bool {
-    let session = request.context.session.as_ref();
-    session.and_then(|session| session.mgp.as_ref()).is_some_and(|mgp| mgp.has(&Extension::AccessControl))
-}
-
-fn arguments(params: &Object) -> Result<Object, Error> {
-    let arguments = params.get("arguments").filter(|arguments| !arguments.is_null());
-    let Some(arguments) = arguments else { return Ok(Object::new()) };
-    Object::from_raw(&arguments).map_err(|_| Error::invalid_params("`arguments` is not an object"))
-}
-
-fn read<T: DeserializeOwned>(params: &Object) -> Result<T, Error> {
-    params.to().map_err(|error| Error::invalid_params(error.to_string()))
-}
-
-fn written<T: Serialize>(value: &T) -> Result<RawJson, Error> {
-    RawJson::from_value(value).map_err(|error| Error::internal("the result is not JSON").with_source(error))
-}
-
-fn tool_result(result: &RawJson) -> Result<Response, Error> {
-    let text = String::from_utf8_lossy(result.as_bytes()).into_owned();
-    Response::with_body(&ToolResult { content: [ContentBlock::text(text)], structured_content: result })
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ToolResult<'a> {
-    content: [ContentBlock; 1],
-    structured_content: &'a RawJson,
 }

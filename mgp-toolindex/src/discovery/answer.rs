@@ -1,10 +1,9 @@
 use std::sync::Arc;
 
-use mgp_types::mcp::{CallToolResult, ForRevision};
-use mgp_types::{Error, Kind, RawJson, Request, Response, Revision, code};
-use serde::Serialize;
+use mgp_types::mgp::written;
+use mgp_types::{Error, Kind, RawJson, Request, Response, Revision};
 
-use super::asked::{Asked, Form, Operation};
+use super::asked::{Asked, Operation};
 use super::discover::discover;
 use super::params;
 use super::request::request as request_tools;
@@ -16,17 +15,8 @@ pub(super) async fn answer(shared: Arc<Shared>, asked: Asked, request: Request) 
         return Err(Error::invalid_request("tools are searched by calls, not by notifications"));
     }
     let outcome = result(&shared, asked, &request).await;
-    if asked.form == Form::Method {
-        return outcome.map(Response::plain);
-    }
-    let result = match outcome {
-        Ok(result) => CallToolResult::structured(&result).map_err(unwritable)?,
-        // A model that gave wrong arguments reads results, and hardly ever errors.
-        Err(error) if error.code() == code::INVALID_PARAMS => CallToolResult::error(error.message()),
-        Err(error) => return Err(error),
-    };
     let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
-    Response::with_body(&result.for_revision(revision))
+    asked.form.answer(outcome, revision)
 }
 
 async fn result(shared: &Arc<Shared>, asked: Asked, request: &Request) -> Result<RawJson, Error> {
@@ -52,12 +42,4 @@ async fn result(shared: &Arc<Shared>, asked: Asked, request: &Request) -> Result
             written(&evicted)
         }
     }
-}
-
-fn written<T: Serialize>(value: &T) -> Result<RawJson, Error> {
-    RawJson::from_value(value).map_err(unwritable)
-}
-
-fn unwritable(error: serde_json::Error) -> Error {
-    Error::internal("the result is not JSON").with_source(error)
 }

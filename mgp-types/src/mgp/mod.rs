@@ -27,6 +27,7 @@ pub mod code;
 pub mod method;
 
 mod access;
+mod asked_as;
 mod audit;
 mod callback;
 mod code_safety;
@@ -60,6 +61,7 @@ pub use self::access::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, DefaultPolicy,
     EntryType,
 };
+pub use self::asked_as::{AskedAs, written};
 pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome};
 pub use self::callback::{CallbackAnswer, CallbackRequest, CallbackRespond, CallbackType};
 pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};

@@ -144,7 +144,8 @@ fn relay_tasks(
     let mut honoured = Vec::new();
     for (server, (shown, own)) in by_server {
         let Some(upstream) = parts.fleet.get(server.as_str()) else { continue };
-        if !upstream.session().is_some_and(|session| session.revision.is_stateless()) {
+        let session = upstream.session_on(&upstream.line(&listener.principal));
+        if !session.is_some_and(|session| session.revision.is_stateless()) {
             continue;
         }
         honoured.extend(shown);

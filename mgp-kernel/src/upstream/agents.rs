@@ -137,6 +137,11 @@ impl Agents {
         Ok(instance)
     }
 
+    /// The connection of this agent, if there is one.
+    pub(super) fn of(&self, agent: &str) -> Option<Arc<Instance>> {
+        self.connections.lock().by_agent.get(agent).map(|connection| Arc::clone(&connection.instance))
+    }
+
     pub(super) fn all(&self) -> Vec<Arc<Instance>> {
         self.connections.lock().by_agent.values().map(|connection| Arc::clone(&connection.instance)).collect()
     }

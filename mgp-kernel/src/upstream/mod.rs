@@ -238,7 +238,11 @@ impl Upstream {
 
     /// What was agreed on this connection, if it is up.
     pub(crate) fn session_on(&self, line: &Line) -> Option<Arc<Session>> {
-        self.lines().into_iter().find_map(|(other, session, _)| (other == *line).then_some(session))
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return line.agent.is_none().then(|| Arc::clone(&fake.session));
+        }
+        self.on(line)?.get().session()
     }
 
     /// The client of it, past all that lies in front; of several connections any.
@@ -246,23 +250,22 @@ impl Upstream {
         self.instances().into_iter().find_map(|instance| instance.get().client())
     }
 
-    /// What it said that it can do, if it is connected.
-    pub(crate) fn capabilities(&self) -> Object {
+    /// What it said that it can do on the connection of this agent, if that is up.
+    pub(crate) fn capabilities(&self, agent: &Principal) -> Object {
         #[cfg(test)]
         if let Connections::Fake(fake) = &self.connections {
             return fake.capabilities.clone();
         }
-        let all = self.instances().into_iter().map(|instance| instance.get().capabilities());
-        all.into_iter().find(|capabilities| !capabilities.is_empty()).unwrap_or_default()
+        self.on(&self.line(agent)).map(|instance| instance.get().capabilities()).unwrap_or_default()
     }
 
-    /// What it told a model about itself, if it is connected.
-    pub(crate) fn instructions(&self) -> Option<Arc<str>> {
+    /// What it told a model about itself on the connection of this agent, if that is up.
+    pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
         #[cfg(test)]
         if let Connections::Fake(fake) = &self.connections {
             return fake.instructions.clone();
         }
-        self.instances().into_iter().find_map(|instance| instance.get().client()?.instructions())
+        self.on(&self.line(agent))?.get().client()?.instructions()
     }
 
     /// What was counted of its calls, by all its connections.
@@ -311,6 +314,15 @@ impl Upstream {
             tools: tools.map_or(0, |lists| lists.of_server(self.id.as_str()).len()),
             pid: (is_up && pid > 0).then_some(pid),
             uptime: shared.and_then(|shared| *shared.connected_at.lock()).map(|since| since.elapsed()),
+        }
+    }
+
+    /// The connection, if it has begun.
+    fn on(&self, line: &Line) -> Option<Held<'_>> {
+        match (&self.connections, &line.agent) {
+            (Connections::Shared(instance), None) => Some(Held::Borrowed(instance)),
+            (Connections::ByAgent(agents), Some(agent)) => agents.of(agent).map(Held::Kept),
+            _ => None,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::tests;
 tests![
     an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_server,
     an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers,
+    an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers,
     the_first_list_of_an_agent_has_what_its_connection_lists,
     an_agent_without_access_has_no_connection_begin,
     a_server_of_agents_that_was_stopped_is_used_again_after_it_was_started,
@@ -132,6 +133,18 @@ async fn an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers() 
         ask(client, "prompts/get", json!({"name": format!("mail.{own}_prompt")})).await.unwrap();
         let refused = ask(client, "prompts/get", json!({"name": format!("mail.{other}_prompt")})).await;
         assert!(refused.unwrap_err().message().starts_with("there is no prompt"));
+    }
+}
+
+async fn an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers() {
+    let host = Host::start(vec![by_agent("mail")]).await;
+    let told = async |agent: &'static str| host.client(agent).await.instructions().unwrap();
+    for agent in ["ada", "bob"] {
+        // Of another's connection nothing is told to whoever has none yet.
+        assert!(!told(agent).await.contains("# Server mail"));
+        names(&host.client(agent).await).await;
+        let instructions = told(agent).await;
+        assert!(instructions.ends_with(&format!("Say that you come from {agent}.")), "{instructions}");
     }
 }
 

@@ -98,6 +98,7 @@ fn own(server: Server<Identity>, whose: &str) -> Server<Identity> {
     };
     // One with sessions is asked to tell of its resources, and has to be asked again.
     let mut server = server
+        .instructions(format!("Say that you come from {whose}."))
         .revisions([Revision::V2025_11_25])
         .tool(Tool::new(format!("{whose}_tool"), "A tool of its own."), text(whose))
         .tool(Tool::new("touch", "Tells that a resource changed."), async |cx: Cx| {

@@ -29,8 +29,13 @@ impl<'a> Sight<'a> {
     /// # Errors
     /// Nobody is known to have sent it.
     pub(crate) fn of(parts: &'a Parts, context: &Context) -> Result<Self, Error> {
-        let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody calls"))?;
-        Ok(Self { parts, principal })
+        let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
+        Ok(Self::of_agent(parts, principal))
+    }
+
+    /// What this agent may see.
+    pub(crate) fn of_agent(parts: &'a Parts, agent: &Principal) -> Self {
+        Self { parts, principal: agent.clone() }
     }
 
     pub(crate) fn principal(&self) -> &Principal {
@@ -44,6 +49,17 @@ impl<'a> Sight<'a> {
                 Share::Own(own) => own.tool(server.as_str(), name.as_str()).is_some(),
                 Share::Coming | Share::Nothing => false,
             }
+    }
+
+    /// The names of the tools of `server` that the caller may call.
+    pub(crate) fn names_of_tools(&self, server: &ServerId) -> Vec<ToolName> {
+        let lists = match self.share(server) {
+            Share::Everything => self.parts.catalog.snapshot(),
+            Share::Own(own) => own,
+            Share::Coming | Share::Nothing => return Vec::new(),
+        };
+        let names = lists.of_server(server.as_str()).iter().map(|tool| &tool.resolved.name);
+        names.filter(|name| self.may_call(server, name)).cloned().collect()
     }
 
     pub(super) fn tools(&self, snapshot: &CatalogSnapshot) -> Seen<CatalogTool> {

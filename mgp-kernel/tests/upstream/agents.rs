@@ -17,6 +17,7 @@ tests![
     an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_server,
     an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers,
     an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers,
+    an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_and_none_of_anothers,
     the_first_list_of_an_agent_has_what_its_connection_lists,
     an_agent_without_access_has_no_connection_begin,
     a_server_of_agents_that_was_stopped_is_used_again_after_it_was_started,
@@ -146,6 +147,25 @@ async fn an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing
         let instructions = told(agent).await;
         assert!(instructions.ends_with(&format!("Say that you come from {agent}.")), "{instructions}");
     }
+}
+
+async fn an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_and_none_of_anothers() {
+    let host = Host::start(vec![by_agent("mail")]).await;
+    let speaking = async |agent| {
+        let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
+        host.connect(agent, builder).await
+    };
+    let found = async |client: &Plain| {
+        let found = ask(client, "mgp/discovery/list", json!({})).await.unwrap();
+        found["servers"][0]["tools"].as_array().unwrap().clone()
+    };
+    let (ada, bob) = (speaking("ada").await, speaking("bob").await);
+    names(&ada).await;
+    assert!(found(&ada).await.contains(&json!("ada_tool")));
+    assert!(found(&bob).await.is_empty(), "bob has no connection yet");
+    names(&bob).await;
+    let tools = found(&bob).await;
+    assert!(tools.contains(&json!("bob_tool")) && !tools.contains(&json!("ada_tool")), "{tools:?}");
 }
 
 async fn the_first_list_of_an_agent_has_what_its_connection_lists() {

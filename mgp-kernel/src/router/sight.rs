@@ -102,8 +102,8 @@ impl<'a> Sight<'a> {
         snapshot: &'s CatalogSnapshot,
         uri: &'s str,
     ) -> Option<ResourceOwner<'s>> {
-        let owner = snapshot.resource_owner(uri)?;
-        self.owns(owner.server, |own| own.resource_owner(uri).is_some()).then_some(owner)
+        let is_own = |own: &CatalogSnapshot| own.resource_owner(uri, |_| true).is_some();
+        snapshot.resource_owner(uri, |server| self.owns(server, is_own))
     }
 
     /// Which server has the template that the caller means, and what it is there.
@@ -112,8 +112,8 @@ impl<'a> Sight<'a> {
         snapshot: &'s CatalogSnapshot,
         template: &'s str,
     ) -> Option<ResourceOwner<'s>> {
-        let owner = snapshot.template_owner(template)?;
-        self.owns(owner.server, |own| own.template_owner(template).is_some()).then_some(owner)
+        let is_own = |own: &CatalogSnapshot| own.template_owner(template, |_| true).is_some();
+        snapshot.template_owner(template, |server| self.owns(server, is_own))
     }
 
     /// The servers of which the caller may use anything.

@@ -133,6 +133,29 @@ async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_
 }
 
 #[tokio::test]
+async fn a_resource_is_read_at_the_first_server_that_has_it_among_those_that_the_caller_may_use() {
+    let scene = Scene::with(GRANTED).await;
+    let servers = ["a", "b"].map(|id| scene.server(id));
+    for (server, template) in [("a", "by-id://users/{id}"), ("b", "by-id://{table}/{id}")] {
+        scene.resource(server, "file:///both");
+        let definition = Object::parse(format!(r#"{{"uriTemplate":"{template}","name":"it"}}"#)).unwrap();
+        scene.parts.catalog.put_templates(server.into(), vec![definition]).unwrap();
+        scene.grant("all", server).await;
+    }
+    scene.grant("some", "b").await;
+    for (agent, reached) in [("all", 0), ("some", 1)] {
+        let peer = Peer::stateless(agent);
+        for uri in ["file:///both", "by-id://users/7"] {
+            peer.call(&scene, "resources/read", &format!(r#"{{"uri":"{uri}"}}"#)).await.unwrap();
+            assert_eq!(servers[reached].methods(), ["resources/read"], "{agent} {uri}");
+            assert!(servers[1 - reached].methods().is_empty());
+        }
+    }
+    let hidden = Peer::stateless("some");
+    assert!(hidden.call(&scene, "resources/read", r#"{"uri":"mgp://a/file:///both"}"#).await.is_err());
+}
+
+#[tokio::test]
 async fn the_code_and_data_of_an_upstream_error_come_back_unchanged() {
     let scene = Scene::open().await;
     let server = scene.server("a");

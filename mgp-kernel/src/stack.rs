@@ -22,7 +22,6 @@ use mgp_security::validator::ValidateLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
 use mgp_types::RpcService;
-use mgp_types::mgp::ServerId;
 use tower_layer::Layer;
 
 use mgp_discovery::config::model::ServerConfig;
@@ -41,7 +40,7 @@ use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::speaker::SpeakersLayer;
-use crate::upstream::{SizeLayer, max_result_bytes};
+use crate::upstream::{Line, SizeLayer, max_result_bytes};
 use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
@@ -126,18 +125,19 @@ pub(crate) struct Back {
 }
 
 impl Back {
-    /// Puts the layers around `way`, which leads to whatever incarnation is connected. `session` knows what was agreed
-    /// with it.
+    /// Puts the layers around `way`, which leads to whatever incarnation of `line` is connected. `session` knows what was
+    /// agreed with it.
     pub(crate) fn new<S: RpcService<Future: 'static> + Sync>(
         parts: &Arc<Parts>,
         server: &ServerConfig,
+        line: &Line,
         approver: Arc<dyn Approver>,
         session: impl Fn() -> Option<Arc<mgp_types::Session>> + Clone + Send + Sync + 'static,
         way: S,
         meter: &Meter,
     ) -> Result<Self, StartError> {
         let config = parts.config.load();
-        let id = ServerId::from(server.id.as_str());
+        let id = line.server.clone();
         let limits = &server.limits;
         let timeout = Duration::from_millis(limits.timeout_ms.unwrap_or(TIMEOUT_MS));
         let places = limits.concurrency.and_then(|calls| NonZeroUsize::new(calls as usize));
@@ -147,8 +147,11 @@ impl Back {
             parts.grants.clone(),
         )
         .with_approver(Arc::clone(&approver));
-        let definitions =
-            GuardLayer::new(id.clone(), Arc::clone(&parts.definitions), parts.port(), parts.clock.clone());
+        let (guard, port, clock) = (Arc::clone(&parts.definitions), parts.port(), parts.clock.clone());
+        let definitions = match &line.agent {
+            None => GuardLayer::new(id.clone(), guard, port, clock),
+            Some(agent) => GuardLayer::of_agent(id.clone(), agent, guard, port, clock),
+        };
 
         // The pause between two tries takes no place, and the time in line is not held against the server.
         let service = AttemptTimeoutLayer::new(timeout, timeout)

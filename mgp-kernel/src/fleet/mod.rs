@@ -97,6 +97,13 @@ impl Fleet {
         self.servers.load().get(server).is_some_and(|server| server.admits(agent))
     }
 
+    /// The id under which the definitions are pinned that this agent's own connection lists, if it is to have one.
+    pub(crate) fn holder(&self, server: &str, agent: &Principal) -> Option<ServerId> {
+        let servers = self.servers.load();
+        let upstream = servers.get(server).filter(|server| server.is_by_agent())?;
+        Some(upstream.line(agent).holder())
+    }
+
     /// What of a server's lists is this agent's.
     pub(crate) fn share(&self, server: &str, agent: &Principal) -> Share {
         self.servers.load().get(server).map_or(Share::Nothing, |server| server.share(agent))

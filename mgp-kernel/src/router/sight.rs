@@ -140,7 +140,16 @@ impl<'a> Sight<'a> {
 
     fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
         self.parts.access.decide(self.principal.as_str(), server.as_str(), Some(name.as_str())).allows()
-            && self.parts.definitions.is_admitted(server, name)
+            && self.is_admitted(server, name)
+    }
+
+    /// Whether the definition of the tool is approved on the connection that the caller uses.
+    fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
+        let definitions = &self.parts.definitions;
+        match self.parts.fleet.holder(server.as_str(), &self.principal) {
+            Some(holder) => definitions.is_admitted(&holder, name),
+            None => definitions.is_admitted(server, name),
+        }
     }
 
     /// Whether the caller may use the server as a whole, its prompts and resources included.

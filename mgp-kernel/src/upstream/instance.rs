@@ -80,8 +80,8 @@ impl Instance {
         let session = move || current.load().as_ref().and_then(|client| client.session());
         let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(parts));
         let way = shared.calls.layer().layer(way);
-        let back =
-            Back::new(parts, config, approver::of(parts, &shared.asked), session, way, &of_server.meter)?;
+        let approver = approver::of(parts, &shared.asked);
+        let back = Back::new(parts, config, &shared.line, approver, session, way, &of_server.meter)?;
         let service = Patient::new(back.service.clone(), shared.start.clone(), startup_timeout(config));
         // It is set here only.
         let _ = shared.back.set(back);

@@ -18,6 +18,7 @@ tests![
     an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers,
     an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers,
     an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_and_none_of_anothers,
+    a_tool_that_each_connection_defines_otherwise_is_each_agents_own,
     the_first_list_of_an_agent_has_what_its_connection_lists,
     an_agent_without_access_has_no_connection_begin,
     a_server_of_agents_that_was_stopped_is_used_again_after_it_was_started,
@@ -166,6 +167,21 @@ async fn an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_a
     names(&bob).await;
     let tools = found(&bob).await;
     assert!(tools.contains(&json!("bob_tool")) && !tools.contains(&json!("ada_tool")), "{tools:?}");
+}
+
+async fn a_tool_that_each_connection_defines_otherwise_is_each_agents_own() {
+    let host = Host::start(vec![by_agent("mail")]).await;
+    let agents = [("ada", host.client("ada").await), ("bob", host.client("bob").await)];
+    for _ in 0..2 {
+        for (agent, client) in &agents {
+            assert!(names(client).await.contains(&"mail.about".to_owned()), "{agent}");
+            assert_eq!(say(client, "mail.about", json!({})).await, format!("{agent}'s"));
+        }
+    }
+    let pins = ask(&host.operator().await, "kernel/pins/list", json!({"server_id": "mail"})).await.unwrap();
+    let pins = pins["pins"].as_array().unwrap();
+    let of = |holder: &str| pins.iter().any(|pin| pin["server_id"] == holder && pin["tool_name"] == "about");
+    assert!(of("mail@ada") && of("mail@bob"), "{pins:?}");
 }
 
 async fn the_first_list_of_an_agent_has_what_its_connection_lists() {

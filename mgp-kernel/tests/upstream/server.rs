@@ -101,6 +101,7 @@ fn own(server: Server<Identity>, whose: &str) -> Server<Identity> {
         .instructions(format!("Say that you come from {whose}."))
         .revisions([Revision::V2025_11_25])
         .tool(Tool::new(format!("{whose}_tool"), "A tool of its own."), text(whose))
+        .tool(Tool::new("about", format!("What is {whose}'s.")), text(whose))
         .tool(Tool::new("touch", "Tells that a resource changed."), async |cx: Cx| {
             cx.server().resource_updated(COMMON);
             "told"

@@ -122,6 +122,8 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
+    /// Who knows whose the tasks are, and is told how they do.
+    pub(crate) tasks: TaskOwnersLayer,
 }
 
 impl Back {
@@ -180,7 +182,12 @@ impl Back {
         let service = ValidateLayer::new(settings::validators(&config)?).layer(service);
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
-        let service = TaskOwnersLayer::new().layer(service);
+        // A program that ends takes its tasks with it; with other servers they outlive the connection.
+        let tasks = match server.url.as_ref().or(server.socket.as_ref()) {
+            Some(place) => parts.fleet.task_owners(line, place),
+            None => TaskOwnersLayer::new(),
+        };
+        let service = tasks.layer(service);
         // What is refused to one agent uses up nothing of what others share.
         let service = LimitLayer::new(settings::server_limits(server)).layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
@@ -188,7 +195,7 @@ impl Back {
         // All that a caller waits for counts.
         let service = MeterLayer(meter.clone()).layer(service);
         let service = NamesFallbackLayer::new(server).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions })
+        Ok(Self { service: Erased::new(service), permissions, definitions, tasks })
     }
 }
 

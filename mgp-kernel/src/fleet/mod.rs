@@ -1,6 +1,7 @@
 //! All servers that the kernel has to do with.
 
 mod near;
+mod owners;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_discovery::config::model::ServerConfig;
+use mgp_security::access::TaskOwnersLayer;
 use mgp_stream::callback::CallbackRelay;
 use mgp_types::mgp::{ServerId, ShutdownReason};
 use mgp_types::{Context, Params, Principal};
@@ -16,6 +18,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use self::owners::Owners;
 use crate::StartError;
 use crate::parts::Parts;
 use crate::upstream::{Line, OfServer, ServerView, Share, Upstream, What};
@@ -35,6 +38,7 @@ pub(crate) struct Fleet {
     callbacks: Mutex<CallbackRelay>,
     /// Servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
+    task_owners: Owners,
     /// What brings servers up and down.
     moves: Mutex<JoinSet<()>>,
 }
@@ -90,6 +94,11 @@ impl Fleet {
     pub(crate) fn answered(&self, context: &Context, params: &Params) -> Option<(Arc<Upstream>, Params)> {
         let routed = self.callbacks.lock().route(context, params, Instant::now())?;
         Some((self.get(routed.server.as_str())?, routed.params))
+    }
+
+    /// Whose the tasks are that were begun on `line`, however often that was connected anew, with the server at `place`.
+    pub(crate) fn task_owners(&self, line: &Line, place: &str) -> TaskOwnersLayer {
+        self.task_owners.of(line, place)
     }
 
     /// Whether this agent reaches the server at all.
@@ -254,6 +263,7 @@ impl Fleet {
         let had_something = parts.catalog.remove_server(&id);
         drop(publishing);
         self.callbacks.lock().end_of_server(&id);
+        self.task_owners.end_of_server(&id);
         if had_something {
             self.tell_gone(parts, vec![id.clone()]);
         }

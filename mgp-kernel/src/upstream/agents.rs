@@ -185,6 +185,7 @@ impl Agents {
         let idle = |connection: &Connection| {
             connection.used_at.elapsed() >= IDLE
                 && connection.instance.supervised.in_flight() == 0
+                && !connection.instance.has_unfinished_tasks()
                 && !self.parts.changes.watches_on(&connection.instance.shared.line)
         };
         let ended = connections.by_agent.extract_if(|_, connection| idle(connection));
@@ -254,14 +255,45 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::{Context as CallContext, Object, Principal};
-    use tokio::time::Instant;
-
+    use super::*;
     use crate::router::scene::{Peer, Scene};
+    use mgp_types::{Context as CallContext, Object};
 
     /// The context of a call of `agent`.
     fn calling(agent: &str) -> CallContext {
         Peer::stateless(agent).request("tools/call", "{}").context
+    }
+
+    #[tokio::test]
+    async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
+        let scene = Scene::open().await;
+        let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
+        let config = Arc::new(serde_json::from_str(server).unwrap());
+        let agents = Agents::new(&scene.parts, &config, &OfServer::default());
+        let [ada, bob] = ["ada", "bob"].map(Peer::stateless);
+        let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
+        let remote = scene.server("remote");
+        remote.answers(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
+        let mut to_adas = connections[0].shared.back.get().unwrap().tasks.layer(remote.clone());
+        to_adas.call(ada.request("tools/call", "{}")).await.unwrap();
+        tokio::time::pause();
+        tokio::time::advance(IDLE).await;
+        let ended = |agents: &Agents| {
+            let ended = agents.idle();
+            ended
+                .iter()
+                .map(|ended| ended.shared.line.agent.as_deref().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ended(&agents), ["bob"]);
+        remote.answers(r#"{"taskId":"1","status":"completed"}"#);
+        to_adas.call(ada.request("tasks/get", r#"{"taskId":"1"}"#)).await.unwrap();
+        assert_eq!(ended(&agents), ["ada"]);
+        // The server, which goes on, has it still, and it is still hers.
+        let again = agents.connection(&ada.principal).unwrap();
+        let mut to_adas = again.shared.back.get().unwrap().tasks.layer(remote);
+        to_adas.call(ada.request("tasks/get", r#"{"taskId":"1"}"#)).await.unwrap();
+        assert!(to_adas.call(bob.request("tasks/get", r#"{"taskId":"1"}"#)).await.is_err());
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use mgp_security::access::TaskOwnersLayer;
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
     BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, RpcService, Session, Severity,
@@ -28,6 +29,7 @@ struct Shared {
     calls: CallsInWork,
     elicitations: Elicitations,
     reports: Reports,
+    tasks: TaskOwnersLayer,
     changed: Changed,
 }
 
@@ -40,6 +42,7 @@ impl InboundLayer {
             calls: shared.calls.clone(),
             elicitations: shared.elicitations.clone(),
             reports: shared.reports.clone(),
+            tasks: shared.back.get().map(|back| back.tasks.clone()).unwrap_or_default(),
             changed: shared.changed.clone(),
         }))
     }
@@ -112,6 +115,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             }
             "notifications/tasks/status" => {
                 shared.reports.tasks().hear(&request.params);
+                shared.tasks.hear(&request.params);
                 let status = Request::notify(request.method.clone(), request.params.clone());
                 shared.parts.told().task(&shared.line, status);
                 Box::pin(self.inner.call(request))

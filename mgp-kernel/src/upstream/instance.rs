@@ -110,6 +110,11 @@ impl Instance {
         self.shared.current.load_full()
     }
 
+    /// Whether a task that was begun on it goes on, as far as was heard.
+    pub(super) fn has_unfinished_tasks(&self) -> bool {
+        self.shared.back.get().is_some_and(|back| back.tasks.has_unfinished())
+    }
+
     /// Ends the connection for good: what it listed goes with it.
     pub(super) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
         self.shared.withdraw().await;

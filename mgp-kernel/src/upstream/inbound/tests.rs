@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use mgp_security::access::TaskOwnersLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_types::mgp::Event;
 use mgp_types::{BoxFuture, Error, Method, Object, Principal, Request, Response, code};
@@ -66,6 +67,7 @@ impl Connection {
             calls: calls.clone(),
             elicitations: elicitations.clone(),
             reports,
+            tasks: TaskOwnersLayer::new(),
             changed: Changed::default(),
         }));
         let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(Silent));

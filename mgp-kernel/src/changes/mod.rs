@@ -104,14 +104,18 @@ impl Changes {
         if session.revision.is_stateless() || !session.outbox.is_open() {
             return;
         }
+        self.forget_gone();
         let mut sessions = self.sessions.lock();
-        let over: Vec<_> = sessions.extract_if(|_, listener| !listener.is_there()).collect();
         sessions
             .entry(address(session))
             .or_insert_with(|| Arc::new(Listener::session(session, principal.clone())));
-        drop(sessions);
+    }
+
+    /// Lets go of what sessions wanted that are gone.
+    pub(crate) fn forget_gone(&self) {
+        let gone: Vec<_> = self.sessions.lock().extract_if(|_, listener| !listener.is_there()).collect();
         // What they held is let go without the lock.
-        drop(over);
+        drop(gone);
     }
 
     /// Whether somebody wants to be told of a resource on this connection.

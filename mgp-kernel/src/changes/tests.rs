@@ -90,6 +90,24 @@ async fn a_session_that_is_gone_wants_nothing_any_more() {
 }
 
 #[tokio::test]
+async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    let [gone, stays] = [Peer::begin(&scene, "some").await, Peer::begin(&scene, "some").await];
+    let changes = &scene.parts.changes;
+    for peer in [&gone, &stays] {
+        peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
+    }
+    assert_eq!(server.methods(), ["resources/subscribe"]);
+    for (peer, is_kept) in [(gone, true), (stays, false)] {
+        drop(peer);
+        changes.forget_gone();
+        assert_eq!(changes.watches_on(&whole(&"a".into())), is_kept);
+    }
+}
+
+#[tokio::test]
 async fn a_subscription_that_the_server_refuses_is_refused() {
     let scene = Scene::with(GRANTED).await;
     let server = scene.server("a");

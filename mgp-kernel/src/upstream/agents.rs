@@ -181,6 +181,7 @@ impl Agents {
 
     /// Takes out the connections that nobody used for a while.
     fn idle(&self) -> Vec<Arc<Instance>> {
+        self.parts.changes.forget_gone();
         let mut connections = self.connections.lock();
         let idle = |connection: &Connection| {
             connection.used_at.elapsed() >= IDLE

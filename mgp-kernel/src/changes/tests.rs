@@ -348,4 +348,17 @@ async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
     assert_eq!(crate::router::scene::text(&listed), r#"{"tools":[]}"#);
 }
 
+#[tokio::test]
+async fn what_a_changed_server_had_is_told_to_be_gone_before_it_is_there_again() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    scene.tool("a", "x");
+    let some = Peer::begin(&scene, "some").await;
+    some.call(&scene, "tools/list", "{}").await.unwrap();
+    let other = serde_json::from_str(r#"{"id":"a","command":"/nowhere/at/all"}"#).unwrap();
+    let other = scene.parts.fleet.prepare(&scene.parts, &[other], false).unwrap();
+    assert_eq!(scene.parts.fleet.install(&scene.parts, other).changed, ["a".into()]);
+    assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
+}
+
 mod whose;

@@ -183,11 +183,9 @@ impl Fleet {
         let publishing = self.publishing.lock();
         self.servers.store(Arc::new(next));
         for (before, upstream) in &beginning {
-            let Some(before) = before else { continue };
             // What it was is judged by what it was, and may have been one agent's alone: whoever calls a tool waits until it
             // is known what it is now.
-            parts.catalog.remove_server(upstream.id());
-            if before.is_by_agent() || upstream.is_by_agent() {
+            if before.is_some() && parts.catalog.remove_server(upstream.id()) {
                 emptied.push(upstream.id().clone());
             }
         }

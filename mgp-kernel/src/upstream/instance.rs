@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -74,6 +74,7 @@ impl Instance {
             last_error: Mutex::default(),
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
+            misses: AtomicU32::new(0),
             pid: Arc::default(),
         });
         let supervised = supervised(&shared);
@@ -208,7 +209,24 @@ impl Shared {
             outcome = settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
             _ = asked.changed() => {}
         }
-        self.publish(&client, Lists::ALL).await
+        let missed = self.publish(&client, Lists::ALL).await?;
+        self.list_later(missed);
+        Ok(())
+    }
+
+    /// Has lists that could not be had asked for again in a while, which is longer each time.
+    fn list_later(&self, lists: Lists) {
+        if lists == Lists::NONE {
+            return self.misses.store(0, Ordering::Relaxed);
+        }
+        let misses = self.misses.fetch_add(1, Ordering::Relaxed);
+        let changed = self.changed.clone();
+        let mut beside = self.beside.lock();
+        while beside.try_join_next().is_some() {}
+        beside.spawn(async move {
+            tokio::time::sleep(PAUSE * 2_u32.pow(misses.min(MOST_DOUBLED))).await;
+            changed.mark_all(lists);
+        });
     }
 
     async fn settle(
@@ -296,13 +314,18 @@ async fn republish(shared: Arc<Shared>) {
         let lists = shared.changed.take();
         // One that is connected to again is listed anyway.
         let Some(client) = shared.current.load_full() else { continue };
-        match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
-            Ok(Ok(())) => {}
+        let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
+            Ok(Ok(missed)) => missed,
             Ok(Err(error)) => {
                 tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
+                lists
             }
-            Err(_) => tracing::warn!(server = %shared.server, "what changed was not listed in time"),
-        }
+            Err(_) => {
+                tracing::warn!(server = %shared.server, "what changed was not listed in time");
+                lists
+            }
+        };
+        shared.list_later(missed);
     }
 }
 
@@ -320,4 +343,8 @@ async fn listen<S: RpcService + Sync>(client: Client<S>) {
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Before a server is asked again for what could not be had.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How often that pause is doubled at the most.
+const MOST_DOUBLED: u32 = 6;
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -19,6 +19,7 @@ tests![
     a_server_that_crashed_comes_back_with_its_tools,
     no_process_outlives_the_kernel,
     a_storm_of_changed_lists_is_listed_a_few_times,
+    a_list_that_could_not_be_had_is_asked_for_again,
     a_reload_touches_only_what_changed,
     a_program_finds_what_is_configured_in_its_environment_and_no_more,
 ];
@@ -118,6 +119,16 @@ async fn a_storm_of_changed_lists_is_listed_a_few_times() {
     assert_eq!(say(&client, "files.late", json!({})).await, "late");
     let after: u64 = say(&client, "files.lists", json!({})).await.parse().unwrap();
     assert!(after - before <= 10, "{before} {after}");
+}
+
+async fn a_list_that_could_not_be_had_is_asked_for_again() {
+    let host = Host::start(vec![child("files")]).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    let tools = host.view("files").tools;
+    say(&client, "files.stumble", json!({})).await;
+    until(|| (host.view("files").tools > tools).then_some(())).await;
+    assert_eq!(say(&client, "files.late", json!({})).await, "late");
 }
 
 async fn a_reload_touches_only_what_changed() {

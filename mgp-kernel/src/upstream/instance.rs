@@ -8,7 +8,7 @@ use mgp_lifecycle::Changes;
 use mgp_lifecycle::supervise::TimeLimits;
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
-use mgp_types::{Error, Object, RpcService, Session};
+use mgp_types::{Error, Object, RpcService, Session, code};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
@@ -194,20 +194,27 @@ impl Shared {
         self.current.store(Some(Arc::new(client.clone())));
         let mut asked = self.asked.subscribe();
         let (settle, settled) = oneshot::channel();
-        {
+        let is_listening = {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
             beside.spawn(audit::forward(Arc::clone(self), Arc::clone(&session)));
-            if session.revision.is_stateless() {
-                beside.spawn(listen(client.clone()));
-            }
+            let is_listening = session.revision.is_stateless().then(|| {
+                let (first, is_listening) = oneshot::channel();
+                beside.spawn(listen(client.clone(), self.changed.clone(), first));
+                is_listening
+            });
             *self.beside.lock() = beside;
-        }
+            is_listening
+        };
         // From the moment on that a human is asked, the decision is waited for elsewhere: people take their time, and
         // until then calls are refused.
         tokio::select! {
             outcome = settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
             _ = asked.changed() => {}
+        }
+        // What changes from then on is told.
+        if let Some(is_listening) = is_listening {
+            let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
         let missed = self.publish(&client, Lists::ALL).await?;
         self.list_later(missed);
@@ -329,15 +336,33 @@ async fn republish(shared: Arc<Shared>) {
     }
 }
 
-/// Has a server without sessions tell what changes. What it tells comes to the inbound layer.
-async fn listen<S: RpcService + Sync>(client: Client<S>) {
-    let filter = SubscriptionFilter::new()
-        .with_tools_list_changed(true)
-        .with_prompts_list_changed(true)
-        .with_resources_list_changed(true);
-    match client.subscribe(filter).await {
-        Ok(mut listening) => while listening.next().await.is_some() {},
-        Err(error) => tracing::debug!(%error, "the server does not tell what changes"),
+/// Has a server without sessions tell what changes, and says when it does for the first time. What it tells comes to the
+/// inbound layer; what it may have told meanwhile is listed again.
+async fn listen<S: RpcService + Sync>(client: Client<S>, changed: Changed, first: oneshot::Sender<()>) {
+    let mut first = Some(first);
+    loop {
+        let filter = SubscriptionFilter::new()
+            .with_tools_list_changed(true)
+            .with_prompts_list_changed(true)
+            .with_resources_list_changed(true);
+        match client.subscribe(filter).await {
+            Ok(mut listening) => {
+                let is_before_all_is_listed = first.take().is_some_and(|first| first.send(()).is_ok());
+                if !is_before_all_is_listed {
+                    changed.mark_all(Lists::ALL);
+                }
+                while listening.next().await.is_some() {}
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the server does not tell what changes");
+                // Nobody waits for it longer.
+                first = None;
+                if error.code() == code::METHOD_NOT_FOUND {
+                    return;
+                }
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
@@ -347,4 +372,6 @@ const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_secs(5);
 /// How often that pause is doubled at the most.
 const MOST_DOUBLED: u32 = 6;
+/// So long is waited for a server to tell what changes before it is listed.
+const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

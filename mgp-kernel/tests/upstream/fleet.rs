@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::host::{Host, child, config, gone, is_there, names, say, signal, silent, until};
-use crate::server;
+use crate::server::{self, SLOW};
 use crate::tests;
 
 tests![
@@ -20,6 +20,7 @@ tests![
     no_process_outlives_the_kernel,
     a_storm_of_changed_lists_is_listed_a_few_times,
     a_list_that_could_not_be_had_is_asked_for_again,
+    what_changes_before_a_server_is_listened_to_is_listed_all_the_same,
     a_reload_touches_only_what_changed,
     a_program_finds_what_is_configured_in_its_environment_and_no_more,
 ];
@@ -129,6 +130,15 @@ async fn a_list_that_could_not_be_had_is_asked_for_again() {
     say(&client, "files.stumble", json!({})).await;
     until(|| (host.view("files").tools > tools).then_some(())).await;
     assert_eq!(say(&client, "files.late", json!({})).await, "late");
+}
+
+async fn what_changes_before_a_server_is_listened_to_is_listed_all_the_same() {
+    let mut server = child("files");
+    server["env"] = json!({SLOW: "1"});
+    let host = Host::start(vec![server]).await;
+    let tools = host.up("files").await.tools;
+    say(&host.client("one").await, "files.storm", json!({"to": 1})).await;
+    until(|| (host.view("files").tools > tools).then_some(())).await;
 }
 
 async fn a_reload_touches_only_what_changed() {

@@ -132,6 +132,9 @@ struct Id {
 /// A resource that each connection has.
 pub(crate) const COMMON: &str = "own://common";
 
+/// The variable that makes a server slow to listen.
+pub(crate) const SLOW: &str = "SLOW_TO_LISTEN";
+
 /// Counts how often the tools are listed, and fails to list them once if it is to.
 #[derive(Clone, Default)]
 pub(crate) struct CountLists {
@@ -168,6 +171,14 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Counting<S> {
             if self.counts.stumbles.swap(false, Ordering::Relaxed) {
                 return Box::pin(std::future::ready(Err(RpcError::internal("stumbled"))));
             }
+        }
+        if request.method == Method::LISTEN && std::env::var_os(SLOW).is_some() {
+            let mut inner = self.inner.clone();
+            return Box::pin(async move {
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                std::future::poll_fn(|cx| inner.poll_ready(cx)).await?;
+                inner.call(request).await
+            });
         }
         Box::pin(self.inner.call(request))
     }

@@ -104,13 +104,13 @@ async fn watch_all(
         if asked.len() >= AT_ONCE {
             take(asked.join_next().await);
         }
-        let (parts, context) = (Arc::clone(parts), context.clone());
+        let (parts, context, principal) = (Arc::clone(parts), context.clone(), sight.principal().clone());
         let Ok(line) = line(&parts, owner.server, &context) else { continue };
         let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
         asked.spawn(async move {
             let watch = parts.changes.watches.watch(&parts, &line, &own, &context);
             match timeout_at(deadline, watch).await {
-                Ok(Ok(watch)) => Some(((line, own), Wish { shown, _watch: watch })),
+                Ok(Ok(watch)) => Some(((line, own), Wish { shown, principal, _watch: watch })),
                 Ok(Err(error)) => {
                     tracing::debug!(server = %line, %error, "a server does not tell of a resource");
                     None

@@ -225,7 +225,8 @@ pub(crate) async fn subscribe(
     changes.open(context);
     let line = line(parts, server, context)?;
     let watch = changes.watches.watch(parts, &line, own, context).await?;
-    changes.wish(session, (line, own.into()), Wish { shown: shown.into(), _watch: watch })
+    let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
+    changes.wish(session, (line, own.into()), Wish { shown: shown.into(), principal, _watch: watch })
 }
 
 /// The connection on which whoever sent a request is told of what `server` has.

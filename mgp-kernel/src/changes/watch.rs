@@ -104,6 +104,10 @@ impl Watch {
         Ok((principal, Asked::Session))
     }
 
+    fn resource(&self) -> Resource {
+        (self.line.clone(), Arc::clone(&self.uri))
+    }
+
     async fn subscribe(&self, upstream: &Upstream, by: Context) -> Result<(), Error> {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
         request.context = by;
@@ -111,12 +115,13 @@ impl Watch {
     }
 }
 
-/// Has a connection that is new told of what is watched on it, in the names of those who asked for it at the one before.
+/// Has a connection that is new told of what is watched on it, in the names of those who want to know and may.
 pub(super) async fn ask_again(parts: &Parts, line: &Line) {
     for watch in parts.changes.watches.on(line) {
-        let Some((principal, Asked::Session)) = watch.asked.get() else { continue };
+        let Some((_, Asked::Session)) = watch.asked.get() else { continue };
         let Some(upstream) = parts.fleet.get(line.server.as_str()) else { return };
-        let asked = watch.subscribe(&upstream, in_the_name_of(principal.clone()));
+        let Some(principal) = parts.changes.holder(&watch.resource()) else { continue };
+        let asked = watch.subscribe(&upstream, in_the_name_of(principal));
         if let Err(error) = timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(late(&line.server))) {
             tracing::debug!(server = %line, %error, "a server does not tell of a resource any more");
         }
@@ -144,15 +149,15 @@ async fn take_back(parts: &Parts, line: &Line, uri: &Arc<str>, principal: Princi
     if line.agent.is_some() && upstream.session_on(line).is_none() {
         return Ok(());
     }
-    let context = in_the_name_of(principal);
     let mut service = upstream.service();
     let mut request = Request::with_body(Method::RESOURCES_UNSUBSCRIBE, &UnsubscribeParams::new(&**uri))?;
-    request.context = context.clone();
+    request.context = in_the_name_of(principal);
     timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
     // Somebody may have come to want it meanwhile, and the server may have heard of the two in either order.
-    if parts.changes.watches.held(line, uri).is_some_and(|watch| watch.asked.initialized()) {
+    let held = parts.changes.watches.held(line, uri);
+    if let Some((principal, _)) = held.as_ref().and_then(|watch| watch.asked.get()) {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
-        request.context = context;
+        request.context = in_the_name_of(principal.clone());
         timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
     }
     Ok(())
@@ -171,8 +176,8 @@ impl Listening {
         let server = &line.server;
         let (acknowledged, mut is_acknowledged) = watch::channel(false);
         let hearing = Hearing { parts: Weak::clone(parts), line: line.clone(), acknowledged };
-        let port: Arc<dyn OutboxPort> = Arc::new(hearing);
-        let listening = listen(Weak::clone(parts), port, server.clone(), Arc::clone(uri), principal.clone());
+        let resource = (line.clone(), Arc::clone(uri));
+        let listening = listen(Weak::clone(parts), Arc::new(hearing), resource, principal.clone());
         let listening = Self(tokio::spawn(listening));
         match timeout(LONGEST, is_acknowledged.wait_for(|is| *is)).await {
             Ok(Ok(_)) => Ok(listening),
@@ -188,23 +193,26 @@ impl Drop for Listening {
     }
 }
 
-async fn listen(
-    parts: Weak<Parts>,
-    port: Arc<dyn OutboxPort>,
-    server: ServerId,
-    uri: Arc<str>,
-    principal: Principal,
-) {
+/// Has the server tell of the resource, first in the name of `principal`, and from then on in those of others who want to
+/// know and may.
+async fn listen(parts: Weak<Parts>, port: Arc<dyn OutboxPort>, resource: Resource, principal: Principal) {
+    let (Line { server, .. }, uri) = &resource;
+    let mut asks = Some(principal);
     loop {
-        let Some(upstream) = parts.upgrade().and_then(|parts| parts.fleet.get(server.as_str())) else {
-            return;
+        let Some(known) = parts.upgrade() else { return };
+        let Some(upstream) = known.fleet.get(server.as_str()) else { return };
+        let Some(principal) = asks.take().or_else(|| known.changes.holder(&resource)) else {
+            drop((known, upstream));
+            sleep(PAUSE).await;
+            continue;
         };
+        drop(known);
         let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![uri.to_string()]);
         let Ok(mut request) = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))
         else {
             return;
         };
-        request.context = in_the_name_of(principal.clone());
+        request.context = in_the_name_of(principal);
         request.context.outbox = Outbox::new(Arc::clone(&port), StreamId::fresh());
         let mut service = upstream.service();
         drop(upstream);

@@ -10,13 +10,13 @@ use mgp_types::{
     StreamId, code,
 };
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tower_service::Service;
 
 use super::listener::{Listener, Wanted, Wish};
 use super::mailbox::News;
 use super::tasks::name;
-use super::watch::Resource;
+use super::watch::{PAUSE, Resource};
 use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
 use crate::parts::Parts;
 use crate::router::Sight;
@@ -157,15 +157,23 @@ fn relay_tasks(
             listener: Arc::downgrade(listener),
             server: server.clone(),
         };
-        request.context.outbox = Outbox::new(Arc::new(relay), StreamId::fresh());
-        let mut service = upstream.service();
-        relayed.spawn(async move {
-            if let Err(error) = Service::call(&mut service, request).await {
-                tracing::debug!(%server, %error, "a server does not tell of tasks any more");
-            }
-        });
+        relayed.spawn(relay_on(Arc::clone(parts), server, request, Arc::new(relay)));
     }
     Ok(honoured)
+}
+
+/// Has the server tell of tasks, and again after it has ended that, for as long as it is there.
+async fn relay_on(parts: Arc<Parts>, server: ServerId, request: Request, relay: Arc<Relay>) {
+    while let Some(upstream) = parts.fleet.get(server.as_str()) {
+        let mut request = request.clone();
+        request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
+        let mut service = upstream.service();
+        drop(upstream);
+        if let Err(error) = Service::call(&mut service, request).await {
+            tracing::debug!(%server, %error, "a server does not tell of tasks any more");
+        }
+        sleep(PAUSE).await;
+    }
 }
 
 /// Passes on what a server tells of tasks.

@@ -220,6 +220,43 @@ async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listen
 }
 
 #[tokio::test]
+async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_once() {
+    let scene = Scene::open().await;
+    let [refuses, deaf] = ["a", "b"].map(|id| {
+        scene.resource(id, &format!("file:///{id}"));
+        scene.server_in(id, Revision::V2026_07_28)
+    });
+    refuses.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -7, "no"));
+    deaf.honours_nothing();
+    let peer = Peer::begin(&scene, "some").await;
+    tokio::time::pause();
+    let began = tokio::time::Instant::now();
+    let subscribe = async |uri| peer.call(&scene, "resources/subscribe", uri).await.unwrap_err();
+    assert_eq!(subscribe(r#"{"uri":"file:///a"}"#).await.code(), -7);
+    assert!(subscribe(r#"{"uri":"file:///b"}"#).await.message().contains("does not tell"));
+    assert!(began.elapsed().is_zero(), "nothing was waited for");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = Peer::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
+    let mut router = scene.router.clone();
+    let _listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    until(|| !server.listening().is_empty()).await;
+    server.end_listening();
+    tokio::time::pause();
+    assert!(server.listening().is_empty());
+    tokio::time::sleep(super::watch::PAUSE * 2).await;
+    assert_eq!(server.listening().len(), 1);
+}
+
+#[tokio::test]
 async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_most_verbose() {
     let scene = Scene::open().await;
     let server = scene.server("a");

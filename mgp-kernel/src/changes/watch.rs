@@ -3,13 +3,16 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::mcp::{SubscribeParams, SubscriptionFilter, SubscriptionsListenParams, UnsubscribeParams};
+use mgp_types::mcp::{
+    SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+    UnsubscribeParams,
+};
 use mgp_types::mgp::ServerId;
 use mgp_types::{
     BoxFuture, Context, Error, Method, Outbox, OutboxPort, Principal, Request, Response, StreamId,
 };
 use parking_lot::Mutex;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
@@ -174,13 +177,12 @@ impl Listening {
         principal: &Principal,
     ) -> Result<Self, Error> {
         let server = &line.server;
-        let (acknowledged, mut is_acknowledged) = watch::channel(false);
-        let hearing = Hearing { parts: Weak::clone(parts), line: line.clone(), acknowledged };
+        let (first, told) = oneshot::channel();
         let resource = (line.clone(), Arc::clone(uri));
-        let listening = listen(Weak::clone(parts), Arc::new(hearing), resource, principal.clone());
-        let listening = Self(tokio::spawn(listening));
-        match timeout(LONGEST, is_acknowledged.wait_for(|is| *is)).await {
-            Ok(Ok(_)) => Ok(listening),
+        let hearing = Hearing { parts: Weak::clone(parts), resource, first: Mutex::new(Some(first)) };
+        let listening = Self(tokio::spawn(listen(Arc::new(hearing), principal.clone())));
+        match timeout(LONGEST, told).await {
+            Ok(Ok(outcome)) => outcome.map(|()| listening),
             Ok(Err(_)) => Err(gone(server)),
             Err(_) => Err(late(server)),
         }
@@ -195,13 +197,13 @@ impl Drop for Listening {
 
 /// Has the server tell of the resource, first in the name of `principal`, and from then on in those of others who want to
 /// know and may.
-async fn listen(parts: Weak<Parts>, port: Arc<dyn OutboxPort>, resource: Resource, principal: Principal) {
-    let (Line { server, .. }, uri) = &resource;
+async fn listen(hearing: Arc<Hearing>, principal: Principal) {
+    let (Line { server, .. }, uri) = &hearing.resource;
     let mut asks = Some(principal);
     loop {
-        let Some(known) = parts.upgrade() else { return };
+        let Some(known) = hearing.parts.upgrade() else { return };
         let Some(upstream) = known.fleet.get(server.as_str()) else { return };
-        let Some(principal) = asks.take().or_else(|| known.changes.holder(&resource)) else {
+        let Some(principal) = asks.take().or_else(|| known.changes.holder(&hearing.resource)) else {
             drop((known, upstream));
             sleep(PAUSE).await;
             continue;
@@ -213,11 +215,15 @@ async fn listen(parts: Weak<Parts>, port: Arc<dyn OutboxPort>, resource: Resourc
             return;
         };
         request.context = in_the_name_of(principal);
-        request.context.outbox = Outbox::new(Arc::clone(&port), StreamId::fresh());
+        request.context.outbox = Outbox::new(Arc::clone(&hearing) as _, StreamId::fresh());
         let mut service = upstream.service();
         drop(upstream);
-        if let Err(error) = Service::call(&mut service, request).await {
-            tracing::debug!(%server, %error, "a server does not tell of a resource any more");
+        match Service::call(&mut service, request).await {
+            Ok(_) => hearing.begins(Err(silent(server))),
+            Err(error) => {
+                tracing::debug!(%server, %error, "a server does not tell of a resource any more");
+                hearing.begins(Err(error));
+            }
         }
         sleep(PAUSE).await;
     }
@@ -226,19 +232,38 @@ async fn listen(parts: Weak<Parts>, port: Arc<dyn OutboxPort>, resource: Resourc
 /// Hears what a server tells a request that listens.
 struct Hearing {
     parts: Weak<Parts>,
-    line: Line,
-    acknowledged: watch::Sender<bool>,
+    resource: Resource,
+    /// Told once whether the server tells of it.
+    first: Mutex<Option<oneshot::Sender<Result<(), Error>>>>,
+}
+
+impl Hearing {
+    /// The first request has come to this, if it is not known yet.
+    fn begins(&self, outcome: Result<(), Error>) {
+        if let Some(first) = self.first.lock().take() {
+            // Whoever asked may have given up by now.
+            let _ = first.send(outcome);
+        }
+    }
+
+    /// Whether the server says that it tells of the one resource that it was asked to.
+    fn is_honoured(acknowledged: &Request) -> bool {
+        let acknowledged = acknowledged.body::<SubscriptionsAcknowledgedParams>();
+        let honoured = acknowledged.ok().and_then(|params| params.notifications.resource_subscriptions);
+        honoured.is_some_and(|uris| !uris.is_empty())
+    }
 }
 
 impl OutboxPort for Hearing {
     fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::ACKNOWLEDGED {
-            self.acknowledged.send_replace(true);
+            let server = &self.resource.0.server;
+            self.begins(if Self::is_honoured(&notification) { Ok(()) } else { Err(silent(server)) });
         } else if notification.method == Method::RESOURCE_UPDATED
             && let Some(uri) = notification.params.text("uri")
             && let Some(parts) = self.parts.upgrade()
         {
-            parts.changes.updated(&self.line, &uri);
+            parts.changes.updated(&self.resource.0, &uri);
         }
         Box::pin(std::future::ready(Ok(())))
     }
@@ -258,6 +283,10 @@ fn gone(server: &ServerId) -> Error {
     Error::disconnected(format!("the server {server} is gone"))
 }
 
+fn silent(server: &ServerId) -> Error {
+    Error::invalid_request(format!("the server {server} does not tell of changes of this resource"))
+}
+
 fn late(server: &ServerId) -> Error {
     Error::timeout(format!("the server {server} did not answer in time"))
 }
@@ -266,4 +295,4 @@ fn late(server: &ServerId) -> Error {
 const LOOK_AT: usize = 1024;
 const LONGEST: Duration = Duration::from_secs(10);
 /// Before a server is asked again that has ended a request that was to go on.
-const PAUSE: Duration = Duration::from_secs(5);
+pub(super) const PAUSE: Duration = Duration::from_secs(5);

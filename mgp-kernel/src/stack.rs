@@ -172,12 +172,8 @@ impl Back {
         let service = DeadlineLayer::new(timeout * TRIES).layer(service);
         let service = TraceIdLayer::to_peer(session).layer(service);
         // A human sees the arguments that were checked, and what the human saw is what is forwarded.
-        let service = ConfirmationLayer::new(
-            settings::confirmation(&config, server, parts.grants.clone()),
-            approver,
-            parts.tickets.clone(),
-        )
-        .layer(service);
+        let confirmed = settings::confirmation(&config, server, parts.grants.clone());
+        let service = ConfirmationLayer::new(confirmed, approver).layer(service);
         let service = PermissionLayer::new(permissions.clone()).layer(service);
         let service = ValidateLayer::new(settings::validators(&config)?).layer(service);
         let service = RepeatedLayer.layer(service);

@@ -113,15 +113,16 @@ impl Upstream {
     /// Stops it, and starts it again, however often that was done before.
     ///
     /// # Errors
-    /// It cannot be connected to.
+    /// It cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
         if let Connections::ByAgent(agents) = &self.connections {
             agents.open();
         }
+        let mut outcome = Ok(());
         for instance in self.instances() {
-            instance.supervised().restart(reason).await?;
+            outcome = outcome.and(instance.supervised().restart(reason).await);
         }
-        Ok(())
+        outcome
     }
 
     /// Lists its tools again in a moment: what was held back may be shown now.
@@ -209,7 +210,7 @@ impl Upstream {
         if let Connections::Fake(fake) = &self.connections {
             return Some(Arc::clone(&fake.session));
         }
-        self.instances().into_iter().find_map(|instance| instance.get().session())
+        self.up().find_map(|instance| instance.get().session())
     }
 
     /// The connection that this agent uses, or would.
@@ -233,10 +234,10 @@ impl Upstream {
             let instance = held.get();
             Some((instance.shared.line.clone(), instance.session()?, instance.capabilities()))
         };
-        self.instances().into_iter().filter_map(line).collect()
+        self.up().filter_map(line).collect()
     }
 
-    /// What was agreed on this connection, if it is up.
+    /// What was agreed on this connection last.
     pub(crate) fn session_on(&self, line: &Line) -> Option<Arc<Session>> {
         #[cfg(test)]
         if let Connections::Fake(fake) = &self.connections {
@@ -245,9 +246,9 @@ impl Upstream {
         self.on(line)?.get().session()
     }
 
-    /// The client of it, past all that lies in front; of several connections any.
+    /// The client of it, past all that lies in front; of several connections any that is up.
     pub(crate) fn client(&self) -> Option<Arc<shared::Kept>> {
-        self.instances().into_iter().find_map(|instance| instance.get().client())
+        self.up().find_map(|instance| instance.get().client())
     }
 
     /// What it said that it can do on the connection of this agent, if that is up.
@@ -324,6 +325,12 @@ impl Upstream {
             (Connections::ByAgent(agents), Some(agent)) => agents.of(agent).map(Held::Kept),
             _ => None,
         }
+    }
+
+    /// The connections that are up.
+    fn up(&self) -> impl Iterator<Item = Held<'_>> {
+        let is_up = |instance: &Held<'_>| instance.supervised().state() == ServerState::Connected;
+        self.instances().into_iter().filter(is_up)
     }
 
     fn instances(&self) -> Vec<Held<'_>> {

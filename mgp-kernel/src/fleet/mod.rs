@@ -1,5 +1,6 @@
 //! All servers that the kernel has to do with.
 
+mod callbacks;
 mod near;
 mod owners;
 
@@ -11,13 +12,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::TaskOwnersLayer;
-use mgp_stream::callback::CallbackRelay;
+use mgp_types::Principal;
 use mgp_types::mgp::{ServerId, ShutdownReason};
-use mgp_types::{Context, Params, Principal};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
+use self::callbacks::Callbacks;
 use self::owners::Owners;
 use crate::StartError;
 use crate::parts::Parts;
@@ -35,7 +35,7 @@ pub(crate) struct Fleet {
     revision: AtomicU64,
     /// Held by whoever changes what servers offer, so that nothing is offered by one that is gone.
     publishing: Mutex<()>,
-    callbacks: Mutex<CallbackRelay>,
+    callbacks: Mutex<Callbacks>,
     /// Servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
     task_owners: Owners,
@@ -85,15 +85,8 @@ impl Fleet {
     }
 
     /// The callbacks of all servers, on their way to clients.
-    pub(crate) fn callbacks(&self) -> &Mutex<CallbackRelay> {
+    pub(crate) fn callbacks(&self) -> &Mutex<Callbacks> {
         &self.callbacks
-    }
-
-    /// The server that an `mgp/callback/respond` answers, and the parameters as it knows them; `None` if it answers
-    /// nothing that the sender was asked.
-    pub(crate) fn answered(&self, context: &Context, params: &Params) -> Option<(Arc<Upstream>, Params)> {
-        let routed = self.callbacks.lock().route(context, params, Instant::now())?;
-        Some((self.get(routed.server.as_str())?, routed.params))
     }
 
     /// Whose the tasks are that were begun on `line`, however often that was connected anew, with the server at `place`.
@@ -260,7 +253,6 @@ impl Fleet {
         let publishing = self.publishing.lock();
         let had_something = parts.catalog.remove_server(&id);
         drop(publishing);
-        self.callbacks.lock().end_of_server(&id);
         self.task_owners.end_of_server(&id);
         if had_something {
             self.tell_gone(parts, vec![id.clone()]);

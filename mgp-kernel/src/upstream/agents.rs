@@ -308,13 +308,14 @@ mod tests {
         let of_bob = calling("bob");
         let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
         let passed = {
+            let way = ("mail".into(), Erased::new(NoConnection));
             let mut callbacks = scene.parts.fleet.callbacks().lock();
-            callbacks.pass_on(&"mail".into(), &of_bob, &asked, Instant::now()).unwrap()
+            callbacks.pass_on((&way.0, way.1), &of_bob, &asked, Instant::now()).unwrap()
         };
 
         let upstream = scene.parts.fleet.get("mail").unwrap();
         let start = upstream.begun(&Principal::new("ada")).unwrap();
         start.over().await;
-        assert!(scene.parts.fleet.answered(&of_bob, &passed).is_some());
+        assert!(scene.parts.fleet.callbacks().lock().answered(&of_bob, &passed).is_some());
     }
 }

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use mgp_security::access::TaskOwnersLayer;
@@ -30,11 +30,13 @@ struct Shared {
     elicitations: Elicitations,
     reports: Reports,
     tasks: TaskOwnersLayer,
+    /// What the connection is part of, with the way back to it.
+    back: Weak<super::shared::Shared>,
     changed: Changed,
 }
 
 impl InboundLayer {
-    pub(super) fn new(shared: &super::shared::Shared) -> Self {
+    pub(super) fn new(shared: &Arc<super::shared::Shared>) -> Self {
         Self(Arc::new(Shared {
             server: shared.server.clone(),
             line: shared.line.clone(),
@@ -43,6 +45,7 @@ impl InboundLayer {
             elicitations: shared.elicitations.clone(),
             reports: shared.reports.clone(),
             tasks: shared.back.get().map(|back| back.tasks.clone()).unwrap_or_default(),
+            back: Arc::downgrade(shared),
             changed: shared.changed.clone(),
         }))
     }
@@ -221,10 +224,14 @@ impl Shared {
             tracing::debug!(server = %self.server, "dropping a callback that is about no call");
             return done();
         };
+        let Some(way) = self.back.upgrade().and_then(|shared| Some(shared.back.get()?.service.clone()))
+        else {
+            return done();
+        };
         self.reports.call_back(stream);
-        let mut relay = self.parts.fleet.callbacks().lock();
-        let passed = relay.pass_on(&self.server, &call, &request.params, Instant::now());
-        drop(relay);
+        let mut callbacks = self.parts.fleet.callbacks().lock();
+        let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
+        drop(callbacks);
         match passed {
             Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
             Err(error) => Box::pin(std::future::ready(Err(error))),

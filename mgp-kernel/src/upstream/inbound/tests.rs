@@ -1,6 +1,6 @@
 //! What one connection to a server says unasked, and whom it reaches.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use mgp_security::access::TaskOwnersLayer;
@@ -68,6 +68,7 @@ impl Connection {
             elicitations: elicitations.clone(),
             reports,
             tasks: TaskOwnersLayer::new(),
+            back: Weak::new(),
             changed: Changed::default(),
         }));
         let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(Silent));

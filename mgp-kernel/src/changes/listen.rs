@@ -20,6 +20,7 @@ use super::watch::{PAUSE, Resource};
 use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
 use crate::parts::Parts;
 use crate::router::Sight;
+use crate::upstream::Line;
 
 /// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
 /// or the kernel ends it.
@@ -144,7 +145,8 @@ fn relay_tasks(
     let mut honoured = Vec::new();
     for (server, (shown, own)) in by_server {
         let Some(upstream) = parts.fleet.get(server.as_str()) else { continue };
-        let session = upstream.session_on(&upstream.line(&listener.principal));
+        let line = upstream.line(&listener.principal);
+        let session = upstream.session_on(&line);
         if !session.is_some_and(|session| session.revision.is_stateless()) {
             continue;
         }
@@ -152,19 +154,17 @@ fn relay_tasks(
         let filter = SubscriptionFilter::new().with_task_ids(own);
         let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
         request.context = context.clone();
-        let relay = Relay {
-            changes: Arc::clone(&parts.changes),
-            listener: Arc::downgrade(listener),
-            server: server.clone(),
-        };
-        relayed.spawn(relay_on(Arc::clone(parts), server, request, Arc::new(relay)));
+        let relay =
+            Relay { parts: Arc::clone(parts), listener: Arc::downgrade(listener), line: line.clone() };
+        relayed.spawn(relay_on(request, Arc::new(relay), parts.changes.relayed(line)));
     }
     Ok(honoured)
 }
 
-/// Has the server tell of tasks, and again after it has ended that, for as long as it is there.
-async fn relay_on(parts: Arc<Parts>, server: ServerId, request: Request, relay: Arc<Relay>) {
-    while let Some(upstream) = parts.fleet.get(server.as_str()) {
+/// Has the server tell of tasks, and again after it has ended that, for as long as it is there. `line` is in use meanwhile.
+async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
+    let server = &line.server;
+    while let Some(upstream) = relay.parts.fleet.get(server.as_str()) {
         let mut request = request.clone();
         request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
         let mut service = upstream.service();
@@ -178,9 +178,9 @@ async fn relay_on(parts: Arc<Parts>, server: ServerId, request: Request, relay: 
 
 /// Passes on what a server tells of tasks.
 struct Relay {
-    changes: Arc<Changes>,
+    parts: Arc<Parts>,
     listener: Weak<Listener>,
-    server: ServerId,
+    line: Line,
 }
 
 impl OutboxPort for Relay {
@@ -188,14 +188,19 @@ impl OutboxPort for Relay {
         if notification.method == Method::TASKS
             && let Some(listener) = self.listener.upgrade()
         {
+            let server = &self.line.server;
+            if let Some(upstream) = self.parts.fleet.get(server.as_str()) {
+                upstream.hear_of_task(&self.line, &notification.params);
+            }
+            let changes = &self.parts.changes;
             let shown = notification.params.text("taskId").and_then(|own| {
-                let shown = self.changes.tasks.shown(&listener.principal, &self.server, &own);
+                let shown = changes.tasks.shown(&listener.principal, server, &own);
                 shown.filter(|shown| **shown != *own)
             });
             if let Some(shown) = shown {
                 name(&mut notification.params, &shown);
             }
-            self.changes.offer(&listener, News::Message(Box::new(notification)));
+            changes.offer(&listener, News::Message(Box::new(notification)));
         }
         Box::pin(std::future::ready(Ok(())))
     }

@@ -50,6 +50,8 @@ pub(crate) struct Changes {
     /// Those without a session whose list of tools is one that the router made.
     listing: Mutex<HashSet<Principal, RandomState>>,
     watches: Watches,
+    /// The connections on which somebody is told of tasks.
+    relayed: Mutex<Vec<Weak<Line>>>,
     levels: Levels,
     pub(crate) tasks: TaskBook,
     /// Tells of the lists of tools that it makes itself.
@@ -68,6 +70,7 @@ impl Changes {
             requests: Mutex::default(),
             listing: Mutex::default(),
             watches: Watches::default(),
+            relayed: Mutex::default(),
             levels: Levels::default(),
             tasks: TaskBook::default(),
             tools: ArcSwapOption::empty(),
@@ -118,9 +121,19 @@ impl Changes {
         drop(gone);
     }
 
-    /// Whether somebody wants to be told of a resource on this connection.
+    /// Whether somebody wants to be told of a resource or a task on this connection.
     pub(crate) fn watches_on(&self, line: &Line) -> bool {
-        !self.watches.on(line).is_empty()
+        let is_relayed = |relayed: &Weak<Line>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
+        !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
+    }
+
+    /// The connection is one on which somebody is told of tasks, for as long as what is returned is held.
+    fn relayed(&self, line: Line) -> Arc<Line> {
+        let line = Arc::new(line);
+        let mut relayed = self.relayed.lock();
+        relayed.retain(|other| other.strong_count() > 0);
+        relayed.push(Arc::downgrade(&line));
+        line
     }
 
     /// The session takes messages from now on.

@@ -257,6 +257,25 @@ async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
 }
 
 #[tokio::test]
+async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = Peer::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let in_use = || scene.parts.changes.watches_on(&whole(&"a".into()));
+    assert!(!in_use());
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
+    let mut router = scene.router.clone();
+    let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    until(|| !server.listening().is_empty()).await;
+    assert!(in_use());
+    listening.abort();
+    until(|| !in_use()).await;
+}
+
+#[tokio::test]
 async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_most_verbose() {
     let scene = Scene::open().await;
     let server = scene.server("a");

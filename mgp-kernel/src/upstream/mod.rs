@@ -223,6 +223,14 @@ impl Upstream {
         }
     }
 
+    /// Hears what the server says of a task on this connection.
+    pub(crate) fn hear_of_task(&self, line: &Line, status: &Object) {
+        let connection = self.on(line);
+        if let Some(back) = connection.as_ref().and_then(|instance| instance.get().shared.back.get()) {
+            back.tasks.hear(status);
+        }
+    }
+
     /// All connections that are up: what was agreed, and what the server said there that it can do.
     pub(crate) fn lines(&self) -> Vec<(Line, Arc<Session>, Object)> {
         #[cfg(test)]

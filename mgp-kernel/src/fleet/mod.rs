@@ -4,17 +4,20 @@ mod callbacks;
 mod near;
 mod owners;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::TaskOwnersLayer;
 use mgp_types::Principal;
 use mgp_types::mgp::{ServerId, ShutdownReason};
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::JoinSet;
 
 use self::callbacks::Callbacks;
@@ -41,6 +44,8 @@ pub(crate) struct Fleet {
     task_owners: Owners,
     /// What brings servers up and down.
     moves: Mutex<JoinSet<()>>,
+    /// The end of the last move of each id, which is told by dropping the other half.
+    turns: Mutex<HashMap<ServerId, oneshot::Receiver<()>, RandomState>>,
 }
 
 /// What came of a change of the configuration.
@@ -238,13 +243,26 @@ impl Fleet {
         servers.values().cloned().collect()
     }
 
-    /// Starts a server, after the one whose place it takes has let go of what both may need.
+    /// Starts a server, after those of its id have let go of what both may need.
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
-        let Some(before) = before else { return server.start() };
-        self.go(async move {
-            before.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+        if before.is_none() && !self.is_moving(server.id()) {
+            return server.start();
+        }
+        if let Some(before) = &before {
+            before.close();
+        }
+        let id = server.id().clone();
+        self.go_in_turn(id, async move {
+            if let Some(before) = before {
+                before.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+            }
             server.start();
         });
+    }
+
+    /// Whether a server of this id is still brought up or down.
+    fn is_moving(&self, id: &ServerId) -> bool {
+        self.turns.lock().get_mut(id).is_some_and(|last| last.try_recv() == Err(TryRecvError::Empty))
     }
 
     /// Ends a server; what it offered goes at once.
@@ -258,7 +276,8 @@ impl Fleet {
             self.tell_gone(parts, vec![id.clone()]);
         }
         let index = parts.index.clone();
-        self.go(async move {
+        server.close();
+        self.go_in_turn(id.clone(), async move {
             index.remove_server(id).await;
             server.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
         });
@@ -273,6 +292,23 @@ impl Fleet {
                     parts.changes.changed(&parts.fleet, &line, what);
                 }
             }
+        });
+    }
+
+    /// Does a step with a server after all earlier ones with servers of its id.
+    fn go_in_turn(&self, id: ServerId, step: impl Future<Output = ()> + Send + 'static) {
+        let (done, is_done) = oneshot::channel();
+        let mut turns = self.turns.lock();
+        turns.retain(|_, last| last.try_recv() == Err(TryRecvError::Empty));
+        let before = turns.insert(id, is_done);
+        drop(turns);
+        self.go(async move {
+            if let Some(before) = before {
+                // It is never sent, but dropped.
+                let _ = before.await;
+            }
+            step.await;
+            drop::<oneshot::Sender<()>>(done);
         });
     }
 

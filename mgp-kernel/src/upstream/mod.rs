@@ -25,7 +25,7 @@ mod told;
 mod view;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -54,6 +54,8 @@ pub(crate) struct Upstream {
     config: Arc<ServerConfig>,
     parts: Arc<Parts>,
     of_server: OfServer,
+    /// Whether it has ended for good.
+    is_over: AtomicBool,
     connections: Connections,
 }
 
@@ -79,11 +81,16 @@ impl Upstream {
         } else {
             Connections::ByAgent(Agents::new(parts, &config, &of_server))
         };
-        Ok(Self { id, config, parts: Arc::clone(parts), of_server, connections })
+        let parts = Arc::clone(parts);
+        Ok(Self { id, config, parts, of_server, is_over: AtomicBool::new(false), connections })
     }
 
-    /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them.
+    /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them, and one that
+    /// was [closed](Self::close) does not start.
     pub(crate) fn start(&self) {
+        if self.is_over.load(Ordering::Acquire) {
+            return;
+        }
         match &self.connections {
             Connections::Shared(instance) => instance.supervised.start(),
             Connections::ByAgent(agents) => agents.open(),
@@ -102,11 +109,17 @@ impl Upstream {
         }
     }
 
-    /// Stops it for good.
-    pub(crate) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
+    /// Starts it no more; what is connected stays until its [end](Self::end).
+    pub(crate) fn close(&self) {
+        self.is_over.store(true, Ordering::Release);
         if let Connections::ByAgent(agents) = &self.connections {
             agents.close();
         }
+    }
+
+    /// Stops it for good.
+    pub(crate) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
+        self.close();
         self.stop(reason, timeout).await;
     }
 

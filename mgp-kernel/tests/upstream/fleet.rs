@@ -22,6 +22,7 @@ tests![
     a_list_that_could_not_be_had_is_asked_for_again,
     what_changes_before_a_server_is_listened_to_is_listed_all_the_same,
     a_reload_touches_only_what_changed,
+    the_last_of_two_quick_reloads_starts_after_what_was_there_has_ended,
     a_program_finds_what_is_configured_in_its_environment_and_no_more,
 ];
 
@@ -166,6 +167,32 @@ async fn a_reload_touches_only_what_changed() {
         !listed.contains(&"goes.pid".to_owned()) && listed.contains(&"comes.pid".to_owned()),
         "{listed:?}"
     );
+}
+
+async fn the_last_of_two_quick_reloads_starts_after_what_was_there_has_ended() {
+    let host = Host::start(vec![child("files")]).await;
+    let first = host.up("files").await.pid.unwrap();
+    let client = host.client("one").await;
+    let reload = async |description: &str| {
+        let mut server = child("files");
+        server["description"] = json!(description);
+        host.kernel.reload(config(vec![server])).await.unwrap();
+    };
+    let reloads = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        reload("second").await;
+        reload("third").await;
+    };
+    let ends = async {
+        // It goes on until this is done.
+        let counted = say(&client, "files.count", json!({"to": 1500})).await;
+        (counted, host.view("files").pid)
+    };
+    let ((counted, meanwhile), ()) = tokio::join!(ends, reloads);
+    assert_eq!((&*counted, meanwhile), ("1500", None), "nothing starts beside it");
+    let last = host.up("files").await.pid.unwrap();
+    gone(first).await;
+    assert_eq!(say(&client, "files.pid", json!({})).await, last.to_string());
 }
 
 async fn a_program_finds_what_is_configured_in_its_environment_and_no_more() {

@@ -59,12 +59,13 @@ pub(crate) struct Front {
 impl Front {
     pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryLayer, registry: Registry) -> Self {
         let config = parts.config.load();
+        let audit = AuditLayer::new(parts.audit.clone())
+            .arguments(parts.arguments.clone())
+            .clock(parts.clock.clone());
         Self {
-            audit: AuditLayer::new(parts.audit.clone())
-                .arguments(parts.arguments.clone())
-                .clock(parts.clock.clone()),
+            asking: AskingLayer::new(settings::asking(&config), Some(audit.clone())),
+            audit,
             fallback: fallback::layer(parts),
-            asking: AskingLayer::new(settings::asking(&config)),
             at_once: settings::calls_at_once(&config),
             tools,
             servers: DiscoveryLayer::new(registry),

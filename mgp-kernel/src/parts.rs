@@ -11,7 +11,6 @@ use mgp_security::Clock;
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
 use mgp_security::audit::{Arguments, AuditLog};
 use mgp_security::auth::{KeyRing, SqliteKeyStore};
-use mgp_security::confirmation::Tickets;
 use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
 use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants};
@@ -45,7 +44,6 @@ pub(crate) struct Parts {
     pub(crate) pending: PendingApprovals,
     /// What of the arguments of calls is recorded.
     pub(crate) arguments: Arguments,
-    pub(crate) tickets: Tickets,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
     pub(crate) catalog: Catalog,
@@ -89,7 +87,6 @@ impl Parts {
             Publisher::new(events::CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         Ok(Arc::new(Self {
             pending: PendingApprovals::new(clock.clone()),
-            tickets: Tickets::new(port, clock.clone()),
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitLayer::new(settings::agent_limits(&config)),
             config: ArcSwap::from_pointee(config),

@@ -22,7 +22,6 @@ use mgp_security::validator::ValidateLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
 use mgp_types::RpcService;
-use mgp_types::mgp::ServerId;
 use tower_layer::Layer;
 
 use mgp_discovery::config::model::ServerConfig;
@@ -41,7 +40,7 @@ use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::speaker::SpeakersLayer;
-use crate::upstream::{SizeLayer, max_result_bytes};
+use crate::upstream::{Line, SizeLayer, max_result_bytes};
 use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
@@ -60,12 +59,13 @@ pub(crate) struct Front {
 impl Front {
     pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryLayer, registry: Registry) -> Self {
         let config = parts.config.load();
+        let audit = AuditLayer::new(parts.audit.clone())
+            .arguments(parts.arguments.clone())
+            .clock(parts.clock.clone());
         Self {
-            audit: AuditLayer::new(parts.audit.clone())
-                .arguments(parts.arguments.clone())
-                .clock(parts.clock.clone()),
+            asking: AskingLayer::new(settings::asking(&config), Some(audit.clone())),
+            audit,
             fallback: fallback::layer(parts),
-            asking: AskingLayer::new(settings::asking(&config)),
             at_once: settings::calls_at_once(&config),
             tools,
             servers: DiscoveryLayer::new(registry),
@@ -123,21 +123,24 @@ pub(crate) struct Back {
     pub(crate) permissions: PermissionGate,
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
+    /// Who knows whose the tasks are, and is told how they do.
+    pub(crate) tasks: TaskOwnersLayer,
 }
 
 impl Back {
-    /// Puts the layers around `way`, which leads to whatever incarnation is connected. `session` knows what was agreed
-    /// with it.
+    /// Puts the layers around `way`, which leads to whatever incarnation of `line` is connected. `session` knows what was
+    /// agreed with it.
     pub(crate) fn new<S: RpcService<Future: 'static> + Sync>(
         parts: &Arc<Parts>,
         server: &ServerConfig,
+        line: &Line,
         approver: Arc<dyn Approver>,
         session: impl Fn() -> Option<Arc<mgp_types::Session>> + Clone + Send + Sync + 'static,
         way: S,
         meter: &Meter,
     ) -> Result<Self, StartError> {
         let config = parts.config.load();
-        let id = ServerId::from(server.id.as_str());
+        let id = line.server.clone();
         let limits = &server.limits;
         let timeout = Duration::from_millis(limits.timeout_ms.unwrap_or(TIMEOUT_MS));
         let places = limits.concurrency.and_then(|calls| NonZeroUsize::new(calls as usize));
@@ -147,8 +150,11 @@ impl Back {
             parts.grants.clone(),
         )
         .with_approver(Arc::clone(&approver));
-        let definitions =
-            GuardLayer::new(id.clone(), Arc::clone(&parts.definitions), parts.port(), parts.clock.clone());
+        let (guard, port, clock) = (Arc::clone(&parts.definitions), parts.port(), parts.clock.clone());
+        let definitions = match &line.agent {
+            None => GuardLayer::new(id.clone(), guard, port, clock),
+            Some(agent) => GuardLayer::of_agent(id.clone(), agent, guard, port, clock),
+        };
 
         // The pause between two tries takes no place, and the time in line is not held against the server.
         let service = AttemptTimeoutLayer::new(timeout, timeout)
@@ -167,17 +173,18 @@ impl Back {
         let service = DeadlineLayer::new(timeout * TRIES).layer(service);
         let service = TraceIdLayer::to_peer(session).layer(service);
         // A human sees the arguments that were checked, and what the human saw is what is forwarded.
-        let service = ConfirmationLayer::new(
-            settings::confirmation(&config, server, parts.grants.clone()),
-            approver,
-            parts.tickets.clone(),
-        )
-        .layer(service);
+        let confirmed = settings::confirmation(&config, server, parts.grants.clone());
+        let service = ConfirmationLayer::new(confirmed, approver).layer(service);
         let service = PermissionLayer::new(permissions.clone()).layer(service);
         let service = ValidateLayer::new(settings::validators(&config)?).layer(service);
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
-        let service = TaskOwnersLayer::new().layer(service);
+        // A program that ends takes its tasks with it; with other servers they outlive the connection.
+        let tasks = match server.url.as_ref().or(server.socket.as_ref()) {
+            Some(place) => parts.fleet.task_owners(line, place),
+            None => TaskOwnersLayer::new(),
+        };
+        let service = tasks.layer(service);
         // What is refused to one agent uses up nothing of what others share.
         let service = LimitLayer::new(settings::server_limits(server)).layer(service);
         // Whoever may not call a tool learns nothing from how its arguments are judged.
@@ -185,7 +192,7 @@ impl Back {
         // All that a caller waits for counts.
         let service = MeterLayer(meter.clone()).layer(service);
         let service = NamesFallbackLayer::new(server).layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions })
+        Ok(Self { service: Erased::new(service), permissions, definitions, tasks })
     }
 }
 

@@ -153,6 +153,6 @@ fn permission_granted_and_attached(bencher: Bencher<'_, '_>) {
 fn confirmation_not_needed(bencher: Bencher<'_, '_>) {
     let tickets = Tickets::new(Arc::new(Forgetful), Clock::system());
     let approver = Arc::new(PendingApprovals::new(Clock::system()));
-    let layer = ConfirmationLayer::new(ConfirmationSettings::new(), approver, tickets);
+    let layer = ConfirmationLayer::with_tickets(ConfirmationSettings::new(), approver, tickets);
     measure(bencher, layer.layer(Echo(Response::empty())), false);
 }

@@ -127,7 +127,7 @@ impl Kernel {
             guard: lists.clone(),
             validate: ValidateLayer::new(Validators::standard()),
             permission: PermissionLayer::new(gate.clone()),
-            confirmation: ConfirmationLayer::new(confirmation, approver, tickets.clone()),
+            confirmation: ConfirmationLayer::with_tickets(confirmation, approver, tickets.clone()),
             trace: TraceIdLayer::to_peer(move || known.get().cloned()),
         };
         let (outer, inner) = (Held::default(), Held::default());

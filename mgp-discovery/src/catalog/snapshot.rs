@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -106,31 +107,44 @@ impl CatalogSnapshot {
         self.servers.values().flat_map(|offer| &offer.templates)
     }
 
-    /// Which server has the resource `uri`, and what it calls it there.
+    /// Which of the servers that `may_be` allows has the resource `uri`, and what it calls it there.
     ///
     /// That is, in this order: the one that `mgp://SERVER/URI` names; the first one that lists the URI; the one with
     /// the template that says most of it before its first variable.
-    pub fn resource_owner<'a>(&'a self, uri: &'a str) -> Option<ResourceOwner<'a>> {
+    pub fn resource_owner<'a>(
+        &'a self,
+        uri: &'a str,
+        may_be: impl Fn(&ServerId) -> bool,
+    ) -> Option<ResourceOwner<'a>> {
         if let Some(named) = self.named(uri) {
-            return Some(named);
+            return Some(named).filter(|named| may_be(named.server));
         }
-        if let Some(server) = self.resources.get(uri) {
+        let lists = |offer: &Offer| offer.resources.iter().any(|resource| *resource.uri == *uri);
+        if let Some(server) = self.first(self.resources.get(uri), lists, &may_be) {
             return Some(ResourceOwner { server, uri });
         }
         let mut best: Option<(usize, &ServerId)> = None;
         for template in self.templates() {
             let Some(known) = template.template.matches(uri) else { continue };
-            if best.is_none_or(|(most, _)| known > most) {
+            if best.is_none_or(|(most, _)| known > most) && may_be(&template.server) {
                 best = Some((known, &template.server));
             }
         }
         best.map(|(_, server)| ResourceOwner { server, uri })
     }
 
-    /// Which server has the template, and what it is there; for completions.
-    pub fn template_owner<'a>(&'a self, template: &'a str) -> Option<ResourceOwner<'a>> {
-        let listed = || self.templates.get(template).map(|server| ResourceOwner { server, uri: template });
-        self.named(template).or_else(listed)
+    /// Which of the servers that `may_be` allows has the template, and what it is there; for completions.
+    pub fn template_owner<'a>(
+        &'a self,
+        template: &'a str,
+        may_be: impl Fn(&ServerId) -> bool,
+    ) -> Option<ResourceOwner<'a>> {
+        if let Some(named) = self.named(template) {
+            return Some(named).filter(|named| may_be(named.server));
+        }
+        let lists = |offer: &Offer| offer.templates.iter().any(|listed| *listed.uri_template == *template);
+        let server = self.first(self.templates.get(template), lists, may_be)?;
+        Some(ResourceOwner { server, uri: template })
     }
 
     /// The URI that clients know a resource of `server` by.
@@ -222,6 +236,21 @@ impl CatalogSnapshot {
                 self.template_list = Arc::default();
             }
         }
+    }
+
+    /// The first of the servers that `may_be` allows and that list something, of which all know `owner` as the first.
+    fn first<'a>(
+        &'a self,
+        owner: Option<&'a ServerId>,
+        lists: impl Fn(&Offer) -> bool,
+        may_be: impl Fn(&ServerId) -> bool,
+    ) -> Option<&'a ServerId> {
+        let owner = owner?;
+        if may_be(owner) {
+            return Some(owner);
+        }
+        let mut later = self.servers.range::<ServerId, _>((Bound::Excluded(owner), Bound::Unbounded));
+        later.find(|(server, offer)| lists(offer) && may_be(server)).map(|(server, _)| server)
     }
 
     /// The server that the URI itself names.

@@ -129,7 +129,7 @@ fn a_server_that_is_removed_takes_everything_along() {
     assert!(catalog.remove_server(&"a".into()) && !catalog.remove_server(&"a".into()));
     let snapshot = catalog.snapshot();
     assert_eq!(meant(&snapshot, "x").unwrap(), "x of b");
-    assert!(snapshot.prompt("p").is_none() && snapshot.resource_owner("a://1").is_none());
+    assert!(snapshot.prompt("p").is_none() && snapshot.resource_owner("a://1", |_| true).is_none());
     assert_eq!(snapshot.prompt_list().as_bytes(), br#"{"prompts":[]}"#);
     assert_eq!(snapshot.template_list().as_bytes(), br#"{"resourceTemplates":[]}"#);
 }
@@ -164,7 +164,9 @@ fn a_resource_is_the_first_servers_and_the_others_are_reached_by_theirs() {
     catalog.put_resources("a".into(), listed()).unwrap();
     let snapshot = catalog.snapshot();
     let owner = |uri: &'static str| {
-        snapshot.resource_owner(uri).map(|owner| (owner.server.as_str().to_owned(), owner.uri.to_owned()))
+        snapshot
+            .resource_owner(uri, |_| true)
+            .map(|owner| (owner.server.as_str().to_owned(), owner.uri.to_owned()))
     };
     assert_eq!(owner("file:///x"), Some(("a".into(), "file:///x".into())));
     assert_eq!(owner("mgp://b/file:///x"), Some(("b".into(), "file:///x".into())));
@@ -185,13 +187,14 @@ fn the_template_that_says_most_of_a_uri_has_it() {
     catalog.put_templates("c".into(), vec![object(r#"{"uriTemplate":"db://{table}"}"#)]).unwrap();
     catalog.put_resources("c".into(), vec![object(r#"{"uri":"db://users/7"}"#)]).unwrap();
     let snapshot = catalog.snapshot();
-    let owner = |uri: &'static str| snapshot.resource_owner(uri).map(|owner| owner.server.to_string());
+    let owner =
+        |uri: &'static str| snapshot.resource_owner(uri, |_| true).map(|owner| owner.server.to_string());
     assert_eq!(owner("db://orders").as_deref(), Some("a"));
     assert_eq!(owner("db://users/8").as_deref(), Some("b"));
     assert_eq!(owner("db://users/7").as_deref(), Some("c"));
     assert_eq!(owner("web://x"), None);
-    assert_eq!(snapshot.template_owner("db://{table}").unwrap().server.as_str(), "a");
-    assert_eq!(snapshot.template_owner("mgp://c/db://{table}").unwrap().uri, "db://{table}");
+    assert_eq!(snapshot.template_owner("db://{table}", |_| true).unwrap().server.as_str(), "a");
+    assert_eq!(snapshot.template_owner("mgp://c/db://{table}", |_| true).unwrap().uri, "db://{table}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::port::Port;
 use super::quota::{Place, Quota};
 use super::result::Asked;
 use super::round::Round;
+use super::unattended::Unattended;
 
 /// What one call and its client say to each other, over the rounds of the client.
 ///
@@ -44,6 +45,8 @@ struct State {
     /// Taken with the first question.
     place: Option<Place>,
     driver: Option<Waker>,
+    /// Who records what becomes of it if the client does not come back.
+    unattended: Option<Unattended>,
 }
 
 enum Phase {
@@ -113,6 +116,7 @@ impl Conversation {
                 in_poll: false,
                 place: None,
                 driver: None,
+                unattended: None,
             }),
         })
     }
@@ -220,6 +224,11 @@ impl Conversation {
         Some(Questions { round, questions })
     }
 
+    /// Has what becomes of it recorded, if the client does not come back.
+    pub(super) fn record_with(&self, unattended: Unattended) {
+        self.state.lock().unattended = Some(unattended);
+    }
+
     /// Opens the round that `request` brings, as the answer to round `number`.
     ///
     /// # Errors
@@ -307,11 +316,17 @@ impl Conversation {
         let mut state = self.state.lock();
         let questions = std::mem::take(&mut state.questions);
         let (place, driver) = (state.place.take(), state.driver.take());
-        let phase = std::mem::replace(&mut state.phase, Phase::Over);
+        let (phase, unattended) = (std::mem::replace(&mut state.phase, Phase::Over), state.unattended.take());
         drop(state);
         drop((questions, place));
-        if let Phase::Round(Round { waker, .. }) | Phase::Finished(_, waker) = phase {
-            wake(waker);
+        match phase {
+            Phase::Round(Round { waker, .. }) | Phase::Finished(_, waker) => wake(waker),
+            Phase::Parked { outcome, .. } => {
+                if let Some(unattended) = unattended {
+                    unattended.record(self.trail.clone(), outcome);
+                }
+            }
+            Phase::Over => {}
         }
         wake(driver);
     }

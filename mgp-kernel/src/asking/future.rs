@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use mgp_transport::mrtr::binding;
 use mgp_types::mgp::Trail;
-use mgp_types::{Error, Method, Params, Principal, Request, Response};
+use mgp_types::{Error, Outbox, Request, Response};
 use pin_project_lite::pin_project;
 
 use super::Desk;
@@ -15,6 +15,7 @@ use super::driver::Call;
 use super::result::input_required;
 use super::table::park;
 use super::ticket::Ticket;
+use super::unattended::Unattended;
 
 pin_project! {
     /// The answer of [`Asking`](super::Asking).
@@ -68,23 +69,18 @@ pub(crate) struct Started<F> {
 }
 
 /// Who asks what.
-pub(super) struct Subject {
-    principal: Option<Principal>,
-    method: Method,
-    params: Params,
-}
+pub(super) struct Subject(Request);
 
 impl Subject {
     pub(super) fn of(request: &Request) -> Self {
-        Self {
-            principal: request.context.principal.clone(),
-            method: request.method.clone(),
-            params: request.params.clone(),
-        }
+        let mut request = request.clone();
+        // The way back ends with the round.
+        request.context.outbox = Outbox::CLOSED;
+        Self(request)
     }
 
     fn binding(&self) -> [u8; 32] {
-        binding(self.principal.as_ref(), &self.method, &self.params)
+        binding(self.0.context.principal.as_ref(), &self.0.method, &self.0.params)
     }
 }
 
@@ -103,6 +99,9 @@ impl<F: Future<Output = Result<Response, Error>> + Send + 'static> Started<F> {
         }
         let Some(asked) = conversation.park(self.desk.limits.ttl) else { return Poll::Pending };
         let Some(call) = self.call.take() else { return Poll::Pending };
+        if let Some(audit) = &self.desk.audit {
+            conversation.record_with(Unattended::new(audit.clone(), self.subject.0.clone()));
+        }
         let (call, binding) = (park(&self.desk, call), self.subject.binding());
         Poll::Ready(self.desk.ask(Ticket { call, round: asked.round, binding }, &asked))
     }
@@ -165,7 +164,7 @@ impl Desk {
 }
 
 /// Notes on the trail of a round what was found out about its call, so that the record of each round has it.
-fn follow(known: &Trail, own: &Trail) {
+pub(super) fn follow(known: &Trail, own: &Trail) {
     if let Some((server, tool)) = known.target() {
         own.note_target(server, tool);
     }

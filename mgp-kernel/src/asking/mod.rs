@@ -27,11 +27,13 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod ticket;
+mod unattended;
 
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use mgp_security::audit::AuditLayer;
 use mgp_types::{Error, Kind, Method, Object, Request, Response, RpcService, Session};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -60,13 +62,16 @@ pub(crate) struct Desk {
     quota: Arc<Quota>,
     tickets: Tickets,
     table: Table,
+    /// Who records what became of calls whose clients did not come back.
+    audit: Option<AuditLayer>,
 }
 
 impl AskingLayer {
-    /// Parks no more calls than `limits` allows.
-    pub(crate) fn new(limits: AskingLimits) -> Self {
+    /// Parks no more calls than `limits` allows. What became of those whose clients do not come back is recorded by `audit`,
+    /// as each round is by whatever lies in front.
+    pub(crate) fn new(limits: AskingLimits, audit: Option<AuditLayer>) -> Self {
         let quota = Arc::new(Quota::new(&limits));
-        Self(Arc::new(Desk { limits, quota, tickets: Tickets::new(), table: Table::default() }))
+        Self(Arc::new(Desk { limits, quota, tickets: Tickets::new(), table: Table::default(), audit }))
     }
 
     /// Parks no more calls, and ends those that wait for clients which are away: nobody will be there for their answers.

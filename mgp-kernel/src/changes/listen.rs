@@ -10,16 +10,17 @@ use mgp_types::{
     StreamId, code,
 };
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tower_service::Service;
 
 use super::listener::{Listener, Wanted, Wish};
 use super::mailbox::News;
 use super::tasks::name;
-use super::watch::Resource;
+use super::watch::{PAUSE, Resource};
 use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
 use crate::parts::Parts;
 use crate::router::Sight;
+use crate::upstream::Line;
 
 /// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
 /// or the kernel ends it.
@@ -104,13 +105,13 @@ async fn watch_all(
         if asked.len() >= AT_ONCE {
             take(asked.join_next().await);
         }
-        let (parts, context) = (Arc::clone(parts), context.clone());
+        let (parts, context, principal) = (Arc::clone(parts), context.clone(), sight.principal().clone());
         let Ok(line) = line(&parts, owner.server, &context) else { continue };
         let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
         asked.spawn(async move {
             let watch = parts.changes.watches.watch(&parts, &line, &own, &context);
             match timeout_at(deadline, watch).await {
-                Ok(Ok(watch)) => Some(((line, own), Wish { shown, _watch: watch })),
+                Ok(Ok(watch)) => Some(((line, own), Wish { shown, principal, _watch: watch })),
                 Ok(Err(error)) => {
                     tracing::debug!(server = %line, %error, "a server does not tell of a resource");
                     None
@@ -144,34 +145,42 @@ fn relay_tasks(
     let mut honoured = Vec::new();
     for (server, (shown, own)) in by_server {
         let Some(upstream) = parts.fleet.get(server.as_str()) else { continue };
-        if !upstream.session().is_some_and(|session| session.revision.is_stateless()) {
+        let line = upstream.line(&listener.principal);
+        let session = upstream.session_on(&line);
+        if !session.is_some_and(|session| session.revision.is_stateless()) {
             continue;
         }
         honoured.extend(shown);
         let filter = SubscriptionFilter::new().with_task_ids(own);
         let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
         request.context = context.clone();
-        let relay = Relay {
-            changes: Arc::clone(&parts.changes),
-            listener: Arc::downgrade(listener),
-            server: server.clone(),
-        };
-        request.context.outbox = Outbox::new(Arc::new(relay), StreamId::fresh());
-        let mut service = upstream.service();
-        relayed.spawn(async move {
-            if let Err(error) = Service::call(&mut service, request).await {
-                tracing::debug!(%server, %error, "a server does not tell of tasks any more");
-            }
-        });
+        let relay =
+            Relay { parts: Arc::clone(parts), listener: Arc::downgrade(listener), line: line.clone() };
+        relayed.spawn(relay_on(request, Arc::new(relay), parts.changes.relayed(line)));
     }
     Ok(honoured)
 }
 
+/// Has the server tell of tasks, and again after it has ended that, for as long as it is there. `line` is in use meanwhile.
+async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
+    let server = &line.server;
+    while let Some(upstream) = relay.parts.fleet.get(server.as_str()) {
+        let mut request = request.clone();
+        request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
+        let mut service = upstream.service();
+        drop(upstream);
+        if let Err(error) = Service::call(&mut service, request).await {
+            tracing::debug!(%server, %error, "a server does not tell of tasks any more");
+        }
+        sleep(PAUSE).await;
+    }
+}
+
 /// Passes on what a server tells of tasks.
 struct Relay {
-    changes: Arc<Changes>,
+    parts: Arc<Parts>,
     listener: Weak<Listener>,
-    server: ServerId,
+    line: Line,
 }
 
 impl OutboxPort for Relay {
@@ -179,14 +188,19 @@ impl OutboxPort for Relay {
         if notification.method == Method::TASKS
             && let Some(listener) = self.listener.upgrade()
         {
+            let server = &self.line.server;
+            if let Some(upstream) = self.parts.fleet.get(server.as_str()) {
+                upstream.hear_of_task(&self.line, &notification.params);
+            }
+            let changes = &self.parts.changes;
             let shown = notification.params.text("taskId").and_then(|own| {
-                let shown = self.changes.tasks.shown(&listener.principal, &self.server, &own);
+                let shown = changes.tasks.shown(&listener.principal, server, &own);
                 shown.filter(|shown| **shown != *own)
             });
             if let Some(shown) = shown {
                 name(&mut notification.params, &shown);
             }
-            self.changes.offer(&listener, News::Message(Box::new(notification)));
+            changes.offer(&listener, News::Message(Box::new(notification)));
         }
         Box::pin(std::future::ready(Ok(())))
     }

@@ -37,6 +37,8 @@ pub(super) struct Wanted {
 pub(super) struct Wish {
     /// The URI by which the listener knows it.
     pub(super) shown: Arc<str>,
+    /// Who asked for it last: a session may be that of several, for whom its client speaks.
+    pub(super) principal: Principal,
     /// Has the server tell of it for as long as anybody holds one.
     pub(super) _watch: Arc<Watch>,
 }
@@ -70,17 +72,31 @@ impl Listener {
         edit(&mut self.wanted.lock())
     }
 
-    /// What the listener is told of the resource `uri` that is told of on this connection, which may be a part of one that it wants to know of.
-    pub(super) fn updated(&self, line: &Line, uri: &str) -> Option<News> {
+    /// What the listener is told of the resource `uri` that is told of on this connection, which may be a part of one that
+    /// it wants to know of. Of those who wanted to, `may_read` says who may still.
+    pub(super) fn updated(
+        &self,
+        line: &Line,
+        uri: &str,
+        may_read: impl Fn(&Principal) -> bool,
+    ) -> Option<News> {
         let wanted = self.wanted.lock();
         let whole = wanted.uris.get(&(line.clone(), uri.into()));
-        if let Some(wish) = whole {
+        if let Some(wish) = whole.filter(|wish| may_read(&wish.principal)) {
             return Some(News::Updated(Arc::clone(&wish.shown)));
         }
-        let (own, wish) = wanted.uris.iter().find(|((of, own), _)| of == line && is_part_of(uri, own))?;
+        let is_meant = |((of, own), wish): &(&Resource, &Wish)| {
+            of == line && is_part_of(uri, own) && may_read(&wish.principal)
+        };
+        let (own, wish) = wanted.uris.iter().find(is_meant)?;
         // A part of what is shown under another URI is shown under that one, with the same end.
         let end = &uri[own.1.len()..];
         Some(News::Updated(format!("{}{end}", wish.shown).into()))
+    }
+
+    /// Who wants to know of the resource, if the listener does.
+    pub(super) fn holder(&self, resource: &Resource) -> Option<Principal> {
+        self.wanted.lock().uris.get(resource).map(|wish| wish.principal.clone())
     }
 
     pub(super) fn noted_as_listing(&self) {

@@ -50,6 +50,8 @@ pub(crate) struct Changes {
     /// Those without a session whose list of tools is one that the router made.
     listing: Mutex<HashSet<Principal, RandomState>>,
     watches: Watches,
+    /// The connections on which somebody is told of tasks.
+    relayed: Mutex<Vec<Weak<Line>>>,
     levels: Levels,
     pub(crate) tasks: TaskBook,
     /// Tells of the lists of tools that it makes itself.
@@ -68,6 +70,7 @@ impl Changes {
             requests: Mutex::default(),
             listing: Mutex::default(),
             watches: Watches::default(),
+            relayed: Mutex::default(),
             levels: Levels::default(),
             tasks: TaskBook::default(),
             tools: ArcSwapOption::empty(),
@@ -104,19 +107,33 @@ impl Changes {
         if session.revision.is_stateless() || !session.outbox.is_open() {
             return;
         }
+        self.forget_gone();
         let mut sessions = self.sessions.lock();
-        let over: Vec<_> = sessions.extract_if(|_, listener| !listener.is_there()).collect();
         sessions
             .entry(address(session))
             .or_insert_with(|| Arc::new(Listener::session(session, principal.clone())));
-        drop(sessions);
-        // What they held is let go without the lock.
-        drop(over);
     }
 
-    /// Whether somebody wants to be told of a resource on this connection.
+    /// Lets go of what sessions wanted that are gone.
+    pub(crate) fn forget_gone(&self) {
+        let gone: Vec<_> = self.sessions.lock().extract_if(|_, listener| !listener.is_there()).collect();
+        // What they held is let go without the lock.
+        drop(gone);
+    }
+
+    /// Whether somebody wants to be told of a resource or a task on this connection.
     pub(crate) fn watches_on(&self, line: &Line) -> bool {
-        !self.watches.on(line).is_empty()
+        let is_relayed = |relayed: &Weak<Line>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
+        !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
+    }
+
+    /// The connection is one on which somebody is told of tasks, for as long as what is returned is held.
+    fn relayed(&self, line: Line) -> Arc<Line> {
+        let line = Arc::new(line);
+        let mut relayed = self.relayed.lock();
+        relayed.retain(|other| other.strong_count() > 0);
+        relayed.push(Arc::downgrade(&line));
+        line
     }
 
     /// The session takes messages from now on.
@@ -221,7 +238,8 @@ pub(crate) async fn subscribe(
     changes.open(context);
     let line = line(parts, server, context)?;
     let watch = changes.watches.watch(parts, &line, own, context).await?;
-    changes.wish(session, (line, own.into()), Wish { shown: shown.into(), _watch: watch })
+    let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
+    changes.wish(session, (line, own.into()), Wish { shown: shown.into(), principal, _watch: watch })
 }
 
 /// The connection on which whoever sent a request is told of what `server` has.

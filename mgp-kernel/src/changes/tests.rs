@@ -90,6 +90,24 @@ async fn a_session_that_is_gone_wants_nothing_any_more() {
 }
 
 #[tokio::test]
+async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    let [gone, stays] = [Peer::begin(&scene, "some").await, Peer::begin(&scene, "some").await];
+    let changes = &scene.parts.changes;
+    for peer in [&gone, &stays] {
+        peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
+    }
+    assert_eq!(server.methods(), ["resources/subscribe"]);
+    for (peer, is_kept) in [(gone, true), (stays, false)] {
+        drop(peer);
+        changes.forget_gone();
+        assert_eq!(changes.watches_on(&whole(&"a".into())), is_kept);
+    }
+}
+
+#[tokio::test]
 async fn a_subscription_that_the_server_refuses_is_refused() {
     let scene = Scene::with(GRANTED).await;
     let server = scene.server("a");
@@ -199,6 +217,62 @@ async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listen
         peer.told().await.params.to_raw().as_bytes(),
         br#"{"taskId":"t","status":"working","x": 1.50}"#
     );
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_once() {
+    let scene = Scene::open().await;
+    let [refuses, deaf] = ["a", "b"].map(|id| {
+        scene.resource(id, &format!("file:///{id}"));
+        scene.server_in(id, Revision::V2026_07_28)
+    });
+    refuses.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -7, "no"));
+    deaf.honours_nothing();
+    let peer = Peer::begin(&scene, "some").await;
+    tokio::time::pause();
+    let began = tokio::time::Instant::now();
+    let subscribe = async |uri| peer.call(&scene, "resources/subscribe", uri).await.unwrap_err();
+    assert_eq!(subscribe(r#"{"uri":"file:///a"}"#).await.code(), -7);
+    assert!(subscribe(r#"{"uri":"file:///b"}"#).await.message().contains("does not tell"));
+    assert!(began.elapsed().is_zero(), "nothing was waited for");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = Peer::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
+    let mut router = scene.router.clone();
+    let _listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    until(|| !server.listening().is_empty()).await;
+    server.end_listening();
+    tokio::time::pause();
+    assert!(server.listening().is_empty());
+    tokio::time::sleep(super::watch::PAUSE * 2).await;
+    assert_eq!(server.listening().len(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = Peer::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let in_use = || scene.parts.changes.watches_on(&whole(&"a".into()));
+    assert!(!in_use());
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
+    let mut router = scene.router.clone();
+    let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    until(|| !server.listening().is_empty()).await;
+    assert!(in_use());
+    listening.abort();
+    until(|| !in_use()).await;
 }
 
 #[tokio::test]
@@ -328,6 +402,19 @@ async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
     assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
     let listed = some.call(&scene, "tools/list", "{}").await.unwrap();
     assert_eq!(crate::router::scene::text(&listed), r#"{"tools":[]}"#);
+}
+
+#[tokio::test]
+async fn what_a_changed_server_had_is_told_to_be_gone_before_it_is_there_again() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    scene.tool("a", "x");
+    let some = Peer::begin(&scene, "some").await;
+    some.call(&scene, "tools/list", "{}").await.unwrap();
+    let other = serde_json::from_str(r#"{"id":"a","command":"/nowhere/at/all"}"#).unwrap();
+    let other = scene.parts.fleet.prepare(&scene.parts, &[other], false).unwrap();
+    assert_eq!(scene.parts.fleet.install(&scene.parts, other).changed, ["a".into()]);
+    assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
 }
 
 mod whose;

@@ -8,7 +8,7 @@ use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
 use super::tasks::name;
-use super::watch::ask_again;
+use super::watch::{Resource, ask_again};
 use crate::fleet::Fleet;
 use crate::parts::Parts;
 use crate::upstream::{Line, Told, What};
@@ -116,13 +116,22 @@ impl Changes {
 
     /// A resource changed. Resources belong to a server as a whole, as they do where they are read.
     pub(super) fn updated(&self, from: &Line, uri: &str) {
-        for listener in self.reaching(from) {
-            let may_read =
-                self.access.decide(listener.principal.as_str(), from.server.as_str(), None).allows();
-            if let Some(news) = listener.updated(from, uri).filter(|_| may_read) {
+        for listener in self.listeners() {
+            if let Some(news) = listener.updated(from, uri, |principal| self.may_read(from, principal)) {
                 self.offer(&listener, news);
             }
         }
+    }
+
+    /// Somebody who wants to know of the resource, and may.
+    pub(super) fn holder(&self, resource: &Resource) -> Option<Principal> {
+        let listeners = self.listeners();
+        let mut holders = listeners.iter().filter_map(|listener| listener.holder(resource));
+        holders.find(|principal| self.may_read(&resource.0, principal))
+    }
+
+    fn may_read(&self, from: &Line, principal: &Principal) -> bool {
+        from.is_for(principal) && self.access.decide(principal.as_str(), from.server.as_str(), None).allows()
     }
 
     fn task(&self, from: &Line, status: &Request) {

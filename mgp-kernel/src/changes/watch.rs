@@ -3,13 +3,16 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::mcp::{SubscribeParams, SubscriptionFilter, SubscriptionsListenParams, UnsubscribeParams};
+use mgp_types::mcp::{
+    SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+    UnsubscribeParams,
+};
 use mgp_types::mgp::ServerId;
 use mgp_types::{
     BoxFuture, Context, Error, Method, Outbox, OutboxPort, Principal, Request, Response, StreamId,
 };
 use parking_lot::Mutex;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
@@ -104,6 +107,10 @@ impl Watch {
         Ok((principal, Asked::Session))
     }
 
+    fn resource(&self) -> Resource {
+        (self.line.clone(), Arc::clone(&self.uri))
+    }
+
     async fn subscribe(&self, upstream: &Upstream, by: Context) -> Result<(), Error> {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
         request.context = by;
@@ -111,12 +118,13 @@ impl Watch {
     }
 }
 
-/// Has a connection that is new told of what is watched on it, in the names of those who asked for it at the one before.
+/// Has a connection that is new told of what is watched on it, in the names of those who want to know and may.
 pub(super) async fn ask_again(parts: &Parts, line: &Line) {
     for watch in parts.changes.watches.on(line) {
-        let Some((principal, Asked::Session)) = watch.asked.get() else { continue };
+        let Some((_, Asked::Session)) = watch.asked.get() else { continue };
         let Some(upstream) = parts.fleet.get(line.server.as_str()) else { return };
-        let asked = watch.subscribe(&upstream, in_the_name_of(principal.clone()));
+        let Some(principal) = parts.changes.holder(&watch.resource()) else { continue };
+        let asked = watch.subscribe(&upstream, in_the_name_of(principal));
         if let Err(error) = timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(late(&line.server))) {
             tracing::debug!(server = %line, %error, "a server does not tell of a resource any more");
         }
@@ -144,15 +152,15 @@ async fn take_back(parts: &Parts, line: &Line, uri: &Arc<str>, principal: Princi
     if line.agent.is_some() && upstream.session_on(line).is_none() {
         return Ok(());
     }
-    let context = in_the_name_of(principal);
     let mut service = upstream.service();
     let mut request = Request::with_body(Method::RESOURCES_UNSUBSCRIBE, &UnsubscribeParams::new(&**uri))?;
-    request.context = context.clone();
+    request.context = in_the_name_of(principal);
     timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
     // Somebody may have come to want it meanwhile, and the server may have heard of the two in either order.
-    if parts.changes.watches.held(line, uri).is_some_and(|watch| watch.asked.initialized()) {
+    let held = parts.changes.watches.held(line, uri);
+    if let Some((principal, _)) = held.as_ref().and_then(|watch| watch.asked.get()) {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
-        request.context = context;
+        request.context = in_the_name_of(principal.clone());
         timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
     }
     Ok(())
@@ -169,13 +177,12 @@ impl Listening {
         principal: &Principal,
     ) -> Result<Self, Error> {
         let server = &line.server;
-        let (acknowledged, mut is_acknowledged) = watch::channel(false);
-        let hearing = Hearing { parts: Weak::clone(parts), line: line.clone(), acknowledged };
-        let port: Arc<dyn OutboxPort> = Arc::new(hearing);
-        let listening = listen(Weak::clone(parts), port, server.clone(), Arc::clone(uri), principal.clone());
-        let listening = Self(tokio::spawn(listening));
-        match timeout(LONGEST, is_acknowledged.wait_for(|is| *is)).await {
-            Ok(Ok(_)) => Ok(listening),
+        let (first, told) = oneshot::channel();
+        let resource = (line.clone(), Arc::clone(uri));
+        let hearing = Hearing { parts: Weak::clone(parts), resource, first: Mutex::new(Some(first)) };
+        let listening = Self(tokio::spawn(listen(Arc::new(hearing), principal.clone())));
+        match timeout(LONGEST, told).await {
+            Ok(Ok(outcome)) => outcome.map(|()| listening),
             Ok(Err(_)) => Err(gone(server)),
             Err(_) => Err(late(server)),
         }
@@ -188,28 +195,35 @@ impl Drop for Listening {
     }
 }
 
-async fn listen(
-    parts: Weak<Parts>,
-    port: Arc<dyn OutboxPort>,
-    server: ServerId,
-    uri: Arc<str>,
-    principal: Principal,
-) {
+/// Has the server tell of the resource, first in the name of `principal`, and from then on in those of others who want to
+/// know and may.
+async fn listen(hearing: Arc<Hearing>, principal: Principal) {
+    let (Line { server, .. }, uri) = &hearing.resource;
+    let mut asks = Some(principal);
     loop {
-        let Some(upstream) = parts.upgrade().and_then(|parts| parts.fleet.get(server.as_str())) else {
-            return;
+        let Some(known) = hearing.parts.upgrade() else { return };
+        let Some(upstream) = known.fleet.get(server.as_str()) else { return };
+        let Some(principal) = asks.take().or_else(|| known.changes.holder(&hearing.resource)) else {
+            drop((known, upstream));
+            sleep(PAUSE).await;
+            continue;
         };
+        drop(known);
         let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![uri.to_string()]);
         let Ok(mut request) = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))
         else {
             return;
         };
-        request.context = in_the_name_of(principal.clone());
-        request.context.outbox = Outbox::new(Arc::clone(&port), StreamId::fresh());
+        request.context = in_the_name_of(principal);
+        request.context.outbox = Outbox::new(Arc::clone(&hearing) as _, StreamId::fresh());
         let mut service = upstream.service();
         drop(upstream);
-        if let Err(error) = Service::call(&mut service, request).await {
-            tracing::debug!(%server, %error, "a server does not tell of a resource any more");
+        match Service::call(&mut service, request).await {
+            Ok(_) => hearing.begins(Err(silent(server))),
+            Err(error) => {
+                tracing::debug!(%server, %error, "a server does not tell of a resource any more");
+                hearing.begins(Err(error));
+            }
         }
         sleep(PAUSE).await;
     }
@@ -218,19 +232,38 @@ async fn listen(
 /// Hears what a server tells a request that listens.
 struct Hearing {
     parts: Weak<Parts>,
-    line: Line,
-    acknowledged: watch::Sender<bool>,
+    resource: Resource,
+    /// Told once whether the server tells of it.
+    first: Mutex<Option<oneshot::Sender<Result<(), Error>>>>,
+}
+
+impl Hearing {
+    /// The first request has come to this, if it is not known yet.
+    fn begins(&self, outcome: Result<(), Error>) {
+        if let Some(first) = self.first.lock().take() {
+            // Whoever asked may have given up by now.
+            let _ = first.send(outcome);
+        }
+    }
+
+    /// Whether the server says that it tells of the one resource that it was asked to.
+    fn is_honoured(acknowledged: &Request) -> bool {
+        let acknowledged = acknowledged.body::<SubscriptionsAcknowledgedParams>();
+        let honoured = acknowledged.ok().and_then(|params| params.notifications.resource_subscriptions);
+        honoured.is_some_and(|uris| !uris.is_empty())
+    }
 }
 
 impl OutboxPort for Hearing {
     fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::ACKNOWLEDGED {
-            self.acknowledged.send_replace(true);
+            let server = &self.resource.0.server;
+            self.begins(if Self::is_honoured(&notification) { Ok(()) } else { Err(silent(server)) });
         } else if notification.method == Method::RESOURCE_UPDATED
             && let Some(uri) = notification.params.text("uri")
             && let Some(parts) = self.parts.upgrade()
         {
-            parts.changes.updated(&self.line, &uri);
+            parts.changes.updated(&self.resource.0, &uri);
         }
         Box::pin(std::future::ready(Ok(())))
     }
@@ -250,6 +283,10 @@ fn gone(server: &ServerId) -> Error {
     Error::disconnected(format!("the server {server} is gone"))
 }
 
+fn silent(server: &ServerId) -> Error {
+    Error::invalid_request(format!("the server {server} does not tell of changes of this resource"))
+}
+
 fn late(server: &ServerId) -> Error {
     Error::timeout(format!("the server {server} did not answer in time"))
 }
@@ -258,4 +295,4 @@ fn late(server: &ServerId) -> Error {
 const LOOK_AT: usize = 1024;
 const LONGEST: Duration = Duration::from_secs(10);
 /// Before a server is asked again that has ended a request that was to go on.
-const PAUSE: Duration = Duration::from_secs(5);
+pub(super) const PAUSE: Duration = Duration::from_secs(5);

@@ -1,21 +1,27 @@
 //! All servers that the kernel has to do with.
 
+mod callbacks;
 mod near;
+mod owners;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_stream::callback::CallbackRelay;
+use mgp_security::access::TaskOwnersLayer;
+use mgp_types::Principal;
 use mgp_types::mgp::{ServerId, ShutdownReason};
-use mgp_types::{Context, Params, Principal};
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
+use self::callbacks::Callbacks;
+use self::owners::Owners;
 use crate::StartError;
 use crate::parts::Parts;
 use crate::upstream::{Line, OfServer, ServerView, Share, Upstream, What};
@@ -32,11 +38,14 @@ pub(crate) struct Fleet {
     revision: AtomicU64,
     /// Held by whoever changes what servers offer, so that nothing is offered by one that is gone.
     publishing: Mutex<()>,
-    callbacks: Mutex<CallbackRelay>,
+    callbacks: Mutex<Callbacks>,
     /// Servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
+    task_owners: Owners,
     /// What brings servers up and down.
     moves: Mutex<JoinSet<()>>,
+    /// The end of the last move of each id, which is told by dropping the other half.
+    turns: Mutex<HashMap<ServerId, oneshot::Receiver<()>, RandomState>>,
 }
 
 /// What came of a change of the configuration.
@@ -81,20 +90,25 @@ impl Fleet {
     }
 
     /// The callbacks of all servers, on their way to clients.
-    pub(crate) fn callbacks(&self) -> &Mutex<CallbackRelay> {
+    pub(crate) fn callbacks(&self) -> &Mutex<Callbacks> {
         &self.callbacks
     }
 
-    /// The server that an `mgp/callback/respond` answers, and the parameters as it knows them; `None` if it answers
-    /// nothing that the sender was asked.
-    pub(crate) fn answered(&self, context: &Context, params: &Params) -> Option<(Arc<Upstream>, Params)> {
-        let routed = self.callbacks.lock().route(context, params, Instant::now())?;
-        Some((self.get(routed.server.as_str())?, routed.params))
+    /// Whose the tasks are that were begun on `line`, however often that was connected anew, with the server at `place`.
+    pub(crate) fn task_owners(&self, line: &Line, place: &str) -> TaskOwnersLayer {
+        self.task_owners.of(line, place)
     }
 
     /// Whether this agent reaches the server at all.
     pub(crate) fn admits(&self, server: &str, agent: &Principal) -> bool {
         self.servers.load().get(server).is_some_and(|server| server.admits(agent))
+    }
+
+    /// The id under which the definitions are pinned that this agent's own connection lists, if it is to have one.
+    pub(crate) fn holder(&self, server: &str, agent: &Principal) -> Option<ServerId> {
+        let servers = self.servers.load();
+        let upstream = servers.get(server).filter(|server| server.is_by_agent())?;
+        Some(upstream.line(agent).holder())
     }
 
     /// What of a server's lists is this agent's.
@@ -167,11 +181,9 @@ impl Fleet {
         let publishing = self.publishing.lock();
         self.servers.store(Arc::new(next));
         for (before, upstream) in &beginning {
-            let Some(before) = before else { continue };
             // What it was is judged by what it was, and may have been one agent's alone: whoever calls a tool waits until it
             // is known what it is now.
-            parts.catalog.remove_server(upstream.id());
-            if before.is_by_agent() || upstream.is_by_agent() {
+            if before.is_some() && parts.catalog.remove_server(upstream.id()) {
                 emptied.push(upstream.id().clone());
             }
         }
@@ -231,13 +243,26 @@ impl Fleet {
         servers.values().cloned().collect()
     }
 
-    /// Starts a server, after the one whose place it takes has let go of what both may need.
+    /// Starts a server, after those of its id have let go of what both may need.
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
-        let Some(before) = before else { return server.start() };
-        self.go(async move {
-            before.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+        if before.is_none() && !self.is_moving(server.id()) {
+            return server.start();
+        }
+        if let Some(before) = &before {
+            before.close();
+        }
+        let id = server.id().clone();
+        self.go_in_turn(id, async move {
+            if let Some(before) = before {
+                before.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
+            }
             server.start();
         });
+    }
+
+    /// Whether a server of this id is still brought up or down.
+    fn is_moving(&self, id: &ServerId) -> bool {
+        self.turns.lock().get_mut(id).is_some_and(|last| last.try_recv() == Err(TryRecvError::Empty))
     }
 
     /// Ends a server; what it offered goes at once.
@@ -246,12 +271,13 @@ impl Fleet {
         let publishing = self.publishing.lock();
         let had_something = parts.catalog.remove_server(&id);
         drop(publishing);
-        self.callbacks.lock().end_of_server(&id);
+        self.task_owners.end_of_server(&id);
         if had_something {
             self.tell_gone(parts, vec![id.clone()]);
         }
         let index = parts.index.clone();
-        self.go(async move {
+        server.close();
+        self.go_in_turn(id.clone(), async move {
             index.remove_server(id).await;
             server.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
         });
@@ -266,6 +292,23 @@ impl Fleet {
                     parts.changes.changed(&parts.fleet, &line, what);
                 }
             }
+        });
+    }
+
+    /// Does a step with a server after all earlier ones with servers of its id.
+    fn go_in_turn(&self, id: ServerId, step: impl Future<Output = ()> + Send + 'static) {
+        let (done, is_done) = oneshot::channel();
+        let mut turns = self.turns.lock();
+        turns.retain(|_, last| last.try_recv() == Err(TryRecvError::Empty));
+        let before = turns.insert(id, is_done);
+        drop(turns);
+        self.go(async move {
+            if let Some(before) = before {
+                // It is never sent, but dropped.
+                let _ = before.await;
+            }
+            step.await;
+            drop::<oneshot::Sender<()>>(done);
         });
     }
 

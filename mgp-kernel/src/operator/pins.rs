@@ -1,6 +1,6 @@
 //! The definitions of tools that may be used, and those that wait for approval.
 
-use mgp_security::definition::{ApproveError, Diff, PinState, Pinned};
+use mgp_security::definition::{ApproveError, Diff, PinState, Pinned, server_of};
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,7 @@ pub(crate) struct PinList {
 /// A tool of which a definition is known.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinRow {
+    /// The server; with `@` and an agent, that agent's own connection to it.
     pub(crate) server_id: ServerId,
     pub(crate) tool_name: ToolName,
     pub(crate) state: PinWord,
@@ -99,7 +100,10 @@ pub(crate) struct ApprovedPin {
 
 pub(super) fn list(parts: &Parts, asked: &ListPins) -> PinList {
     let wanted = |row: &PinRow| {
-        asked.server_id.as_ref().is_none_or(|server| *server == row.server_id)
+        asked
+            .server_id
+            .as_ref()
+            .is_none_or(|server| *server == row.server_id || server.as_str() == server_of(&row.server_id))
             && (!asked.waiting || row.waiting.is_some())
     };
     let rows = parts.definitions.pins().all().into_iter().map(|pinned| PinRow::of(&pinned));
@@ -145,7 +149,7 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
     }
     let target = AuditTarget::new(Some(server.clone()), Some(tool.clone()));
     asked.record("dev.cloto.mgp.definition_approved", target, ("digest", &shown)).await?;
-    let upstream = asked.parts.fleet.get(server.as_str());
+    let upstream = asked.parts.fleet.get(server_of(server));
     let (definitions, server, tool) = (asked.parts.definitions.clone(), server.clone(), tool.clone());
     let approved = tokio::task::spawn_blocking(move || definitions.pins().approve(&server, &tool, digest));
     match approved.await {

@@ -52,7 +52,7 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
             server_id: resolved.server.clone(),
             tool_name: resolved.name.clone(),
             risk: resolved.security.risk,
-            admitted: parts.definitions.is_admitted(&resolved.server, &resolved.name),
+            admitted: parts.definitions.is_admitted_anywhere(&resolved.server, &resolved.name),
             definition: tool.definition.clone(),
         }
     };

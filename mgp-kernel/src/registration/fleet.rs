@@ -5,10 +5,11 @@ use mgp_discovery::config::literal;
 use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
 use mgp_discovery::registry::{Fleet, Launch, Registered, ServerView, WebTransport};
 use mgp_types::mgp::{Permission, ServerId, ServerStatus};
-use mgp_types::{BoxFuture, Context, Error, Role};
+use mgp_types::{BoxFuture, Context, Error, Principal, Role};
 
 use super::scripts;
 use crate::parts::Parts;
+use crate::router::Sight;
 use crate::upstream::Upstream;
 
 /// The servers of the kernel, as the registry sees them.
@@ -32,7 +33,7 @@ impl Fleet for Running {
                 || (server.admits(caller) && parts.access.reaches(caller.as_str(), server.id().as_str()))
         };
         let servers = parts.fleet.all();
-        servers.iter().filter(|server| reaches(server)).map(|server| view(&parts, server, context)).collect()
+        servers.iter().filter(|server| reaches(server)).map(|server| view(&parts, server, caller)).collect()
     }
 
     fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
@@ -60,11 +61,14 @@ impl Fleet for Running {
     }
 }
 
-fn view(parts: &Parts, server: &Upstream, context: &Context) -> ServerView {
+/// The server as `caller` may see it: an agent's is what its own connection leads to.
+fn view(parts: &Parts, server: &Upstream, caller: &Principal) -> ServerView {
+    let is_operator = caller.role() == Role::Operator;
+    let session = if is_operator { server.session() } else { server.session_on(&server.line(caller)) };
     let config = server.config();
     let declared = config.mgp.as_ref();
     let mut view = ServerView::new(server.id().clone(), ServerStatus::from(server.state()), config.trust());
-    if let Some(agreed) = server.session().and_then(|session| session.mgp.clone()) {
+    if let Some(agreed) = session.and_then(|session| session.mgp.clone()) {
         view.mgp_version = Some(agreed.version());
         view.extensions = agreed.extensions().names().map(ToString::to_string).collect();
     } else if let Some(declared) = declared {
@@ -72,15 +76,12 @@ fn view(parts: &Parts, server: &Upstream, context: &Context) -> ServerView {
     }
     let required = declared.map(|mgp| mgp.permissions_required.as_slice()).unwrap_or_default();
     view.permissions = required.iter().map(|name| Permission::read(name)).collect();
-    let snapshot = parts.catalog.snapshot();
-    let sees = |tool: &str| {
-        context.principal.as_ref().is_some_and(|caller| {
-            caller.role() == Role::Operator
-                || parts.access.decide(caller.as_str(), server.id().as_str(), Some(tool)).allows()
-        })
+    view.tools = if is_operator {
+        let snapshot = parts.catalog.snapshot();
+        snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.to_string()).collect()
+    } else {
+        Sight::of_agent(parts, caller).names_of_tools(server.id()).iter().map(ToString::to_string).collect()
     };
-    let tools = snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.as_str());
-    view.tools = tools.filter(|tool| sees(tool)).map(str::to_owned).collect();
     view
 }
 

@@ -47,7 +47,7 @@ fn capabilities(sight: &Sight<'_>, revision: Revision) -> ServerCapabilities {
     let mut extensions = Map::new();
     let mut experimental = Map::new();
     for upstream in sight.servers() {
-        let theirs = upstream.capabilities();
+        let theirs = upstream.capabilities(sight.principal());
         add_members(&mut extensions, theirs.get("extensions").as_ref());
         add_members(&mut experimental, theirs.get("experimental").as_ref());
         for (name, value) in theirs.iter() {
@@ -94,7 +94,7 @@ fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
 fn instructions(sight: &Sight<'_>) -> String {
     let mut all = INSTRUCTIONS.to_owned();
     for upstream in sight.servers() {
-        let Some(theirs) = upstream.instructions() else { continue };
+        let Some(theirs) = upstream.instructions(sight.principal()) else { continue };
         // What a server says is marked as its own, and cannot look as if it were the end of that.
         let readable = theirs.chars().filter(|letter| !letter.is_control() || *letter == '\n');
         let theirs: String = readable.take(LONGEST_OF_ONE).collect();

@@ -74,14 +74,15 @@ pub(super) fn to_server(parts: &Arc<Parts>, server: &ServerId, request: Request)
     RouterFuture::Running(Service::call(&mut service, request))
 }
 
-/// Sends the answer to a callback to the server that asked.
+/// Sends the answer to a callback to the connection on which it was asked.
 pub(super) fn callback(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
-    let Some((upstream, params)) = parts.fleet.answered(&request.context, &request.params) else {
+    let answered = parts.fleet.callbacks().lock().answered(&request.context, &request.params);
+    let Some((mut way, params)) = answered else {
         let message = "the callback is not known; it was answered before, its call is over, or it was for somebody else";
         return RouterFuture::done(Err(Error::invalid_params(message)));
     };
     request.params = params;
-    RouterFuture::Running(Service::call(&mut upstream.service(), request))
+    RouterFuture::Running(Service::call(&mut way, request))
 }
 
 /// Whether the answer may be a task: the call asks for one, or its client declared that it takes one.

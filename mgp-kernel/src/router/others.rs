@@ -52,7 +52,8 @@ async fn tell_all(parts: Arc<Parts>, mut request: Request) -> Result<Response, E
     forget_name(&mut request);
     let sight = Sight::of(&parts, &request.context)?;
     let concerns = |upstream: &Arc<Upstream>| {
-        let Some(session) = upstream.session() else { return false };
+        let line = upstream.line(sight.principal());
+        let Some(session) = upstream.session_on(&line) else { return false };
         match &request.method {
             method if *method == Method::ROOTS_CHANGED => !session.revision.is_stateless(),
             method if method.is_mgp() => session.mgp.is_some(),

@@ -16,6 +16,7 @@ use mgp_types::{
     Session, StreamId,
 };
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tower_service::Service;
 
 use super::Router;
@@ -103,8 +104,11 @@ impl Scene {
 pub(crate) struct Server {
     asked: Arc<Mutex<Vec<Request>>>,
     answer: Arc<Mutex<Option<Result<Response, Error>>>>,
-    /// Listening requests stay open and are acknowledged.
+    /// Listening requests stay open and are acknowledged, unless the server refuses everything.
     listening: Arc<Mutex<Vec<Outbox>>>,
+    /// Whether it tells of nothing that it is to listen to.
+    is_deaf: Arc<AtomicBool>,
+    ends_listening: Arc<Notify>,
 }
 
 impl Server {
@@ -124,6 +128,17 @@ impl Server {
         self.asked().iter().map(|request| request.method.to_string()).collect()
     }
 
+    /// Honours nothing of what requests that listen ask for.
+    pub(crate) fn honours_nothing(&self) {
+        self.is_deaf.store(true, Ordering::Relaxed);
+    }
+
+    /// Answers the requests that listen now.
+    pub(crate) fn end_listening(&self) {
+        self.listening.lock().clear();
+        self.ends_listening.notify_waiters();
+    }
+
     pub(crate) fn listening(&self) -> Vec<Outbox> {
         self.listening.lock().clone()
     }
@@ -140,15 +155,22 @@ impl Service<Request> for Server {
 
     fn call(&mut self, request: Request) -> Self::Future {
         self.asked.lock().push(request.clone());
-        if request.method == Method::LISTEN {
+        let answer = self.answer.lock().clone();
+        if request.method == Method::LISTEN && !matches!(answer, Some(Err(_))) {
             let outbox = request.context.outbox;
             self.listening.lock().push(outbox.clone());
+            let mut acknowledged = Object::new();
+            let honoured = request.params.get("notifications");
+            let honoured = honoured.filter(|_| !self.is_deaf.load(Ordering::Relaxed));
+            acknowledged.set("notifications", honoured.unwrap_or_else(RawJson::empty_object));
+            let ends = Arc::clone(&self.ends_listening);
             return Box::pin(async move {
-                outbox.notify(Request::notify(Method::ACKNOWLEDGED, Object::new())).await?;
-                std::future::pending().await
+                let ended = ends.notified();
+                outbox.notify(Request::notify(Method::ACKNOWLEDGED, acknowledged)).await?;
+                ended.await;
+                Ok(Response::empty())
             });
         }
-        let answer = self.answer.lock().clone();
         Box::pin(ready(answer.unwrap_or_else(|| Ok(Response::empty()))))
     }
 }

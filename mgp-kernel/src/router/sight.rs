@@ -29,8 +29,13 @@ impl<'a> Sight<'a> {
     /// # Errors
     /// Nobody is known to have sent it.
     pub(crate) fn of(parts: &'a Parts, context: &Context) -> Result<Self, Error> {
-        let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody calls"))?;
-        Ok(Self { parts, principal })
+        let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
+        Ok(Self::of_agent(parts, principal))
+    }
+
+    /// What this agent may see.
+    pub(crate) fn of_agent(parts: &'a Parts, agent: &Principal) -> Self {
+        Self { parts, principal: agent.clone() }
     }
 
     pub(crate) fn principal(&self) -> &Principal {
@@ -44,6 +49,17 @@ impl<'a> Sight<'a> {
                 Share::Own(own) => own.tool(server.as_str(), name.as_str()).is_some(),
                 Share::Coming | Share::Nothing => false,
             }
+    }
+
+    /// The names of the tools of `server` that the caller may call.
+    pub(crate) fn names_of_tools(&self, server: &ServerId) -> Vec<ToolName> {
+        let lists = match self.share(server) {
+            Share::Everything => self.parts.catalog.snapshot(),
+            Share::Own(own) => own,
+            Share::Coming | Share::Nothing => return Vec::new(),
+        };
+        let names = lists.of_server(server.as_str()).iter().map(|tool| &tool.resolved.name);
+        names.filter(|name| self.may_call(server, name)).cloned().collect()
     }
 
     pub(super) fn tools(&self, snapshot: &CatalogSnapshot) -> Seen<CatalogTool> {
@@ -86,8 +102,8 @@ impl<'a> Sight<'a> {
         snapshot: &'s CatalogSnapshot,
         uri: &'s str,
     ) -> Option<ResourceOwner<'s>> {
-        let owner = snapshot.resource_owner(uri)?;
-        self.owns(owner.server, |own| own.resource_owner(uri).is_some()).then_some(owner)
+        let is_own = |own: &CatalogSnapshot| own.resource_owner(uri, |_| true).is_some();
+        snapshot.resource_owner(uri, |server| self.owns(server, is_own))
     }
 
     /// Which server has the template that the caller means, and what it is there.
@@ -96,8 +112,8 @@ impl<'a> Sight<'a> {
         snapshot: &'s CatalogSnapshot,
         template: &'s str,
     ) -> Option<ResourceOwner<'s>> {
-        let owner = snapshot.template_owner(template)?;
-        self.owns(owner.server, |own| own.template_owner(template).is_some()).then_some(owner)
+        let is_own = |own: &CatalogSnapshot| own.template_owner(template, |_| true).is_some();
+        snapshot.template_owner(template, |server| self.owns(server, is_own))
     }
 
     /// The servers of which the caller may use anything.
@@ -124,7 +140,16 @@ impl<'a> Sight<'a> {
 
     fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
         self.parts.access.decide(self.principal.as_str(), server.as_str(), Some(name.as_str())).allows()
-            && self.parts.definitions.is_admitted(server, name)
+            && self.is_admitted(server, name)
+    }
+
+    /// Whether the definition of the tool is approved on the connection that the caller uses.
+    fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
+        let definitions = &self.parts.definitions;
+        match self.parts.fleet.holder(server.as_str(), &self.principal) {
+            Some(holder) => definitions.is_admitted(&holder, name),
+            None => definitions.is_admitted(server, name),
+        }
     }
 
     /// Whether the caller may use the server as a whole, its prompts and resources included.

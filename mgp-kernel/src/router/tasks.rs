@@ -11,6 +11,7 @@ use super::forward::{RouterFuture, to_server};
 use crate::changes::declares_tasks;
 use crate::changes::tasks::{self, Place};
 use crate::parts::Parts;
+use crate::upstream::Upstream;
 
 /// What is about one task.
 pub(super) fn one(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
@@ -38,7 +39,7 @@ pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Resp
     let sight = Sight::of(&parts, &request.context)?;
     request.params.remove("cursor");
     let has_list =
-        |upstream: &Arc<_>| has(&crate::upstream::Upstream::capabilities(upstream), &["tasks", "list"]);
+        |upstream: &Arc<Upstream>| has(&upstream.capabilities(sight.principal()), &["tasks", "list"]);
     let mut open: Vec<_> =
         sight.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
     let mut out = br#"{"tasks":["#.to_vec();

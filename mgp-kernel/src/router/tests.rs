@@ -5,6 +5,7 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
 use super::scene::{GRANTED, Peer, Scene, text};
+use crate::erased::Erased;
 use crate::upstream::Line;
 
 fn members(list: &str, member: &str) -> Vec<String> {
@@ -133,6 +134,29 @@ async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_
 }
 
 #[tokio::test]
+async fn a_resource_is_read_at_the_first_server_that_has_it_among_those_that_the_caller_may_use() {
+    let scene = Scene::with(GRANTED).await;
+    let servers = ["a", "b"].map(|id| scene.server(id));
+    for (server, template) in [("a", "by-id://users/{id}"), ("b", "by-id://{table}/{id}")] {
+        scene.resource(server, "file:///both");
+        let definition = Object::parse(format!(r#"{{"uriTemplate":"{template}","name":"it"}}"#)).unwrap();
+        scene.parts.catalog.put_templates(server.into(), vec![definition]).unwrap();
+        scene.grant("all", server).await;
+    }
+    scene.grant("some", "b").await;
+    for (agent, reached) in [("all", 0), ("some", 1)] {
+        let peer = Peer::stateless(agent);
+        for uri in ["file:///both", "by-id://users/7"] {
+            peer.call(&scene, "resources/read", &format!(r#"{{"uri":"{uri}"}}"#)).await.unwrap();
+            assert_eq!(servers[reached].methods(), ["resources/read"], "{agent} {uri}");
+            assert!(servers[1 - reached].methods().is_empty());
+        }
+    }
+    let hidden = Peer::stateless("some");
+    assert!(hidden.call(&scene, "resources/read", r#"{"uri":"mgp://a/file:///both"}"#).await.is_err());
+}
+
+#[tokio::test]
 async fn the_code_and_data_of_an_upstream_error_come_back_unchanged() {
     let scene = Scene::open().await;
     let server = scene.server("a");
@@ -251,6 +275,34 @@ async fn the_tasks_of_all_servers_are_one_list() {
     let peer = Peer::begin(&scene, "some").await;
     let list = peer.call(&scene, "tasks/list", "{}").await.unwrap();
     assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1", "v":1.50},{"taskId":"2"}]}"#);
+}
+
+#[tokio::test]
+async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server() {
+    let scene = Scene::open().await;
+    let (asks, other) = (scene.server("a"), Peer::stateless("other"));
+    let peer = Peer::stateless("some");
+    let call = peer.request("tools/call", "{}").context;
+    let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
+    let way = Erased::new(asks.clone());
+    let callbacks = scene.parts.fleet.callbacks();
+    let now = tokio::time::Instant::now();
+    let passed = callbacks.lock().pass_on((&"a".into(), way), &call, &asked, now).unwrap();
+    let answer = String::from_utf8(passed.to_raw().as_bytes().to_vec()).unwrap();
+    assert!(other.call(&scene, "mgp/callback/respond", &answer).await.is_err());
+
+    // Its place is another's while it ends, and then nobody's.
+    let successor = scene.server("a");
+    for _ in 0..2 {
+        peer.call(&scene, "mgp/callback/respond", &answer).await.unwrap();
+        let answered = asks.asked().remove(0);
+        assert_eq!(answered.params.text("callback_id").as_deref(), Some("1"));
+        let nothing = scene.parts.fleet.prepare(&scene.parts, &[], false).unwrap();
+        scene.parts.fleet.install(&scene.parts, nothing);
+    }
+    assert!(successor.asked().is_empty());
+    let _ = callbacks.lock().end_of_call(call.outbox.stream());
+    assert!(peer.call(&scene, "mgp/callback/respond", &answer).await.is_err());
 }
 
 #[tokio::test]

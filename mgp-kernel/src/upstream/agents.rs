@@ -137,6 +137,11 @@ impl Agents {
         Ok(instance)
     }
 
+    /// The connection of this agent, if there is one.
+    pub(super) fn of(&self, agent: &str) -> Option<Arc<Instance>> {
+        self.connections.lock().by_agent.get(agent).map(|connection| Arc::clone(&connection.instance))
+    }
+
     pub(super) fn all(&self) -> Vec<Arc<Instance>> {
         self.connections.lock().by_agent.values().map(|connection| Arc::clone(&connection.instance)).collect()
     }
@@ -176,10 +181,12 @@ impl Agents {
 
     /// Takes out the connections that nobody used for a while.
     fn idle(&self) -> Vec<Arc<Instance>> {
+        self.parts.changes.forget_gone();
         let mut connections = self.connections.lock();
         let idle = |connection: &Connection| {
             connection.used_at.elapsed() >= IDLE
                 && connection.instance.supervised.in_flight() == 0
+                && !connection.instance.has_unfinished_tasks()
                 && !self.parts.changes.watches_on(&connection.instance.shared.line)
         };
         let ended = connections.by_agent.extract_if(|_, connection| idle(connection));
@@ -249,14 +256,45 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::{Context as CallContext, Object, Principal};
-    use tokio::time::Instant;
-
+    use super::*;
     use crate::router::scene::{Peer, Scene};
+    use mgp_types::{Context as CallContext, Object};
 
     /// The context of a call of `agent`.
     fn calling(agent: &str) -> CallContext {
         Peer::stateless(agent).request("tools/call", "{}").context
+    }
+
+    #[tokio::test]
+    async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
+        let scene = Scene::open().await;
+        let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
+        let config = Arc::new(serde_json::from_str(server).unwrap());
+        let agents = Agents::new(&scene.parts, &config, &OfServer::default());
+        let [ada, bob] = ["ada", "bob"].map(Peer::stateless);
+        let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
+        let remote = scene.server("remote");
+        remote.answers(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
+        let mut to_adas = connections[0].shared.back.get().unwrap().tasks.layer(remote.clone());
+        to_adas.call(ada.request("tools/call", "{}")).await.unwrap();
+        tokio::time::pause();
+        tokio::time::advance(IDLE).await;
+        let ended = |agents: &Agents| {
+            let ended = agents.idle();
+            ended
+                .iter()
+                .map(|ended| ended.shared.line.agent.as_deref().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ended(&agents), ["bob"]);
+        remote.answers(r#"{"taskId":"1","status":"completed"}"#);
+        to_adas.call(ada.request("tasks/get", r#"{"taskId":"1"}"#)).await.unwrap();
+        assert_eq!(ended(&agents), ["ada"]);
+        // The server, which goes on, has it still, and it is still hers.
+        let again = agents.connection(&ada.principal).unwrap();
+        let mut to_adas = again.shared.back.get().unwrap().tasks.layer(remote);
+        to_adas.call(ada.request("tasks/get", r#"{"taskId":"1"}"#)).await.unwrap();
+        assert!(to_adas.call(bob.request("tasks/get", r#"{"taskId":"1"}"#)).await.is_err());
     }
 
     #[tokio::test]
@@ -270,13 +308,14 @@ mod tests {
         let of_bob = calling("bob");
         let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
         let passed = {
+            let way = ("mail".into(), Erased::new(NoConnection));
             let mut callbacks = scene.parts.fleet.callbacks().lock();
-            callbacks.pass_on(&"mail".into(), &of_bob, &asked, Instant::now()).unwrap()
+            callbacks.pass_on((&way.0, way.1), &of_bob, &asked, Instant::now()).unwrap()
         };
 
         let upstream = scene.parts.fleet.get("mail").unwrap();
         let start = upstream.begun(&Principal::new("ada")).unwrap();
         start.over().await;
-        assert!(scene.parts.fleet.answered(&of_bob, &passed).is_some());
+        assert!(scene.parts.fleet.callbacks().lock().answered(&of_bob, &passed).is_some());
     }
 }

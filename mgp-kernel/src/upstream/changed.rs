@@ -31,6 +31,7 @@ pub(super) struct Lists {
 
 impl Lists {
     pub(super) const ALL: Self = Self { tools: true, prompts: true, resources: true };
+    pub(super) const NONE: Self = Self { tools: false, prompts: false, resources: false };
 }
 
 impl Changed {
@@ -43,6 +44,17 @@ impl Changed {
         }
         drop(lists);
         self.0.news.notify_one();
+    }
+
+    /// The same for all of these.
+    pub(super) fn mark_all(&self, lists: Lists) {
+        for (is_marked, what) in
+            [(lists.tools, What::Tools), (lists.prompts, What::Prompts), (lists.resources, What::Resources)]
+        {
+            if is_marked {
+                self.mark(what);
+            }
+        }
     }
 
     /// Waits until something is marked.

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Object, Session};
@@ -27,6 +28,7 @@ impl Upstream {
             config,
             parts: Arc::clone(parts),
             of_server: OfServer::default(),
+            is_over: AtomicBool::new(false),
             connections: Connections::Fake(fake),
         }
     }

@@ -134,7 +134,9 @@ impl Drop for InWork {
             self.reports.leave(number);
         }
         if self.reports.end(self.stream) {
-            self.parts.fleet.callbacks().lock().end_of_call(self.stream);
+            let ways = self.parts.fleet.callbacks().lock().end_of_call(self.stream);
+            // Not under the lock: a connection may end with its way.
+            drop(ways);
         }
     }
 }

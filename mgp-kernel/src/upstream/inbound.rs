@@ -1,6 +1,7 @@
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
+use mgp_security::access::TaskOwnersLayer;
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
     BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, RpcService, Session, Severity,
@@ -28,11 +29,14 @@ struct Shared {
     calls: CallsInWork,
     elicitations: Elicitations,
     reports: Reports,
+    tasks: TaskOwnersLayer,
+    /// What the connection is part of, with the way back to it.
+    back: Weak<super::shared::Shared>,
     changed: Changed,
 }
 
 impl InboundLayer {
-    pub(super) fn new(shared: &super::shared::Shared) -> Self {
+    pub(super) fn new(shared: &Arc<super::shared::Shared>) -> Self {
         Self(Arc::new(Shared {
             server: shared.server.clone(),
             line: shared.line.clone(),
@@ -40,6 +44,8 @@ impl InboundLayer {
             calls: shared.calls.clone(),
             elicitations: shared.elicitations.clone(),
             reports: shared.reports.clone(),
+            tasks: shared.back.get().map(|back| back.tasks.clone()).unwrap_or_default(),
+            back: Arc::downgrade(shared),
             changed: shared.changed.clone(),
         }))
     }
@@ -112,6 +118,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             }
             "notifications/tasks/status" => {
                 shared.reports.tasks().hear(&request.params);
+                shared.tasks.hear(&request.params);
                 let status = Request::notify(request.method.clone(), request.params.clone());
                 shared.parts.told().task(&shared.line, status);
                 Box::pin(self.inner.call(request))
@@ -217,10 +224,14 @@ impl Shared {
             tracing::debug!(server = %self.server, "dropping a callback that is about no call");
             return done();
         };
+        let Some(way) = self.back.upgrade().and_then(|shared| Some(shared.back.get()?.service.clone()))
+        else {
+            return done();
+        };
         self.reports.call_back(stream);
-        let mut relay = self.parts.fleet.callbacks().lock();
-        let passed = relay.pass_on(&self.server, &call, &request.params, Instant::now());
-        drop(relay);
+        let mut callbacks = self.parts.fleet.callbacks().lock();
+        let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
+        drop(callbacks);
         match passed {
             Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
             Err(error) => Box::pin(std::future::ready(Err(error))),

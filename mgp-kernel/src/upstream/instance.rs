@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mgp_lifecycle::Changes;
 use mgp_lifecycle::supervise::TimeLimits;
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
-use mgp_types::{Error, Object, RpcService, Session};
+use mgp_types::{Error, Object, RpcService, Session, code};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
@@ -74,14 +74,15 @@ impl Instance {
             last_error: Mutex::default(),
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
+            misses: AtomicU32::new(0),
             pid: Arc::default(),
         });
         let supervised = supervised(&shared);
         let session = move || current.load().as_ref().and_then(|client| client.session());
         let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(parts));
         let way = shared.calls.layer().layer(way);
-        let back =
-            Back::new(parts, config, approver::of(parts, &shared.asked), session, way, &of_server.meter)?;
+        let approver = approver::of(parts, &shared.asked);
+        let back = Back::new(parts, config, &shared.line, approver, session, way, &of_server.meter)?;
         let service = Patient::new(back.service.clone(), shared.start.clone(), startup_timeout(config));
         // It is set here only.
         let _ = shared.back.set(back);
@@ -108,6 +109,11 @@ impl Instance {
     /// The client of the server as it is connected now.
     pub(super) fn client(&self) -> Option<Arc<Kept>> {
         self.shared.current.load_full()
+    }
+
+    /// Whether a task that was begun on it goes on, as far as was heard.
+    pub(super) fn has_unfinished_tasks(&self) -> bool {
+        self.shared.back.get().is_some_and(|back| back.tasks.has_unfinished())
     }
 
     /// Ends the connection for good: what it listed goes with it.
@@ -188,22 +194,46 @@ impl Shared {
         self.current.store(Some(Arc::new(client.clone())));
         let mut asked = self.asked.subscribe();
         let (settle, settled) = oneshot::channel();
-        {
+        let is_listening = {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
             beside.spawn(audit::forward(Arc::clone(self), Arc::clone(&session)));
-            if session.revision.is_stateless() {
-                beside.spawn(listen(client.clone()));
-            }
+            let is_listening = session.revision.is_stateless().then(|| {
+                let (first, is_listening) = oneshot::channel();
+                beside.spawn(listen(client.clone(), self.changed.clone(), first));
+                is_listening
+            });
             *self.beside.lock() = beside;
-        }
+            is_listening
+        };
         // From the moment on that a human is asked, the decision is waited for elsewhere: people take their time, and
         // until then calls are refused.
         tokio::select! {
             outcome = settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
             _ = asked.changed() => {}
         }
-        self.publish(&client, Lists::ALL).await
+        // What changes from then on is told.
+        if let Some(is_listening) = is_listening {
+            let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
+        }
+        let missed = self.publish(&client, Lists::ALL).await?;
+        self.list_later(missed);
+        Ok(())
+    }
+
+    /// Has lists that could not be had asked for again in a while, which is longer each time.
+    fn list_later(&self, lists: Lists) {
+        if lists == Lists::NONE {
+            return self.misses.store(0, Ordering::Relaxed);
+        }
+        let misses = self.misses.fetch_add(1, Ordering::Relaxed);
+        let changed = self.changed.clone();
+        let mut beside = self.beside.lock();
+        while beside.try_join_next().is_some() {}
+        beside.spawn(async move {
+            tokio::time::sleep(PAUSE * 2_u32.pow(misses.min(MOST_DOUBLED))).await;
+            changed.mark_all(lists);
+        });
     }
 
     async fn settle(
@@ -291,28 +321,57 @@ async fn republish(shared: Arc<Shared>) {
         let lists = shared.changed.take();
         // One that is connected to again is listed anyway.
         let Some(client) = shared.current.load_full() else { continue };
-        match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
-            Ok(Ok(())) => {}
+        let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
+            Ok(Ok(missed)) => missed,
             Ok(Err(error)) => {
                 tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
+                lists
             }
-            Err(_) => tracing::warn!(server = %shared.server, "what changed was not listed in time"),
-        }
+            Err(_) => {
+                tracing::warn!(server = %shared.server, "what changed was not listed in time");
+                lists
+            }
+        };
+        shared.list_later(missed);
     }
 }
 
-/// Has a server without sessions tell what changes. What it tells comes to the inbound layer.
-async fn listen<S: RpcService + Sync>(client: Client<S>) {
-    let filter = SubscriptionFilter::new()
-        .with_tools_list_changed(true)
-        .with_prompts_list_changed(true)
-        .with_resources_list_changed(true);
-    match client.subscribe(filter).await {
-        Ok(mut listening) => while listening.next().await.is_some() {},
-        Err(error) => tracing::debug!(%error, "the server does not tell what changes"),
+/// Has a server without sessions tell what changes, and says when it does for the first time. What it tells comes to the
+/// inbound layer; what it may have told meanwhile is listed again.
+async fn listen<S: RpcService + Sync>(client: Client<S>, changed: Changed, first: oneshot::Sender<()>) {
+    let mut first = Some(first);
+    loop {
+        let filter = SubscriptionFilter::new()
+            .with_tools_list_changed(true)
+            .with_prompts_list_changed(true)
+            .with_resources_list_changed(true);
+        match client.subscribe(filter).await {
+            Ok(mut listening) => {
+                let is_before_all_is_listed = first.take().is_some_and(|first| first.send(()).is_ok());
+                if !is_before_all_is_listed {
+                    changed.mark_all(Lists::ALL);
+                }
+                while listening.next().await.is_some() {}
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the server does not tell what changes");
+                // Nobody waits for it longer.
+                first = None;
+                if error.code() == code::METHOD_NOT_FOUND {
+                    return;
+                }
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Before a server is asked again for what could not be had.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How often that pause is doubled at the most.
+const MOST_DOUBLED: u32 = 6;
+/// So long is waited for a server to tell what changes before it is listed.
+const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mgp_security::definition::pinned_for;
 use mgp_types::Principal;
 use mgp_types::mgp::ServerId;
 
@@ -21,6 +22,14 @@ impl Line {
     /// That of `agent`.
     pub(crate) fn of_agent(server: ServerId, agent: &str) -> Self {
         Self { server, agent: Some(agent.into()) }
+    }
+
+    /// The id under which the definitions of what is listed on it are pinned.
+    pub(crate) fn holder(&self) -> ServerId {
+        match &self.agent {
+            None => self.server.clone(),
+            Some(agent) => pinned_for(&self.server, agent),
+        }
     }
 
     /// Whether what is said on it concerns this agent.

@@ -25,7 +25,7 @@ mod told;
 mod view;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -54,6 +54,8 @@ pub(crate) struct Upstream {
     config: Arc<ServerConfig>,
     parts: Arc<Parts>,
     of_server: OfServer,
+    /// Whether it has ended for good.
+    is_over: AtomicBool,
     connections: Connections,
 }
 
@@ -79,11 +81,16 @@ impl Upstream {
         } else {
             Connections::ByAgent(Agents::new(parts, &config, &of_server))
         };
-        Ok(Self { id, config, parts: Arc::clone(parts), of_server, connections })
+        let parts = Arc::clone(parts);
+        Ok(Self { id, config, parts, of_server, is_over: AtomicBool::new(false), connections })
     }
 
-    /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them.
+    /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them, and one that
+    /// was [closed](Self::close) does not start.
     pub(crate) fn start(&self) {
+        if self.is_over.load(Ordering::Acquire) {
+            return;
+        }
         match &self.connections {
             Connections::Shared(instance) => instance.supervised.start(),
             Connections::ByAgent(agents) => agents.open(),
@@ -102,26 +109,33 @@ impl Upstream {
         }
     }
 
-    /// Stops it for good.
-    pub(crate) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
+    /// Starts it no more; what is connected stays until its [end](Self::end).
+    pub(crate) fn close(&self) {
+        self.is_over.store(true, Ordering::Release);
         if let Connections::ByAgent(agents) = &self.connections {
             agents.close();
         }
+    }
+
+    /// Stops it for good.
+    pub(crate) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
+        self.close();
         self.stop(reason, timeout).await;
     }
 
     /// Stops it, and starts it again, however often that was done before.
     ///
     /// # Errors
-    /// It cannot be connected to.
+    /// It cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
         if let Connections::ByAgent(agents) = &self.connections {
             agents.open();
         }
+        let mut outcome = Ok(());
         for instance in self.instances() {
-            instance.supervised().restart(reason).await?;
+            outcome = outcome.and(instance.supervised().restart(reason).await);
         }
-        Ok(())
+        outcome
     }
 
     /// Lists its tools again in a moment: what was held back may be shown now.
@@ -209,7 +223,7 @@ impl Upstream {
         if let Connections::Fake(fake) = &self.connections {
             return Some(Arc::clone(&fake.session));
         }
-        self.instances().into_iter().find_map(|instance| instance.get().session())
+        self.up().find_map(|instance| instance.get().session())
     }
 
     /// The connection that this agent uses, or would.
@@ -219,6 +233,14 @@ impl Upstream {
             Connections::Shared(_) => Line::shared(self.id.clone()),
             #[cfg(test)]
             Connections::Fake(_) => Line::shared(self.id.clone()),
+        }
+    }
+
+    /// Hears what the server says of a task on this connection.
+    pub(crate) fn hear_of_task(&self, line: &Line, status: &Object) {
+        let connection = self.on(line);
+        if let Some(back) = connection.as_ref().and_then(|instance| instance.get().shared.back.get()) {
+            back.tasks.hear(status);
         }
     }
 
@@ -233,36 +255,39 @@ impl Upstream {
             let instance = held.get();
             Some((instance.shared.line.clone(), instance.session()?, instance.capabilities()))
         };
-        self.instances().into_iter().filter_map(line).collect()
+        self.up().filter_map(line).collect()
     }
 
-    /// What was agreed on this connection, if it is up.
+    /// What was agreed on this connection last.
     pub(crate) fn session_on(&self, line: &Line) -> Option<Arc<Session>> {
-        self.lines().into_iter().find_map(|(other, session, _)| (other == *line).then_some(session))
+        #[cfg(test)]
+        if let Connections::Fake(fake) = &self.connections {
+            return line.agent.is_none().then(|| Arc::clone(&fake.session));
+        }
+        self.on(line)?.get().session()
     }
 
-    /// The client of it, past all that lies in front; of several connections any.
+    /// The client of it, past all that lies in front; of several connections any that is up.
     pub(crate) fn client(&self) -> Option<Arc<shared::Kept>> {
-        self.instances().into_iter().find_map(|instance| instance.get().client())
+        self.up().find_map(|instance| instance.get().client())
     }
 
-    /// What it said that it can do, if it is connected.
-    pub(crate) fn capabilities(&self) -> Object {
+    /// What it said that it can do on the connection of this agent, if that is up.
+    pub(crate) fn capabilities(&self, agent: &Principal) -> Object {
         #[cfg(test)]
         if let Connections::Fake(fake) = &self.connections {
             return fake.capabilities.clone();
         }
-        let all = self.instances().into_iter().map(|instance| instance.get().capabilities());
-        all.into_iter().find(|capabilities| !capabilities.is_empty()).unwrap_or_default()
+        self.on(&self.line(agent)).map(|instance| instance.get().capabilities()).unwrap_or_default()
     }
 
-    /// What it told a model about itself, if it is connected.
-    pub(crate) fn instructions(&self) -> Option<Arc<str>> {
+    /// What it told a model about itself on the connection of this agent, if that is up.
+    pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
         #[cfg(test)]
         if let Connections::Fake(fake) = &self.connections {
             return fake.instructions.clone();
         }
-        self.instances().into_iter().find_map(|instance| instance.get().client()?.instructions())
+        self.on(&self.line(agent))?.get().client()?.instructions()
     }
 
     /// What was counted of its calls, by all its connections.
@@ -312,6 +337,21 @@ impl Upstream {
             pid: (is_up && pid > 0).then_some(pid),
             uptime: shared.and_then(|shared| *shared.connected_at.lock()).map(|since| since.elapsed()),
         }
+    }
+
+    /// The connection, if it has begun.
+    fn on(&self, line: &Line) -> Option<Held<'_>> {
+        match (&self.connections, &line.agent) {
+            (Connections::Shared(instance), None) => Some(Held::Borrowed(instance)),
+            (Connections::ByAgent(agents), Some(agent)) => agents.of(agent).map(Held::Kept),
+            _ => None,
+        }
+    }
+
+    /// The connections that are up.
+    fn up(&self) -> impl Iterator<Item = Held<'_>> {
+        let is_up = |instance: &Held<'_>| instance.supervised().state() == ServerState::Connected;
+        self.instances().into_iter().filter(is_up)
     }
 
     fn instances(&self) -> Vec<Held<'_>> {

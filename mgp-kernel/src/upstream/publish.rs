@@ -6,7 +6,7 @@ use mgp_security::definition::GuardLayer;
 use mgp_security::tool::effective;
 use mgp_toolindex::{Listing, ServerTools};
 use mgp_types::mgp::{ResolvedTool, ServerState, ToolName};
-use mgp_types::{Error, Method, Object, RawJson, Request, RpcService};
+use mgp_types::{Error, Method, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -19,16 +19,17 @@ use crate::settings;
 
 impl Shared {
     /// Lists what the server offers, and puts it where clients find it. One list at a time: an older one must not undo
-    /// what a newer one said.
+    /// what a newer one said. Tells what could not be listed, of which is offered what was.
     ///
     /// # Errors
-    /// The tools cannot be listed. What else cannot be listed is not offered.
-    pub(super) async fn publish<S>(&self, client: &Client<S>, lists: Lists) -> Result<(), Error>
+    /// The tools cannot be listed.
+    pub(super) async fn publish<S>(&self, client: &Client<S>, lists: Lists) -> Result<Lists, Error>
     where
         S: RpcService<Future: 'static> + Sync,
     {
         let _turn = self.publishing.lock().await;
         let capabilities = client.capabilities();
+        let mut missed = Lists::NONE;
         if lists.tools
             && let Some(back) = self.back.get()
         {
@@ -38,18 +39,24 @@ impl Shared {
             self.put_tools(tools, description(client)).await;
         }
         if lists.prompts {
-            let prompts =
-                self.listed(client, capabilities.contains("prompts"), "prompts/list", "prompts").await;
-            self.offer(Listed::Prompts(prompts));
+            let has = capabilities.contains("prompts");
+            match self.listed(client, has, "prompts/list", "prompts").await {
+                Some(prompts) => self.offer(Listed::Prompts(prompts)),
+                None => missed.prompts = true,
+            }
         }
         if lists.resources {
             let has = capabilities.contains("resources");
-            let resources = self.listed(client, has, "resources/list", "resources").await;
-            let templates = self.listed(client, has, "resources/templates/list", "resourceTemplates").await;
-            self.offer(Listed::Resources(resources));
-            self.offer(Listed::Templates(templates));
+            match self.listed(client, has, "resources/list", "resources").await {
+                Some(resources) => self.offer(Listed::Resources(resources)),
+                None => missed.resources = true,
+            }
+            match self.listed(client, has, "resources/templates/list", "resourceTemplates").await {
+                Some(templates) => self.offer(Listed::Templates(templates)),
+                None => missed.resources = true,
+            }
         }
-        Ok(())
+        Ok(missed)
     }
 
     async fn put_tools(&self, definitions: Vec<Object>, said: Option<String>) {
@@ -132,21 +139,22 @@ impl Shared {
         self.parts.told().ended(&self.line);
     }
 
+    /// All of a list, which is empty if the server has none; `None` if it cannot be had.
     async fn listed<S: RpcService>(
         &self,
         client: &Client<S>,
         has: bool,
         method: &'static str,
         member: &str,
-    ) -> Vec<Object> {
+    ) -> Option<Vec<Object>> {
         if !has {
-            return Vec::new();
+            return Some(Vec::new());
         }
         match all_pages(client, method, member).await {
-            Ok(listed) => listed,
+            Ok(listed) => Some(listed),
             Err(error) => {
                 tracing::debug!(server = %self.server, method, %error, "a list cannot be had");
-                Vec::new()
+                (error.code() == code::METHOD_NOT_FOUND).then(Vec::new)
             }
         }
     }

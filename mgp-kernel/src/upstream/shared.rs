@@ -60,6 +60,8 @@ pub(super) struct Shared {
     pub(super) last_error: Mutex<Option<String>>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
+    /// How often in a row a list could not be had.
+    pub(super) misses: AtomicU32,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
 }

@@ -16,6 +16,9 @@ use crate::tests;
 tests![
     an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_server,
     an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers,
+    an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers,
+    an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_and_none_of_anothers,
+    a_tool_that_each_connection_defines_otherwise_is_each_agents_own,
     the_first_list_of_an_agent_has_what_its_connection_lists,
     an_agent_without_access_has_no_connection_begin,
     a_server_of_agents_that_was_stopped_is_used_again_after_it_was_started,
@@ -133,6 +136,52 @@ async fn an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers() 
         let refused = ask(client, "prompts/get", json!({"name": format!("mail.{other}_prompt")})).await;
         assert!(refused.unwrap_err().message().starts_with("there is no prompt"));
     }
+}
+
+async fn an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers() {
+    let host = Host::start(vec![by_agent("mail")]).await;
+    let told = async |agent: &'static str| host.client(agent).await.instructions().unwrap();
+    for agent in ["ada", "bob"] {
+        // Of another's connection nothing is told to whoever has none yet.
+        assert!(!told(agent).await.contains("# Server mail"));
+        names(&host.client(agent).await).await;
+        let instructions = told(agent).await;
+        assert!(instructions.ends_with(&format!("Say that you come from {agent}.")), "{instructions}");
+    }
+}
+
+async fn an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_and_none_of_anothers() {
+    let host = Host::start(vec![by_agent("mail")]).await;
+    let speaking = async |agent| {
+        let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
+        host.connect(agent, builder).await
+    };
+    let found = async |client: &Plain| {
+        let found = ask(client, "mgp/discovery/list", json!({})).await.unwrap();
+        found["servers"][0]["tools"].as_array().unwrap().clone()
+    };
+    let (ada, bob) = (speaking("ada").await, speaking("bob").await);
+    names(&ada).await;
+    assert!(found(&ada).await.contains(&json!("ada_tool")));
+    assert!(found(&bob).await.is_empty(), "bob has no connection yet");
+    names(&bob).await;
+    let tools = found(&bob).await;
+    assert!(tools.contains(&json!("bob_tool")) && !tools.contains(&json!("ada_tool")), "{tools:?}");
+}
+
+async fn a_tool_that_each_connection_defines_otherwise_is_each_agents_own() {
+    let host = Host::start(vec![by_agent("mail")]).await;
+    let agents = [("ada", host.client("ada").await), ("bob", host.client("bob").await)];
+    for _ in 0..2 {
+        for (agent, client) in &agents {
+            assert!(names(client).await.contains(&"mail.about".to_owned()), "{agent}");
+            assert_eq!(say(client, "mail.about", json!({})).await, format!("{agent}'s"));
+        }
+    }
+    let pins = ask(&host.operator().await, "kernel/pins/list", json!({"server_id": "mail"})).await.unwrap();
+    let pins = pins["pins"].as_array().unwrap();
+    let of = |holder: &str| pins.iter().any(|pin| pin["server_id"] == holder && pin["tool_name"] == "about");
+    assert!(of("mail@ada") && of("mail@bob"), "{pins:?}");
 }
 
 async fn the_first_list_of_an_agent_has_what_its_connection_lists() {

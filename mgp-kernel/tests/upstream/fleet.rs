@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::host::{Host, child, config, gone, is_there, names, say, signal, silent, until};
-use crate::server;
+use crate::server::{self, SLOW};
 use crate::tests;
 
 tests![
@@ -19,7 +19,10 @@ tests![
     a_server_that_crashed_comes_back_with_its_tools,
     no_process_outlives_the_kernel,
     a_storm_of_changed_lists_is_listed_a_few_times,
+    a_list_that_could_not_be_had_is_asked_for_again,
+    what_changes_before_a_server_is_listened_to_is_listed_all_the_same,
     a_reload_touches_only_what_changed,
+    the_last_of_two_quick_reloads_starts_after_what_was_there_has_ended,
     a_program_finds_what_is_configured_in_its_environment_and_no_more,
 ];
 
@@ -120,6 +123,25 @@ async fn a_storm_of_changed_lists_is_listed_a_few_times() {
     assert!(after - before <= 10, "{before} {after}");
 }
 
+async fn a_list_that_could_not_be_had_is_asked_for_again() {
+    let host = Host::start(vec![child("files")]).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    let tools = host.view("files").tools;
+    say(&client, "files.stumble", json!({})).await;
+    until(|| (host.view("files").tools > tools).then_some(())).await;
+    assert_eq!(say(&client, "files.late", json!({})).await, "late");
+}
+
+async fn what_changes_before_a_server_is_listened_to_is_listed_all_the_same() {
+    let mut server = child("files");
+    server["env"] = json!({SLOW: "1"});
+    let host = Host::start(vec![server]).await;
+    let tools = host.up("files").await.tools;
+    say(&host.client("one").await, "files.storm", json!({"to": 1})).await;
+    until(|| (host.view("files").tools > tools).then_some(())).await;
+}
+
 async fn a_reload_touches_only_what_changed() {
     let host = Host::start(vec![child("stays"), child("changes"), child("goes")]).await;
     let client = host.client("one").await;
@@ -145,6 +167,32 @@ async fn a_reload_touches_only_what_changed() {
         !listed.contains(&"goes.pid".to_owned()) && listed.contains(&"comes.pid".to_owned()),
         "{listed:?}"
     );
+}
+
+async fn the_last_of_two_quick_reloads_starts_after_what_was_there_has_ended() {
+    let host = Host::start(vec![child("files")]).await;
+    let first = host.up("files").await.pid.unwrap();
+    let client = host.client("one").await;
+    let reload = async |description: &str| {
+        let mut server = child("files");
+        server["description"] = json!(description);
+        host.kernel.reload(config(vec![server])).await.unwrap();
+    };
+    let reloads = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        reload("second").await;
+        reload("third").await;
+    };
+    let ends = async {
+        // It goes on until this is done.
+        let counted = say(&client, "files.count", json!({"to": 1500})).await;
+        (counted, host.view("files").pid)
+    };
+    let ((counted, meanwhile), ()) = tokio::join!(ends, reloads);
+    assert_eq!((&*counted, meanwhile), ("1500", None), "nothing starts beside it");
+    let last = host.up("files").await.pid.unwrap();
+    gone(first).await;
+    assert_eq!(say(&client, "files.pid", json!({})).await, last.to_string());
 }
 
 async fn a_program_finds_what_is_configured_in_its_environment_and_no_more() {

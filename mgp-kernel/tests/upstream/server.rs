@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_server_sdk::mcp::{CreateMessageParams, Role, SamplingMessage};
 use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError};
-use mgp_types::{Error as RpcError, Method, Request, Response, Revision, RpcService};
+use mgp_types::{BoxFuture, Error as RpcError, Method, Request, Response, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
 
@@ -36,8 +36,8 @@ struct Name {
 }
 
 pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
-    let lists = Arc::new(AtomicU64::new(0));
-    let counting = CountLists(lists.clone());
+    let counting = CountLists::default();
+    let (lists, stumbles) = (Arc::clone(&counting.lists), Arc::clone(&counting.stumbles));
     let server = Server::new("tests", "1.0.0")
         .dynamic()
         .tool(Tool::new("pid", "The number of the process."), async || std::process::id())
@@ -61,6 +61,14 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
         })
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))
+        })
+        .tool(Tool::new("stumble", "Has another tool, and fails when it is to list it."), move |cx: Cx| {
+            stumbles.store(true, Ordering::Relaxed);
+            async move {
+                cx.server().add_tool(Tool::new("late", "Came later."), async || "late")?;
+                cx.server().tools_changed();
+                Ok::<_, Error>("stumbled")
+            }
         })
         .tool(
             Tool::new("storm", "Changes its list again and again."),
@@ -98,8 +106,10 @@ fn own(server: Server<Identity>, whose: &str) -> Server<Identity> {
     };
     // One with sessions is asked to tell of its resources, and has to be asked again.
     let mut server = server
+        .instructions(format!("Say that you come from {whose}."))
         .revisions([Revision::V2025_11_25])
         .tool(Tool::new(format!("{whose}_tool"), "A tool of its own."), text(whose))
+        .tool(Tool::new("about", format!("What is {whose}'s.")), text(whose))
         .tool(Tool::new("touch", "Tells that a resource changed."), async |cx: Cx| {
             cx.server().resource_updated(COMMON);
             "told"
@@ -122,37 +132,54 @@ struct Id {
 /// A resource that each connection has.
 pub(crate) const COMMON: &str = "own://common";
 
-/// Counts how often the tools are listed.
-#[derive(Clone)]
-pub(crate) struct CountLists(Arc<AtomicU64>);
+/// The variable that makes a server slow to listen.
+pub(crate) const SLOW: &str = "SLOW_TO_LISTEN";
+
+/// Counts how often the tools are listed, and fails to list them once if it is to.
+#[derive(Clone, Default)]
+pub(crate) struct CountLists {
+    lists: Arc<AtomicU64>,
+    stumbles: Arc<AtomicBool>,
+}
 
 impl<S> Layer<S> for CountLists {
     type Service = Counting<S>;
 
     fn layer(&self, inner: S) -> Counting<S> {
-        Counting { inner, lists: self.0.clone() }
+        Counting { inner, counts: self.clone() }
     }
 }
 
 #[derive(Clone)]
 pub(crate) struct Counting<S> {
     inner: S,
-    lists: Arc<AtomicU64>,
+    counts: CountLists,
 }
 
-impl<S: RpcService> Service<Request> for Counting<S> {
+impl<S: RpcService<Future: 'static>> Service<Request> for Counting<S> {
     type Response = Response;
     type Error = RpcError;
-    type Future = S::Future;
+    type Future = BoxFuture<'static, Result<Response, RpcError>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RpcError>> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> S::Future {
+    fn call(&mut self, request: Request) -> Self::Future {
         if request.method == Method::TOOLS_LIST {
-            self.lists.fetch_add(1, Ordering::Relaxed);
+            self.counts.lists.fetch_add(1, Ordering::Relaxed);
+            if self.counts.stumbles.swap(false, Ordering::Relaxed) {
+                return Box::pin(std::future::ready(Err(RpcError::internal("stumbled"))));
+            }
         }
-        self.inner.call(request)
+        if request.method == Method::LISTEN && std::env::var_os(SLOW).is_some() {
+            let mut inner = self.inner.clone();
+            return Box::pin(async move {
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                std::future::poll_fn(|cx| inner.poll_ready(cx)).await?;
+                inner.call(request).await
+            });
+        }
+        Box::pin(self.inner.call(request))
     }
 }

@@ -4,12 +4,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use memchr::memmem::Finder;
+use mgp_types::mcp::task::TaskStatus;
 use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Object, Principal, RawJson, Request, Response, RpcService, Shape, code};
+use mgp_types::{Error, Object, Origin, Principal, RawJson, Request, Response, RpcService, Shape, code};
 use parking_lot::Mutex;
 use pin_project_lite::pin_project;
+use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -25,12 +28,36 @@ pub struct TaskOwnersLayer(Arc<Mutex<Known>>);
 struct Known {
     owners: HashMap<Arc<str>, Principal, foldhash::quality::RandomState>,
     begun: VecDeque<Arc<str>>,
+    /// Those of which it was not heard that they have ended, and until when they count as going on.
+    open: HashMap<Arc<str>, Instant, foldhash::quality::RandomState>,
 }
 
 impl TaskOwnersLayer {
     /// A layer that knows of no task yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether no task is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().begun.is_empty()
+    }
+
+    /// Whether a task goes on, as far as was heard; one that was never heard to end does so for a day at the most.
+    pub fn has_unfinished(&self) -> bool {
+        let mut known = self.0.lock();
+        let now = Instant::now();
+        known.open.retain(|_, until| *until > now);
+        !known.open.is_empty()
+    }
+
+    /// Hears what the server says of a task unasked.
+    pub fn hear(&self, status: &Object) {
+        if has_ended(status)
+            && let Some(task) = status.text("taskId")
+        {
+            self.0.lock().open.remove(&*task);
+        }
     }
 }
 
@@ -76,10 +103,12 @@ impl<S: RpcService> Service<Request> for TaskOwners<S> {
             name if name.starts_with("tasks/") && !self.owns_all(&request, &named(&request)) => {
                 return refused(&request);
             }
+            "tasks/get" | "tasks/cancel" => Then::Follow { is_over: false, task: named(&request) },
+            "tasks/result" => Then::Follow { is_over: true, task: named(&request) },
             _ => return TaskOwnersFuture::Passed { future: self.inner.call(request) },
         };
         let Some(principal) = request.context.principal.clone() else {
-            return if then == Then::Note {
+            return if matches!(then, Then::Note) {
                 TaskOwnersFuture::Passed { future: self.inner.call(request) }
             } else {
                 refused(&request)
@@ -138,18 +167,25 @@ impl Known {
             && let Some(oldest) = self.begun.pop_front()
         {
             self.owners.remove(&oldest);
+            self.open.remove(&oldest);
         }
         let task: Arc<str> = task.into();
+        self.open.insert(task.clone(), Instant::now() + LONGEST);
         self.owners.insert(task.clone(), principal.clone());
         self.begun.push_back(task);
     }
 }
 
 /// What is done with the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 enum Then {
     Note,
     Filter,
+    /// It tells how a task does, and that it `is_over` if there is one.
+    Follow {
+        is_over: bool,
+        task: [Option<String>; 1],
+    },
 }
 
 /// Whose answer it is, and what is done with it.
@@ -161,15 +197,28 @@ pub struct Watch {
 }
 
 impl Watch {
-    fn look(&self, response: Response) -> Result<Response, Error> {
-        match self.then {
+    fn look(&self, outcome: Result<Response, Error>) -> Result<Response, Error> {
+        match &self.then {
             Then::Note => {
-                if let Some(task) = begun(&response.result) {
+                if let Some(task) = outcome.as_ref().ok().and_then(|response| begun(&response.result)) {
                     self.known.lock().note(&task, &self.principal);
                 }
-                Ok(response)
+                outcome
             }
-            Then::Filter => self.own(response),
+            Then::Filter => self.own(outcome?),
+            Then::Follow { is_over, task } => {
+                let has_ended = match &outcome {
+                    Ok(response) => {
+                        *is_over || Object::from_raw(&response.result).is_ok_and(|task| has_ended(&task))
+                    }
+                    // The server does not know it any more, or the error is what came of it.
+                    Err(error) => error.origin() == Origin::Peer,
+                };
+                if let Some(task) = task.iter().flatten().find(|_| has_ended) {
+                    self.known.lock().open.remove(&**task);
+                }
+                outcome
+            }
         }
     }
 
@@ -231,7 +280,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for TaskOwnersFuture<F>
             Projected::Passed { future } => future.poll(cx),
             Projected::Watched { future, watch } => {
                 let outcome = ready!(future.poll(cx));
-                Poll::Ready(outcome.and_then(|response| watch.look(response)))
+                Poll::Ready(watch.look(outcome))
             }
         }
     }
@@ -261,5 +310,12 @@ impl<F> fmt::Debug for TaskOwnersFuture<F> {
     }
 }
 
+/// Whether what is said of a task says that it has ended.
+fn has_ended(task: &Object) -> bool {
+    let status = task.get("status").and_then(|status| status.to::<TaskStatus>().ok());
+    status.is_some_and(|status| status.is_terminal())
+}
+
 static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""taskId""#));
 const MAX_TASKS: usize = 65_536;
+const LONGEST: Duration = Duration::from_hours(24);

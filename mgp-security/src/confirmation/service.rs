@@ -24,14 +24,23 @@ pub struct ConfirmationLayer(Arc<Shared>);
 struct Shared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
-    tickets: Tickets,
+    tickets: Option<Tickets>,
     rounds: Rounds,
 }
 
 impl ConfirmationLayer {
-    /// Has calls confirmed as `settings` says: by a ticket, or else through `approver`.
-    pub fn new(settings: ConfirmationSettings, approver: Arc<dyn Approver>, tickets: Tickets) -> Self {
-        Self(Arc::new(Shared { settings, approver, tickets, rounds: Rounds::default() }))
+    /// Has calls confirmed as `settings` says, through `approver`.
+    pub fn new(settings: ConfirmationSettings, approver: Arc<dyn Approver>) -> Self {
+        Self(Arc::new(Shared { settings, approver, tickets: None, rounds: Rounds::default() }))
+    }
+
+    /// The same, where calls may be confirmed by `tickets` as well.
+    pub fn with_tickets(
+        settings: ConfirmationSettings,
+        approver: Arc<dyn Approver>,
+        tickets: Tickets,
+    ) -> Self {
+        Self(Arc::new(Shared { settings, approver, tickets: Some(tickets), rounds: Rounds::default() }))
     }
 }
 
@@ -125,7 +134,8 @@ impl Shared {
 
     /// Who has said yes to `call` already: in an earlier round of it, or ahead.
     fn known(&self, call: &Unconfirmed, request: &Request) -> Option<Principal> {
-        self.rounds.take(call.binding, request).or_else(|| self.tickets.take(&call.binding))
+        let given = || self.tickets.as_ref()?.take(&call.binding);
+        self.rounds.take(call.binding, request).or_else(given)
     }
 
     /// Waits until a human says yes to `call`, and says who did.
@@ -163,10 +173,14 @@ impl Shared {
             binding: call.binding.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, request.context.clone());
-        let mut given = self.tickets.given();
+        let answer = self.approver.ask(question);
+        let Some(tickets) = &self.tickets else {
+            return answer.await.map(|answer| (answer.decision, answer.approver));
+        };
+        let mut given = tickets.given();
         let ticket = async {
             loop {
-                if let Some(approver) = self.tickets.take(&call.binding) {
+                if let Some(approver) = tickets.take(&call.binding) {
                     return approver;
                 }
                 if given.changed().await.is_err() {
@@ -174,7 +188,7 @@ impl Shared {
                 }
             }
         };
-        match select(self.approver.ask(question), pin!(ticket)).await {
+        match select(answer, pin!(ticket)).await {
             Either::Left((answer, _)) => answer.map(|answer| (answer.decision, answer.approver)),
             Either::Right((approver, _)) => Ok((Decision::Approved, approver)),
         }

@@ -25,7 +25,10 @@ async fn call(
     tickets: &Tickets,
     request: Request,
 ) -> Result<Response, Error> {
-    ConfirmationLayer::new(settings, approver, tickets.clone()).layer(Server::new()).call(request).await
+    ConfirmationLayer::with_tickets(settings, approver, tickets.clone())
+        .layer(Server::new())
+        .call(request)
+        .await
 }
 
 fn of(risk: RiskLevel) -> Request {
@@ -342,7 +345,7 @@ mod rounds {
 
     /// One layer and what is behind it, to be called several times.
     fn gate(asked: &'static str, approver: &Arc<Answering>) -> Confirmation<Server> {
-        let layer = ConfirmationLayer::new(ConfirmationSettings::new(), approver.clone(), tickets());
+        let layer = ConfirmationLayer::with_tickets(ConfirmationSettings::new(), approver.clone(), tickets());
         layer.layer(Server::with_result(asked))
     }
 

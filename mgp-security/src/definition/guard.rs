@@ -83,6 +83,11 @@ impl DefinitionGuard {
         !refused.get(server).is_some_and(|tools| tools.contains(tool)) && self.pins.is_approved(server, tool)
     }
 
+    /// Whether `tool` may be called on any connection to `server`.
+    pub fn is_admitted_anywhere(&self, server: &ServerId, tool: &ToolName) -> bool {
+        self.pins.holders(server).iter().any(|holder| self.is_admitted(holder, tool))
+    }
+
     /// The pins, to approve and to look at.
     pub fn pins(&self) -> &Pins {
         &self.pins

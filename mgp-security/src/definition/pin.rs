@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 
+use super::holder::server_of;
 use super::names::Names;
 use super::{Definition, Diff, PinState, PinStore, Pinned, ServerId, ToolName};
 use crate::StoreError;
@@ -105,7 +106,11 @@ impl Pins {
         let mut verdicts = Vec::with_capacity(listed.len());
         for definition in listed {
             let state = writing.state(&known, definition.name());
-            let (next, verdict) = self.judge(state, definition, known.len() + verdicts.len());
+            let count = known.len() + verdicts.len();
+            let has_room = state.is_some() || count < MAX_TOOLS;
+            let beside = if has_room { self.beside(server, state, definition) } else { None };
+            let (next, verdict) = self.judge(beside.as_ref().or(state), definition, count);
+            let next = next.or(beside);
             if let Some(next) = next {
                 writing.save(&known, next)?;
             }
@@ -158,6 +163,12 @@ impl Pins {
         matches!(state, Some(PinState::Approved(_)))
     }
 
+    /// Under which ids definitions of `server` are pinned.
+    pub(super) fn holders(&self, server: &ServerId) -> Vec<ServerId> {
+        let snapshot = self.snapshot.load();
+        snapshot.servers.keys().filter(|holder| server_of(holder) == server.as_str()).cloned().collect()
+    }
+
     /// What is known of `tool`.
     pub fn state(&self, server: &ServerId, tool: &ToolName) -> Option<PinState> {
         self.snapshot.load().servers.get(server)?.get(tool).cloned()
@@ -188,6 +199,22 @@ impl Pins {
 
     fn tools(&self, server: &ServerId) -> Arc<HashMap<ToolName, PinState>> {
         self.snapshot.load().servers.get(server).cloned().unwrap_or_default()
+    }
+
+    /// What an agent's own connection begins with, where nothing was approved for it: the definition, if it is approved
+    /// for another connection to the same server; else what is approved for the server as a whole.
+    fn beside(&self, holder: &ServerId, own: Option<&PinState>, now: &Definition) -> Option<PinState> {
+        let server = server_of(holder);
+        if server == holder.as_str() || own.is_some_and(|own| own.approved().is_some()) {
+            return None;
+        }
+        let snapshot = self.snapshot.load();
+        let of_server = snapshot.servers.iter().filter(|(other, _)| server_of(other) == server);
+        let mut approved =
+            of_server.filter_map(|(other, tools)| Some((other, tools.get(now.name())?.approved()?)));
+        let same = approved.clone().find(|(_, definition)| *definition == now);
+        let found = same.or_else(|| approved.find(|(other, _)| own.is_none() && other.as_str() == server))?;
+        Some(PinState::Approved(found.1.clone()))
     }
 
     /// What to keep, if it is not what is kept already, and the verdict.

@@ -47,6 +47,8 @@ struct Passed {
 pub struct Routed {
     /// The server that asked.
     pub server: ServerId,
+    /// The call of the client that it asked about.
+    pub stream: StreamId,
     /// The parameters of `mgp/callback/respond` as this server knows them.
     pub params: Params,
 }
@@ -100,7 +102,7 @@ impl CallbackRelay {
         passed.is_answered = true;
         let mut params = params.clone();
         params.set(ID, text(&passed.theirs.id));
-        Some(Routed { server: passed.theirs.server.clone(), params })
+        Some(Routed { server: passed.theirs.server.clone(), stream: passed.theirs.stream, params })
     }
 
     /// Forgets the callbacks of a call that is over.

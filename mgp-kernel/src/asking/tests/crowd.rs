@@ -57,7 +57,7 @@ async fn talk(mut service: Asking<Curious>, name: String) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_call_gets_its_answers_and_no_others() {
     let limits = AskingLimits { max_parked_per_principal: 256, ..AskingLimits::default() };
-    let layer = AskingLayer::new(limits);
+    let layer = AskingLayer::new(limits, None);
     let talks: Vec<_> =
         (0..100).map(|index| tokio::spawn(talk(layer.layer(Curious), format!("n{index}")))).collect();
     for (index, talk) in talks.into_iter().enumerate() {

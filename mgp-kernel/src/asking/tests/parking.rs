@@ -5,6 +5,11 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
+use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query};
+use mgp_types::mgp::Outcome;
+
+use crate::asking::{AskingLayer, AskingLimits};
+
 use super::world::{World, again, answers, ask, request, send, text, until};
 use tower_service::Service;
 
@@ -48,6 +53,37 @@ async fn an_outcome_that_nobody_fetches_is_forgotten() {
     ask(&world.front("a"), "impatient").await;
     tokio::time::sleep(Duration::from_secs(601)).await;
     until(|| world.parked() == 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_became_of_a_call_whose_client_does_not_come_back_is_recorded_and_of_others_is_not() {
+    let log = AuditLog::open(MemoryStore::new(100)).unwrap();
+    let mut world = World::new(false).await;
+    world.layer = AskingLayer::new(AskingLimits::default(), Some(AuditLayer::new(log.clone())));
+    let front = world.front("a");
+    let asked = ask(&front, "name").await;
+    send(&front, again("name", &asked, &answers(&asked, "A"))).await.unwrap();
+    for tool in ["impatient", "wait"] {
+        ask(&front, tool).await;
+    }
+    tokio::time::sleep(Duration::from_secs(601)).await;
+    until(|| world.parked() == 0).await;
+    log.flush().await.unwrap();
+    let recorded = log.reader().query(&Query::new(Filter::default())).unwrap();
+    let mut outcomes: Vec<_> = recorded
+        .iter()
+        .map(|entry| {
+            let event = entry.to_event().unwrap();
+            assert_eq!((event.actor.id.as_str(), event.event_type.as_str()), ("a", "TOOL_EXECUTED"));
+            (event.target.tool_name.unwrap().to_string(), event.result, event.details.contains("cancelled"))
+        })
+        .collect();
+    outcomes.sort_by(|one, other| one.0.cmp(&other.0));
+    let expected = [("impatient", Outcome::Success, false), ("wait", Outcome::Failure, true)];
+    assert_eq!(
+        outcomes,
+        expected.map(|(tool, outcome, is_cancelled)| (tool.to_owned(), outcome, is_cancelled))
+    );
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ impl Client {
 
 #[tokio::test]
 async fn each_round_hears_under_its_own_name_and_nothing_is_told_between() {
-    let mut client = Client { service: AskingLayer::new(AskingLimits::default()).layer(Telling) };
+    let mut client = Client { service: AskingLayer::new(AskingLimits::default(), None).layer(Telling) };
     let (first, told, trail) = client.round(json!({"name": "t", "arguments": {}}), Some("first")).await;
     assert_eq!(told, [json!({"progressToken": "first", "progress": 1})]);
     assert_eq!(trail.risk(), Some(RiskLevel::Dangerous));
@@ -137,7 +137,7 @@ async fn what_is_no_question_is_refused() {
             Box::pin(async move { request.context.outbox.call(Request::call("ping", Params::new())).await })
         }
     }
-    let mut service = AskingLayer::new(AskingLimits::default()).layer(Pings);
+    let mut service = AskingLayer::new(AskingLimits::default(), None).layer(Pings);
     let error = service.call(request(&json!({"name": "t"}))).await.unwrap_err();
     assert_eq!(error.code(), -32601);
 }
@@ -167,7 +167,7 @@ async fn one_call_has_so_many_questions_and_no_more() {
         }
     }
     let limits = AskingLimits { max_questions: 2, ..AskingLimits::default() };
-    let mut service = AskingLayer::new(limits).layer(Curious);
+    let mut service = AskingLayer::new(limits, None).layer(Curious);
     let asked = service.call(request(&json!({"name": "t", "arguments": {}}))).await.unwrap();
     let asked: Value = serde_json::from_slice(asked.result.as_bytes()).unwrap();
     assert_eq!(asked["inputRequests"].as_object().unwrap().len(), 2);

@@ -117,7 +117,7 @@ impl World {
             .await
             .unwrap();
         let gate = Gate { passed: Arc::default(), confirms: false, behind: Erased::new(behind) };
-        Self { layer: AskingLayer::new(limits), gate, seen }
+        Self { layer: AskingLayer::new(limits, None), gate, seen }
     }
 
     pub(super) async fn new(stateless: bool) -> Self {

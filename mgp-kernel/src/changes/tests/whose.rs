@@ -82,6 +82,47 @@ async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is
 }
 
 #[tokio::test]
+async fn a_connection_that_is_new_is_asked_in_the_name_of_somebody_who_still_may() {
+    let (scene, id) = (Scene::with(GRANTED).await, ServerId::from("a"));
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    let mut peers = Vec::new();
+    for agent in ["one", "two"] {
+        scene.grant(agent, "a").await;
+        let peer = Peer::begin(&scene, agent).await;
+        peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
+        peers.push(peer);
+    }
+    assert_eq!(server.asked()[0].context.principal, Some(Principal::new("one")));
+    let operator = Principal::operator("root");
+    let revoke = AccessRevoke::of_server("one".into(), id.clone());
+    scene.parts.access.revoke(&operator, None, revoke).await.unwrap();
+    scene.told.connected(&whole(&id), true);
+    let asked = loop {
+        if let Some(asked) = server.asked().pop() {
+            break asked;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(asked.method, Method::RESOURCES_SUBSCRIBE);
+    assert_eq!(asked.context.principal, Some(Principal::new("two")));
+}
+
+#[tokio::test]
+async fn a_client_that_speaks_for_another_is_told_what_that_one_asked_for() {
+    let (scene, id) = (Scene::with(GRANTED).await, ServerId::from("a"));
+    scene.server("a");
+    scene.resource("a", "file:///a");
+    scene.grant("ada", "a").await;
+    let front = Peer::begin(&scene, "front").await;
+    let mut ada = front.clone();
+    ada.principal = Principal::new("ada");
+    ada.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
+    scene.told.updated(&whole(&id), "file:///a");
+    assert_eq!(front.told().await.method, Method::RESOURCE_UPDATED);
+}
+
+#[tokio::test]
 async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
     let (scene, server) = (Scene::with(GRANTED).await, ServerId::from("a"));
     scene.server("a");

@@ -1,8 +1,9 @@
 //! What one connection to a server says unasked, and whom it reaches.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
+use mgp_security::access::TaskOwnersLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_types::mgp::Event;
 use mgp_types::{BoxFuture, Error, Method, Object, Principal, Request, Response, code};
@@ -66,6 +67,8 @@ impl Connection {
             calls: calls.clone(),
             elicitations: elicitations.clone(),
             reports,
+            tasks: TaskOwnersLayer::new(),
+            back: Weak::new(),
             changed: Changed::default(),
         }));
         let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(Silent));

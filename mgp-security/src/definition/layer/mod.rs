@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Admission, DefinitionGuard, QuarantineReason, ServerId, ToolName};
+use super::{Admission, DefinitionGuard, QuarantineReason, ServerId, ToolName, pinned_for};
 use crate::{Clock, GateFuture, Target};
 
 /// Keeps the tools of one server back whose definitions nobody has approved. Makes [`Guarded`] services, which share
@@ -27,6 +27,8 @@ pub struct GuardLayer(Arc<Shared>);
 
 struct Shared {
     server: ServerId,
+    /// Under which its definitions are pinned.
+    holder: ServerId,
     guard: Arc<DefinitionGuard>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
@@ -47,7 +49,30 @@ impl GuardLayer {
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Self {
+        Self::held_by(server.clone(), server, guard, audit, clock)
+    }
+
+    /// The same for the connection of `agent` to a server to which agents have connections of their own: what is approved
+    /// on one does not hold on another.
+    pub fn of_agent(
+        server: ServerId,
+        agent: &str,
+        guard: Arc<DefinitionGuard>,
+        audit: Arc<dyn AuditPort>,
+        clock: Clock,
+    ) -> Self {
+        Self::held_by(pinned_for(&server, agent), server, guard, audit, clock)
+    }
+
+    fn held_by(
+        holder: ServerId,
+        server: ServerId,
+        guard: Arc<DefinitionGuard>,
+        audit: Arc<dyn AuditPort>,
+        clock: Clock,
+    ) -> Self {
         Self(Arc::new(Shared {
+            holder,
             server,
             guard,
             audit,
@@ -145,10 +170,10 @@ impl Shared {
     fn admit(&self, request: &Request) -> Result<(), Error> {
         let Target { server, tool } = Target::of(request, Some(&self.server))?;
         let tool = tool.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
-        if server == self.server && self.guard.is_admitted(&server, &tool) {
+        if server == self.server && self.guard.is_admitted(&self.holder, &tool) {
             return Ok(());
         }
-        let state = self.guard.pins().state(&server, &tool);
+        let state = self.guard.pins().state(&self.holder, &tool);
         let (rule, message) = match state.as_ref().and_then(|state| state.pending()) {
             Some(_) => ("quarantined", "the tool waits until an operator has approved its definition"),
             None => ("not-admitted", "the tool is not offered here, or its definition is refused"),
@@ -181,9 +206,9 @@ impl Shared {
         let changes = self.changes.load(Ordering::Acquire);
         let trace = request.context.trace;
         let (first, tools) = all_pages(inner, request).await?;
-        let (guard, server) = (self.guard.clone(), self.server.clone());
+        let (guard, holder) = (self.guard.clone(), self.holder.clone());
         // The pins may be on a disk, and long texts take a while to scan.
-        let examining = tokio::task::spawn_blocking(move || (guard.examine(&server, &tools), tools));
+        let examining = tokio::task::spawn_blocking(move || (guard.examine(&holder, &tools), tools));
         let (examined, tools) = examining
             .await
             .map_err(|panic| Error::internal("the list could not be examined").with_source(panic))?;

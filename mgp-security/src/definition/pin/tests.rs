@@ -1,7 +1,7 @@
 use mgp_types::Object;
 
 use super::*;
-use crate::definition::MemoryPins;
+use crate::definition::{MemoryPins, pinned_for};
 
 fn server() -> ServerId {
     ServerId::new("files")
@@ -155,4 +155,51 @@ fn what_the_store_does_not_have_is_not_approved() {
     let pins = Pins::load(FirstUse::Trust, Full).unwrap();
     assert!(pins.observe(&server(), &[tool("read", "a")]).is_err());
     assert!(!pins.is_approved(&server(), &ToolName::new("read")));
+}
+
+#[test]
+fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agent() {
+    let (_, pins) = pins(FirstUse::Trust);
+    let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
+    let judged = |holder, definition: &Definition| {
+        pins.observe(holder, std::slice::from_ref(definition)).unwrap().remove(0).1
+    };
+    let (hers, his) = (tool("read", "hers"), tool("read", "his"));
+    assert_eq!(judged(&ada, &hers), Verdict::FirstSeen { approved: true });
+    assert_eq!(judged(&bob, &his), Verdict::FirstSeen { approved: true });
+    // It stands approved elsewhere, and is another one here.
+    assert!(matches!(judged(&bob, &hers), Verdict::Changed { .. }));
+    assert!(!pins.is_approved(&bob, his.name()) && pins.is_approved(&ada, hers.name()));
+}
+
+#[test]
+fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_the_same() {
+    let (store, pins) = pins(FirstUse::Ask);
+    let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
+    let read = tool("read", "a");
+    for holder in [&ada, &bob] {
+        pins.observe(holder, std::slice::from_ref(&read)).unwrap();
+    }
+    pins.approve(&ada, read.name(), read.digest()).unwrap();
+    assert!(!pins.is_approved(&bob, read.name()), "it was not listed since");
+    pins.observe(&bob, std::slice::from_ref(&read)).unwrap();
+    assert!(pins.is_approved(&bob, read.name()));
+    let again = Pins::load(FirstUse::Ask, Arc::clone(&store)).unwrap();
+    assert!(again.is_approved(&bob, read.name()));
+    let eve = pinned_for(&ServerId::new("file"), "eve");
+    pins.observe(&eve, std::slice::from_ref(&read)).unwrap();
+    assert!(!pins.is_approved(&eve, read.name()), "that is another server");
+}
+
+#[test]
+fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_held_to() {
+    let (_, pins) = pins(FirstUse::Trust);
+    verdicts(&pins, &[tool("read", "a")]);
+    let ada = pinned_for(&server(), "ada");
+    let changed = pins.observe(&ada, &[tool("read", "b")]).unwrap();
+    assert!(matches!(changed[0].1, Verdict::Changed { .. }), "{changed:?}");
+    assert!(pins.is_approved(&server(), &ToolName::new("read")));
+    let mended = pins.observe(&ada, &[tool("read", "a")]).unwrap();
+    assert_eq!(mended[0].1, Verdict::Known);
+    assert!(pins.is_approved(&ada, &ToolName::new("read")));
 }

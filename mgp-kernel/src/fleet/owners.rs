@@ -1,0 +1,42 @@
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use mgp_security::access::TaskOwnersLayer;
+use mgp_types::mgp::ServerId;
+use parking_lot::Mutex;
+
+use crate::upstream::Line;
+
+/// Whose the tasks are that may outlive the connections on which they were begun.
+#[derive(Default)]
+pub(super) struct Owners(Mutex<HashMap<Line, OfLine, RandomState>>);
+
+struct OfLine {
+    /// Where the server is: another one has other tasks of the same ids.
+    place: Box<str>,
+    tasks: TaskOwnersLayer,
+}
+
+impl Owners {
+    /// Those of the tasks that were begun on `line`, however often that was connected anew, with the server at `place`.
+    pub(super) fn of(&self, line: &Line, place: &str) -> TaskOwnersLayer {
+        let mut known = self.0.lock();
+        if let Some(known) = known.get(line).filter(|known| *known.place == *place) {
+            return known.tasks.clone();
+        }
+        if known.len() >= MOST_LINES {
+            known.retain(|_, of_line| !of_line.tasks.is_empty());
+        }
+        let tasks = TaskOwnersLayer::new();
+        known.insert(line.clone(), OfLine { place: place.into(), tasks: tasks.clone() });
+        tasks
+    }
+
+    /// Forgets those of a server that is gone.
+    pub(super) fn end_of_server(&self, server: &ServerId) {
+        self.0.lock().retain(|line, _| line.server != *server);
+    }
+}
+
+/// Of more lines than so many those without tasks are not kept.
+const MOST_LINES: usize = 4096;

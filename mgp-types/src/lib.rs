@@ -32,6 +32,7 @@
 //!
 //! The crate has no features.
 
+mod call_ending;
 mod context;
 mod error;
 mod extensions;
@@ -50,6 +51,7 @@ mod revision;
 mod service;
 mod session;
 
+pub use call_ending::CallEnding;
 pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;

@@ -29,8 +29,8 @@ impl Use {
             let name = request.params.text("name")?;
             let tool = Arc::clone(snapshot.called(&name)?);
             let is_own = tool.name.as_str() == name;
-            if !is_own && let Ok(own) = RawJson::from_value(&tool.name) {
-                request.params.set("name", own);
+            if !is_own {
+                request.params.set("name", RawJson::from_text(tool.name.as_str()));
             }
             request.extensions.insert_shared(Arc::clone(&tool));
             tool

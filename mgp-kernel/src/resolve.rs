@@ -159,8 +159,8 @@ fn resolve(parts: &Parts, request: &mut Request, missing: Missing) -> bool {
     };
     let is_renamed = resolved.name.as_str() != name;
     drop(name);
-    if is_renamed && let Ok(own) = RawJson::from_value(&resolved.name) {
-        request.params.set("name", own);
+    if is_renamed {
+        request.params.set("name", RawJson::from_text(resolved.name.as_str()));
     }
     if let Some(trail) = &request.context.trail {
         trail.note_target(&resolved.server, Some(&resolved.name));

@@ -62,12 +62,11 @@ impl Schema {
     pub fn check(&self, value: &[u8]) -> Result<(), SchemaViolation> {
         let value = serde_json::from_slice(value)
             .map_err(|error| SchemaViolation(format!("invalid arguments: {error}")))?;
-        let mut errors = self.compiled.iter_errors(&value).take(MAX_ERRORS).peekable();
-        if errors.peek().is_none() {
+        if self.compiled.is_valid(&value) {
             return Ok(());
         }
         let mut text = String::from("invalid arguments");
-        for (index, error) in errors.enumerate() {
+        for (index, error) in self.compiled.iter_errors(&value).take(MAX_ERRORS).enumerate() {
             text.push_str(if index == 0 { "" } else { ";" });
             let path = error.instance_path().as_str();
             if !path.is_empty() {

@@ -62,6 +62,7 @@ mod driver;
 pub mod era;
 #[cfg(any(feature = "http-client", feature = "http-server"))]
 pub mod http;
+mod lately;
 mod limits;
 pub mod memory;
 pub mod mrtr;

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 /// Values that layers of third parties attach to a request or response, one per type.
 ///
-/// Our own layers use the named slots of [`Context`](crate::Context), which cost nothing. The first
-/// value costs one allocation, an empty `Extensions` none.
+/// Our own layers use the named slots of [`Context`](crate::Context), which cost nothing. A value costs one
+/// allocation where it is made, the first of them another; clones share them until one is changed.
 ///
 /// ```
 /// use mgp_types::Extensions;
@@ -20,7 +20,9 @@ use smallvec::SmallVec;
 /// assert_eq!(extensions.get::<Tenant>(), Some(&Tenant("blue")));
 /// ```
 #[derive(Clone, Default)]
-pub struct Extensions(SmallVec<[(TypeId, Arc<dyn Any + Send + Sync>); 1]>);
+pub struct Extensions(Option<Arc<Values>>);
+
+type Values = SmallVec<[(TypeId, Arc<dyn Any + Send + Sync>); 3]>;
 
 impl Extensions {
     /// Attaches `value` in place of an earlier one of its type.
@@ -30,30 +32,54 @@ impl Extensions {
 
     /// Attaches a value that others share, in place of an earlier one of its type.
     pub fn insert_shared<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
-        self.remove::<T>();
-        self.0.push((TypeId::of::<T>(), value));
+        let values = Arc::make_mut(self.0.get_or_insert_default());
+        match values.iter_mut().find(|(id, _)| *id == TypeId::of::<T>()) {
+            Some((_, earlier)) => *earlier = value,
+            None => values.push((TypeId::of::<T>(), value)),
+        }
     }
 
     /// The value of this type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.0.iter().find(|(id, _)| *id == TypeId::of::<T>())?.1.downcast_ref()
+        self.values().iter().find(|(id, _)| *id == TypeId::of::<T>())?.1.downcast_ref()
     }
 
     /// The value of this type, shared with whoever has it.
     pub fn get_shared<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        let (_, value) = self.0.iter().find(|(id, _)| *id == TypeId::of::<T>())?;
+        let (_, value) = self.values().iter().find(|(id, _)| *id == TypeId::of::<T>())?;
         Arc::clone(value).downcast().ok()
     }
 
     /// Takes the value of this type away.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<Arc<T>> {
-        let place = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;
-        self.0.swap_remove(place).1.downcast().ok()
+        let place = self.values().iter().position(|(id, _)| *id == TypeId::of::<T>())?;
+        Arc::make_mut(self.0.as_mut()?).swap_remove(place).1.downcast().ok()
+    }
+
+    fn values(&self) -> &[(TypeId, Arc<dyn Any + Send + Sync>)] {
+        self.0.as_deref().map_or(&[], SmallVec::as_slice)
     }
 }
 
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Extensions({})", self.0.len())
+        write!(f, "Extensions({})", self.values().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_keeps_its_values_when_the_other_is_changed() {
+        let mut extensions = Extensions::default();
+        extensions.insert(1_u8);
+        extensions.insert('a');
+        let before = extensions.clone();
+        extensions.insert(2_u8);
+        assert_eq!(extensions.remove::<char>().as_deref(), Some(&'a'));
+        assert_eq!((extensions.get(), extensions.get::<char>()), (Some(&2_u8), None));
+        assert_eq!((before.get(), before.get()), (Some(&1_u8), Some(&'a')));
     }
 }

@@ -32,10 +32,12 @@
 //!
 //! The crate has no features.
 
+mod call_ending;
 mod context;
 mod error;
 mod extensions;
 pub mod frame;
+mod hex;
 mod hidden;
 mod id;
 mod input;
@@ -51,9 +53,11 @@ mod revision;
 mod service;
 mod session;
 
+pub use call_ending::CallEnding;
 pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;
+pub use hex::hex;
 pub use hidden::is_hidden;
 pub use id::Id;
 pub use input::{InputExchange, Question};

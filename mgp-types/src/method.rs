@@ -144,6 +144,14 @@ impl Method {
         }
     }
 
+    /// The name, if it is one of the specification or the program contains it.
+    pub const fn known(&self) -> Option<&'static str> {
+        match self.0 {
+            Name::Known(name) => Some(name),
+            Name::Other(_) => None,
+        }
+    }
+
     /// Whether `revision` has the method; methods that no revision knows belong to others and exist in all.
     pub fn exists_in(&self, revision: Revision) -> bool {
         let text = self.as_str();

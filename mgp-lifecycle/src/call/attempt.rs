@@ -48,9 +48,11 @@ impl AttemptTimeoutLayer {
 
     /// Writes how much time is left into the call of a tool.
     fn carry(&self, request: &mut Request) {
-        let Some(deadline) = Deadline::of(request) else { return };
         let is_read = || self.reads_deadlines.as_ref().is_some_and(|speaks_mgp| speaks_mgp());
-        if request.method == Method::TOOLS_CALL && is_read() {
+        if request.method == Method::TOOLS_CALL
+            && is_read()
+            && let Some(deadline) = Deadline::of(request)
+        {
             let mut wishes = CallWishes::of(&request.params);
             wishes.deadline_ms = Some(span::millis(deadline.left()));
             wishes.write(&mut request.params);

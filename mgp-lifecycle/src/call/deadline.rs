@@ -32,13 +32,38 @@ impl Deadline {
 
     /// The deadline that is attached to a request, as far as can be said now.
     pub fn of(request: &Request) -> Option<Self> {
-        let running = request.extensions.get::<Running>().map(|running| Self(running.end(Instant::now())));
+        let running = request.extensions.get::<Running>().map(Running::deadline);
         running.or_else(|| request.extensions.get().copied())
     }
 
     /// How long it is until then; nothing if it is past.
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
+    }
+}
+
+/// What a request says of its deadline, for whoever asks for it later, if at all.
+#[derive(Debug, Clone)]
+pub(super) enum Attached {
+    /// It may move.
+    Running(Arc<Running>),
+    /// It stays where it is.
+    Fixed(Deadline),
+}
+
+impl Attached {
+    /// What is attached to a request.
+    pub(super) fn to(request: &Request) -> Option<Self> {
+        let running = request.extensions.get_shared().map(Self::Running);
+        running.or_else(|| request.extensions.get().copied().map(Self::Fixed))
+    }
+
+    /// The deadline, as far as can be said now.
+    pub(super) fn deadline(&self) -> Deadline {
+        match self {
+            Self::Running(running) => running.deadline(),
+            Self::Fixed(deadline) => *deadline,
+        }
     }
 }
 
@@ -54,6 +79,11 @@ pub(super) struct Running {
 }
 
 impl Running {
+    /// The deadline, as far as can be said now.
+    fn deadline(&self) -> Deadline {
+        Deadline(self.end(Instant::now()))
+    }
+
     fn end(&self, now: Instant) -> Instant {
         let end = self.budget_end + self.asked.total(now);
         self.last_moment.map_or(end, |last| last.min(end))

@@ -1,12 +1,11 @@
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use memchr::memmem::Finder;
 use mgp_types::mgp::{
     Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool,
     ServerId, ToolName, TraceId, Trail, ValidatorName, code,
 };
-use mgp_types::{Error, Method, Object, Origin, Principal, RawJson, Request, Response, Role};
+use mgp_types::{CallEnding, Error, Method, Object, Origin, Principal, RawJson, Request, Response, Role};
 use tokio::time::Instant;
 
 use super::clip::clip;
@@ -260,38 +259,14 @@ fn ending(answer: &Result<Response, Error>, is_refused: bool) -> Ending {
         Err(error) if error.origin() == Origin::InputRequired => Ending::Asking,
         Err(error) if is_refused || is_security(error.code()) => Ending::Blocked,
         Err(_) => Ending::Failed,
-        Ok(response) => match said(&response.result) {
+        Ok(response) => match CallEnding::of(&response.result) {
             // A refusal may have been turned into a result on the way; one that was then answered was none.
-            Ending::Failed if is_refused => Ending::Blocked,
-            ending => ending,
+            CallEnding::Failed if is_refused => Ending::Blocked,
+            CallEnding::Failed => Ending::Failed,
+            CallEnding::Asking => Ending::Asking,
+            CallEnding::Done => Ending::Done,
         },
     }
-}
-
-/// What a result says of itself. Most results are told by a search for two marks; few are scanned.
-fn said(result: &RawJson) -> Ending {
-    if !is_marked(result.as_bytes()) {
-        return Ending::Done;
-    }
-    let Ok(result) = Object::from_raw(result) else { return Ending::Done };
-    if result.bytes("isError") == Some(b"true") {
-        Ending::Failed
-    } else if result.bytes("resultType") == Some(br#""input_required""#) {
-        Ending::Asking
-    } else {
-        Ending::Done
-    }
-}
-
-/// Whether there is `"isError":true` anywhere, with any white space, or `"input_required"`.
-fn is_marked(json: &[u8]) -> bool {
-    let behind = |at: usize| json.get(at + IS_ERROR.needle().len()..).unwrap_or_default();
-    let is_true = |rest: &[u8]| {
-        rest.trim_ascii_start()
-            .strip_prefix(b":")
-            .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"true"))
-    };
-    IS_ERROR.find_iter(json).any(|at| is_true(behind(at))) || ASKING.find(json).is_some()
 }
 
 fn is_security(number: i64) -> bool {
@@ -303,10 +278,6 @@ fn without_secrets(uri: &str) -> String {
     let address = uri.split(['?', '#']).next().unwrap_or_default();
     redact::text(&clip(address, MAX_NAME_BYTES)).into_owned()
 }
-
-static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
-
-static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
 
 /// The server and its tool that a call is for, as far as they are known.
 type Found = (Option<ServerId>, Option<ToolName>);

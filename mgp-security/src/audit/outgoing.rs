@@ -1,4 +1,5 @@
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -131,12 +132,10 @@ fn write_traceparent(params: &mut Object, id: TraceId) {
     if from_traceparent(&meta).is_some() {
         return;
     }
-    // Some span, to stand for this process; it is no secret.
-    let span = random::bytes().map_or(1, u64::from_be_bytes);
-    if let Ok(parent) = RawJson::from_value(&id.to_traceparent(span)) {
-        meta.set("traceparent", parent);
-        params.set("_meta", meta.to_raw());
-    }
+    // Some span, to stand for this process; it is no secret, and each hasher has a seed of its own.
+    let span = RandomState::new().hash_one(());
+    meta.set("traceparent", RawJson::from_text(&id.to_traceparent(span)));
+    params.set("_meta", meta.to_raw());
 }
 
 #[cfg(test)]

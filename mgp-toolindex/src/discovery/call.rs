@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::{Context, Kind, Object, RawJson, Request, Response};
+use mgp_types::{CallEnding, Context, Kind, RawJson, Request, Response};
 
 use super::shared::Shared;
 use crate::Tool;
@@ -29,8 +29,8 @@ impl Use {
             let name = request.params.text("name")?;
             let tool = Arc::clone(snapshot.called(&name)?);
             let is_own = tool.name.as_str() == name;
-            if !is_own && let Ok(own) = RawJson::from_value(&tool.name) {
-                request.params.set("name", own);
+            if !is_own {
+                request.params.set("name", RawJson::from_text(tool.name.as_str()));
             }
             request.extensions.insert_shared(Arc::clone(&tool));
             tool
@@ -39,7 +39,8 @@ impl Use {
     }
 
     pub(super) fn answered(self, response: &Response) {
-        if succeeded(response) {
+        // A tool that failed, or that asks for something first, has not been used yet.
+        if CallEnding::of(&response.result) == CallEnding::Done {
             self.shared.used(&self.caller, &self.tool);
         }
     }
@@ -58,10 +59,4 @@ fn caller(context: &Context) -> Context {
     caller.principal.clone_from(&context.principal);
     caller.grants.clone_from(&context.grants);
     caller
-}
-
-/// A tool that failed, or that asks for something first, has not been used yet.
-fn succeeded(response: &Response) -> bool {
-    let Ok(result) = Object::from_raw(&response.result) else { return false };
-    result.bytes("isError") != Some(b"true") && result.bytes("resultType") != Some(br#""input_required""#)
 }

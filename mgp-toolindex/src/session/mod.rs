@@ -77,7 +77,14 @@ impl ToolSessions {
     /// A tool was called with success: it is in the session's cache from now on, and what was found with it is
     /// dropped. Returns the tools that made room.
     pub fn used(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Vec<Arc<Tool>> {
-        self.with(key, view, |session| session.used(view, &self.settings, tool))
+        let entry = self.entry(key);
+        let mut tools = entry.tools.lock();
+        // Who sees what it holds is looked at when its tools are asked for.
+        if tools.used_again(view.generation(), tool) {
+            return Vec::new();
+        }
+        tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
+        tools.used(view, &self.settings, tool)
     }
 
     /// Tools that were asked for are put into the session's cache, those in front first. Tools of one call do not

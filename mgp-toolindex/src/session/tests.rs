@@ -102,6 +102,25 @@ async fn pinned_tools_are_there_from_the_start_and_used_ones_from_their_first_us
     assert_eq!(names(&sessions, &one, &snapshot), ["store", "think"]);
 }
 
+#[tokio::test]
+async fn a_tool_that_is_used_again_asks_for_no_verdict_and_a_list_does() {
+    let tools = [tool("think", 5), tool("read", 5), tool("write", 5)];
+    let snapshot = index(&[("a", &tools)]).await.snapshot();
+    let (sessions, one) = (sessions([100, 50, 50, 50], &["think"]), key("1"));
+    used(&sessions, &one, &snapshot, &["read", "write"]);
+    let asked = std::cell::Cell::new(0);
+    let sees = |tool: &Tool| {
+        asked.set(asked.get() + 1);
+        tool.name.as_str() != "write"
+    };
+    let view = View::new(&snapshot, &sees);
+    for name in ["write", "think", "read"] {
+        sessions.used(&one, &view, snapshot.called(name).unwrap());
+    }
+    assert_eq!(asked.get(), 0);
+    assert_eq!(sessions.state(&one, &view).cached, ["read"]);
+}
+
 // covers: MGP-16.7-02
 #[tokio::test]
 async fn an_agent_has_pins_of_its_own_and_sees_only_what_it_may() {

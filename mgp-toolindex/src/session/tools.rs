@@ -104,6 +104,16 @@ impl SessionTools {
         self.discovered = self.discovered.min(self.left(settings));
     }
 
+    /// Notes that a tool was used that the session of this generation holds. Returns whether it does.
+    pub(super) fn used_again(&mut self, generation: u64, tool: &Tool) -> bool {
+        let again = self.generation == Some(generation) && self.touch(tool, self.clock + 1);
+        if again {
+            self.discovered = 0;
+            self.clock += 1;
+        }
+        again
+    }
+
     pub(super) fn used(
         &mut self,
         view: &View<'_>,
@@ -229,11 +239,7 @@ impl SessionTools {
         most: u32,
         evicted: &mut Vec<Arc<Tool>>,
     ) -> Option<u32> {
-        if self.pinned.iter().any(|held| is_same(&held.tool, tool)) {
-            return Some(0);
-        }
-        if let Some(held) = self.cached.iter_mut().find(|held| is_same(&held.tool, tool)) {
-            held.used_at = self.clock;
+        if self.touch(tool, self.clock) {
             return Some(0);
         }
         let room = self.cache_room(settings);
@@ -249,6 +255,15 @@ impl SessionTools {
         let added = definition.tokens();
         self.cached.push(Held { tool: Arc::clone(tool), name, definition, used_at: self.clock });
         Some(added)
+    }
+
+    /// Notes when a tool was used last, if it is in the list. Returns whether it is.
+    fn touch(&mut self, tool: &Tool, now: u64) -> bool {
+        if let Some(held) = self.cached.iter_mut().find(|held| is_same(&held.tool, tool)) {
+            held.used_at = now;
+            return true;
+        }
+        self.pinned.iter().any(|held| is_same(&held.tool, tool))
     }
 
     fn refresh_pinned(&mut self, view: &View<'_>, settings: &SessionSettings, anew: bool) {

@@ -75,24 +75,27 @@ impl Wire {
         self.0.messages.closed().await;
     }
 
-    async fn send(self, stream: StreamId, request: Request) -> Result<Response, Error> {
+    fn send(self, stream: StreamId, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
         let Request { kind, method, params, context, .. } = request;
         let outbox = context.outbox;
         let about = about::own(&method, &outbox);
         if kind == Kind::Notify {
             let message = Outgoing::Notify { stream, about, method, params };
-            self.0.messages.send(message).await.map_err(|_| closed())?;
-            return Ok(Response::empty());
+            return Box::pin(async move { self.queue(message).await.map(|()| Response::empty()) });
         }
         if about.is_none() && about::is_followed(&outbox) {
-            // Boxed, so that the future of a call that nobody follows stays small.
-            return Box::pin(self.follow(outbox, method, params)).await;
+            return Box::pin(self.follow(outbox, method, params));
         }
+        Box::pin(self.ask(about, method, params))
+    }
+
+    /// Makes a call that nobody follows.
+    async fn ask(self, about: Option<StreamId>, method: Method, params: Params) -> Result<Response, Error> {
         let (answer, reply) = oneshot::channel();
         let answer = Answering::Alone(answer);
         let id = self.next_id();
         let message = Outgoing::Call { id, method, params, about, answer };
-        self.0.messages.send(message).await.map_err(|_| closed())?;
+        self.queue(message).await?;
         Answer { wire: &self.0, id, reply }.await
     }
 
@@ -102,7 +105,7 @@ impl Wire {
         let answer = Answering::Followed(Feed::new(&deliveries));
         let id = self.next_id();
         let message = Outgoing::Call { id, method, params, about: None, answer };
-        self.0.messages.send(message).await.map_err(|_| closed())?;
+        self.queue(message).await?;
         let mut followed = Followed { wire: &self.0, id, deliveries: Some(&deliveries) };
         let outcome = deliveries.run().await;
         followed.deliveries = None;
@@ -128,7 +131,7 @@ impl Service<Request> for Wire {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        Box::pin(self.clone().send(StreamId::STANDALONE, request))
+        self.clone().send(StreamId::STANDALONE, request)
     }
 }
 
@@ -146,7 +149,7 @@ impl OutboxPort for Wire {
     }
 
     fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        Box::pin(self.clone().send(stream, request))
+        self.clone().send(stream, request)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{JsonError, Limits, scan};
+use super::{JsonError, Limits, scan, write_string};
 
 /// One JSON value, known to be valid, held as the bytes it arrived in.
 ///
@@ -40,6 +40,13 @@ impl RawJson {
     /// The value's own `Serialize` refuses, or a map key is not a string.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::to_vec(value).map(Self::from_valid)
+    }
+
+    /// A JSON string.
+    pub fn from_text(text: &str) -> Self {
+        let mut out = Vec::with_capacity(text.len() + "\"\"".len());
+        write_string(&mut out, text);
+        Self::from_valid(out)
     }
 
     /// Takes bytes that the caller wrote as one JSON value, member by member.

@@ -1,3 +1,5 @@
+use crate::hex;
+
 /// Appends `text` as a JSON string.
 ///
 /// ```
@@ -22,7 +24,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
             0x0C => out.extend_from_slice(b"\\f"),
             _ => {
                 out.extend_from_slice(b"\\u00");
-                out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xF)]]);
+                out.extend_from_slice(&hex::<2>(&[byte]));
             }
         }
     }
@@ -57,8 +59,6 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     let plain = rest.iter().take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\').count();
     words.len() * 8 + plain
 }
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {

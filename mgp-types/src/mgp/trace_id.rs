@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::hex;
+
 /// What ties together the events of one request across servers (§6.5): a UUID.
 ///
 /// The 128 bits are those of the trace id of W3C Trace Context, so either form can be made of the other.
@@ -53,34 +55,32 @@ impl TraceId {
     pub fn to_traceparent(self, span: u64) -> String {
         let mut text = String::with_capacity(55);
         text.push_str("00-");
-        push_hex(&mut text, self.0.get(), 32);
+        text.push_str(as_text(&hex::<32>(&self.0.get().to_be_bytes())));
         text.push('-');
-        push_hex(&mut text, u128::from(span.max(1)), 16);
+        text.push_str(as_text(&hex::<16>(&span.max(1).to_be_bytes())));
         text.push_str("-00");
         text
     }
 
-    fn to_uuid(self) -> String {
-        let bits = self.0.get();
-        let mut text = String::with_capacity(36);
-        push_hex(&mut text, bits >> 96, 8);
-        for (shift, digits) in [(80, 4), (64, 4), (48, 4), (0, 12)] {
-            text.push('-');
-            push_hex(&mut text, bits >> shift, digits);
+    /// The characters of the UUID.
+    pub fn to_uuid(self) -> [u8; 36] {
+        let digits = hex::<32>(&self.0.get().to_be_bytes());
+        let mut uuid = [b'-'; 36];
+        for (to, from) in [(0..8, 0..8), (9..13, 8..12), (14..18, 12..16), (19..23, 16..20), (24..36, 20..32)]
+        {
+            uuid[to].copy_from_slice(&digits[from]);
         }
-        text
+        uuid
     }
 }
 
-/// Appends the lowest digits of a number.
-fn push_hex(text: &mut String, bits: u128, digits: u32) {
-    let digit = |place: u32| char::from(b"0123456789abcdef"[(bits >> (4 * place)) as usize & 0xf]);
-    text.extend((0..digits).rev().map(digit));
+fn as_text(ascii: &[u8]) -> &str {
+    std::str::from_utf8(ascii).unwrap_or_default()
 }
 
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_uuid())
+        f.write_str(as_text(&self.to_uuid()))
     }
 }
 
@@ -113,7 +113,7 @@ impl FromStr for TraceId {
 
 impl Serialize for TraceId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_uuid())
+        serializer.serialize_str(as_text(&self.to_uuid()))
     }
 }
 

@@ -10,7 +10,8 @@ use pin_project_lite::pin_project;
 
 use super::layer::Shared;
 use super::{CallEnd, Pass};
-use crate::call::{Deadline, Unsent};
+use crate::call::Unsent;
+use crate::call::deadline::Attached;
 
 pin_project! {
     /// The future of [`BreakerService`](super::BreakerService).
@@ -75,12 +76,12 @@ impl<F> fmt::Debug for BreakerFuture<F> {
 pub(super) struct OpenCall {
     shared: Arc<Shared>,
     pass: Option<Pass>,
-    deadline: Option<Deadline>,
+    deadline: Option<Attached>,
 }
 
 impl OpenCall {
     pub(super) fn new(shared: Arc<Shared>, pass: Pass, request: &Request) -> Self {
-        Self { shared, pass: Some(pass), deadline: Deadline::of(request) }
+        Self { shared, pass: Some(pass), deadline: Attached::to(request) }
     }
 
     fn ended(mut self, error: Option<&Error>) {
@@ -96,7 +97,7 @@ impl OpenCall {
 
 impl Drop for OpenCall {
     fn drop(&mut self) {
-        let is_late = self.deadline.is_some_and(|deadline| deadline.left().is_zero());
+        let is_late = self.deadline.as_ref().is_some_and(|attached| attached.deadline().left().is_zero());
         self.settle(if is_late { CallEnd::Failed } else { CallEnd::Unknown });
     }
 }

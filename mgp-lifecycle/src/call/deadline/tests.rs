@@ -149,3 +149,15 @@ async fn a_caller_that_waits_no_longer_does_not_whoever_is_asked() {
         assert_eq!(began.elapsed(), millis(150));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_that_is_read_later_has_moved_with_the_time_that_others_took() {
+    let end = Instant::now() + millis(100);
+    let running = Arc::new(Running { budget_end: end, last_moment: None, asked: Asked::default() });
+    let mut request = tool_call();
+    request.extensions.insert_shared(Arc::clone(&running));
+    let attached = Attached::to(&request).unwrap();
+    running.asked.begin();
+    tokio::time::advance(millis(150)).await;
+    assert_eq!(attached.deadline().left(), millis(100));
+}

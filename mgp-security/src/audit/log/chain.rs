@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mgp_types::hex;
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
@@ -22,9 +23,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digit = |bits: u8| char::from(b"0123456789abcdef"[usize::from(bits & 0xf)]);
-        let text: String = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect();
-        f.write_str(&text)
+        f.write_str(std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default())
     }
 }
 

@@ -79,12 +79,7 @@ impl Encoder {
     }
 
     fn trace(&mut self, id: TraceId) {
-        for (index, byte) in id.as_u128().to_be_bytes().into_iter().enumerate() {
-            if matches!(index, 4 | 6 | 8 | 10) {
-                self.out.push(b'-');
-            }
-            self.out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xf)]]);
-        }
+        self.out.extend_from_slice(&id.to_uuid());
     }
 
     fn name(&mut self, name: Option<&str>) {
@@ -118,8 +113,6 @@ const MINUTE_MILLIS: i64 = 60_000;
 
 /// The end of a time as it is written, from the seconds on: `00.000Z`.
 const SECONDS_LEN: usize = 7;
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {

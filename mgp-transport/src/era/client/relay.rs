@@ -1,10 +1,11 @@
 use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwapOption;
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::{ClientCapabilities, ForRevision};
 use mgp_types::mgp::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer};
 use mgp_types::{Object, RawJson, Revision, Session};
+
+use crate::lately::Lately;
 
 /// What a gateway says to a server without sessions about the client behind a request: the capabilities are those of
 /// the client, what is offered of MGP is the gateway's own.
@@ -13,25 +14,25 @@ pub(super) struct Relay {
     revision: Revision,
     offer: Option<Offer>,
     /// Most clients describe themselves in the same words each time, and then their session is the same.
-    last: ArcSwapOption<(Weak<Session>, RawJson)>,
+    translations: Lately<(Weak<Session>, RawJson)>,
 }
 
 impl Relay {
     pub(super) fn new(revision: Revision, offer: Option<Offer>) -> Self {
-        Self { revision, offer, last: ArcSwapOption::empty() }
+        Self { revision, offer, translations: Lately::default() }
     }
 
     /// The capabilities of `caller` as the server is to see them.
     pub(super) fn capabilities(&self, caller: &Arc<Session>) -> RawJson {
-        let last = self.last.load();
+        let session = Arc::as_ptr(caller);
         // A weak pointer keeps the place in memory taken, so no other session can be at it.
-        if let Some((of, capabilities)) = last.as_deref()
-            && std::ptr::eq(of.as_ptr(), Arc::as_ptr(caller))
+        if let Some((of, capabilities)) = self.translations.get(session).as_deref()
+            && std::ptr::eq(of.as_ptr(), session)
         {
             return capabilities.clone();
         }
         let capabilities = self.translated(&caller.capabilities).to_raw();
-        self.last.store(Some(Arc::new((Arc::downgrade(caller), capabilities.clone()))));
+        self.translations.put(session, (Arc::downgrade(caller), capabilities.clone()));
         capabilities
     }
 
@@ -119,6 +120,17 @@ mod tests {
         }
         drop(asked);
         assert_eq!(relay.capabilities(&session("{}")).as_bytes(), b"{}");
+    }
+
+    #[test]
+    fn clients_by_turns_are_translated_once() {
+        let relay = Relay::new(Revision::LATEST, None);
+        // Where a client has its place is chance; some of so many have one of their own.
+        let callers: Vec<_> = (0..8).map(|_| session(r#"{"roots":{}}"#)).collect();
+        let round = || callers.iter().map(|caller| relay.capabilities(caller)).collect::<Vec<_>>();
+        let (first, second) = (round(), round());
+        let is_kept = |(one, other): &(RawJson, RawJson)| std::ptr::eq(one.as_bytes(), other.as_bytes());
+        assert!(first.into_iter().zip(second).filter(is_kept).count() > 1);
     }
 
     #[test]

@@ -1,3 +1,6 @@
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use mgp_types::mcp::meta::key;
 use mgp_types::{Error, Method, Object, Origin, RawJson, Response, Session, Shape, code};
 
@@ -14,7 +17,7 @@ pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerId
     let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
     let complete = match result.text("resultType") {
         None => {
-            result.set("resultType", RawJson::from_value("complete").unwrap_or_else(|_| RawJson::null()));
+            result.set("resultType", RawJson::from_text("complete"));
             true
         }
         Some(kind) => kind == "complete",
@@ -40,10 +43,14 @@ pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerId
 
 /// Takes from a result what sessions do not have.
 pub(super) fn strip(response: Response) -> Response {
-    if response.context.shape == Shape::Plain
-        || memchr::memmem::find(response.result.as_bytes(), br#""resultType""#).is_none()
-    {
+    if response.context.shape == Shape::Plain || !has(&RESULT_TYPE, &response.result) {
         return response;
+    }
+    if response.context.stamp.is_none()
+        && let Some(members) = behind_complete(&response.result)
+    {
+        let result = RawJson::from_written([b"{", members].concat());
+        return with_result(response, result);
     }
     let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
     for name in ["resultType", "ttlMs", "cacheScope"] {
@@ -75,8 +82,51 @@ pub(super) fn is_cacheable(method: &Method) -> bool {
     )
 }
 
+/// The members of a result behind its type, if it begins with that of a complete one and has nothing else that sessions
+/// do not have. Whatever may be such a member, also in a part of the result or spelled with escapes, is taken for one.
+fn behind_complete(result: &RawJson) -> Option<&[u8]> {
+    let members = result.as_bytes().strip_prefix(br#"{"resultType":"complete","#)?;
+    let is_plain = [&TTL, &CACHE_SCOPE, &ESCAPE].iter().all(|name| !has(name, result));
+    is_plain.then_some(members)
+}
+
+fn has(name: &Finder<'_>, result: &RawJson) -> bool {
+    name.find(result.as_bytes()).is_some()
+}
+
+static RESULT_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""resultType""#));
+
+static TTL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""ttlMs""#));
+
+static CACHE_SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""cacheScope""#));
+
+/// How the escape of a letter begins.
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
+
 fn with_result(mut response: Response, result: RawJson) -> Response {
     response.result = result;
     response.context.stamp = None;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_of_a_session_has_no_member_of_the_other_era() {
+        for (json, stripped) in [
+            (r#"{"resultType":"complete","content":[],"a":1.0}"#, r#"{"content":[],"a":1.0}"#),
+            (r#"{"resultType":"complete","content":["\n"]}"#, r#"{"content":["\n"]}"#),
+            (r#"{"resultType":"complete"}"#, "{}"),
+            (r#"{"resultType":"complete","a":1,"ttlMs":1,"cacheScope":"public"}"#, r#"{"a":1}"#),
+            (r#"{"resultType":"complete","a":1,"ttl\u004ds":1}"#, r#"{"a":1}"#),
+            (r#"{"resultType":"complete","a":{"ttlMs":1}}"#, r#"{"a":{"ttlMs":1}}"#),
+            (r#"{"a":1,"resultType":"complete"}"#, r#"{"a":1}"#),
+            (r#"{"a":{"resultType":"complete"}}"#, r#"{"a":{"resultType":"complete"}}"#),
+        ] {
+            let result = strip(Response::new(RawJson::parse(json).unwrap())).result;
+            assert_eq!(result.as_bytes(), stripped.as_bytes(), "{json}");
+        }
+    }
 }

@@ -1,27 +1,23 @@
 use std::sync::Arc;
 
-use arc_swap::ArcSwapOption;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{Negotiated, Offer};
 use mgp_types::{Error, Object, Params, RawJson, Revision, Session, Severity, code};
 
 use super::ServerIdentity;
 use crate::era::refused::refused;
+use crate::lately::{Lately, MAX_KEPT};
 
-/// The session that a request describes in its `_meta`. The last one is kept: most clients describe
-/// themselves in the same words each time.
+/// The session that a request describes in its `_meta`. Some are kept: most clients describe themselves in the
+/// same words each time.
 #[derive(Debug, Default)]
-pub(super) struct Described(ArcSwapOption<Last>);
-
-#[derive(Debug)]
-struct Last {
-    meta: RawJson,
-    facts: Facts,
-    session: Arc<Session>,
+pub(super) struct Described {
+    by_meta: Lately<(RawJson, Arc<Session>)>,
+    by_facts: Lately<(Facts, Arc<Session>)>,
 }
 
 /// The members of `_meta` that make a session.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Hash)]
 struct Facts {
     version: RawJson,
     capabilities: Option<RawJson>,
@@ -33,7 +29,7 @@ impl Described {
     /// Whether the request says which revision it speaks, and so belongs to the stateless era.
     pub(super) fn is_stateless(&self, params: &Params) -> bool {
         let Some(meta) = params.bytes("_meta") else { return false };
-        if self.0.load().as_ref().is_some_and(|last| last.meta.as_bytes() == meta) {
+        if self.known(meta).is_some() {
             return true;
         }
         memchr::memmem::find(meta, key::PROTOCOL_VERSION.as_bytes()).is_some()
@@ -48,27 +44,32 @@ impl Described {
     /// # Errors
     /// -32602 if something is missing or malformed, -32022 if the revision is not served.
     pub(super) fn session(&self, params: &Params, identity: &ServerIdentity) -> Result<Arc<Session>, Error> {
-        let last = self.0.load();
-        let meta = params.bytes("_meta").unwrap_or_default();
-        if let Some(last) = last.as_ref()
-            && last.meta.as_bytes() == meta
-        {
-            return Ok(last.session.clone());
+        if let Some(session) = params.bytes("_meta").and_then(|meta| self.known(meta)) {
+            return Ok(session);
         }
         let meta = params.get("_meta").ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
         let members = Object::from_raw(&meta)
             .map_err(|_| refused(Error::invalid_params("`_meta` must be an object")))?;
         let facts = Facts::read(&members)?;
-        if let Some(last) = last.as_ref()
-            && last.facts == facts
+        if let Some((of, session)) = self.by_facts.get(&facts).as_deref()
+            && *of == facts
         {
             // Only what belongs to the single request differs, like the progress token.
-            return Ok(last.session.clone());
+            return Ok(Arc::clone(session));
         }
         let session = Arc::new(facts.session(identity)?);
-        let last = Last { meta: meta.detached(), facts: facts.detached(), session: session.clone() };
-        self.0.store(Some(Arc::new(last)));
+        if meta.as_bytes().len() <= MAX_KEPT {
+            self.by_meta.put(meta.as_bytes(), (meta.detached(), Arc::clone(&session)));
+            self.by_facts.put(&facts, (facts.detached(), Arc::clone(&session)));
+        }
         Ok(session)
+    }
+
+    /// The session that was described in just these words.
+    fn known(&self, meta: &[u8]) -> Option<Arc<Session>> {
+        let kept = self.by_meta.get(meta);
+        let (_, session) = kept.as_deref().filter(|(of, _)| of.as_bytes() == meta)?;
+        Some(Arc::clone(session))
     }
 }
 
@@ -136,4 +137,33 @@ pub(super) fn client_offer(capabilities: &Object) -> Option<Offer> {
 
 fn missing(key: &'static str) -> Error {
     refused(Error::invalid_params(format!("`_meta` lacks `{key}`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(client: &str, token: u32) -> Params {
+        let meta = format!(
+            r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":{token},
+                "io.modelcontextprotocol/clientCapabilities":{{}},
+                "io.modelcontextprotocol/clientInfo":{{"name":"{client}","version":"1"}}}}}}"#
+        );
+        Params::parse(meta).unwrap()
+    }
+
+    #[test]
+    fn two_clients_by_turns_have_one_session_each() {
+        let (described, identity) =
+            (Described::default(), ServerIdentity::new(mgp_types::mcp::Implementation::new("s", "1")));
+        let session = |client, token| described.session(&params(client, token), &identity).unwrap();
+        let (one, other) = (session("one", 0), session("other", 0));
+        assert!(!Arc::ptr_eq(&one, &other));
+        for token in 0..3 {
+            assert!(Arc::ptr_eq(&one, &session("one", token)));
+            assert!(Arc::ptr_eq(&other, &session("other", token)));
+        }
+        assert!(described.known(params("one", 0).bytes("_meta").unwrap()).is_some());
+        assert!(described.known(params("other", 0).bytes("_meta").unwrap()).is_some());
+    }
 }

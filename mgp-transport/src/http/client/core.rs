@@ -71,7 +71,8 @@ impl<I: RpcService> Core<I> {
         inbound: I,
     ) -> Self {
         let room = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
-        let mut post_headers = headers.clone();
+        let mut post_headers = HeaderMap::with_capacity(MOST_HEADERS);
+        post_headers.extend(headers.clone());
         post_headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         post_headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Self {
@@ -189,3 +190,6 @@ impl<P: Peer> Drop for TakeBack<P> {
 }
 
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many headers most messages have at most: a clone of the map has room for as many names.
+const MOST_HEADERS: usize = 12;

@@ -121,8 +121,12 @@ impl Era {
             return Ok(());
         }
         let method = request.method.as_str();
-        let value = HeaderValue::from_str(method)
-            .map_err(|error| Error::invalid_request("the method fits into no header").with_source(error))?;
+        let value = match request.method.known() {
+            Some(method) => HeaderValue::from_static(method),
+            None => HeaderValue::from_str(method).map_err(|error| {
+                Error::invalid_request("the method fits into no header").with_source(error)
+            })?,
+        };
         head.insert(header::METHOD, value);
         if let Some(name) = header::name_source(method).and_then(|member| request.params.text(member)) {
             head.insert(header::NAME, encode_value(&name));

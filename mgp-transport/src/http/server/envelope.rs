@@ -1,11 +1,10 @@
 //! What `_meta` says about the revision of a request, remembered while it stays the same.
 
-use std::sync::Arc;
-
-use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use mgp_types::mcp::meta::key;
 use mgp_types::{Object, Params, Revision};
+
+use crate::lately::{Lately, MAX_KEPT};
 
 /// The version that `_meta` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,24 +18,24 @@ pub(super) enum BodyVersion {
     Unknown(Box<str>),
 }
 
-/// Reads `_meta` of one request after the other. Clients repeat themselves, so the last one is kept.
+/// Reads `_meta` of one request after the other. Clients repeat themselves, so what some said last is kept.
 #[derive(Debug, Default)]
 pub(super) struct Envelopes {
-    last: ArcSwapOption<(Bytes, BodyVersion)>,
+    read: Lately<(Bytes, BodyVersion)>,
 }
 
 impl Envelopes {
     pub(super) fn version(&self, params: &Params) -> BodyVersion {
         let Some(meta) = params.bytes("_meta") else { return BodyVersion::Absent };
-        if let Some(last) = &*self.last.load()
-            && last.0 == meta
+        if let Some((of, version)) = self.read.get(meta).as_deref()
+            && of == meta
         {
-            return last.1.clone();
+            return version.clone();
         }
         let meta = Bytes::copy_from_slice(meta);
         let version = read(&meta);
-        if meta.len() <= MAX_REMEMBERED && version != BodyVersion::Absent {
-            self.last.store(Some(Arc::new((meta, version.clone()))));
+        if meta.len() <= MAX_KEPT && version != BodyVersion::Absent {
+            self.read.put(&meta, (meta.clone(), version.clone()));
         }
         version
     }
@@ -56,8 +55,6 @@ fn read(meta: &Bytes) -> BodyVersion {
         Err(_) => BodyVersion::Unknown(name.into()),
     }
 }
-
-const MAX_REMEMBERED: usize = 4 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -80,5 +77,21 @@ mod tests {
         assert_eq!(version(other), BodyVersion::Unknown("v999".into()));
         let wrong = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":1}}"#;
         assert_eq!(version(wrong), BodyVersion::Unknown("1".into()));
+    }
+    #[test]
+    fn two_clients_by_turns_are_both_remembered() {
+        let envelopes = Envelopes::default();
+        let params = |name: &str| {
+            let meta = format!(r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{name}"}}}}"#);
+            Params::parse(meta).unwrap()
+        };
+        let both = ["2026-07-28", "v999"].map(params);
+        for params in &both {
+            envelopes.version(params);
+        }
+        for params in &both {
+            let meta = params.bytes("_meta").unwrap();
+            assert_eq!(envelopes.read.get(meta).as_ref().unwrap().0, meta);
+        }
     }
 }

@@ -1,6 +1,7 @@
 use std::hash::{Hash, Hasher};
 
 use http::HeaderValue;
+use mgp_types::hex;
 
 /// The id of a session: 128 bits that nobody can guess, as the hexadecimal digits that travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,12 +12,7 @@ impl SessionId {
     pub(super) fn random() -> Result<Self, getrandom::Error> {
         let mut bits = [0; DIGITS / 2];
         getrandom::fill(&mut bits)?;
-        let mut digits = [0; DIGITS];
-        let (pairs, _) = digits.as_chunks_mut::<2>();
-        for (pair, byte) in pairs.iter_mut().zip(bits) {
-            *pair = [byte >> 4, byte & 0xF].map(|nibble| HEX[usize::from(nibble)]);
-        }
-        Ok(Self(digits))
+        Ok(Self(hex(&bits)))
     }
 
     /// The id with these digits; `None` if no id has as many.
@@ -46,7 +42,6 @@ impl Hash for SessionId {
 }
 
 const DIGITS: usize = 32;
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,75 @@
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::json::{Object, RawJson};
+
+/// How a call ended, by what its result says of itself.
+///
+/// ```
+/// use mgp_types::{CallEnding, RawJson};
+///
+/// assert_eq!(CallEnding::of(&RawJson::parse(r#"{"content":[]}"#)?), CallEnding::Done);
+/// assert_eq!(CallEnding::of(&RawJson::parse(r#"{"content":[],"isError":true}"#)?), CallEnding::Failed);
+/// # Ok::<(), mgp_types::JsonError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnding {
+    /// It was carried out.
+    Done,
+    /// The tool failed.
+    Failed,
+    /// Input is asked for first; the call comes again with it.
+    Asking,
+}
+
+impl CallEnding {
+    /// Reads it from a result. Most results are told by a search for two marks; few are scanned.
+    pub fn of(result: &RawJson) -> Self {
+        if !is_marked(result.as_bytes()) {
+            return Self::Done;
+        }
+        let Ok(result) = Object::from_raw(result) else { return Self::Done };
+        if result.bytes("isError") == Some(b"true") {
+            Self::Failed
+        } else if result.bytes("resultType") == Some(br#""input_required""#) {
+            Self::Asking
+        } else {
+            Self::Done
+        }
+    }
+}
+
+/// Whether there is `"isError":true` anywhere, with any white space, or `"input_required"`.
+fn is_marked(json: &[u8]) -> bool {
+    let behind = |at: usize| json.get(at + IS_ERROR.needle().len()..).unwrap_or_default();
+    let is_true = |rest: &[u8]| {
+        rest.trim_ascii_start()
+            .strip_prefix(b":")
+            .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"true"))
+    };
+    IS_ERROR.find_iter(json).any(|at| is_true(behind(at))) || ASKING.find(json).is_some()
+}
+
+static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
+
+static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_counts_where_the_result_itself_has_it() {
+        for (json, ending) in [
+            (r#"{"isError" : true}"#, CallEnding::Failed),
+            (r#"{"isError":false}"#, CallEnding::Done),
+            (r#"{"structuredContent":{"isError":true}}"#, CallEnding::Done),
+            (r#"{"resultType":"input_required"}"#, CallEnding::Asking),
+            (r#"{"content":[{"type":"text","text":"input_required"}]}"#, CallEnding::Done),
+            (r#"["isError",true]"#, CallEnding::Done),
+        ] {
+            assert_eq!(CallEnding::of(&RawJson::parse(json).unwrap()), ending, "{json}");
+        }
+    }
+}

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::world::{World, again, answers, ask, request, send, text, until};
+use super::world::{World, again, answers, ask, request, send, text};
+use crate::router::scene::until;
 use tower_service::Service;
 
 #[tokio::test]

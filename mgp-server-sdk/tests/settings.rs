@@ -20,8 +20,8 @@ fn server() -> Server {
 /// What the server answers to a client of a revision that nobody has.
 async fn greeted(server: Server) -> Value {
     let (near, far) = memory::pair(1 << 16);
-    let (_, served) = connect(far.0, far.1, &server.accept().unwrap(), ConnectionLimits::default());
-    tokio::spawn(served);
+    let (_, connection) = connect(far.0, far.1, &server.accept().unwrap(), ConnectionLimits::default());
+    tokio::spawn(connection);
     let (reader, mut writer) = near;
     let hello = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01","#,

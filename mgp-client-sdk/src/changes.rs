@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mgp_types::mcp::meta::key;
-use mgp_types::mcp::{SubscriptionFilter, task, task_extension};
+use mgp_types::mcp::{SubscriptionFilter, notification_name, task, task_extension};
 use mgp_types::{Id, Method, Object, Params};
 use parking_lot::Mutex;
 
@@ -250,12 +250,12 @@ fn is_change(method: &Method) -> bool {
 
 fn read(method: &Method, params: &Params) -> Option<Change> {
     Some(match method.as_str() {
-        "notifications/tools/list_changed" => Change::Tools,
-        "notifications/prompts/list_changed" => Change::Prompts,
-        "notifications/resources/list_changed" => Change::Resources,
-        "notifications/resources/updated" => Change::Resource { uri: params.text("uri")?.into_owned() },
-        "notifications/tasks/status" => Change::Task(Box::new(params.to().ok()?)),
-        "notifications/tasks" => Change::ExtensionTask(Box::new(params.to().ok()?)),
+        notification_name::TOOLS_LIST_CHANGED => Change::Tools,
+        notification_name::PROMPTS_LIST_CHANGED => Change::Prompts,
+        notification_name::RESOURCES_LIST_CHANGED => Change::Resources,
+        notification_name::RESOURCES_UPDATED => Change::Resource { uri: params.text("uri")?.into_owned() },
+        notification_name::TASKS_STATUS => Change::Task(Box::new(params.to().ok()?)),
+        notification_name::TASKS => Change::ExtensionTask(Box::new(params.to().ok()?)),
         _ => Change::Other { method: method.clone(), params: params.clone() },
     })
 }

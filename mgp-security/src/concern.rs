@@ -1,3 +1,5 @@
+use mgp_types::mcp::{method, notification_name as notification};
+use mgp_types::mgp::method as mgp;
 use mgp_types::{Kind, Request};
 
 /// What a request is about, as far as every gate has to tell. Each gate says for itself what it asks of which.
@@ -23,26 +25,26 @@ pub(crate) enum Concern {
 impl Concern {
     pub(crate) fn of(request: &Request) -> Self {
         match request.method.as_str() {
-            "tools/call" => Self::Tool,
-            "tools/list" => Self::ToolList,
-            "initialize" | "ping" | "server/discover" => Self::Session,
-            "notifications/initialized"
-            | "notifications/cancelled"
-            | "notifications/progress"
-            | "notifications/roots/list_changed"
+            method::TOOLS_CALL => Self::Tool,
+            method::TOOLS_LIST => Self::ToolList,
+            method::INITIALIZE | method::PING | method::SERVER_DISCOVER => Self::Session,
+            notification::INITIALIZED
+            | notification::CANCELLED
+            | notification::PROGRESS
+            | notification::ROOTS_LIST_CHANGED
                 if request.kind == Kind::Notify =>
             {
                 Self::Session
             }
-            "logging/setLevel" => Self::Logging,
-            "tasks/get"
-            | "tasks/result"
-            | "tasks/list"
-            | "tasks/update"
-            | "tasks/cancel"
-            | "subscriptions/listen"
-            | "mgp/stream/cancel"
-            | "mgp/callback/respond" => Self::Running,
+            method::LOGGING_SET_LEVEL => Self::Logging,
+            method::TASKS_GET
+            | method::TASKS_RESULT
+            | method::TASKS_LIST
+            | method::TASKS_UPDATE
+            | method::TASKS_CANCEL
+            | method::SUBSCRIPTIONS_LISTEN
+            | mgp::STREAM_CANCEL
+            | mgp::CALLBACK_RESPOND => Self::Running,
             _ => Self::Other,
         }
     }

@@ -79,7 +79,13 @@ mod listing;
 mod meter;
 #[cfg(feature = "permission")]
 pub mod permission;
-#[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
+#[cfg(any(
+    feature = "access",
+    feature = "audit",
+    feature = "auth",
+    feature = "permission",
+    feature = "validate"
+))]
 mod random;
 #[cfg(feature = "limit")]
 mod rates;

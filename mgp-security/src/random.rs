@@ -1,5 +1,5 @@
 use mgp_types::Error;
-#[cfg(any(feature = "access", feature = "audit", feature = "permission"))]
+#[cfg(any(feature = "access", feature = "audit", feature = "permission", feature = "validate"))]
 use mgp_types::mgp::TraceId;
 
 use crate::StoreError;
@@ -27,7 +27,7 @@ pub(crate) fn name() -> Result<String, NoRandom> {
 
 /// A trace id for what came without one. It is no secret, and nothing may fail for want of one: a system that has no
 /// random numbers gives ids that repeat.
-#[cfg(any(feature = "access", feature = "audit", feature = "permission"))]
+#[cfg(any(feature = "access", feature = "audit", feature = "permission", feature = "validate"))]
 pub(crate) fn trace_id() -> TraceId {
     TraceId::from_random(bytes().unwrap_or_default())
 }
@@ -60,7 +60,7 @@ mod tests {
         assert!(one.len() == 32 && one.bytes().all(|byte| byte.is_ascii_hexdigit()) && one != other);
     }
 
-    #[cfg(any(feature = "access", feature = "audit", feature = "permission"))]
+    #[cfg(any(feature = "access", feature = "audit", feature = "permission", feature = "validate"))]
     #[test]
     fn trace_ids_differ() {
         assert_ne!(trace_id(), trace_id());

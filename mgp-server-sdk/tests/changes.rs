@@ -4,7 +4,7 @@ mod peer;
 
 use std::sync::Arc;
 
-use mgp_server_sdk::{Resource, Server, ServerAccept, ServerHandle, Tool};
+use mgp_server_sdk::{Resource, ResourceTemplate, Server, ServerAccept, ServerHandle, Tool};
 use peer::{Answers, Era, Peer};
 use serde_json::{Value, json};
 
@@ -47,6 +47,33 @@ async fn sessions_are_told_of_every_change_of_a_list_2025() {
     assert_eq!(one.told().await.0, "notifications/tools/list_changed");
     assert_eq!(one.tool("b", json!({})).await.unwrap_err().code(), -32602);
     one.told_nothing().await;
+}
+
+#[derive(serde::Deserialize)]
+struct Item {
+    id: u32,
+}
+
+#[tokio::test]
+async fn a_family_of_resources_comes_and_goes_at_run_time() {
+    let (accept, handle) = open();
+    let mut peer = connect(&accept, Era::Session).await;
+    let item = json!({"uri": "test://item/6"});
+    let template = "test://item/{id}";
+    handle
+        .add_resource_template(ResourceTemplate::new(template, "item"), async |Item { id }: Item| {
+            (id + 1).to_string()
+        })
+        .unwrap();
+    assert_eq!(peer.told().await.0, "notifications/resources/list_changed");
+    let listed = peer.call("resources/templates/list", json!({})).await.unwrap();
+    assert_eq!(listed["resourceTemplates"][0]["uriTemplate"], template);
+    assert_eq!(peer.call("resources/read", item.clone()).await.unwrap()["contents"][0]["text"], "7");
+    assert!(handle.remove_resource_template(template));
+    assert!(!handle.remove_resource_template(template));
+    assert_eq!(peer.told().await.0, "notifications/resources/list_changed");
+    assert!(peer.call("resources/read", item).await.is_err());
+    peer.told_nothing().await;
 }
 
 #[tokio::test]

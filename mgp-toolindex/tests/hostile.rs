@@ -21,7 +21,7 @@ const STRATEGIES: [SearchStrategy; 4] =
     [SearchStrategy::Hybrid, SearchStrategy::Keyword, SearchStrategy::Semantic, SearchStrategy::Category];
 
 /// Without optimisation and beside other tests; it is to catch what grows faster than its input.
-const LONG: Duration = Duration::from_secs(2);
+const LONG: Duration = Duration::from_secs(20);
 
 async fn searched(index: &Index, text: &str, limit: usize) {
     for strategy in STRATEGIES {

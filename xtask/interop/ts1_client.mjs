@@ -44,7 +44,7 @@ await run({
     },
     elicitation: async () => {
         const answer = text(await call('test_elicitation', { message: 'Who are you?' }));
-        return expect(answer.includes('ada') || answer.includes('accept'), true) && answer;
+        return expect(answer.includes('ada'), true) && answer;
     },
     'resources/list': async () => `${(await client.listResources()).resources.length} resources`,
     'resources/read': async () => {

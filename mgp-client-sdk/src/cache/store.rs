@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_types::mcp::notification_name;
 use mgp_types::{Kind, Method, Object, RawJson, Request, Response};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -76,12 +77,12 @@ impl CacheStore {
     /// Drops what a notification says has changed.
     pub(crate) fn invalidate(&self, method: &Method, params: &Object) {
         let stale: &dyn Fn(&Key) -> bool = match method.as_str() {
-            "notifications/tools/list_changed" => &|key| key.method == Method::TOOLS_LIST,
-            "notifications/prompts/list_changed" => &|key| key.method == Method::PROMPTS_LIST,
-            "notifications/resources/list_changed" => {
+            notification_name::TOOLS_LIST_CHANGED => &|key| key.method == Method::TOOLS_LIST,
+            notification_name::PROMPTS_LIST_CHANGED => &|key| key.method == Method::PROMPTS_LIST,
+            notification_name::RESOURCES_LIST_CHANGED => {
                 &|key| key.method == Method::RESOURCES_LIST || key.method == Method::RESOURCES_TEMPLATES_LIST
             }
-            "notifications/resources/updated" => {
+            notification_name::RESOURCES_UPDATED => {
                 let uri = params.text("uri").unwrap_or_default();
                 // What changed may be a part of what was read.
                 let read = |key: &Key| key.selector.as_deref().is_some_and(|read| uri.starts_with(read));

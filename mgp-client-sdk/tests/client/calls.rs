@@ -1,4 +1,4 @@
-use mgp_types::mcp::{ListToolsParams, Map, Role};
+use mgp_types::mcp::{CancelledParams, ListToolsParams, Map, Role};
 use mgp_types::{Origin, Revision, code};
 use serde_json::json;
 
@@ -155,6 +155,15 @@ async fn what_was_sent_goes_out_before_the_connection_closes() {
         client.close().await.unwrap();
         peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
         assert_eq!(peer.seen("notifications/acme").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_notification_is_sent_by_the_type_of_its_params() {
+    for era in ERAS {
+        let (peer, client) = Peer::connect(era, builder(), |_, _| json!(null)).await;
+        client.send_notification(&CancelledParams::new().with_reason("enough")).await.unwrap();
+        assert_eq!(peer.until_seen("notifications/cancelled").await["params"]["reason"], "enough");
     }
 }
 

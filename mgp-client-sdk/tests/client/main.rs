@@ -6,6 +6,7 @@ mod cache;
 mod calls;
 mod handlers;
 mod inputs;
+mod memory;
 mod pages;
 mod peer;
 mod recorded;

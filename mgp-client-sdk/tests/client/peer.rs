@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 pub(crate) type PlainClient = Client<PlainStack<Wire>>;
 
@@ -94,13 +95,14 @@ impl Peer {
 
     /// Waits until `found` finds something in what has come.
     pub(crate) async fn until<T>(&self, mut found: impl FnMut(&[Value]) -> Option<T>) -> T {
-        for _ in 0..1000 {
+        let began = Instant::now();
+        loop {
             if let Some(value) = found(&self.seen.lock()) {
                 return value;
             }
+            assert!(began.elapsed() < Duration::from_secs(20), "not seen in {:#?}", self.all());
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        panic!("not seen in {:#?}", self.all());
     }
 
     /// Waits for a message of a method.

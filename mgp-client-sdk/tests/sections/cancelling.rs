@@ -142,7 +142,7 @@ async fn a_stopped_call_leaves_others_alone(leg: Leg) {
     two_words(&mut other).await;
     assert!(one.cancel(None).await.unwrap().cancelled);
     assert_eq!(say(&client, "stopped").await, "stopped");
-    let nothing = tokio::time::timeout(Duration::from_millis(20), other.next()).await;
-    assert!(nothing.is_err(), "{nothing:?}");
+    // It is still there, and nothing has come of it meanwhile.
     assert!(other.cancel(None).await.unwrap().cancelled);
+    assert!(texts(&mut other).await.is_empty());
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mgp_client_sdk::ClientBuilder;
 use mgp_server_sdk::Drained;
 use mgp_transport::child::{ChildProcess, HowExited};
+use mgp_types::Params;
 use mgp_types::mgp::{CallWishes, HealthStatus, LifecycleChange, ServerState, Shutdown, ShutdownReason};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -17,6 +18,7 @@ use crate::processes;
 use crate::raw::Raw;
 use crate::runner::tests;
 use crate::server::{Kind, SERVER_ID};
+use crate::tools::GO_ON;
 
 tests![
     a_server_tells_how_it_does,
@@ -82,7 +84,7 @@ async fn in_work(client: &Connected) {
 // covers: MGP-11.2-04, MGP-11.2-05, MGP-11.2-12, MGP-11.4-01..07, MGP-14.3-08
 async fn a_server_that_is_shut_down_finishes_its_calls_and_closes(leg: Leg) {
     let (host, client) = leg.connect().await;
-    let waiting = tokio::spawn(client.call_tool("outlast", ()).into_future());
+    let waiting = tokio::spawn(client.call_tool("held", ()).into_future());
     in_work(&client).await;
     let shutdown = Shutdown::new(ShutdownReason::OperatorRequest).with_timeout_ms(20_000);
     let answer = client.shut_down(&shutdown).await.unwrap();
@@ -95,7 +97,8 @@ async fn a_server_that_is_shut_down_finishes_its_calls_and_closes(leg: Leg) {
     assert_eq!(recovery.retryable, Some(true));
     assert!(recovery.retry_after_ms.unwrap() > 0);
 
-    assert_eq!(text(&waiting.await.unwrap().unwrap()), "outlasted");
+    client.notify(GO_ON, Params::new()).await.unwrap();
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "held");
     if leg.is_inside() {
         assert_eq!(host.state.life.drained().await, Drained::Finished);
         host.ended().await.unwrap();
@@ -140,10 +143,11 @@ fn unlayered() -> ClientBuilder {
 // covers: MGP-11.4-02
 async fn a_process_that_is_shut_down_exits_in_order(leg: Leg) {
     let (mut process, client) = process(leg, unlayered()).await;
-    let waiting = tokio::spawn(client.call_tool("outlast", ()).into_future());
+    let waiting = tokio::spawn(client.call_tool("held", ()).into_future());
     while client.health_report().await.unwrap().pending_requests == 0 {}
     assert!(client.shut_down(&Shutdown::new(ShutdownReason::KernelShutdown)).await.unwrap().accepted);
-    assert_eq!(text(&waiting.await.unwrap().unwrap()), "outlasted");
+    client.notify(GO_ON, Params::new()).await.unwrap();
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "held");
     let status = tokio::time::timeout(Duration::from_secs(5), process.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(0), "{status:?}");
     let report = process.shutdown().await;
@@ -154,7 +158,7 @@ async fn a_process_that_is_shut_down_exits_in_order(leg: Leg) {
 async fn a_process_that_is_asked_to_terminate_drains(leg: Leg) {
     let (mut process, client) = process(leg, unlayered()).await;
     let pid = say(&client, "pid").await.parse().unwrap();
-    let waiting = tokio::spawn(client.call_tool("outlast", ()).into_future());
+    let waiting = tokio::spawn(client.call_tool("held", ()).into_future());
     while client.health_report().await.unwrap().pending_requests == 0 {}
     processes::signal("TERM", pid);
     let refused = loop {
@@ -164,7 +168,8 @@ async fn a_process_that_is_asked_to_terminate_drains(leg: Leg) {
         }
     };
     assert_eq!(refused.code(), 2001, "{refused:?}");
-    assert_eq!(text(&waiting.await.unwrap().unwrap()), "outlasted");
+    client.notify(GO_ON, Params::new()).await.unwrap();
+    assert_eq!(text(&waiting.await.unwrap().unwrap()), "held");
     let status = tokio::time::timeout(Duration::from_secs(5), process.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(0), "{status:?}");
 }
@@ -203,7 +208,7 @@ async fn changes_are_told_in_sessions(leg: Leg) {
 
 async fn a_plain_client_hears_nothing_of_it(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, &[]).await;
-    raw.call(1, "outlast", json!({}), json!({"deadline_ms": 1})).await;
+    raw.call(1, "held", json!({}), json!({"deadline_ms": 1})).await;
     while raw.state.life.pending() == 0 {
         tokio::task::yield_now().await;
     }
@@ -214,7 +219,8 @@ async fn a_plain_client_hears_nothing_of_it(leg: Leg) {
         tokio::task::yield_now().await;
     }
     raw.call(2, "add", json!({}), json!(null)).await;
-    let mut answers = Vec::new();
+    let mut answers = vec![raw.next().await.unwrap()];
+    raw.state.go_on.notify_one();
     while let Some(message) = raw.next().await {
         answers.push(message);
     }
@@ -222,7 +228,7 @@ async fn a_plain_client_hears_nothing_of_it(leg: Leg) {
     let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
     assert_eq!(ids, [2, 1], "{answers:#?}");
     assert!(!format!("{answers:?}").contains("mgp"), "{answers:#?}");
-    assert_eq!(answers[1]["result"]["content"][0]["text"], "outlasted");
+    assert_eq!(answers[1]["result"]["content"][0]["text"], "held");
     // MCP knows no such code.
     assert_eq!(answers[0]["error"]["code"], -32603);
 }

@@ -1,7 +1,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mgp_server_sdk::types::mgp::EventSeverity;
 use mgp_server_sdk::{Core, Error, Life, Publisher, Server};
@@ -23,8 +22,6 @@ pub(crate) enum Kind {
     Mcp,
     /// One with more tools than it lists.
     Many,
-    /// One as the first that ends in error by itself, a moment after it began.
-    Doomed,
 }
 
 /// Where it is reached.
@@ -79,12 +76,6 @@ impl State {
 /// Serves on this process' standard input and output.
 pub(crate) fn serve_stdio(kind: &str) -> ExitCode {
     let kind = Kind::named(kind);
-    if kind == Kind::Doomed {
-        std::thread::spawn(|| {
-            std::thread::sleep(DOOM);
-            std::process::exit(3);
-        });
-    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match runtime.block_on(serve(kind, State::new(), Place::Stdio)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -99,7 +90,7 @@ pub(crate) async fn serve(kind: Kind, state: Arc<State>, place: Place) -> Result
     match kind {
         Kind::Mcp => at(server, place).await,
         Kind::Many => at(many::server().await, place).await,
-        Kind::Mgp | Kind::Doomed => {
+        Kind::Mgp => {
             life.check("database_connected", async || true);
             life.check("model_reachable", async || false);
             at(server.lifecycle(&life).events(&events).callbacks().streaming(), place).await
@@ -126,7 +117,7 @@ where
 
 impl Kind {
     fn named(name: &str) -> Self {
-        [Self::Mgp, Self::Mcp, Self::Many, Self::Doomed].into_iter().find(|kind| kind.name() == name).unwrap()
+        [Self::Mgp, Self::Mcp, Self::Many].into_iter().find(|kind| kind.name() == name).unwrap()
     }
 
     pub(crate) const fn name(self) -> &'static str {
@@ -134,10 +125,6 @@ impl Kind {
             Self::Mgp => "mgp",
             Self::Mcp => "mcp",
             Self::Many => "many",
-            Self::Doomed => "doomed",
         }
     }
 }
-
-/// Long enough for a handshake on a busy machine.
-const DOOM: Duration = Duration::from_millis(300);

@@ -29,13 +29,14 @@ fn has_own_stream(leg: Leg) -> bool {
 /// What is on its way between a server and a reader that has stopped is less than this.
 const IN_BETWEEN: u64 = 8000;
 
-/// Waits until nothing more is streamed, and says how much was.
+/// Waits until nothing more has been streamed for a while, and says how much was.
 async fn stalled(state: &crate::server::State) -> u64 {
-    let mut last = 0;
-    for _ in 0..200 {
+    let (mut last, mut equal) = (0, 0);
+    for _ in 0..1000 {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let now = state.poured.lock().chunks;
-        if now == last && now > 0 {
+        equal = if now == last && now > 0 { equal + 1 } else { 0 };
+        if equal == 10 {
             return now;
         }
         last = now;

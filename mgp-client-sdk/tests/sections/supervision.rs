@@ -87,7 +87,7 @@ async fn a_server_that_is_killed_comes_back_with_its_tools(leg: Leg) {
             async move { builder.connect_child(|| child(Kind::Mgp)).await }
         }
     };
-    let server = Client::supervise("tests", connect).with_restarts(restarts(5, 400)).spawn();
+    let server = Client::supervise("tests", connect).with_restarts(restarts(5, 2_000)).spawn();
     assert_eq!((server.state(), server.current().unwrap_err().code()), (ServerState::Registered, 2000));
     let gate = server.gate();
     let mut changes = server.changes();
@@ -100,14 +100,12 @@ async fn a_server_that_is_killed_comes_back_with_its_tools(leg: Leg) {
     seen.take();
     processes::signal("KILL", killed);
     until(&server, ServerState::Restarting).await;
-    let began = Instant::now();
     for error in [send(&gate, called("add")).await.unwrap_err(), server.current().unwrap_err()] {
         assert_eq!(error.code(), 2002, "{error:?}");
         let recovery = error.recovery().unwrap();
         assert_eq!(recovery.retryable, Some(true));
         assert!(recovery.retry_after_ms.is_some_and(|millis| millis > 0));
     }
-    assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
     processes::gone(killed).await;
 
     let second = ready(&server).await;
@@ -151,7 +149,7 @@ async fn a_call_of_a_server_that_is_killed_fails_at_once(leg: Leg) {
 }
 
 async fn a_call_may_wait_for_a_server_that_comes_back(leg: Leg) {
-    let server = supervised(leg, 100);
+    let server = supervised(leg, 2_000);
     let killed = pid(&ready(&server).await).await;
     processes::signal("KILL", killed);
     until(&server, ServerState::Restarting).await;
@@ -176,13 +174,13 @@ impl AuditPort for Records {
 // covers: MGP-11.5-06, MGP-11.5-10, MGP-11.5-11, MGP-14.3-07
 async fn a_server_that_dies_again_and_again_is_given_up(leg: Leg) {
     let records = Records::default();
-    let connect = move || async move { leg.settled(builder()).connect_child(|| child(Kind::Doomed)).await };
+    let connect = move || async move { leg.settled(builder()).connect_child(|| child(Kind::Mgp)).await };
     let supervisor = Client::supervise("tests", connect).with_restarts(restarts(2, 10));
     let server = supervisor.with_audit(Arc::new(records.clone())).spawn();
     let gate = server.gate();
     server.start();
     let given_up = loop {
-        match send(&gate, called("add")).await {
+        match send(&gate, called("die")).await {
             Err(error) if error.code() == 2000 && error.recovery().unwrap().retryable == Some(false) => {
                 break error;
             }
@@ -230,7 +228,7 @@ async fn a_supervisor_that_is_dropped_leaves_nothing_behind(leg: Leg) {
 async fn a_plain_server_is_kept_alive_as_well(leg: Leg) {
     let connect =
         move || async move { leg.settled(plain_builder()).connect_child(|| child(Kind::Mcp)).await };
-    let server = Client::supervise("tests", connect).with_restarts(restarts(5, 10)).spawn();
+    let server = Client::supervise("tests", connect).with_restarts(restarts(5, 2_000)).spawn();
     server.start();
     let killed = pid(&ready(&server).await).await;
     processes::signal("KILL", killed);

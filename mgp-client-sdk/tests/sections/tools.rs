@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_server_sdk::types::mgp::{EventSeverity, ServerState};
-use mgp_server_sdk::types::{Error, code};
+use mgp_server_sdk::types::mgp::EventSeverity;
+use mgp_server_sdk::types::{Error, Params, code};
 use mgp_server_sdk::{Callback, Confirmation, Cx, Reply, Server, Tool, ToolError};
 use serde_json::Value;
 
@@ -175,13 +175,13 @@ fn asking(server: Server) -> Server {
 }
 
 fn processes(server: Server) -> Server {
-    server.tool(Tool::new("pid", "The number of the process."), async || std::process::id()).tool(
-        Tool::new("spawn", "Starts a process, and says its number."),
-        async || {
+    server
+        .tool(Tool::new("pid", "The number of the process."), async || std::process::id())
+        .tool(Tool::new("spawn", "Starts a process, and says its number."), async || {
             let child = std::process::Command::new("/bin/sleep").arg("300").spawn();
             child.map(|child| child.id()).map_err(|error| ToolError::new(error.to_string()))
-        },
-    )
+        })
+        .tool(Tool::new("die", "Ends the process in error."), async || -> String { std::process::exit(3) })
 }
 
 fn calls(server: Server) -> Server {
@@ -191,16 +191,16 @@ fn calls(server: Server) -> Server {
             tokio::time::sleep(Duration::from_millis(millis)).await;
             "waited"
         })
-        .tool(Tool::new("outlast", "Ends a while after the server began to shut down."), async |cx: Cx| {
-            let life = &state(&cx)?.life;
-            while life.state() == ServerState::Connected {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            tokio::time::sleep(Duration::from_millis(500)).await;
-            Ok::<_, ToolError>("outlasted")
-        })
         .tool(Tool::new("held", "Ends when the test wants it."), async |cx: Cx| {
             state(&cx)?.go_on.notified().await;
             Ok::<_, ToolError>("held")
         })
+        .notification(GO_ON, async |_: Params, cx: Cx| {
+            if let Ok(state) = state(&cx) {
+                state.go_on.notify_one();
+            }
+        })
 }
+
+/// The test wants what is `held` to end.
+pub(crate) const GO_ON: &str = "notifications/tests.go_on";

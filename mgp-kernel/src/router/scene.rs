@@ -306,6 +306,27 @@ impl Peer {
     }
 }
 
+/// A server that keeps nothing: what it does with each request.
+#[derive(Clone, Copy)]
+pub(crate) struct Answering(pub(crate) fn(Request) -> Answer);
+
+/// What becomes of a request.
+pub(crate) type Answer = BoxFuture<'static, Result<Response, Error>>;
+
+impl Service<Request> for Answering {
+    type Response = Response;
+    type Error = Error;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        (self.0)(request)
+    }
+}
+
 /// Waits until `is` holds.
 pub(crate) async fn until(is: impl Fn() -> bool) {
     let waiting = async {

@@ -98,15 +98,14 @@ fn until_state(home: &Home, server: usize, state: &str) {
 #[test]
 fn a_file_that_is_watched_is_taken_anew_when_it_changes_and_stays_if_it_is_broken() {
     let home = Home::with_state();
-    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio", "--watch"]);
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio", "--watch"]);
     home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
     let right = home.read("mgp.toml");
     until_state(&home, 0, "connected");
     let events = home.json(["audit", "verify"])["events"].as_u64().unwrap();
     assert!(events > 0);
     home.write("mgp.toml", &format!("{right}\n[[servers]]\nid = 1\n"));
-    // Longer than it takes to be seen: what is broken brings nothing.
-    std::thread::sleep(Duration::from_millis(1_500));
+    kernel.tells("the configuration stays as it was");
     home.write("mgp.toml", &right);
     let pid = home.json(["servers"])["servers"][0]["pid"].clone();
     home.json(["add", "late", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::host::{Host, Plain, ask, listed, quiet, refused, say};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::{talking, tests};
+use crate::talking;
 
 tests![
     pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent,

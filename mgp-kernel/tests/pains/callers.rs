@@ -6,9 +6,10 @@ use mgp_types::RawJson;
 use serde_json::json;
 
 use crate::host::{Host, ask, found, listed, names, quiet, refused, say};
+use crate::runner::tests;
 use crate::scripted::Script;
+use crate::talking;
 use crate::web::Web;
-use crate::{talking, tests};
 
 tests![
     pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other,

@@ -4,8 +4,8 @@ use mgp_types::{Object, RawJson};
 use serde_json::json;
 
 use crate::host::{Host, Plain, ask, found, listed, names, quiet, refused, say, until_listed};
+use crate::runner::tests;
 use crate::scripted::{Script, tool};
-use crate::tests;
 
 tests![
     pain_10_no_name_is_longer_than_64_characters,

@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 
 use crate::host::quiet;
 use crate::replicas::serve;
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::tests;
 
 tests![
     a_session_that_the_kernel_does_not_know_is_not_found,

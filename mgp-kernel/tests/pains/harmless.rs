@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::host::{Host, Plain, ask, listed};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::tests;
 
 tests![pain_20_harmless_commands_pass_and_dangerous_ones_do_not, pain_20_harmless_words_pass,];
 

@@ -1,37 +1,26 @@
 //! A kernel, its clients, and what they ask of it.
 
+#[path = "../support/host.rs"]
+mod shared;
+
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers};
-use mgp_discovery::Config;
+use mgp_client_sdk::{Client, ClientBuilder};
 use mgp_kernel::{Kernel, ServerView};
-use mgp_transport::Wire;
 use mgp_types::mcp::CallToolResult;
-use mgp_types::mgp::{ExtensionSet, Offer, ServerState};
+use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, Object, Principal, RawJson, RpcService};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::time::Instant;
 
-/// A kernel with a state of its own.
-pub(crate) struct Host {
-    pub(crate) kernel: Kernel,
-    _state: TempDir,
-}
-
-/// A client without handlers or layers.
-pub(crate) type Plain = Client<Core<Wire, Handlers>>;
+use self::shared::PATIENCE;
+pub(crate) use self::shared::{
+    Host, Plain, STATE, child, gone, is_there, names, quiet, read, say, start_when_free, text, until,
+};
 
 impl Host {
-    /// A kernel with these servers, in which nobody is asked.
-    pub(crate) async fn start(servers: impl IntoIterator<Item = Value>) -> Self {
-        Self::with(quiet(servers)).await
-    }
-
     pub(crate) async fn with(config: Value) -> Self {
-        let state = tempfile::tempdir().unwrap();
-        let kernel = Kernel::start(read(config), state.path().join("state")).await.unwrap();
-        Self { kernel, _state: state }
+        Self::start_with(read(config)).await
     }
 
     /// A client of this agent that speaks all of MGP.
@@ -47,23 +36,6 @@ impl Host {
     pub(crate) async fn operator(&self) -> Plain {
         speaking().in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
     }
-
-    pub(crate) async fn connect(&self, agent: &str, builder: ClientBuilder) -> Plain {
-        builder.in_process(self.kernel.accept(Principal::new(agent))).await.unwrap()
-    }
-
-    pub(crate) fn view(&self, server: &str) -> ServerView {
-        self.kernel.servers().into_iter().find(|view| view.id.as_str() == server).unwrap()
-    }
-
-    /// Waits until a server is connected and offers its tools.
-    pub(crate) async fn up(&self, server: &str) -> ServerView {
-        until(&format!("`{server}` is up"), || {
-            let view = self.view(server);
-            (view.state == ServerState::Connected && view.tools > 0).then_some(view)
-        })
-        .await
-    }
 }
 
 fn speaking() -> ClientBuilder {
@@ -76,40 +48,6 @@ pub(crate) async fn offers(kernel: &Kernel, server: &str) {
     until("tools are offered", || kernel.servers().iter().any(is_it).then_some(())).await;
 }
 
-/// A configuration with these servers, in which nobody is asked and tools are listed as they are.
-pub(crate) fn quiet(servers: impl IntoIterator<Item = Value>) -> Value {
-    json!({
-        "tools": {"level": "L0"},
-        "confirmation": {"dangerous": false},
-        "permissions": {"policy": "auto_approve", "never_automatic": []},
-        "servers": servers.into_iter().collect::<Vec<_>>(),
-    })
-}
-
-pub(crate) fn read(config: Value) -> Config {
-    serde_json::from_value(config).unwrap()
-}
-
-/// This binary as a server; `mode` says as which.
-pub(crate) fn child<'a>(id: &str, mode: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> Value {
-    let arguments: Vec<_> = std::iter::once(mode).chain(arguments).collect();
-    json!({
-        "id": id, "command": std::env::current_exe().unwrap(), "args": arguments,
-        "backoff_base_ms": 20, "backoff_max_ms": 50,
-    })
-}
-
-/// Calls a tool and returns its text.
-pub(crate) async fn say<S: RpcService>(client: &Client<S>, tool: &str, arguments: Value) -> String {
-    let result = client.call_tool(tool, arguments).await.unwrap();
-    assert_ne!(result.is_error, Some(true), "{tool}: {result:?}");
-    text(&result)
-}
-
-pub(crate) fn text(result: &CallToolResult) -> String {
-    result.content[0].as_text().unwrap_or_default().to_owned()
-}
-
 /// Why a call was refused, however the refusal came.
 pub(crate) fn refused(outcome: Result<CallToolResult, Error>) -> String {
     match outcome {
@@ -119,10 +57,6 @@ pub(crate) fn refused(outcome: Result<CallToolResult, Error>) -> String {
             text(&result)
         }
     }
-}
-
-pub(crate) async fn names<S: RpcService>(client: &Client<S>) -> Vec<String> {
-    client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect()
 }
 
 /// What a method answers.
@@ -143,18 +77,6 @@ pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: 
         }
         assert!(began.elapsed() < PATIENCE, "nothing was found in time");
         tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-/// What `find` finds, within a while.
-pub(crate) async fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = find() {
-            return found;
-        }
-        assert!(began.elapsed() < PATIENCE, "it did not come to be in time that {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
@@ -180,5 +102,3 @@ pub(crate) async fn until_listed<S: RpcService>(
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
-
-const PATIENCE: Duration = Duration::from_secs(30);

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::host::{Host, listed, quiet, say, until};
-use crate::tests;
+use crate::runner::tests;
 use crate::web::{read, written};
 
 tests![a_server_of_http_and_sse_is_spoken_to_in_its_way_from_the_start_and_with_its_headers,];

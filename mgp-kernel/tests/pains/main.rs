@@ -20,6 +20,8 @@ mod processes;
 mod record;
 mod reload;
 mod replicas;
+#[path = "../support/runner.rs"]
+mod runner;
 mod scripted;
 mod search;
 mod sessions;
@@ -28,21 +30,7 @@ mod streams;
 mod talking;
 mod web;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::process::ExitCode;
-use std::time::Duration;
-
-/// A test, and what it is called.
-pub(crate) type Test = (&'static str, fn() -> Pin<Box<dyn Future<Output = ()>>>);
-
-/// The tests of a file.
-macro_rules! tests {
-    ($($name:ident,)+) => {
-        pub(crate) const TESTS: &[crate::Test] = &[$((stringify!($name), || Box::pin($name()))),+];
-    };
-}
-pub(crate) use tests;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -52,8 +40,7 @@ fn main() -> ExitCode {
         Some(processes::KERNEL) => return processes::run_kernel(&arguments[1..]),
         _ => {}
     }
-    let words: Vec<_> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let all = [
+    let tests = [
         lives::TESTS,
         processes::TESTS,
         sessions::TESTS,
@@ -73,23 +60,5 @@ fn main() -> ExitCode {
         front::TESTS,
         methods::TESTS,
     ];
-    let mut failed = 0;
-    for (name, test) in all.concat() {
-        if !words.iter().all(|word| name.contains(word.as_str())) {
-            continue;
-        }
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            runtime.block_on(async {
-                tokio::time::timeout(LONGEST, test()).await.expect("the test did not end in time");
-            });
-        }));
-        runtime.shutdown_background();
-        println!("test {name} ... {}", if outcome.is_ok() { "ok" } else { "FAILED" });
-        failed += usize::from(outcome.is_err());
-    }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    runner::run(&tests.concat(), &arguments)
 }
-
-const LONGEST: Duration = Duration::from_mins(2);

@@ -9,8 +9,9 @@ use mgp_types::{Object, Revision};
 use serde_json::{Value, json};
 
 use crate::host::{Host, ask, listed, names, quiet, refused, say, until};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::{talking, tests};
+use crate::talking;
 
 tests![
     all_four_pairings_work_with_the_same_configuration,

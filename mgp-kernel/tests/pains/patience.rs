@@ -12,8 +12,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::host::{Host, quiet, say};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::{talking, tests};
+use crate::talking;
 
 tests![
     the_time_in_which_a_human_is_asked_is_not_held_against_the_server,

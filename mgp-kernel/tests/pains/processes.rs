@@ -1,7 +1,6 @@
 //! No process outlives whoever started it.
 
-use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -10,8 +9,9 @@ use mgp_kernel::Kernel;
 use mgp_types::mgp::ShutdownReason;
 use serde_json::{Value, json};
 
-use crate::host::{self, Host, say, until};
-use crate::{talking, tests};
+use crate::host::{self, Host, gone, is_there, say};
+use crate::runner::tests;
+use crate::talking;
 
 tests![
     pain_04_no_process_of_a_servers_tree_outlives_the_kernel,
@@ -63,7 +63,7 @@ async fn pain_04_no_process_of_a_servers_tree_outlives_the_kernel() {
             host.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_secs(5)).await;
         }
         drop(host);
-        gone(&tree).await;
+        all_gone(&tree).await;
     }
 }
 
@@ -78,7 +78,7 @@ async fn pain_04_no_process_of_a_servers_tree_outlives_a_kernel_that_is_killed()
     // SIGKILL: nothing of the kernel's own runs after it.
     kernel.kill().unwrap();
     kernel.wait().unwrap();
-    gone(&tree).await;
+    all_gone(&tree).await;
 }
 
 async fn pain_04_a_server_that_is_removed_takes_its_tree_with_it() {
@@ -88,24 +88,15 @@ async fn pain_04_a_server_that_is_removed_takes_its_tree_with_it() {
     let tree = numbers(&format!("{own} {}", say(&client, "tree.spawn", json!({})).await));
     let applied = host.kernel.reload(host::read(host::quiet([]))).await.unwrap();
     assert_eq!(applied.removed, ["tree".into()]);
-    gone(&tree).await;
+    all_gone(&tree).await;
 }
 
 fn numbers(line: &str) -> Vec<u32> {
     line.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Waits until none of them is there any more.
-async fn gone(pids: &[u32]) {
-    until("no process is left", || (!pids.iter().any(|pid| is_there(*pid))).then_some(())).await;
-}
-
-/// Whether there is such a process. One that has ended and was nobody's to wait for is not.
-fn is_there(pid: u32) -> bool {
-    let mut stat = String::new();
-    let Ok(mut file) = fs::File::open(format!("/proc/{pid}/stat")) else { return false };
-    if file.read_to_string(&mut stat).is_err() {
-        return false;
+async fn all_gone(pids: &[u32]) {
+    for pid in pids {
+        gone(*pid).await;
     }
-    !stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('Z'))
 }

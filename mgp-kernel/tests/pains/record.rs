@@ -7,10 +7,9 @@ use mgp_types::Principal;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::host::{Host, Plain, ask, quiet, refused, say};
-use crate::replicas::start_when_free;
+use crate::host::{Host, Plain, ask, quiet, read, refused, say, start_when_free};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::tests;
 
 tests![
     pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_values,
@@ -137,7 +136,7 @@ async fn what_is_not_to_be_kept_of_the_record_goes_by_itself() {
     let state = tempfile::tempdir().unwrap();
     let mut config = quiet([]);
     let agent = Principal::new("ada");
-    let kernel = start_when_free(&config, state.path()).await;
+    let kernel = start_when_free(&read(config.clone()), state.path()).await;
     let client = Client::builder("tests", "1.0.0").in_process(kernel.accept(agent)).await.unwrap();
     for _ in 0..50 {
         refused(client.call_tool("files.nowhere", json!({})).await);
@@ -145,7 +144,7 @@ async fn what_is_not_to_be_kept_of_the_record_goes_by_itself() {
     drop((client, kernel));
 
     config["audit"] = json!({"keep_bytes": 4000});
-    let kernel = start_when_free(&config, state.path()).await;
+    let kernel = start_when_free(&read(config.clone()), state.path()).await;
     let root = Principal::operator("root");
     let operator = Client::builder("tests", "1.0.0").in_process(kernel.accept(root)).await.unwrap();
     let began = Instant::now();

@@ -4,8 +4,8 @@ use mgp_types::mgp::ServerState;
 use serde_json::json;
 
 use crate::host::{Host, ask, listed, names, quiet, read, refused, say, until, until_listed};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::tests;
 
 tests![
     pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone,

@@ -12,11 +12,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
-use crate::host::{offers, quiet, read, say};
+use crate::host::{Host, STATE, offers, quiet, read, say, start_when_free};
+use crate::processes;
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::{processes, tests};
 
 tests![
     pain_07_any_kernel_answers_any_request_of_a_client_without_sessions,
@@ -34,7 +34,7 @@ pub(crate) struct Served {
 }
 
 pub(crate) async fn serve(config: &Value, state: &std::path::Path, at: &str) -> Served {
-    let kernel = start_when_free(config, state).await;
+    let kernel = start_when_free(&read(config.clone()), state).await;
     offers(&kernel, "files").await;
     let listener = TcpListener::bind(at).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -47,18 +47,6 @@ pub(crate) async fn serve(config: &Value, state: &std::path::Path, at: &str) -> 
         }
     });
     Served { address, kernel, stop, serving }
-}
-
-/// A kernel that ends lets go of its state a moment later.
-pub(crate) async fn start_when_free(config: &Value, state: &std::path::Path) -> Kernel {
-    let began = Instant::now();
-    loop {
-        match Kernel::start(read(config.clone()), state.to_owned()).await {
-            Ok(kernel) => return kernel,
-            Err(error) => assert!(began.elapsed() < Duration::from_secs(10), "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 async fn pain_07_any_kernel_answers_any_request_of_a_client_without_sessions() {
@@ -115,17 +103,16 @@ async fn pain_07_the_state_of_a_kernel_that_was_killed_is_taken_over() {
     assert!(error.to_string().contains("another mgp"), "{error}");
     owner.kill().unwrap();
     owner.wait().unwrap();
-    start_when_free(&config, &path).await;
+    start_when_free(&read(config), &path).await;
 }
 
 async fn pain_07_a_second_kernel_on_the_same_state_is_told_what_is_wrong() {
-    let state = tempfile::tempdir().unwrap();
-    let path = state.path().join("state");
-    let first = Kernel::start(read(quiet([])), path.clone()).await.unwrap();
+    let Host { kernel, folder } = Host::start([]).await;
+    let path = folder.path().join(STATE);
     let error = Kernel::start(read(quiet([])), path.clone()).await.err().unwrap().to_string();
     assert!(error.contains(path.to_str().unwrap()) && error.contains("kernel.state"), "{error}");
-    drop(first);
-    start_when_free(&quiet([]), &path).await;
+    drop(kernel);
+    start_when_free(&read(quiet([])), &path).await;
 }
 
 /// Calls the tool `files.works` with one request of the era without sessions.

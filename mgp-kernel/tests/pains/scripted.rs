@@ -57,7 +57,7 @@ impl Script {
 
     /// The server in a configuration.
     pub(crate) fn server(&self, id: &str) -> Value {
-        host::child(id, SERVE, [self.path().to_str().unwrap()])
+        host::child(id, [SERVE, self.path().to_str().unwrap()])
     }
 
     /// The calls that came to the server: the name of a tool, and its arguments.

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::host::{Host, Plain, ask, found, names, quiet, read, say};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::tests;
 
 tests![
     pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,

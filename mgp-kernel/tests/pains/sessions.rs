@@ -6,7 +6,7 @@ use mgp_types::mgp::ShutdownReason;
 use serde_json::json;
 
 use crate::host::{Host, ask, names, quiet, read, say, until};
-use crate::tests;
+use crate::runner::tests;
 use crate::web::Web;
 
 tests![pain_05_no_refresh_leaks_a_session, pain_06_a_session_that_the_server_forgot_is_begun_anew,];

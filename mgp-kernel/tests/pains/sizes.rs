@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::host::{Host, ask, listed, quiet, say};
+use crate::runner::tests;
 use crate::scripted::Script;
-use crate::tests;
 use crate::web::Web;
 
 tests![

@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::host::{Host, Plain, listed, say, until};
-use crate::{talking, tests};
+use crate::runner::tests;
+use crate::talking;
 
 tests![pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,];
 

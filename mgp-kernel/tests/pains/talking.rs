@@ -21,7 +21,7 @@ pub(crate) fn server(id: &str) -> Value {
 
 /// The server in a configuration, if it needs these permissions.
 pub(crate) fn needing<'a>(id: &str, permissions: impl IntoIterator<Item = &'a str>) -> Value {
-    let mut server = host::child(id, SERVE, permissions);
+    let mut server = host::child(id, std::iter::once(SERVE).chain(permissions));
     server["security"] = json!({"spared_validators": ["sandbox", "code_safety", "network_restricted"]});
     server
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use mgp_client_sdk::Client;
 use mgp_types::RpcService;
-use mgp_types::mgp::{ExtensionSet, Offer, ServerState};
+use mgp_types::mgp::{ExtensionSet, Offer, ServerState, code};
 use serde_json::{Value, json};
 
-use crate::host::{Host, Plain, ask, child, config, names, say, signal, until};
+use crate::host::{Host, PATIENCE, Plain, ask, child, config, names, say, signal, until};
+use crate::runner::tests;
 use crate::server::COMMON;
-use crate::tests;
 
 tests![
     an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_server,
@@ -96,9 +96,9 @@ async fn an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_ser
         assert_eq!(say(&ada, "mail.variable", json!({"name": "TOKEN"})).await, "ada's");
         assert_eq!(say(&bob, "mail.variable", json!({"name": "TOKEN"})).await, "bob's");
     }
-    until(|| (host.kernel.servers().len() == 2).then_some(())).await;
-    let refused = eve.call_tool("mail.variable", json!({"name": "TOKEN"})).await;
-    assert!(refused.is_err() || refused.unwrap().is_error == Some(true));
+    until("both connections are there", || (host.kernel.servers().len() == 2).then_some(())).await;
+    let refused = eve.call_tool("mail.variable", json!({"name": "TOKEN"})).await.unwrap_err();
+    assert_eq!(refused.code(), code::ACCESS_DENIED, "{refused:?}");
     assert!(names(&eve).await.is_empty());
 }
 
@@ -205,8 +205,8 @@ async fn an_agent_without_access_has_no_connection_begin() {
     let (ada, eve) = (host.client("ada").await, host.client("eve").await);
     assert!(names(&ada).await.contains(&"mail.pid".to_owned()));
     assert!(names(&eve).await.is_empty());
-    let refused = eve.call_tool("mail.pid", json!({})).await;
-    assert!(refused.is_err() || refused.unwrap().is_error == Some(true));
+    let refused = eve.call_tool("mail.pid", json!({})).await.unwrap_err();
+    assert_eq!(refused.code(), code::ACCESS_DENIED, "{refused:?}");
     let agents: Vec<_> = host.kernel.servers().into_iter().map(|view| view.agent).collect();
     assert_eq!(agents, [Some("ada".to_owned())]);
 }
@@ -252,14 +252,14 @@ async fn a_connection_that_breaks_hides_the_tools_of_no_other() {
     };
     let began = tokio::time::Instant::now();
     while !finds().await {
-        assert!(began.elapsed() < Duration::from_secs(20), "nothing was found in time");
+        assert!(began.elapsed() < PATIENCE, "nothing was found in time");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     signal("KILL", pid.parse().unwrap());
     let broken = |view: &mgp_kernel::ServerView| {
         view.agent.as_deref() == Some("ada") && view.state != ServerState::Connected
     };
-    until(|| host.kernel.servers().iter().any(broken).then_some(())).await;
+    until("ada's connection is broken", || host.kernel.servers().iter().any(broken).then_some(())).await;
     for _ in 0..20 {
         assert!(finds().await, "the tools are found by whose connection is up");
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -285,6 +285,7 @@ async fn a_resource_is_told_of_after_the_server_was_connected_to_anew() {
     server["env"]["OTHER"] = json!("1");
     let applied = host.kernel.reload(config(vec![server])).await.unwrap();
     assert_eq!(applied.changed, ["mail".into()]);
-    until(|| (host.view("mail").state == ServerState::Connected).then_some(())).await;
+    until("the server is connected", || (host.view("mail").state == ServerState::Connected).then_some(()))
+        .await;
     assert!(hears(&client, &heard).await, "the new connection was asked as well");
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::host::{Host, child, say, until};
-use crate::tests;
+use crate::runner::tests;
 
 tests![
     a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_order,
@@ -70,15 +70,21 @@ async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_ord
     for _ in 0..20 {
         say(&client, "files.pid", json!({})).await;
     }
-    let executed = until(|| Some(collector.executed()).filter(|executed| executed.len() >= 20)).await;
+    let executed =
+        until("all calls are told", || Some(collector.executed()).filter(|executed| executed.len() >= 20))
+            .await;
     assert!(executed.is_sorted_by(|one, next| one.0 < next.0), "{executed:?}");
     assert!(executed.iter().all(|(_, tool)| tool == "pid"), "{executed:?}");
-    // What it does itself is told, and telling it makes nothing to tell: then nothing more comes.
+    // What it does itself is told, and telling it makes nothing to tell: what comes next is of the next call.
+    let told = async |tool: &str| {
+        let last = || collector.executed().last().is_some_and(|(_, last)| last == tool).then_some(());
+        until("the call is told", last).await;
+        collector.heard.lock().len()
+    };
     say(&client, "record.idle", json!({})).await;
-    until(|| collector.executed().last().is_some_and(|(_, tool)| tool == "idle").then_some(())).await;
-    let told = collector.heard.lock().len();
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    assert_eq!(collector.heard.lock().len(), told);
+    let before = told("idle").await;
+    say(&client, "files.pid", json!({})).await;
+    assert_eq!(told("pid").await, before + 1);
 }
 
 async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_audit() {
@@ -93,7 +99,10 @@ async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_aud
         host.up(server).await;
     }
     let client = host.client("one").await;
-    say(&client, "files.pid", json!({})).await;
-    until(|| (!witness.executed().is_empty()).then_some(())).await;
+    // Whoever is told of one call is told of it before the next one.
+    for calls in 1..=2 {
+        say(&client, "files.pid", json!({})).await;
+        until("the call is told", || (witness.executed().len() == calls).then_some(())).await;
+    }
     assert!(sandboxed.heard.lock().is_empty() && other.heard.lock().is_empty());
 }

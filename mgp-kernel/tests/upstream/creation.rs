@@ -11,7 +11,7 @@ use mgp_types::mgp::{ExtensionSet, Offer};
 use serde_json::{Value, json};
 
 use crate::host::{Host, ask, config, gone, has_python, say, until};
-use crate::tests;
+use crate::runner::tests;
 
 tests![
     a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_session,
@@ -78,7 +78,8 @@ async fn a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_s
     let host = Host::start_with(creating()).await;
     let client = writer(&host, "coder", HARMLESS).await;
     assert_eq!(request(&client).await["status"], "creating");
-    let server = until(|| host.kernel.servers().into_iter().find(|view| view.tools > 0)).await;
+    let server =
+        until("a tool is made", || host.kernel.servers().into_iter().find(|view| view.tools > 0)).await;
     assert!(server.id.as_str().starts_with("created-"), "{}", server.id);
     let name = format!("{}.reverse_words", server.id);
     let text = say(&client, &name, json!({"text": "one two three"})).await;
@@ -89,7 +90,7 @@ async fn a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_s
     let pid = server.pid.unwrap();
     drop(client);
     gone(pid).await;
-    until(|| host.kernel.servers().is_empty().then_some(())).await;
+    until("no server is left", || host.kernel.servers().is_empty().then_some(())).await;
 }
 
 /// The scripts that are there.
@@ -105,7 +106,7 @@ async fn the_script_of_a_tool_is_there_as_long_as_the_tool() {
     let host = Host::start_with(creating()).await;
     let made = async |client: &Client<Core<Wire, Handlers>>, known: usize| {
         assert_eq!(request(client).await["status"], "creating");
-        let server = until(|| {
+        let server = until("a tool is made", || {
             let servers = host.kernel.servers();
             (servers.len() > known).then(|| servers.into_iter().next_back().unwrap().id.to_string())
         });
@@ -115,10 +116,10 @@ async fn the_script_of_a_tool_is_there_as_long_as_the_tool() {
     made(&client, 0).await;
     assert_eq!(scripts(&host).len(), 1);
     drop(client);
-    until(|| scripts(&host).is_empty().then_some(())).await;
+    until("no script is left", || scripts(&host).is_empty().then_some(())).await;
     // One that an operator keeps stays, and its script with it; one of a kernel that ended does not.
     let client = writer(&host, "coder", HARMLESS).await;
-    until(|| host.kernel.servers().is_empty().then_some(())).await;
+    until("no server is left", || host.kernel.servers().is_empty().then_some(())).await;
     let kept = made(&client, 0).await;
     let operator = host.operator().await;
     ask(&operator, "kernel/registrations/keep", json!({"server_id": kept})).await.unwrap();
@@ -129,10 +130,11 @@ async fn the_script_of_a_tool_is_there_as_long_as_the_tool() {
     drop((operator, other));
     let host = host.start_again(creating()).await;
     assert_eq!(scripts(&host), [format!("{kept}.py")]);
-    until(|| host.kernel.servers().iter().any(|view| view.tools > 0).then_some(())).await;
+    until("the kept tool is there", || host.kernel.servers().iter().any(|view| view.tools > 0).then_some(()))
+        .await;
     let operator = host.operator().await;
     say(&operator, "mgp.discovery.deregister", json!({"id": kept})).await;
-    until(|| scripts(&host).is_empty().then_some(())).await;
+    until("no script is left", || scripts(&host).is_empty().then_some(())).await;
 }
 
 async fn code_that_reaches_for_more_is_refused_and_recorded() {

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::host::{Host, ask, child, config, say};
-use crate::tests;
+use crate::runner::tests;
 
 tests![
     the_configured_tool_of_another_server_is_called_where_one_fails,

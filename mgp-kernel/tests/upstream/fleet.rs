@@ -8,8 +8,8 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::host::{Host, child, config, gone, is_there, names, say, signal, silent, until};
+use crate::runner::tests;
 use crate::server::{self, SLOW};
-use crate::tests;
 
 tests![
     a_child_and_an_http_server_are_listed_and_answer,
@@ -63,21 +63,11 @@ async fn one_bad_server_of_five_delays_no_other() {
 }
 
 async fn twenty_servers_that_never_answer_do_not_delay_the_start() {
-    // The best of a few: other tests run on the same machine.
-    let best = async |servers: usize| {
-        let mut best = Duration::MAX;
-        for _ in 0..5 {
-            let silent = (0..servers).map(|number| silent(&format!("s{number}"))).collect();
-            let began = Instant::now();
-            let host = Host::start(silent).await;
-            best = best.min(began.elapsed());
-            assert_eq!(host.kernel.servers().len(), servers);
-        }
-        best
-    };
-    let (without, with) = (best(0).await, best(20).await);
-    println!("the kernel starts in {without:?} without servers, and in {with:?} with 20 that never answer");
-    assert!(with < without + Duration::from_millis(50), "{without:?} {with:?}");
+    let began = Instant::now();
+    let host = Host::start((0..20).map(|number| silent(&format!("s{number}")))).await;
+    // Each of them would be waited for half a minute.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(host.kernel.servers().len(), 20);
 }
 
 async fn a_server_that_crashed_comes_back_with_its_tools() {
@@ -85,7 +75,7 @@ async fn a_server_that_crashed_comes_back_with_its_tools() {
     let before = host.up("files").await.pid.unwrap();
     let client = host.client("one").await;
     signal("KILL", before);
-    let after = until(|| host.view("files").pid.filter(|pid| *pid != before)).await;
+    let after = until("another process runs", || host.view("files").pid.filter(|pid| *pid != before)).await;
     gone(before).await;
     host.up("files").await;
     assert_eq!(say(&client, "files.pid", json!({})).await, after.to_string());
@@ -117,7 +107,7 @@ async fn a_storm_of_changed_lists_is_listed_a_few_times() {
     let before: u64 = say(&client, "files.lists", json!({})).await.parse().unwrap();
     say(&client, "files.storm", json!({"to": 500})).await;
     let tools = host.view("files").tools;
-    until(|| (host.view("files").tools > tools).then_some(())).await;
+    until("more tools are offered", || (host.view("files").tools > tools).then_some(())).await;
     assert_eq!(say(&client, "files.late", json!({})).await, "late");
     let after: u64 = say(&client, "files.lists", json!({})).await.parse().unwrap();
     assert!(after - before <= 10, "{before} {after}");
@@ -129,7 +119,7 @@ async fn a_list_that_could_not_be_had_is_asked_for_again() {
     let client = host.client("one").await;
     let tools = host.view("files").tools;
     say(&client, "files.stumble", json!({})).await;
-    until(|| (host.view("files").tools > tools).then_some(())).await;
+    until("the new tools", || (host.view("files").tools > tools).then_some(())).await;
     assert_eq!(say(&client, "files.late", json!({})).await, "late");
 }
 
@@ -139,7 +129,7 @@ async fn what_changes_before_a_server_is_listened_to_is_listed_all_the_same() {
     let host = Host::start(vec![server]).await;
     let tools = host.up("files").await.tools;
     say(&host.client("one").await, "files.storm", json!({"to": 1})).await;
-    until(|| (host.view("files").tools > tools).then_some(())).await;
+    until("the new tools", || (host.view("files").tools > tools).then_some(())).await;
 }
 
 async fn a_reload_touches_only_what_changed() {

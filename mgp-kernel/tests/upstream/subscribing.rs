@@ -6,7 +6,7 @@ use mgp_types::mcp::SubscriptionFilter;
 use serde_json::json;
 
 use crate::host::{Host, child, say};
-use crate::tests;
+use crate::runner::tests;
 
 tests![a_resource_that_changes_is_told_to_clients_of_both_eras,];
 

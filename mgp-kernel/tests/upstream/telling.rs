@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::host::{Host, child, say, until};
-use crate::tests;
+use crate::runner::tests;
 
 tests![
     two_clients_with_equal_progress_tokens_get_their_own,
@@ -38,7 +38,7 @@ async fn two_clients_with_equal_progress_tokens_get_their_own() {
     let (first, second) = tokio::join!(calls.0.into_future(), calls.1.into_future());
     assert!(first.is_ok() && second.is_ok(), "{first:?} {second:?}");
     for (heard, total) in [(of_one, 20.0), (of_other, 30.0)] {
-        until(|| (heard.lock().len() >= 10).then_some(())).await;
+        until("progress is told", || (heard.lock().len() >= 10).then_some(())).await;
         let heard = heard.lock();
         assert!(heard.iter().all(|(token, of)| token == "7" && (of - total).abs() < 0.1), "{heard:?}");
     }

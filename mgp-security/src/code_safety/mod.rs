@@ -20,6 +20,7 @@
 
 mod address;
 mod bash;
+mod effort;
 mod finding;
 mod identifier;
 mod javascript;
@@ -30,6 +31,7 @@ mod path_text;
 mod pattern;
 mod policy;
 mod python;
+mod recursion;
 mod scan;
 mod syntax;
 #[cfg(test)]

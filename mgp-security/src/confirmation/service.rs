@@ -169,7 +169,7 @@ impl Shared {
         let subject = Subject::Call {
             tool: call.tool.name.clone(),
             risk: call.tool.security.risk,
-            arguments: shown(arguments.as_ref(), self.settings.secrets(), self.settings.max_shown_chars()),
+            arguments: shown(arguments.as_ref()),
             binding: call.binding.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, request.context.clone());

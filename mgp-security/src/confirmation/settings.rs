@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use mgp_types::mgp::{ResolvedTool, RiskLevel};
 
-use super::shown::fold;
 use crate::permission::GrantBook;
 
 /// Which calls a human confirms (§4.4). It is a switch of its own: a policy that approves all permissions leaves it as
@@ -19,22 +18,12 @@ pub struct ConfirmationSettings {
     dangerous: bool,
     instead: Option<GrantBook>,
     patience: Duration,
-    secrets: Vec<String>,
-    max_shown_chars: usize,
 }
 
 impl ConfirmationSettings {
     /// Dangerous calls are confirmed, and those whose tools say so.
     pub fn new() -> Self {
-        Self {
-            every: false,
-            moderate: false,
-            dangerous: true,
-            instead: None,
-            patience: PATIENCE,
-            secrets: Vec::new(),
-            max_shown_chars: MAX_SHOWN_CHARS,
-        }
+        Self { every: false, moderate: false, dangerous: true, instead: None, patience: PATIENCE }
     }
 
     /// Calls are confirmed neither because their tool is dangerous nor because it says that it wants it.
@@ -73,20 +62,6 @@ impl ConfirmationSettings {
         self
     }
 
-    /// Arguments of these names are not shown, beyond those whose names say that they are secret.
-    #[must_use]
-    pub fn with_secrets(mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        self.secrets.extend(names.into_iter().map(|name| fold(name.as_ref())));
-        self
-    }
-
-    /// How much of the arguments is shown at most. Default: 4000 characters.
-    #[must_use]
-    pub fn with_max_shown_chars(mut self, max: usize) -> Self {
-        self.max_shown_chars = max;
-        self
-    }
-
     pub(super) fn wants(&self, tool: &ResolvedTool) -> bool {
         //= mgp §4.4
         //# Require explicit confirmation or permission
@@ -101,14 +76,6 @@ impl ConfirmationSettings {
 
     pub(super) fn patience(&self) -> Duration {
         self.patience
-    }
-
-    pub(super) fn secrets(&self) -> &[String] {
-        &self.secrets
-    }
-
-    pub(super) fn max_shown_chars(&self) -> usize {
-        self.max_shown_chars
     }
 
     fn is_permitted(&self, tool: &ResolvedTool) -> bool {
@@ -126,4 +93,3 @@ impl Default for ConfirmationSettings {
 }
 
 const PATIENCE: Duration = Duration::from_mins(5);
-const MAX_SHOWN_CHARS: usize = 4000;

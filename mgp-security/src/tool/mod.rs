@@ -17,3 +17,8 @@ pub use self::effective::{describe, effective};
 pub use self::nature::{Nature, Natures};
 pub use self::resolve::{Resolve, ResolveFuture, ResolveLayer};
 pub use self::rules::ToolRules;
+
+/// How many pages of its list of tools a server is asked for.
+pub(crate) const MAX_PAGES: usize = 256;
+/// How many tools of one server are looked at.
+pub(crate) const MAX_TOOLS: usize = 16_384;

@@ -13,6 +13,7 @@ use tower_service::Service;
 
 use super::effective::{effective, of_name};
 use super::rules::ToolRules;
+use super::{MAX_PAGES, MAX_TOOLS};
 use crate::Target;
 
 /// Tells the layers further in which tool a call is for, in front of one server.
@@ -203,6 +204,3 @@ impl<F> std::fmt::Debug for ResolveFuture<F> {
         f.debug_struct("ResolveFuture").finish_non_exhaustive()
     }
 }
-
-const MAX_PAGES: usize = 256;
-const MAX_TOOLS: usize = 16_384;

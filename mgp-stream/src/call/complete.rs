@@ -1,6 +1,6 @@
 use std::io::Write as _;
 
-use mgp_types::mgp::StreamSummary;
+use mgp_types::mgp::{MEMBER, StreamSummary};
 use mgp_types::{Object, RawJson, Response, Shape};
 
 use super::active::Streamed;
@@ -93,8 +93,6 @@ fn write_members(out: &mut Vec<u8>, summary: &StreamSummary) {
     }
     out.push(b'}');
 }
-
-const MEMBER: &str = "_mgp";
 
 #[cfg(test)]
 mod tests {

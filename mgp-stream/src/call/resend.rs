@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 
+use mgp_types::mgp::MEMBER;
 use mgp_types::{Object, RawJson};
 
 /// The latest chunks, to send them again. Numbers have no gaps here, so the place is the number.
@@ -28,7 +29,7 @@ impl Resend {
     pub(super) fn get(&self, index: u64) -> Option<Object> {
         let place = usize::try_from(index.checked_sub(self.first)?).ok()?;
         let mut params = Object::from_raw(self.chunks.get(place)?).ok()?;
-        params.set("_mgp", RawJson::from_written(br#"{"retransmit":true}"#.to_vec()));
+        params.set(MEMBER, RawJson::from_written(br#"{"retransmit":true}"#.to_vec()));
         Some(params)
     }
 }

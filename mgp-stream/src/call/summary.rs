@@ -1,4 +1,4 @@
-use mgp_types::mgp::StreamSummary;
+use mgp_types::mgp::{MEMBER, StreamSummary};
 use mgp_types::{Object, RawJson, Response};
 use serde::Deserialize;
 
@@ -25,8 +25,6 @@ fn first_text(content: &RawJson) -> Option<String> {
     }
     content.to::<Vec<Block>>().ok()?.into_iter().next()?.text
 }
-
-const MEMBER: &str = "_mgp";
 
 #[cfg(test)]
 mod tests {

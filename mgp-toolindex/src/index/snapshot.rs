@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{ServerId, ServerState, ToolName};
+use mgp_types::mgp::{ServerId, ToolName};
 
 use super::slots::Slots;
 use super::table::Table;
@@ -86,11 +86,6 @@ impl Snapshot {
     /// The categories of the tools.
     pub const fn categories(&self) -> &Hierarchy {
         &self.categories
-    }
-
-    /// Whether calls to a tool reach its server now.
-    pub fn is_callable(&self, tool: &Tool) -> bool {
-        self.server(tool.server.as_str()).is_some_and(|server| server.state == ServerState::Connected)
     }
 
     /// The name that a model calls a tool by: the one that its listing gave, else its own, and its id where another

@@ -15,13 +15,6 @@ pub struct Limits {
     pub max_depth: u16,
 }
 
-impl Limits {
-    /// The default limits with another depth.
-    pub const fn with_max_depth(max_depth: u16) -> Self {
-        Self { max_depth }
-    }
-}
-
 impl Default for Limits {
     fn default() -> Self {
         // The depth at which serde_json itself stops: what passes here can be read as a typed value.

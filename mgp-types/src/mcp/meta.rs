@@ -236,8 +236,4 @@ pub mod key {
     pub const PROGRESS_TOKEN: &str = "progressToken";
     /// W3C `traceparent`.
     pub const TRACEPARENT: &str = "traceparent";
-    /// W3C `tracestate`.
-    pub const TRACESTATE: &str = "tracestate";
-    /// W3C `baggage`.
-    pub const BAGGAGE: &str = "baggage";
 }

@@ -144,7 +144,7 @@ pub struct CodeRejection {
     /// What would be accepted.
     #[serde(default)]
     pub hints: Box<CodeHints>,
-    /// Where the violations are. Not in the seed, and left out if nothing is known.
+    /// Where the violations are. Not in the specification, and left out if nothing is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<CodeLocation>,
 }

@@ -146,10 +146,10 @@ pub struct RegisterServer {
     /// What it says of itself.
     #[serde(default)]
     pub mgp: RegisterMgp,
-    /// Variables of the environment that it asks for. Not in the seed.
+    /// Variables of the environment that it asks for. Not in the specification.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Where it is reached over HTTP, in place of a program. Not in the seed.
+    /// Where it is reached over HTTP, in place of a program. Not in the specification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Who made it, in the words of whoever registers it. It proves nothing.
@@ -220,7 +220,7 @@ impl RegisterMgp {
     }
 }
 
-/// The result of `mgp/discovery/register`, which the seed leaves open (§15.4).
+/// The result of `mgp/discovery/register`, which the specification leaves open (§15.4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RegisteredServer {
@@ -272,7 +272,7 @@ impl DeregisterServer {
     }
 }
 
-/// The result of `mgp/discovery/deregister`, which the seed leaves open (§15.5).
+/// The result of `mgp/discovery/deregister`, which the specification leaves open (§15.5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeregisteredServer {

@@ -31,7 +31,7 @@ words! {
 
 /// The parameters of `mgp/events/subscribe` (§13.2).
 ///
-/// The last two members resume a subscription whose session is gone; the seed has no word for that.
+/// The last two members resume a subscription whose session is gone; the specification has no word for that.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventSubscribe {
@@ -106,7 +106,8 @@ pub struct EventSubscribed {
     pub unsupported: Vec<String>,
     /// The name of the subscription. It is a secret: whoever has it can resume the subscription.
     pub subscription_id: SubscriptionId,
-    /// The channels that the server has; the seed lets clients discover them by subscribing, without saying how.
+    /// The channels that the server has; the specification lets clients discover them by subscribing, without saying
+    /// how.
     #[serde(default)]
     pub available: Vec<String>,
     /// The number of the last event so far, 0 if there was none; a server that does not say it numbers nothing, or not

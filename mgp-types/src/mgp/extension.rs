@@ -39,7 +39,7 @@ pub enum Extension {
     Events,
     /// `progress`: the part of `streaming` that is §12.6, in later drafts.
     Progress,
-    /// `error_handling`: §14, which has no name in the seed and is always on.
+    /// `error_handling`: §14, which has no name in the specification and is always on.
     ErrorHandling,
     /// `delegation`: calls on behalf of another agent, only in later drafts.
     Delegation,
@@ -204,8 +204,8 @@ impl ExtensionSet {
     /// What both sides have, in the names of `theirs` only.
     ///
     /// A name of `theirs` stays when this set has a feature that it stands for, and features that only one side
-    /// has are not in the result even if the name would include them. Error handling has no name in the seed and
-    /// belongs to every set.
+    /// has are not in the result even if the name would include them. Error handling has no name in the specification
+    /// and belongs to every set.
     //= mgp §2.4
     //# The active extension set is the intersection of client and server extensions
     pub fn intersection(&self, theirs: &Self) -> Self {

@@ -23,6 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// The member with what MGP adds to the params of a call, to its result, and to the data of an error.
+pub const MEMBER: &str = "_mgp";
+
 pub mod code;
 pub mod method;
 

@@ -70,10 +70,10 @@ mod tests {
 
     // covers: MGP-2.2-06, MGP-2.2-12
     #[test]
-    fn a_seed_server_and_a_later_client_share_security_and_events() {
+    fn a_server_of_the_specification_and_a_later_client_share_security_and_events() {
         let later = offer(&["permissions", "tool_security", "callbacks", "events", "progress"]);
-        let seed = offer(&["security", "bidirectional"]);
-        for (ours, theirs) in [(&later, &seed), (&seed, &later)] {
+        let specified = offer(&["security", "bidirectional"]);
+        for (ours, theirs) in [(&later, &specified), (&specified, &later)] {
             let negotiated = Negotiated::agree(ours, theirs).unwrap();
             for active in
                 [Extension::Security, Extension::Permissions, Extension::Bidirectional, Extension::Events]

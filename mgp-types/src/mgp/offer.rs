@@ -10,7 +10,7 @@ use crate::{Object, RawJson};
 /// MGP's name among the extensions of MCP.
 pub const EXTENSION_ID: &str = "dev.cloto/mgp";
 
-/// The member in which the seed puts the offer, among the capabilities.
+/// The member in which the specification puts the offer, among the capabilities.
 pub const LEGACY_MEMBER: &str = "mgp";
 
 /// What one side declares about MGP among its capabilities (§2.2, §2.3).
@@ -191,7 +191,7 @@ impl Offer {
 pub enum Form {
     /// The `initialize` request: all places, for servers differ in which they keep.
     SessionRequest,
-    /// The `initialize` result: the extension and the seed's own member.
+    /// The `initialize` result: the extension and the specification's own member.
     SessionResult,
     /// A request's `_meta`, or the result of `server/discover`: the extension only.
     Stateless,

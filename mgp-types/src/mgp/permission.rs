@@ -21,7 +21,7 @@ macro_rules! permissions {
         #[non_exhaustive]
         pub enum Permission {
             $($(#[$doc])* $variant,)+
-            /// A type that the seed does not name.
+            /// A type that the specification does not name.
             Custom(Box<str>),
         }
 

@@ -2,8 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::code;
 use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use super::{MEMBER, code};
 use crate::{Object, RawJson};
 
 /// What an error says about itself and about trying again: the member `_mgp` of its data (§14.4, §14.5).
@@ -311,7 +311,6 @@ fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {
     (number >= 0.0).then_some(number as u64)
 }
 
-const MEMBER: &str = "_mgp";
 const NESTED: &str = "recovery";
 const KNOWN: [&str; 7] =
     ["category", "retryable", "retry_after_ms", "retry_strategy", "max_retries", "fallback_tool", "details"];

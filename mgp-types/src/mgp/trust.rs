@@ -27,7 +27,7 @@ pub enum TrustLevel {
 }
 
 impl TrustLevel {
-    /// Reads a level in the seed's words and in those of later drafts; a word it does not know is
+    /// Reads a level in the specification's words and in those of later drafts; a word it does not know is
     /// [`Sandboxed`](Self::Sandboxed), for a guess must not raise trust.
     pub fn read(word: &str) -> Self {
         match word {

@@ -1,3 +1,4 @@
+use super::MEMBER;
 use super::leftover::{leftover, write_leftover, write_member};
 use crate::{Object, RawJson};
 
@@ -48,7 +49,6 @@ impl CallWishes {
     }
 }
 
-const MEMBER: &str = "_mgp";
 const STREAM: &str = "stream";
 const DEADLINE: &str = "deadline_ms";
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::world::{World, again, answers, ask, send, text, until};
+use super::world::{World, again, answers, ask, send, text};
 use crate::asking::AskingLimits;
+use crate::router::scene::until;
 
 #[tokio::test]
 async fn nobody_else_can_answer() {

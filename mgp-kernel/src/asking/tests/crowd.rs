@@ -1,48 +1,33 @@
 //! Many calls at once, on many threads.
 
-use std::task::{Context, Poll};
-
-use mgp_types::{BoxFuture, Error, Method, Object, RawJson, Request, Response};
+use mgp_types::{Method, Object, RawJson, Response};
 use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::world::{again, answers, request};
 use crate::asking::{Asking, AskingLayer, AskingLimits};
+use crate::router::scene::Answering;
 
 /// Asks in its own task and in others, and answers with what it was told.
-#[derive(Clone)]
-struct Curious;
-
-impl Service<Request> for Curious {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        Box::pin(async move {
-            let mut told = Vec::new();
-            for _ in 0..3 {
-                let question = || Object::parse(r#"{"message":"?"}"#).unwrap();
-                let context = request.context.clone();
-                let elsewhere =
-                    tokio::spawn(async move { context.ask("k", Method::ELICIT, question()).await });
-                let here = request.context.ask("k", Method::ELICIT, question()).await?;
-                for answer in [here, elsewhere.await.unwrap()?] {
-                    let answer: Value = answer.to().unwrap();
-                    told.push(answer["content"]["name"].clone());
-                }
+const CURIOUS: Answering = Answering(|request| {
+    Box::pin(async move {
+        let mut told = Vec::new();
+        for _ in 0..3 {
+            let question = || Object::parse(r#"{"message":"?"}"#).unwrap();
+            let context = request.context.clone();
+            let elsewhere = tokio::spawn(async move { context.ask("k", Method::ELICIT, question()).await });
+            let here = request.context.ask("k", Method::ELICIT, question()).await?;
+            for answer in [here, elsewhere.await.unwrap()?] {
+                let answer: Value = answer.to().unwrap();
+                told.push(answer["content"]["name"].clone());
             }
-            Ok(Response::new(RawJson::from_value(&json!({"told": told})).unwrap()))
-        })
-    }
-}
+        }
+        Ok(Response::new(RawJson::from_value(&json!({"told": told})).unwrap()))
+    })
+});
 
-async fn talk(mut service: Asking<Curious>, name: String) -> Value {
+async fn talk(mut service: Asking<Answering>, name: String) -> Value {
     let mut params = json!({"name": name, "arguments": {}});
     loop {
         let response = service.call(request(&params)).await.unwrap();
@@ -59,7 +44,7 @@ async fn every_call_gets_its_answers_and_no_others() {
     let limits = AskingLimits { max_parked_per_principal: 256, ..AskingLimits::default() };
     let layer = AskingLayer::new(limits, None);
     let talks: Vec<_> =
-        (0..100).map(|index| tokio::spawn(talk(layer.layer(Curious), format!("n{index}")))).collect();
+        (0..100).map(|index| tokio::spawn(talk(layer.layer(CURIOUS), format!("n{index}")))).collect();
     for (index, talk) in talks.into_iter().enumerate() {
         let name = format!("n{index}");
         assert_eq!(talk.await.unwrap(), json!({"told": vec![name; 6]}));

@@ -1,7 +1,6 @@
 //! Whose call a question is about, where the server does not say.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_transport::AskedDuring;
 use mgp_types::{
@@ -12,24 +11,10 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::asking::{CallsInWork, Elicitations, PassOnLayer};
+use crate::router::scene::Answering;
 
 /// Never answers calls, nor anything else.
-#[derive(Clone)]
-struct Never;
-
-impl Service<Request> for Never {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Request) -> Self::Future {
-        Box::pin(std::future::pending())
-    }
-}
+const NEVER: Answering = Answering(|_| Box::pin(std::future::pending()));
 
 /// A client that answers questions with its name.
 struct Named(&'static str);
@@ -69,7 +54,7 @@ async fn asked(calls: &CallsInWork, during: Option<StreamId>) -> Result<String, 
     if let Some(stream) = during {
         question.extensions.insert(AskedDuring::new(stream));
     }
-    let answer = PassOnLayer::new(calls.clone(), Elicitations::default()).layer(Never).call(question).await?;
+    let answer = PassOnLayer::new(calls.clone(), Elicitations::default()).layer(NEVER).call(question).await?;
     Ok(String::from_utf8(answer.result.as_bytes().to_vec()).unwrap())
 }
 
@@ -84,7 +69,7 @@ const ROOTS: &str = r#"{"roots":{}}"#;
 #[tokio::test]
 async fn a_question_goes_to_the_one_client_it_can_be_about() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(Never);
+    let mut way = calls.layer().layer(NEVER);
     assert_eq!(asked(&calls, None).await.unwrap_err().code(), -32600);
     let (of_a, of_b) = (session(ROOTS), session(ROOTS));
     let a = way.call(call("a", &of_a));
@@ -107,7 +92,7 @@ async fn a_question_goes_to_the_one_client_it_can_be_about() {
 #[tokio::test]
 async fn a_question_about_the_call_of_a_client_that_cannot_be_asked_goes_to_no_other() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(Never);
+    let mut way = calls.layer().layer(NEVER);
     let deaf = way.call(call("ada", &session(r#"{"elicitation":{}}"#)));
     let _bob = way.call(call("bob", &session(ROOTS)));
     is_of_several(asked(&calls, None).await);
@@ -123,7 +108,7 @@ async fn a_question_about_the_call_of_a_client_that_cannot_be_asked_goes_to_no_o
 #[tokio::test]
 async fn two_sessions_of_one_principal_are_two_clients() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(Never);
+    let mut way = calls.layer().layer(NEVER);
     let _one = way.call(call("local-http", &session(ROOTS)));
     let other = way.call(call("local-http", &session(ROOTS)));
     is_of_several(asked(&calls, None).await);
@@ -137,7 +122,7 @@ async fn two_sessions_of_one_principal_are_two_clients() {
 #[tokio::test]
 async fn a_client_that_describes_itself_is_its_principal() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(Never);
+    let mut way = calls.layer().layer(NEVER);
     let stateless = client(ROOTS, Revision::V2026_07_28);
     let _one = way.call(call("a", &stateless));
     let _again = way.call(call("a", &client(ROOTS, Revision::V2026_07_28)));
@@ -150,7 +135,7 @@ async fn a_client_that_describes_itself_is_its_principal() {
 #[tokio::test]
 async fn a_question_about_a_call_that_is_over_is_about_no_other() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(Never);
+    let mut way = calls.layer().layer(NEVER);
     let _call = way.call(call("a", &session(ROOTS)));
     assert_eq!(asked(&calls, Some(StreamId::fresh())).await.unwrap_err().code(), -32600);
 }
@@ -158,7 +143,7 @@ async fn a_question_about_a_call_that_is_over_is_about_no_other() {
 #[tokio::test]
 async fn a_client_without_a_way_back_is_not_asked() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(Never);
+    let mut way = calls.layer().layer(NEVER);
     let mut own = call("a", &session(ROOTS));
     own.context.outbox = Outbox::CLOSED;
     let _own = way.call(own);

@@ -10,7 +10,8 @@ use mgp_types::mgp::Outcome;
 
 use crate::asking::{AskingLayer, AskingLimits};
 
-use super::world::{World, again, answers, ask, request, send, text, until};
+use super::world::{World, again, answers, ask, request, send, text};
+use crate::router::scene::until;
 use tower_service::Service;
 
 #[tokio::test]

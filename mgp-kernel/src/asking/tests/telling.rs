@@ -1,7 +1,6 @@
 //! What a call tells about itself, and what is recorded of its rounds.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{RiskLevel, Trail};
 use mgp_types::{
@@ -14,10 +13,7 @@ use tower_service::Service;
 
 use super::world::{again, answers, request};
 use crate::asking::{AskingLayer, AskingLimits};
-
-/// Tells of progress before, between and after two questions.
-#[derive(Clone)]
-struct Telling;
+use crate::router::scene::Answering;
 
 async fn tell(outbox: &Outbox, progress: u32) {
     let params = json!({"progressToken": "first", "progress": progress}).to_string();
@@ -25,38 +21,29 @@ async fn tell(outbox: &Outbox, progress: u32) {
     outbox.notify(notification).await.unwrap();
 }
 
-impl Service<Request> for Telling {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        Box::pin(async move {
-            let context = &request.context;
-            tell(&context.outbox, 1).await;
-            context.trail.as_ref().unwrap().note_risk(RiskLevel::Dangerous);
-            let form = || Object::parse(r#"{"message":"?"}"#).unwrap();
-            context.ask("a", Method::ELICIT, form()).await?;
-            tell(&context.outbox, 2).await;
-            let asked = async {
-                tell(&context.outbox, 3).await;
-                context.ask("b", Method::ELICIT, form()).await
-            };
-            let between = async {
-                tokio::task::yield_now().await;
-                tokio::task::yield_now().await;
-                tell(&context.outbox, 4).await;
-            };
-            tokio::join!(asked, between).0?;
-            tell(&context.outbox, 5).await;
-            Ok(Response::empty())
-        })
-    }
-}
+/// Tells of progress before, between and after two questions.
+const TELLING: Answering = Answering(|request| {
+    Box::pin(async move {
+        let context = &request.context;
+        tell(&context.outbox, 1).await;
+        context.trail.as_ref().unwrap().note_risk(RiskLevel::Dangerous);
+        let form = || Object::parse(r#"{"message":"?"}"#).unwrap();
+        context.ask("a", Method::ELICIT, form()).await?;
+        tell(&context.outbox, 2).await;
+        let asked = async {
+            tell(&context.outbox, 3).await;
+            context.ask("b", Method::ELICIT, form()).await
+        };
+        let between = async {
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+            tell(&context.outbox, 4).await;
+        };
+        tokio::join!(asked, between).0?;
+        tell(&context.outbox, 5).await;
+        Ok(Response::empty())
+    })
+});
 
 /// A client that notes what it is told.
 #[derive(Default)]
@@ -75,7 +62,7 @@ impl OutboxPort for Listening {
 }
 
 struct Client {
-    service: crate::asking::Asking<Telling>,
+    service: crate::asking::Asking<Answering>,
 }
 
 impl Client {
@@ -99,7 +86,7 @@ impl Client {
 
 #[tokio::test]
 async fn each_round_hears_under_its_own_name_and_nothing_is_told_between() {
-    let mut client = Client { service: AskingLayer::new(AskingLimits::default(), None).layer(Telling) };
+    let mut client = Client { service: AskingLayer::new(AskingLimits::default(), None).layer(TELLING) };
     let (first, told, trail) = client.round(json!({"name": "t", "arguments": {}}), Some("first")).await;
     assert_eq!(told, [json!({"progressToken": "first", "progress": 1})]);
     assert_eq!(trail.risk(), Some(RiskLevel::Dangerous));
@@ -122,52 +109,28 @@ async fn each_round_hears_under_its_own_name_and_nothing_is_told_between() {
 
 #[tokio::test]
 async fn what_is_no_question_is_refused() {
-    #[derive(Clone)]
-    struct Pings;
-    impl Service<Request> for Pings {
-        type Response = Response;
-        type Error = Error;
-        type Future = BoxFuture<'static, Result<Response, Error>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request) -> Self::Future {
-            Box::pin(async move { request.context.outbox.call(Request::call("ping", Params::new())).await })
-        }
-    }
-    let mut service = AskingLayer::new(AskingLimits::default(), None).layer(Pings);
+    let pings = Answering(|request| {
+        Box::pin(async move { request.context.outbox.call(Request::call("ping", Params::new())).await })
+    });
+    let mut service = AskingLayer::new(AskingLimits::default(), None).layer(pings);
     let error = service.call(request(&json!({"name": "t"}))).await.unwrap_err();
     assert_eq!(error.code(), -32601);
 }
 
 #[tokio::test]
 async fn one_call_has_so_many_questions_and_no_more() {
-    #[derive(Clone)]
-    struct Curious;
-    impl Service<Request> for Curious {
-        type Response = Response;
-        type Error = Error;
-        type Future = BoxFuture<'static, Result<Response, Error>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request) -> Self::Future {
-            Box::pin(async move {
-                let form = || Object::parse(r#"{"message":"?"}"#).unwrap();
-                let ask = || request.context.ask("k", Method::ELICIT, form());
-                let (one, two, three) = tokio::join!(ask(), ask(), ask());
-                let refused = [one, two, three].into_iter().filter_map(Result::err);
-                let refused: Vec<_> = refused.map(|error| error.code()).collect();
-                Ok(Response::new(RawJson::from_value(&json!({"refused": refused})).unwrap()))
-            })
-        }
-    }
+    let curious = Answering(|request| {
+        Box::pin(async move {
+            let form = || Object::parse(r#"{"message":"?"}"#).unwrap();
+            let ask = || request.context.ask("k", Method::ELICIT, form());
+            let (one, two, three) = tokio::join!(ask(), ask(), ask());
+            let refused = [one, two, three].into_iter().filter_map(Result::err);
+            let refused: Vec<_> = refused.map(|error| error.code()).collect();
+            Ok(Response::new(RawJson::from_value(&json!({"refused": refused})).unwrap()))
+        })
+    });
     let limits = AskingLimits { max_questions: 2, ..AskingLimits::default() };
-    let mut service = AskingLayer::new(limits, None).layer(Curious);
+    let mut service = AskingLayer::new(limits, None).layer(curious);
     let asked = service.call(request(&json!({"name": "t", "arguments": {}}))).await.unwrap();
     let asked: Value = serde_json::from_slice(asked.result.as_bytes()).unwrap();
     assert_eq!(asked["inputRequests"].as_object().unwrap().len(), 2);

@@ -276,13 +276,3 @@ pub(super) fn answers(asked: &Value, name: &str) -> Value {
 pub(super) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
-
-/// Waits until something is so.
-pub(super) async fn until(holds: impl Fn() -> bool) {
-    let poll = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(5), poll).await.expect("it never became so");
-}

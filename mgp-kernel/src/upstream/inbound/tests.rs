@@ -1,50 +1,36 @@
 //! What one connection to a server says unasked, and whom it reaches.
 
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
 
 use mgp_security::access::TaskOwnersLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_types::mgp::Event;
-use mgp_types::{BoxFuture, Error, Method, Object, Principal, Request, Response, code};
+use mgp_types::{Error, Method, Object, Principal, Request, Response, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{Inbound, InboundLayer, Shared};
 use crate::asking::{CallsInWork, Elicitations, PassOn, PassOnLayer};
-use crate::router::scene::{GRANTED, Peer, Scene, Server};
+use crate::router::scene::{Answering, GRANTED, Peer, Scene, Server};
 use crate::upstream::Line;
 use crate::upstream::changed::Changed;
 use crate::upstream::forward::Forward;
 use crate::upstream::reports::Reports;
 
 /// Never answers calls; takes notifications.
-#[derive(Clone)]
-struct Silent;
-
-impl Service<Request> for Silent {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        Box::pin(async move {
-            if request.kind == mgp_types::Kind::Call {
-                std::future::pending::<()>().await;
-            }
-            Ok(Response::empty())
-        })
-    }
-}
+const SILENT: Answering = Answering(|request| {
+    Box::pin(async move {
+        if request.kind == mgp_types::Kind::Call {
+            std::future::pending::<()>().await;
+        }
+        Ok(Response::empty())
+    })
+});
 
 /// A connection to the server `a`.
 struct Connection {
     calls: CallsInWork,
-    inbound: Inbound<PassOn<Silent>>,
+    inbound: Inbound<PassOn<Answering>>,
     way: Forward<Server>,
     server: Server,
 }
@@ -71,13 +57,13 @@ impl Connection {
             back: Weak::new(),
             changed: Changed::default(),
         }));
-        let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(Silent));
+        let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(SILENT));
         Self { calls, inbound, way, server }
     }
 
     /// A call that the server has in work for as long as the future is held.
     fn working(&self, peer: &Peer) -> impl Future<Output = Result<Response, Error>> + use<> {
-        self.calls.layer().layer(Silent).call(peer.request("tools/call", "{}"))
+        self.calls.layer().layer(SILENT).call(peer.request("tools/call", "{}"))
     }
 
     async fn ask(&mut self, method: &str, params: &str) -> Result<Response, Error> {

@@ -11,7 +11,7 @@ impl<'t> Scopes<'t> {
     }
 
     fn text_within(&self, node: Node<'t>, depth: usize) -> Option<String> {
-        let depth = depth.checked_sub(1).filter(|_| self.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
         let text = match node.kind() {
             "string" | "template_string" => {
                 let mut out = String::new();
@@ -83,7 +83,7 @@ impl<'t> Scopes<'t> {
 
     /// The texts in a list, also one that was split or reversed.
     fn elements(&self, node: Node<'t>, depth: usize) -> Option<Vec<String>> {
-        let depth = depth.checked_sub(1).filter(|_| self.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
         match node.kind() {
             "array" => node.named_children().map(|part| self.text_within(part, depth)).collect(),
             "call_expression" => {

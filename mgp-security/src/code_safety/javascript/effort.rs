@@ -31,18 +31,6 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// A function that calls itself before anything could keep it from that.
-    pub(super) fn endless_recursion(&mut self, node: Node<'t>) {
-        let (Some(name), Some(body)) = (node.field("name"), node.field("body")) else { return };
-        let plain = body
-            .named_children()
-            .take_while(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"));
-        let mut calls = plain.filter_map(|statement| statement.named_children().next()?.field("function"));
-        if calls.any(|called| called.kind() == "identifier" && called.text() == name.text()) {
-            self.findings.pattern(Strict, "endless recursion", node.at());
-        }
-    }
-
     fn is_true(&self, condition: Node<'t>) -> bool {
         match condition.kind() {
             "true" | "object" | "array" | "empty_statement" | ";" => true,

@@ -136,7 +136,7 @@ impl<'t> Check<'_, 't> {
             "this" => true,
             "identifier" => {
                 let name = plain(object.text());
-                let is_caught = object.ancestors().take_while(|_| self.scopes.spend()).any(|around| {
+                let is_caught = object.ancestors().take_while(|_| self.scopes.effort.spend()).any(|around| {
                     around.kind() == "catch_clause"
                         && around.field("parameter").is_some_and(|caught| caught.text() == object.text())
                 });

@@ -19,6 +19,7 @@ use mgp_types::mgp::SafetyLevel;
 use self::scope::Scopes;
 use super::finding::Findings;
 use super::policy::CodePolicy;
+use super::recursion::endless_recursion;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 
@@ -49,7 +50,7 @@ pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
     for node in tree.nodes() {
         check.node(node);
     }
-    if check.scopes.is_exhausted() {
+    if check.scopes.effort.is_exhausted() {
         check.findings.whole("Code too intricate to be checked: use fewer indirections");
     }
 }
@@ -89,7 +90,7 @@ impl<'t> Check<'_, 't> {
             }
             // A comment to scripts only: a module runs what is behind it.
             "html_comment" => self.findings.pattern(SafetyLevel::Standard, "<!--", node.at()),
-            "function_declaration" => self.endless_recursion(node),
+            "function_declaration" => endless_recursion(node, self.findings),
             "while_statement" | "do_statement" | "for_statement" => self.endless_loop(node),
             _ => {}
         }

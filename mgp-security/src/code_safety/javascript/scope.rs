@@ -1,9 +1,9 @@
 //! Which names a piece of JavaScript declares, and where.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::collections::HashMap;
 
+use crate::code_safety::effort::Effort;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::{Node, Tree};
 
@@ -12,7 +12,7 @@ pub(super) struct Scopes<'t> {
     declared: HashMap<(usize, Cow<'t, str>), Vec<Option<Node<'t>>>>,
     /// The scope around every node, by index.
     around: Vec<Option<Node<'t>>>,
-    effort: Cell<usize>,
+    pub(super) effort: Effort,
 }
 
 impl<'t> Scopes<'t> {
@@ -20,7 +20,7 @@ impl<'t> Scopes<'t> {
         let mut scopes = Self {
             declared: HashMap::new(),
             around: Vec::with_capacity(tree.len()),
-            effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE),
+            effort: Effort::of(tree),
         };
         for node in tree.nodes() {
             let parent = node.parent();
@@ -33,16 +33,6 @@ impl<'t> Scopes<'t> {
             scopes.declare(node);
         }
         scopes
-    }
-
-    /// Takes one step; what is nested into itself could take any number of them.
-    pub(super) fn spend(&self) -> bool {
-        self.effort.set(self.effort.get().saturating_sub(1));
-        self.effort.get() > 0
-    }
-
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.effort.get() == 0
     }
 
     /// Whether the code declares the name that `node` uses, so that it is not the global one.
@@ -60,7 +50,7 @@ impl<'t> Scopes<'t> {
 
     fn declarations<'s>(&'s self, name: &'s str, node: Node<'_>) -> Option<&'s [Option<Node<'t>>]> {
         for scope in self.scopes_around(node) {
-            if !self.spend() {
+            if !self.effort.spend() {
                 return None;
             }
             if let Some(found) = self.declared.get(&(scope.index(), Cow::Borrowed(name))) {
@@ -180,5 +170,3 @@ fn is_scope(kind: &str) -> bool {
 
 /// No node has this number: what is declared here is found by nobody who asks whether a name is declared.
 const TOP: usize = usize::MAX;
-const MIN_EFFORT: usize = 20_000;
-const EFFORT_PER_NODE: usize = 30;

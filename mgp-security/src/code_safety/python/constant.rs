@@ -17,7 +17,7 @@ impl<'t> Resolver<'t> {
     }
 
     fn text_within(&self, node: Node<'t>, depth: usize) -> Option<String> {
-        let depth = depth.checked_sub(1).filter(|_| self.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
         match node.kind() {
             "string" => self.literal(node, depth),
             "concatenated_string" => {
@@ -150,7 +150,7 @@ impl<'t> Resolver<'t> {
 
     /// The texts in a list, or the characters that a list of numbers stands for.
     fn parts(&self, node: Node<'t>, depth: usize) -> Option<Vec<String>> {
-        let depth = depth.checked_sub(1).filter(|_| self.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
         match node.kind() {
             "list" | "tuple" | "set" => node
                 .named_children()
@@ -174,7 +174,7 @@ impl<'t> Resolver<'t> {
     }
 
     fn number_within(&self, node: Node<'t>, depth: usize) -> Option<f64> {
-        let depth = depth.checked_sub(1).filter(|_| self.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
         match node.kind() {
             "integer" | "float" => {
                 let digits = node.text().replace('_', "").to_lowercase();

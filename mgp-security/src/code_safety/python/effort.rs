@@ -28,18 +28,6 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// A function that calls itself before anything could keep it from that.
-    pub(super) fn endless_recursion(&mut self, node: Node<'t>) {
-        let (Some(name), Some(body)) = (node.field("name"), node.field("body")) else { return };
-        let plain = body
-            .named_children()
-            .take_while(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"));
-        let mut calls = plain.filter_map(|statement| statement.named_children().next()?.field("function"));
-        if calls.any(|called| called.kind() == "identifier" && called.text() == name.text()) {
-            self.findings.pattern(Strict, "endless recursion", node.at());
-        }
-    }
-
     /// All elements of what never ends: `list(itertools.count())`.
     pub(super) fn endless_source(&mut self, path: &str, node: Node<'t>) {
         let Some(source) = positional(node).next() else { return };

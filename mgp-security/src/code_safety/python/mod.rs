@@ -25,6 +25,7 @@ use mgp_types::mgp::SafetyLevel;
 use self::resolve::Resolver;
 use super::finding::Findings;
 use super::policy::CodePolicy;
+use super::recursion::endless_recursion;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 
@@ -42,7 +43,7 @@ pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
     for node in tree.nodes() {
         check.node(node);
     }
-    if check.code.is_exhausted() {
+    if check.code.effort.is_exhausted() {
         check.findings.whole("Code too intricate to be checked: use fewer indirections");
     }
 }
@@ -83,7 +84,7 @@ impl<'t> Check<'_, 't> {
             "decorator" => self.decorator(node),
             "while_statement" => self.endless_loop(node),
             "exec_statement" => self.findings.pattern(SafetyLevel::Standard, "exec(", node.at()),
-            "function_definition" => self.endless_recursion(node),
+            "function_definition" => endless_recursion(node, self.findings),
             "comment" => self.encoding(node),
             "delete_statement" | "assignment" | "augmented_assignment" => self.assignment(node),
             _ => {}

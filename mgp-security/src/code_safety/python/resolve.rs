@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use super::super::effort::Effort;
 use super::super::identifier::plain;
 use super::super::syntax::{Node, Tree};
 use super::dangerous::{BUILTINS, WELL_KNOWN};
@@ -23,7 +24,7 @@ pub(super) struct Resolver<'t> {
     open: RefCell<HashSet<Key>>,
     /// Whether a name was met that is being resolved already, so that what comes out is not the whole truth.
     is_partial: Cell<bool>,
-    effort: Cell<usize>,
+    pub(super) effort: Effort,
 }
 
 /// A scope, a name in it, and whether the name is certainly not the builtin.
@@ -36,13 +37,8 @@ impl<'t> Resolver<'t> {
             known: RefCell::default(),
             open: RefCell::default(),
             is_partial: Cell::new(false),
-            effort: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE),
+            effort: Effort::of(tree),
         }
-    }
-
-    /// Whether everything that was asked could be followed to its end.
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.effort.get() == 0
     }
 
     /// What `node` may refer to; nothing if that cannot be told.
@@ -55,15 +51,9 @@ impl<'t> Resolver<'t> {
         self.paths(node).iter().any(|found| **found == *path)
     }
 
-    /// Takes one step; what is nested into itself could take any number of them.
-    pub(super) fn spend(&self) -> bool {
-        self.effort.set(self.effort.get().saturating_sub(1));
-        self.effort.get() > 0
-    }
-
     fn resolve(&self, node: Node<'t>, depth: usize) -> Paths {
-        let Some(depth) = depth.checked_sub(1).filter(|_| self.spend()) else {
-            self.effort.set(0);
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.effort.spend()) else {
+            self.effort.exhaust();
             return Paths::default();
         };
         let inner = |field: Option<Node<'t>>| field.map(|node| self.resolve(node, depth)).unwrap_or_default();
@@ -121,7 +111,7 @@ impl<'t> Resolver<'t> {
         paths.sort_unstable();
         paths.dedup();
         if paths.len() > MAX_PATHS {
-            self.effort.set(0);
+            self.effort.exhaust();
         }
         let paths: Paths = paths.into();
         self.open.borrow_mut().remove(&key);
@@ -231,5 +221,3 @@ fn member(path: &str, key: &str) -> Rc<str> {
 /// Deeper expressions, and names with more meanings, are not what people write.
 const MAX_DEPTH: usize = 100;
 const MAX_PATHS: usize = 64;
-const MIN_EFFORT: usize = 20_000;
-const EFFORT_PER_NODE: usize = 30;

@@ -18,7 +18,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{Admission, DefinitionGuard, QuarantineReason, ServerId, ToolName, pinned_for};
-use crate::{Clock, GateFuture, Target};
+use crate::tool::{MAX_PAGES, MAX_TOOLS};
+use crate::{Clock, GateFuture, Target, random};
 
 /// Keeps the tools of one server back whose definitions nobody has approved. Makes [`Guarded`] services, which share
 /// what they have seen.
@@ -241,7 +242,7 @@ impl Shared {
         if news.is_empty() {
             return Ok(());
         }
-        let trace = trace.unwrap_or_else(new_trace);
+        let trace = trace.unwrap_or_else(random::trace_id);
         let events = news.iter().map(|(tool, kind, why)| {
             let target = AuditTarget::new(Some(self.server.clone()), Some(tool.clone()));
             let kind = EventType::Custom((*kind).into());
@@ -344,14 +345,6 @@ fn text(word: &str) -> RawJson {
     RawJson::from_value(word).unwrap_or_else(|_| RawJson::null())
 }
 
-fn new_trace() -> TraceId {
-    let mut bytes = [0; 16];
-    if getrandom::fill(&mut bytes).is_err() {
-        tracing::error!("the system gives no random bytes for trace ids");
-    }
-    TraceId::from_random(bytes)
-}
-
 impl<S> fmt::Debug for Guarded<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guarded").field("server", &self.shared.server).finish_non_exhaustive()
@@ -360,8 +353,6 @@ impl<S> fmt::Debug for Guarded<S> {
 
 const QUARANTINED: &str = "dev.cloto.mgp.tool_quarantined";
 const REFUSED: &str = "dev.cloto.mgp.tool_refused";
-const MAX_PAGES: usize = 256;
-const MAX_TOOLS: usize = 16_384;
 const MAX_NAME_CHARS: usize = 128;
 
 #[cfg(test)]

@@ -200,9 +200,9 @@ fn required(session: &Session) -> Result<Vec<(Box<str>, Permission)>, Error> {
 }
 
 /// The newer name for peers that declare a version that has it.
-fn spoken(session: &Session, seed: &'static str, later: &'static str) -> &'static str {
+fn spoken(session: &Session, specified: &'static str, later: &'static str) -> &'static str {
     let version = session.mgp.as_ref().map(|mgp| mgp.peer().version);
-    if version.is_some_and(|version| version >= RENAMED_IN) { later } else { seed }
+    if version.is_some_and(|version| version >= RENAMED_IN) { later } else { specified }
 }
 
 /// Sends a call; `None` if the server does not know the method or refuses it.

@@ -71,7 +71,7 @@ impl Service<Request> for Script {
 }
 
 const OURS: &str = r#"{"subscribed":["a"],"unsupported":[],"subscription_id":"s","last_seq":0}"#;
-const SEED: &str = r#"{"subscribed":["a"],"unsupported":[],"subscription_id":"s"}"#;
+const SUBSCRIBED: &str = r#"{"subscribed":["a"],"unsupported":[],"subscription_id":"s"}"#;
 
 fn event(subscription: &str, n: u64) -> Event {
     Event::new(SubscriptionId::new(subscription), "a", Timestamp::EPOCH, data(n))
@@ -127,7 +127,7 @@ async fn a_client_unsubscribes() {
 
 #[tokio::test(start_paused = true)]
 async fn events_that_overtake_the_answer_are_not_lost() {
-    let script = Script::answering([Ok(SEED)]);
+    let script = Script::answering([Ok(SUBSCRIBED)]);
     script.overtaking.lock().extend([event("s", 1), event("other", 1), event("s", 2)]);
     let mut events = subscribed(&script).await;
     script.to.push(event("s", 3));
@@ -138,7 +138,7 @@ async fn events_that_overtake_the_answer_are_not_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_without_numbers_is_read_as_its_events_arrive() {
-    let script = Script::answering([Ok(SEED)]);
+    let script = Script::answering([Ok(SUBSCRIBED)]);
     let mut events = subscribed(&script).await;
     // Numbers that are not the subscription's own, like those of one server for all, tell nothing.
     let arriving = [event("s", 1), numbered(70), numbered(12), event("s", 1)];
@@ -151,7 +151,7 @@ async fn a_server_without_numbers_is_read_as_its_events_arrive() {
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_faster_than_it_is_read_is_counted() {
-    let script = Script::answering([Ok(SEED)]);
+    let script = Script::answering([Ok(SUBSCRIBED)]);
     let mut events = subscribed(&script).await;
     (0..1030).for_each(|n| script.to.push(event("s", n)));
     let mut given = now(&mut events);
@@ -248,7 +248,7 @@ async fn a_subscription_that_the_server_forgot_is_gone_once_and_opened_again() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cannot_resume_opens_another_and_the_reader_is_told() {
     let other = r#"{"subscribed":["a"],"unsupported":[],"subscription_id":"t"}"#;
-    let script = Script::answering([Ok(SEED), Ok(other)]);
+    let script = Script::answering([Ok(SUBSCRIBED), Ok(other)]);
     let mut events = subscribed(&script).await;
     script.to.push(event("s", 1));
     script.overtaking.lock().push(event("t", 2));

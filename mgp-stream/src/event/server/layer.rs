@@ -128,7 +128,7 @@ fn answer(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error
         written(&registry.subscribe(caller, &request.body()?)?)
     } else if request.method == *method::EVENTS_UNSUBSCRIBE {
         let asked: EventUnsubscribe = request.body()?;
-        // The seed does not say how this is answered.
+        // The specification does not say how this is answered.
         written(&EventUnsubscribed::new(registry.unsubscribe(caller, &asked.subscription_id)))
     } else {
         let asked: EventReplay = request.body()?;

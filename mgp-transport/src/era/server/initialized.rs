@@ -21,7 +21,7 @@ impl Initialized {
 
     /// An outbox that keeps requests until the client is ready for them.
     ///
-    //= seed 002, Initialization
+    //= mcp 2025-11-25 lifecycle
     //# The server SHOULD NOT send requests other than pings and logging before receiving the initialized
     //# notification.
     pub(super) fn holding(&self, outbox: Outbox) -> Outbox {

@@ -20,7 +20,6 @@ pub struct HttpConfig {
     pub(super) hosts: Vec<Box<str>>,
     pub(super) any_host: bool,
     pub(super) origins: Vec<Box<str>>,
-    pub(super) any_origin: bool,
     pub(super) lenient_accept: bool,
     pub(super) max_sessions: usize,
     pub(super) session_idle: Duration,
@@ -48,7 +47,6 @@ impl Default for HttpConfig {
             hosts: Vec::new(),
             any_host: false,
             origins: Vec::new(),
-            any_origin: false,
             lenient_accept: false,
             max_sessions: 10_000,
             session_idle: Duration::from_mins(30),
@@ -98,12 +96,6 @@ impl HttpConfig {
     /// Accepts an `Origin`, like `https://app.example.com`, besides the loopback ones.
     pub fn allow_origin(mut self, origin: impl Into<Box<str>>) -> Self {
         self.origins.push(origin.into());
-        self
-    }
-
-    /// Accepts every `Origin`: any web page may then use the server with what its visitor's browser knows.
-    pub fn allow_any_origin(mut self) -> Self {
-        self.any_origin = true;
         self
     }
 

@@ -31,9 +31,6 @@ impl HttpConfig {
 
     /// Whether a web page of this `origin` may send requests.
     pub(super) fn accepts_origin(&self, origin: &[u8]) -> bool {
-        if self.any_origin {
-            return true;
-        }
         let Some(origin) = std::str::from_utf8(origin).ok().and_then(Origin::parse) else { return false };
         (is_loopback(origin.host) && origin.is_web())
             || self

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 /// A channel that events are published on: words with dots between, like `model.token_usage` (§13.5).
 ///
-/// The seed's families `model`, `system`, `tool` and `security` are a convention, not a rule: other programs have
-/// channels outside of them.
+/// The specification's families `model`, `system`, `tool` and `security` are a convention, not a rule: other programs
+/// have channels outside of them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelName(Arc<str>);
 

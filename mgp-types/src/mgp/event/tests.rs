@@ -30,13 +30,16 @@ fn an_unknown_severity_is_no_filter() {
 #[test]
 fn answers_have_the_members_of_the_specification_and_need_none_of_ours() {
     let json = r#"{"subscribed":["a"],"unsupported":["b"],"subscription_id":"sub-001"}"#;
-    let seed: EventSubscribed = serde_json::from_str(json).unwrap();
-    assert_eq!((seed.subscription_id.as_str(), seed.last_seq, seed.gap), ("sub-001", None, None));
+    let specified: EventSubscribed = serde_json::from_str(json).unwrap();
+    assert_eq!(
+        (specified.subscription_id.as_str(), specified.last_seq, specified.gap),
+        ("sub-001", None, None)
+    );
     let ours = EventSubscribed {
         available: vec!["a".into()],
         last_seq: Some(9),
         gap: Some(EventGap { from: 2, to: 4 }),
-        ..seed
+        ..specified
     };
     let json = concat!(
         r#"{"subscribed":["a"],"unsupported":["b"],"subscription_id":"sub-001","available":["a"],"#,

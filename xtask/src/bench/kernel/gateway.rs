@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use anyhow::{Result, ensure};
+use serde_json::Value;
 
-use super::{Programs, rpc};
+use super::Programs;
 use crate::process;
 
 /// How the server behind a gateway is reached.
@@ -100,21 +101,29 @@ impl Gateway {
         Ok(Self { command, port, path: "/mcp", prefix: "g.", key })
     }
 
-    /// Waits until a kernel is connected to so many servers. The others have nothing to wait for.
+    /// Waits until a kernel has the tools of so many servers. The others have nothing to wait for.
+    ///
+    /// The kernel's own command is asked: it makes no list of tools, of which the first is measured.
     pub(super) fn wait_for(&self, servers: usize) -> Result<()> {
         if self.key.is_none() {
             return Ok(());
         }
+        let mut look = Command::new(&self.command[0]);
+        look.args(&self.command[1..5]).args(["servers", "--json"]);
         let began = Instant::now();
-        let connected = format!("\"connected\":{servers}}}");
-        while !rpc::get(self.port, "/readyz").is_ok_and(|page| page.contains(&connected)) {
-            ensure!(began.elapsed() < PATIENCE, "the kernel is not connected to {servers} servers");
+        while !process::output(&mut look).is_ok_and(|told| with_tools(&told) == servers) {
+            ensure!(began.elapsed() < PATIENCE, "the kernel has not the tools of {servers} servers");
             thread::sleep(Duration::from_millis(20));
         }
-        // What is connected is listed a moment later.
-        thread::sleep(Duration::from_millis(200));
         Ok(())
     }
+}
+
+/// How many servers have tools, by what `mgp servers --json` tells.
+fn with_tools(told: &str) -> usize {
+    let told: Value = serde_json::from_str(told).unwrap_or_default();
+    let servers = told["servers"].as_array().into_iter().flatten();
+    servers.filter(|server| server["tools"].as_u64().is_some_and(|tools| tools > 0)).count()
 }
 
 /// A server that is started, as it stands in a configuration.

@@ -44,11 +44,6 @@ impl Catalog {
         self.0.latest.load()
     }
 
-    /// The generation of the latest snapshot.
-    pub fn revision(&self) -> u64 {
-        self.read().generation()
-    }
-
     /// Takes `tools` to be all that `server` has; tells whether anything changed.
     ///
     /// # Errors

@@ -76,11 +76,6 @@ impl CatalogSnapshot {
         self.servers.get(server).map_or(&[], |offer| &offer.tools)
     }
 
-    /// The servers that offer anything.
-    pub fn servers(&self) -> impl Iterator<Item = &ServerId> {
-        self.servers.keys()
-    }
-
     /// A few names of tools that are written nearly like `name`, of those that the caller may see.
     pub fn near(&self, name: &str, may_see: impl Fn(&CatalogTool) -> bool) -> Vec<&str> {
         let known = self.tools.iter().map(|tool| (&*tool.shown, tool.resolved.name.as_str(), &**tool));
@@ -145,14 +140,6 @@ impl CatalogSnapshot {
         let lists = |offer: &Offer| offer.templates.iter().any(|listed| *listed.uri_template == *template);
         let server = self.first(self.templates.get(template), lists, may_be)?;
         Some(ResourceOwner { server, uri: template })
-    }
-
-    /// The URI that clients know a resource of `server` by.
-    pub fn shown_uri(&self, server: &ServerId, uri: &str) -> String {
-        match self.resources.get(uri) {
-            Some(owner) if owner != server => qualified(server, uri),
-            _ => uri.to_owned(),
-        }
     }
 
     /// The result of `tools/list`, with all tools.

@@ -228,6 +228,15 @@ impl Registry {
         self.0.shelf.all()
     }
 
+    /// Fails if the script of a registered server is another one than was inspected; asked before each of its starts.
+    pub async fn check_code(&self, id: &ServerId) -> Result<(), RegistryError> {
+        let server = self.0.shelf.all().into_iter().find(|server| server.id == *id);
+        match server {
+            Some(server) => self.inspect_again(&server).await,
+            None => Ok(()),
+        }
+    }
+
     async fn try_register(
         &self,
         by: &Principal,

@@ -43,6 +43,10 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .inbound_layer(AnswersPermissionsLayer::new(back.permissions.clone()))
         .inbound_layer(InboundLayer::new(&shared))
         .inbound_layer(PassOnLayer::new(shared.calls.clone(), shared.elicitations.clone()));
+    // Whoever registered a script may have written another one since the last start.
+    if let Some(registry) = shared.parts.registry.get() {
+        registry.check_code(&shared.server).await?;
+    }
     match endpoint(&shared)? {
         Endpoint::Child { command, args, cwd, env } => {
             let start = || program(&shared, &command, &args, cwd.as_ref(), &env);

@@ -174,6 +174,8 @@ async fn a_script_that_changed_is_not_started_again() {
     ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
     host.up("adds").await;
     written(&host, &SCRIPT.replace("Adds", "Sums"));
+    let restarted = ask(&operator, "kernel/server/restart", json!({"server_id": "adds"})).await;
+    assert!(restarted.is_err() && host.view("adds").pid.is_none());
     drop((coder, operator));
     let host = host.start_again(allowing(config(vec![]))).await;
     assert!(host.kernel.servers().is_empty());

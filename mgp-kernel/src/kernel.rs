@@ -103,7 +103,7 @@ impl Kernel {
     /// could not be recorded or stored; then some of them may hold, and what is denied by default.
     ///
     /// # Cancel safety
-    /// Dropping the future may leave some of the rules of access changed and all else as it was.
+    /// Dropping the future changes nothing: the configuration is taken as a whole, or not at all, in either case.
     pub async fn reload(&self, config: Config) -> Result<Applied, StartError> {
         self.0.parts.reconfigure(config).await
     }

@@ -180,10 +180,7 @@ impl Back {
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
         // A program that ends takes its tasks with it; with other servers they outlive the connection.
-        let tasks = match server.url.as_ref().or(server.socket.as_ref()) {
-            Some(place) => parts.fleet.task_owners(line, place),
-            None => TaskOwnersLayer::new(),
-        };
+        let tasks = place(server).map(|place| parts.fleet.task_owners(line, place)).unwrap_or_default();
         let service = tasks.layer(service);
         // What is refused to one agent uses up nothing of what others share.
         let service = LimitLayer::new(settings::server_limits(server)).layer(service);
@@ -194,6 +191,11 @@ impl Back {
         let service = NamesFallbackLayer::new(server).layer(service);
         Ok(Self { service: Erased::new(service), permissions, definitions, tasks })
     }
+}
+
+/// Where a server is that nobody starts, and that goes on without us.
+pub(crate) fn place(server: &ServerConfig) -> Option<&str> {
+    server.url.as_deref().or(server.socket.as_deref())
 }
 
 /// A caller is better told when to come again than kept waiting for long.

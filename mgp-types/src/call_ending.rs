@@ -40,7 +40,8 @@ impl CallEnding {
     }
 }
 
-/// Whether there is `"isError":true` anywhere, with any white space, or `"input_required"`.
+/// Whether there is `"isError":true` anywhere, with any white space, or `"input_required"`, or letters are written as
+/// escapes, so that a name may be one of these and not look so.
 fn is_marked(json: &[u8]) -> bool {
     let behind = |at: usize| json.get(at + IS_ERROR.needle().len()..).unwrap_or_default();
     let is_true = |rest: &[u8]| {
@@ -48,12 +49,16 @@ fn is_marked(json: &[u8]) -> bool {
             .strip_prefix(b":")
             .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"true"))
     };
-    IS_ERROR.find_iter(json).any(|at| is_true(behind(at))) || ASKING.find(json).is_some()
+    IS_ERROR.find_iter(json).any(|at| is_true(behind(at)))
+        || ASKING.find(json).is_some()
+        || ESCAPE.find(json).is_some()
 }
 
 static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
 
 static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
+
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
 
 #[cfg(test)]
 mod tests {
@@ -64,6 +69,7 @@ mod tests {
         for (json, ending) in [
             (r#"{"isError" : true}"#, CallEnding::Failed),
             (r#"{"isError":false}"#, CallEnding::Done),
+            (r#"{"is\u0045rror":true}"#, CallEnding::Failed),
             (r#"{"structuredContent":{"isError":true}}"#, CallEnding::Done),
             (r#"{"resultType":"input_required"}"#, CallEnding::Asking),
             (r#"{"content":[{"type":"text","text":"input_required"}]}"#, CallEnding::Done),

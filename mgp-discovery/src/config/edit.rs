@@ -263,7 +263,6 @@ fn each_table(table: &mut Table, act: &mut impl FnMut(&mut Table)) {
     }
 }
 
-/// A server as somebody would write it.
 /// What is wrong, without the places in a text that nobody has.
 fn told(error: &ConfigError) -> String {
     let each = error.problems().iter().map(|problem| match &problem.instead {
@@ -273,6 +272,7 @@ fn told(error: &ConfigError) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
+/// A server as somebody would write it.
 fn written(server: &ServerConfig) -> Result<Table, EditError> {
     let mut table = without_defaults(server)?;
     let mut nested = |key: &str, inner: Table| table.insert(key, Item::Table(inner));

@@ -171,6 +171,8 @@ const LONGEST_QUOTE: usize = 160;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Quoted {
     line: String,
+    /// Whether the line begins before what is quoted.
+    is_cut: bool,
     before: usize,
     width: usize,
 }
@@ -179,7 +181,7 @@ impl Quoted {
     /// Hides the letters and digits of all values but the characters `meant`: what a line looks like says where a
     /// mistake is, and what its values say is nobody's business.
     fn veil(&mut self, meant: std::ops::Range<usize>) {
-        let key = key_length(&self.line);
+        let key = if self.is_cut { 0 } else { key_length(&self.line) };
         let veiled = |(at, character): (usize, char)| {
             let is_open = at < key || meant.contains(&at) || !character.is_alphanumeric();
             if is_open { character } else { VEIL }
@@ -196,6 +198,10 @@ fn key_length(line: &str) -> usize {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
     };
     let (start, end) = line.split_once('=').unwrap_or((line, ""));
+    if end.starts_with('=') {
+        // The end of something that was encoded.
+        return 0;
+    }
     let header = start.trim().trim_start_matches('[').trim_end_matches(']');
     let is_header = start.trim_start().starts_with('[') && end.is_empty() && is_name(header);
     if is_header || (is_name(start) && !end.is_empty()) { start.chars().count() } else { 0 }
@@ -221,7 +227,7 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
         text[line_start..line_end].chars().skip(skipped).take(LONGEST_QUOTE).map(printable).collect();
     let before = column - skipped;
     let width = width.min(LONGEST_QUOTE - before);
-    let mut quoted = Quoted { line: shown.trim_end().into(), before, width };
+    let mut quoted = Quoted { line: shown.trim_end().into(), before, width, is_cut: skipped > 0 };
     quoted.veil(before..before + width);
     (Position { line, column: column + 1 }, quoted)
 }
@@ -286,6 +292,9 @@ mod tests {
         assert_eq!(quoted("[servers.env]", "env"), "[servers.env]");
         // A line within a list or a text.
         assert_eq!(quoted("  \"--key\", \"s3cret\", \"-v\",", "\"-v\""), "  \"--···\", \"······\", \"-v\",");
+        assert_eq!(quoted("c2VjcmV0==", "=="), "········==");
+        let long = format!("cert = \"{}c2VjcmV0=\" x", "y".repeat(200));
+        assert!(!quoted(&long, " x").contains("c2V"), "{}", quoted(&long, " x"));
         let line = "c2VjcmV0".repeat(8) + "==";
         assert_eq!(quoted(&line, "=="), "·".repeat(64) + "==");
     }

@@ -1,14 +1,17 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use mgp_types::mcp::task::TaskStatus;
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
 use mgp_types::mgp::ServerId;
 use mgp_types::{
-    BoxFuture, Context, Error, Method, Object, Outbox, OutboxPort, RawJson, Request, Response, Session,
-    StreamId, code,
+    BoxFuture, Context, Error, Method, Object, Origin, Outbox, OutboxPort, RawJson, Request, Response,
+    Session, StreamId, code,
 };
+use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 use tower_service::Service;
@@ -151,17 +154,24 @@ fn relay_tasks(
             continue;
         }
         honoured.extend(shown);
+        let going = own.iter().map(|own| own.as_str().into()).collect();
         let filter = SubscriptionFilter::new().with_task_ids(own);
         let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
         request.context = context.clone();
-        let relay =
-            Relay { parts: Arc::clone(parts), listener: Arc::downgrade(listener), line: line.clone() };
+        let relay = Relay {
+            parts: Arc::clone(parts),
+            listener: Arc::downgrade(listener),
+            line: line.clone(),
+            going: Mutex::new(going),
+            over: Notify::new(),
+        };
         relayed.spawn(relay_on(request, Arc::new(relay), parts.changes.relayed(line)));
     }
     Ok(honoured)
 }
 
-/// Has the server tell of tasks, and again after it has ended that, for as long as it is there. `line` is in use meanwhile.
+/// Has the server tell of tasks until they have ended, and again after it, or the connection, has broken that off. `line`
+/// is in use meanwhile.
 async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
     let server = &line.server;
     while let Some(upstream) = relay.parts.fleet.get(server.as_str()) {
@@ -169,8 +179,15 @@ async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
         request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
         let mut service = upstream.service();
         drop(upstream);
-        if let Err(error) = Service::call(&mut service, request).await {
+        let told = tokio::select! {
+            told = Service::call(&mut service, request) => told,
+            () = relay.over.notified() => return,
+        };
+        if let Err(error) = told {
             tracing::debug!(%server, %error, "a server does not tell of tasks any more");
+            if !matches!(error.origin(), Origin::Connection | Origin::Timeout) {
+                return;
+            }
         }
         sleep(PAUSE).await;
     }
@@ -181,6 +198,23 @@ struct Relay {
     parts: Arc<Parts>,
     listener: Weak<Listener>,
     line: Line,
+    /// The server's ids of those that were not heard to have ended.
+    going: Mutex<HashSet<Box<str>>>,
+    /// Told when all have.
+    over: Notify,
+}
+
+impl Relay {
+    fn hear(&self, status: &Object) {
+        if !TaskStatus::told(status).is_some_and(|status| status.is_terminal()) {
+            return;
+        }
+        let Some(task) = status.text("taskId") else { return };
+        let mut going = self.going.lock();
+        if going.remove(&*task) && going.is_empty() {
+            self.over.notify_one();
+        }
+    }
 }
 
 impl OutboxPort for Relay {
@@ -197,6 +231,7 @@ impl OutboxPort for Relay {
                 let shown = changes.tasks.shown(&listener.principal, server, &own);
                 shown.filter(|shown| **shown != *own)
             });
+            self.hear(&notification.params);
             if let Some(shown) = shown {
                 name(&mut notification.params, &shown);
             }

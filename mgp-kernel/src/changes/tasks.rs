@@ -2,6 +2,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use mgp_types::mcp::task;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Object, Principal, RawJson, Response};
 use parking_lot::Mutex;
@@ -106,12 +107,9 @@ pub(crate) fn name(object: &mut Object, shown: &str) {
     }
 }
 
-/// The task that began instead of a result, as either era says it.
+/// The task that began instead of a result, if its id is one that can be kept.
 pub(crate) fn begun(result: &RawJson) -> Option<Arc<str>> {
-    let result = Object::from_raw(result).ok()?;
-    let of_session = result.get("task").and_then(|task| Object::from_raw(&task).ok());
-    let id = of_session.as_ref().unwrap_or(&result).text("taskId")?;
-    (id.len() <= LONGEST_ID).then(|| id.as_ref().into())
+    task::begun(result).filter(|id| id.len() <= LONGEST_ID).map(Into::into)
 }
 
 const MOST_TASKS: usize = 65_536;

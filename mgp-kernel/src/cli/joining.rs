@@ -31,7 +31,6 @@ pub(super) async fn started(
     at: Option<&Path>,
     mut held: Held<'_>,
 ) -> Result<Started, Failure> {
-    let mut seen_running = false;
     loop {
         match Kernel::start(config.clone(), state.to_owned()).await {
             Ok(kernel) => return Ok(Started::Own(kernel)),
@@ -43,9 +42,8 @@ pub(super) async fn started(
         {
             return Ok(Started::Shared(Shared { reader, writer }));
         }
-        // One that is just starting opens the operators' socket first.
-        let runs = socket::connect(operators).await.is_ok();
-        if runs && std::mem::replace(&mut seen_running, runs) {
+        // One that is just starting, or stops, lets nobody share it.
+        if socket::is_shared(operators).await {
             let whose = if at.is_some() { ", from other files or for another agent" } else { "" };
             let message = format!("a kernel runs already with the state in {}{whose}", state.display());
             return Err(Failure::new(Exit::Unreachable, message).hint(INSTEAD));

@@ -41,6 +41,13 @@ impl Callbacks {
         Some((self.ways.get(&(routed.stream, routed.server))?.clone(), routed.params))
     }
 
+    /// The ways back that no answer will go any more; to be dropped without a lock.
+    #[must_use]
+    pub(crate) fn over(&mut self) -> Vec<Erased> {
+        let Self { relay, ways } = self;
+        ways.extract_if(|(stream, server), _| !relay.waits(*stream, server)).map(|(_, way)| way).collect()
+    }
+
     /// Forgets what a call was called back about that is over; the ways back are to be dropped without a lock.
     #[must_use]
     pub(crate) fn end_of_call(&mut self, stream: StreamId) -> Vec<Erased> {

@@ -99,6 +99,11 @@ impl Fleet {
         self.task_owners.of(line, place)
     }
 
+    /// Keeps them from the first connection on.
+    pub(crate) fn keep_task_owners(&self, line: &Line, place: &str, tasks: &TaskOwnersLayer) {
+        self.task_owners.keep(line, place, tasks);
+    }
+
     /// Whether this agent reaches the server at all.
     pub(crate) fn admits(&self, server: &str, agent: &Principal) -> bool {
         self.servers.load().get(server).is_some_and(|server| server.admits(agent))

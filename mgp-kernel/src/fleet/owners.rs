@@ -20,16 +20,18 @@ struct OfLine {
 impl Owners {
     /// Those of the tasks that were begun on `line`, however often that was connected anew, with the server at `place`.
     pub(super) fn of(&self, line: &Line, place: &str) -> TaskOwnersLayer {
+        let known = self.0.lock();
+        let kept = known.get(line).filter(|known| *known.place == *place);
+        kept.map(|known| known.tasks.clone()).unwrap_or_default()
+    }
+
+    /// Keeps those of a line that is used from now on.
+    pub(super) fn keep(&self, line: &Line, place: &str, tasks: &TaskOwnersLayer) {
         let mut known = self.0.lock();
-        if let Some(known) = known.get(line).filter(|known| *known.place == *place) {
-            return known.tasks.clone();
-        }
         if known.len() >= MOST_LINES {
             known.retain(|_, of_line| !of_line.tasks.is_empty());
         }
-        let tasks = TaskOwnersLayer::new();
         known.insert(line.clone(), OfLine { place: place.into(), tasks: tasks.clone() });
-        tasks
     }
 
     /// Forgets those of a server that is gone.

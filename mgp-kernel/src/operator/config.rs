@@ -33,7 +33,7 @@ pub(crate) struct Reloaded {
 pub(super) async fn reload(asked: &Asked) -> Result<Reloaded, Error> {
     let state = asked.parts.state.display().to_string();
     let target = AuditTarget::new(None, None);
-    asked.record("dev.cloto.mgp.config_reloaded", target, ("state", &state)).await?;
+    asked.record("dev.cloto.mgp.config_reloaded", target, &[("state", &state)]).await?;
     let applied = asked.parts.reread().await;
     let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
     let Applied { added, changed, removed, needs_restart } = applied;

@@ -103,7 +103,7 @@ pub(super) async fn issue(asked: &Asked, wanted: NewKey) -> Result<IssuedKey, Er
     }
     // A key that works and of which nothing is recorded must not be.
     let detail = ("owner", wanted.owner.as_str());
-    asked.record("dev.cloto.mgp.key_issued", AuditTarget::new(None, None), detail).await?;
+    asked.record("dev.cloto.mgp.key_issued", AuditTarget::new(None, None), &[detail]).await?;
     let (info, secret) = asked.parts.keys.issue(request).await?;
     Ok(IssuedKey { secret: secret.expose().to_owned(), key: Key::of(info, asked.parts.clock.now()) })
 }
@@ -123,7 +123,7 @@ pub(super) async fn revoke(asked: &Asked, key: &RevokeKey) -> Result<RevokedKey,
         Error::invalid_params("`id` is not that of a key: 16 hexadecimal digits, as `keys list` shows")
     })?;
     let detail = ("key", key.id.as_str());
-    asked.record("dev.cloto.mgp.key_revoked", AuditTarget::new(None, None), detail).await?;
+    asked.record("dev.cloto.mgp.key_revoked", AuditTarget::new(None, None), &[detail]).await?;
     Ok(RevokedKey { revoked: asked.parts.keys.revoke(id).await? })
 }
 

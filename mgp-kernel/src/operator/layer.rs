@@ -74,13 +74,14 @@ impl Asked {
         &self,
         what: &str,
         target: AuditTarget,
-        (name, value): (&str, &str),
+        details: &[(&str, &str)],
     ) -> Result<(), Error> {
         let trace = self.trace.unwrap_or_else(|| TraceId::from_random(random()));
         let actor = Actor::new(ActorType::Operator, self.by.as_str());
         let (now, kind) = (self.parts.clock.now(), EventType::read(what));
         let event = AuditEvent::new(now, trace, kind, actor, target, Outcome::Success);
-        self.parts.audit.record(event.with_detail(name, value)).await
+        let event = details.iter().fold(event, |event, (name, value)| event.with_detail(name, *value));
+        self.parts.audit.record(event).await
     }
 }
 

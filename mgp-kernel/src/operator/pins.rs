@@ -147,8 +147,9 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
             "the definition has changed since: {shown} waits now; look at it with `pin diff`"
         )));
     }
-    let target = AuditTarget::new(Some(server.clone()), Some(tool.clone()));
-    asked.record("dev.cloto.mgp.definition_approved", target, ("digest", &shown)).await?;
+    let target = AuditTarget::new(Some(server_of(server).into()), Some(tool.clone()));
+    let details = [("digest", &*shown), ("pinned_for", server.as_str())];
+    asked.record("dev.cloto.mgp.definition_approved", target, &details).await?;
     let upstream = asked.parts.fleet.get(server_of(server));
     let (definitions, server, tool) = (asked.parts.definitions.clone(), server.clone(), tool.clone());
     let approved = tokio::task::spawn_blocking(move || definitions.pins().approve(&server, &tool, digest));

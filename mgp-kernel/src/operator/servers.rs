@@ -166,7 +166,7 @@ pub(super) fn logs(parts: &Parts, asked: &LogLines) -> Result<ServerLog, Error> 
 async fn recorded(asked: &Asked, named: &NamedServer, what: &str) -> Result<Arc<Upstream>, Error> {
     let server = known(&asked.parts, &named.server_id)?;
     let target = AuditTarget::new(Some(named.server_id.clone()), None);
-    asked.record(what, target, ("state", server.state().as_str())).await?;
+    asked.record(what, target, &[("state", server.state().as_str())]).await?;
     Ok(server)
 }
 

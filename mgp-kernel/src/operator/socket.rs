@@ -147,12 +147,27 @@ impl Sharers {
 /// Others find nobody there.
 pub(crate) fn agents_path(operators: &Path, sharers: Sharers) -> PathBuf {
     let mut name = operators.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("-agent-{:016x}", sharers.0));
+    name.push(format!("{AGENTS}{:016x}", sharers.0));
     if let Some(extension) = operators.extension() {
         name.push(".");
         name.push(extension);
     }
     operators.with_file_name(name)
+}
+
+/// Whether a kernel can be shared, by whomever, whose operators reach it at `operators`.
+pub(crate) async fn is_shared(operators: &Path) -> bool {
+    let folder = operators.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(files) = std::fs::read_dir(folder.unwrap_or_else(|| Path::new("."))) else { return false };
+    let mut start = operators.file_stem().unwrap_or_default().to_owned();
+    start.push(AGENTS);
+    for file in files.flatten() {
+        let is_for_agents = file.file_name().as_encoded_bytes().starts_with(start.as_encoded_bytes());
+        if is_for_agents && connect(&file.path()).await.is_ok() {
+            return true;
+        }
+    }
+    false
 }
 
 /// Makes the folder if there is none. One that others can write to would let them put a socket of their own there.
@@ -173,6 +188,8 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 }
 
 const ROOT: u32 = 0;
+/// What comes between the name of a kernel and those who may share it.
+const AGENTS: &str = "-agent-";
 const PAUSE: Duration = Duration::from_millis(50);
 /// In bytes. Systems differ, and listening needs some more for a moment.
 const TOO_LONG: usize = 100;

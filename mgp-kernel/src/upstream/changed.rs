@@ -32,6 +32,14 @@ pub(super) struct Lists {
 impl Lists {
     pub(super) const ALL: Self = Self { tools: true, prompts: true, resources: true };
     pub(super) const NONE: Self = Self { tools: false, prompts: false, resources: false };
+
+    pub(super) const fn and(self, more: Self) -> Self {
+        Self {
+            tools: self.tools || more.tools,
+            prompts: self.prompts || more.prompts,
+            resources: self.resources || more.resources,
+        }
+    }
 }
 
 impl Changed {

@@ -20,6 +20,7 @@ use super::shared::Shared;
 use super::size::max_result_bytes;
 use crate::asking::PassOnLayer;
 use crate::erased::Erased;
+use crate::stack::place;
 
 /// Connects to the server once, in the way that is configured.
 ///
@@ -46,6 +47,11 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
     // Whoever registered a script may have written another one since the last start.
     if let Some(registry) = shared.parts.registry.get() {
         registry.check_code(&shared.server).await?;
+    }
+    match place(config) {
+        Some(place) => shared.parts.fleet.keep_task_owners(&shared.line, place, &back.tasks),
+        // A program that ended took its tasks with it, and the next one may begin to count anew.
+        None => back.tasks.forget_all(),
     }
     match endpoint(&shared)? {
         Endpoint::Child { command, args, cwd, env } => {

@@ -231,7 +231,10 @@ impl Shared {
         self.reports.call_back(stream);
         let mut callbacks = self.parts.fleet.callbacks().lock();
         let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
+        let over = callbacks.over();
         drop(callbacks);
+        // Not under the lock: a connection may end with its way.
+        drop(over);
         match passed {
             Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
             Err(error) => Box::pin(std::future::ready(Err(error))),

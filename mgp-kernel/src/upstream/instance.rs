@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ impl Instance {
             last_error: Mutex::default(),
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
-            misses: AtomicU32::new(0),
+            missed: Arc::default(),
             pid: Arc::default(),
         });
         let supervised = supervised(&shared);
@@ -145,9 +145,7 @@ fn supervised(shared: &Arc<Shared>) -> Supervised<Kept> {
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {
-            // What belonged to the incarnation before ends here.
-            shared.current.store(None);
-            shared.beside.lock().abort_all();
+            shared.let_go();
             let connected = connect(Arc::clone(&shared)).await;
             if let Err(error) = &connected {
                 shared.note_error(error);
@@ -221,17 +219,28 @@ impl Shared {
         Ok(())
     }
 
-    /// Has lists that could not be had asked for again in a while, which is longer each time.
+    /// Has lists that could not be had asked for again, all at once, in a while that is longer each time.
     fn list_later(&self, lists: Lists) {
-        if lists == Lists::NONE {
-            return self.misses.store(0, Ordering::Relaxed);
-        }
-        let misses = self.misses.fetch_add(1, Ordering::Relaxed);
-        let changed = self.changed.clone();
+        let pause = {
+            let mut missed = self.missed.lock();
+            let is_waiting = missed.lists != Lists::NONE;
+            missed.lists = missed.lists.and(lists);
+            if is_waiting {
+                return;
+            }
+            if lists == Lists::NONE {
+                missed.times = 0;
+                return;
+            }
+            missed.times += 1;
+            pause(missed.times)
+        };
+        let (changed, missed) = (self.changed.clone(), Arc::clone(&self.missed));
         let mut beside = self.beside.lock();
         while beside.try_join_next().is_some() {}
         beside.spawn(async move {
-            tokio::time::sleep(PAUSE * 2_u32.pow(misses.min(MOST_DOUBLED))).await;
+            tokio::time::sleep(pause).await;
+            let lists = std::mem::take(&mut missed.lock().lists);
             changed.mark_all(lists);
         });
     }
@@ -271,8 +280,8 @@ impl Shared {
         self.parts.index.set_state(self.server.clone(), state).await;
     }
 
-    /// Tells everybody how the server does now.
-    async fn note(&self, change: LifecycleChange) {
+    /// Tells everybody how the server does now. `is_so_still` unless it does otherwise by now.
+    async fn note(&self, change: LifecycleChange, is_so_still: bool) {
         let state = change.new_state;
         match state {
             ServerState::Connected => {
@@ -283,6 +292,9 @@ impl Shared {
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
                 *self.connected_at.lock() = None;
+                if is_so_still && state != ServerState::Restarting {
+                    self.let_go();
+                }
                 if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
                     self.last_error.lock().get_or_insert_with(|| reason.clone());
                 }
@@ -303,7 +315,10 @@ async fn follow(shared: Arc<Shared>, supervised: Supervised<Kept>, mut changes: 
     loop {
         tokio::select! {
             change = changes.next() => match change {
-                Some(change) => shared.note(change).await,
+                Some(change) => {
+                    let is_so_still = supervised.state() == change.new_state;
+                    shared.note(change, is_so_still).await;
+                }
                 None => return,
             },
             () = shared.rejected.notified() => {
@@ -340,7 +355,9 @@ async fn republish(shared: Arc<Shared>) {
 /// inbound layer; what it may have told meanwhile is listed again.
 async fn listen<S: RpcService + Sync>(client: Client<S>, changed: Changed, first: oneshot::Sender<()>) {
     let mut first = Some(first);
+    let mut brief = 0;
     loop {
+        let began = Instant::now();
         let filter = SubscriptionFilter::new()
             .with_tools_list_changed(true)
             .with_prompts_list_changed(true)
@@ -362,14 +379,22 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: Changed, first
                 }
             }
         }
-        tokio::time::sleep(PAUSE).await;
+        brief = if began.elapsed() < LASTING { brief + 1 } else { 1 };
+        tokio::time::sleep(pause(brief)).await;
     }
+}
+
+/// How long is waited after something went wrong for this time in a row.
+fn pause(times: u32) -> Duration {
+    PAUSE * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLED))
 }
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 /// Before a server is asked again for what could not be had.
 const PAUSE: Duration = Duration::from_secs(5);
+/// Who listens so long was not refused; that it ended may be the way of what lies between.
+const LASTING: Duration = Duration::from_secs(30);
 /// How often that pause is doubled at the most.
 const MOST_DOUBLED: u32 = 6;
 /// So long is waited for a server to tell what changes before it is listed.

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::audit;
-use super::changed::Changed;
+use super::changed::{Changed, Lists};
 use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
@@ -60,13 +60,29 @@ pub(super) struct Shared {
     pub(super) last_error: Mutex<Option<String>>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
-    /// How often in a row a list could not be had.
-    pub(super) misses: AtomicU32,
+    /// Lists that could not be had.
+    pub(super) missed: Arc<Mutex<Missed>>,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
 }
 
+/// Lists that are asked for again in a while.
+#[derive(Default)]
+pub(super) struct Missed {
+    /// Those that wait for it.
+    pub(super) lists: Lists,
+    /// How often in a row one could not be had.
+    pub(super) times: u32,
+}
+
 impl Shared {
+    /// Lets go of an incarnation that is over, and of what was done beside it.
+    pub(super) fn let_go(&self) {
+        self.current.store(None);
+        self.beside.lock().abort_all();
+        *self.missed.lock() = Missed::default();
+    }
+
     pub(super) fn note_error(&self, error: &Error) {
         let mut text = error.message().to_owned();
         let mut cause = std::error::Error::source(error);

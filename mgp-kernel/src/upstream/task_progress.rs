@@ -52,7 +52,7 @@ impl TaskProgress {
 
     /// Nothing more is told of the task if this says that it has ended.
     pub(super) fn hear(&self, status: &Object) {
-        if self.is_empty() || !has_ended(status) {
+        if self.is_empty() || !TaskStatus::told(status).is_some_and(|status| status.is_terminal()) {
             return;
         }
         if let Some(task) = status.text("taskId") {
@@ -70,12 +70,6 @@ impl TaskProgress {
     pub(super) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }
-}
-
-/// Whether what is said of a task says that it has ended.
-fn has_ended(task: &Object) -> bool {
-    let status = task.get("status").and_then(|status| status.to::<TaskStatus>().ok());
-    status.is_some_and(|status| status.is_terminal())
 }
 
 const MOST: usize = 1024;

@@ -108,6 +108,23 @@ fn calls_in_work_are_answered_when_the_kernel_stops() {
 }
 
 #[test]
+fn who_comes_while_a_kernel_stops_has_the_next_one() {
+    let home = with_clock();
+    let mut first = Kernel::start(&home, &[]);
+    let mut one = Talk::open(&mut first);
+    calls_a_tool(&mut one);
+    one.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 4}}));
+    one.ask("ping", &json!({}));
+    first.signal("TERM");
+    let mut second = Kernel::spawn(&home, &[]);
+    let mut other = Talk::open(&mut second);
+    calls_a_tool(&mut other);
+    assert_eq!(first.ended(), Some(0));
+    drop(other);
+    assert_eq!(second.ended(), Some(0));
+}
+
+#[test]
 fn what_is_answered_after_the_input_has_ended_still_arrives() {
     let home = with_clock();
     let _first = Kernel::start(&home, &["--http", "127.0.0.1:0"]);

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use memchr::memmem::Finder;
-use mgp_types::mcp::task::TaskStatus;
+use mgp_types::mcp::task::{TaskStatus, begun};
 use mgp_types::mgp::Refusal;
 use mgp_types::{Error, Object, Origin, Principal, RawJson, Request, Response, RpcService, Shape, code};
 use parking_lot::Mutex;
@@ -49,6 +49,11 @@ impl TaskOwnersLayer {
         let now = Instant::now();
         known.open.retain(|_, until| *until > now);
         !known.open.is_empty()
+    }
+
+    /// Forgets all tasks: whoever knew them has ended, and whoever comes in its place may give their ids to others.
+    pub fn forget_all(&self) {
+        *self.0.lock() = Known::default();
     }
 
     /// Hears what the server says of a task unasked.
@@ -160,7 +165,10 @@ fn refused<F>(request: &Request) -> TaskOwnersFuture<F> {
 impl Known {
     /// The first who is told of a task has it.
     fn note(&mut self, task: &str, principal: &Principal) {
-        if self.owners.contains_key(task) {
+        if let Some((task, owner)) = self.owners.get_key_value(task) {
+            if owner == principal {
+                self.open.insert(task.clone(), Instant::now() + LONGEST);
+            }
             return;
         }
         if self.begun.len() >= MAX_TASKS
@@ -200,7 +208,8 @@ impl Watch {
     fn look(&self, outcome: Result<Response, Error>) -> Result<Response, Error> {
         match &self.then {
             Then::Note => {
-                if let Some(task) = outcome.as_ref().ok().and_then(|response| begun(&response.result)) {
+                if let Some(task) = outcome.as_ref().ok().and_then(|response| told_to_begin(&response.result))
+                {
                     self.known.lock().note(&task, &self.principal);
                 }
                 outcome
@@ -211,8 +220,10 @@ impl Watch {
                     Ok(response) => {
                         *is_over || Object::from_raw(&response.result).is_ok_and(|task| has_ended(&task))
                     }
-                    // The server does not know it any more, or the error is what came of it.
-                    Err(error) => error.origin() == Origin::Peer,
+                    // The error is what came of it, or the server does not know it any more.
+                    Err(error) => {
+                        error.origin() == Origin::Peer && (*is_over || error.code() == code::INVALID_PARAMS)
+                    }
                 };
                 if let Some(task) = task.iter().flatten().find(|_| has_ended) {
                     self.known.lock().open.remove(&**task);
@@ -241,15 +252,6 @@ impl Watch {
         response.result = result.to_raw();
         Ok(response)
     }
-}
-
-/// The task that began instead of a result, as either era says it.
-fn begun(result: &RawJson) -> Option<String> {
-    WORD.find(result.as_bytes())?;
-    let result = Object::from_raw(result).ok()?;
-    let of_session = result.get("task").and_then(|task| Object::from_raw(&task).ok());
-    let id = of_session.as_ref().unwrap_or(&result).text("taskId")?;
-    Some(id.into_owned())
 }
 
 pin_project! {
@@ -310,10 +312,14 @@ impl<F> fmt::Debug for TaskOwnersFuture<F> {
     }
 }
 
-/// Whether what is said of a task says that it has ended.
+/// The task that a result says to have begun; most results do not, and are not taken apart.
+fn told_to_begin(result: &RawJson) -> Option<String> {
+    WORD.find(result.as_bytes())?;
+    begun(result)
+}
+
 fn has_ended(task: &Object) -> bool {
-    let status = task.get("status").and_then(|status| status.to::<TaskStatus>().ok());
-    status.is_some_and(|status| status.is_terminal())
+    TaskStatus::told(task).is_some_and(|status| status.is_terminal())
 }
 
 static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""taskId""#));

@@ -227,6 +227,20 @@ mod tests {
     }
 
     #[test]
+    fn what_two_agents_are_shown_of_one_server_is_that_servers() {
+        let guard = guard();
+        let server = ServerId::new("files");
+        guard.examine(&server, &[tool("read", "Reads a file.")]).unwrap();
+        for agent in ["ada", "bob"] {
+            let holder = super::super::pinned_for(&server, agent);
+            let examined = guard.examine(&holder, &[tool("read", "Reads a file.")]).unwrap();
+            assert_eq!(rules(&examined), ["admitted"], "{agent}");
+        }
+        let other = guard.examine(&ServerId::new("other"), &[tool("read", "Reads.")]).unwrap();
+        assert_eq!(rules(&other), ["shadowed-name"]);
+    }
+
+    #[test]
     fn another_servers_tool_cannot_take_an_approved_name() {
         let guard = guard();
         guard.examine(&ServerId::new("mail"), &[tool("send_email", "Sends mail.")]).unwrap();

@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::fold::{look_alike, strip_invisible};
 use super::invisible::visible;
-use super::{ServerId, ToolName};
+use super::{ServerId, ToolName, server_of};
 use crate::Finding;
 
 /// The names that tools have already, so that another server's tool cannot pass for one of them.
@@ -26,7 +26,7 @@ impl Names {
 
     /// The tool of another server than `server` whose name is `tool` or is easily taken for it.
     fn of_another(&self, server: &ServerId, tool: &str) -> Option<&(ServerId, ToolName)> {
-        self.owners.get(skeleton(tool).as_str()).filter(|(owner, _)| owner != server)
+        self.owners.get(skeleton(tool).as_str()).filter(|(owner, _)| server_of(owner) != server_of(server))
     }
 }
 

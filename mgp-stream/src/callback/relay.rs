@@ -110,9 +110,9 @@ impl CallbackRelay {
         self.retain(|passed| passed.theirs.stream != stream);
     }
 
-    /// Forgets the callbacks of a server that is gone.
-    pub fn end_of_server(&mut self, server: &ServerId) {
-        self.retain(|passed| passed.theirs.server != *server);
+    /// Whether an answer to a callback that `server` made about the call may come yet.
+    pub fn waits(&self, stream: StreamId, server: &ServerId) -> bool {
+        self.passed.values().any(|passed| passed.theirs.stream == stream && passed.theirs.server == *server)
     }
 
     fn add(&mut self, theirs: Theirs, owner: Owner, now: Instant) -> Result<Box<str>, Error> {

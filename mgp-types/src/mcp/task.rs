@@ -6,6 +6,7 @@
 use super::Meta;
 use super::body::{body, builders};
 use super::open_enum::open_enum;
+use crate::{Object, RawJson};
 
 open_enum! {
     /// How far a task has come.
@@ -23,7 +24,20 @@ open_enum! {
     }
 }
 
+/// The id of the task that began in place of a result, as either era says it.
+pub fn begun(result: &RawJson) -> Option<String> {
+    let result = Object::from_raw(result).ok()?;
+    let of_session = result.get("task").and_then(|task| Object::from_raw(&task).ok());
+    let id = of_session.as_ref().unwrap_or(&result).text("taskId")?;
+    Some(id.into_owned())
+}
+
 impl TaskStatus {
+    /// What is said of a task, if it says how far that has come.
+    pub fn told(task: &Object) -> Option<Self> {
+        task.get("status")?.to().ok()
+    }
+
     /// Whether the task can no longer change.
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)

@@ -1,3 +1,4 @@
+use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::AccessPermission::Allow;
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 use mgp_types::{Method, Object, Revision, Session, code};
@@ -146,11 +147,14 @@ async fn parameters_that_do_not_fit_are_refused() {
         ("mgp/access/revoke", REVOKE.replace("server_grant", "tool_grant")),
         ("mgp/access/revoke", "{}".to_owned()),
         ("mgp/access/query", "{}".to_owned()),
-        ("tools/call", r#"{"name":"mgp.access.query","arguments":[]}"#.to_owned()),
-        ("tools/call", r#"{"name":"mgp.access.query"}"#.to_owned()),
     ] {
         let error = ask(&policy, request(Some(admin()), method, &params)).await.unwrap_err();
         assert_eq!(error.code(), code::INVALID_PARAMS, "{method} {params}");
+    }
+    // A model reads it in the result.
+    for params in [r#"{"name":"mgp.access.query","arguments":[]}"#, r#"{"name":"mgp.access.query"}"#] {
+        let answer = ask(&policy, request(Some(admin()), "tools/call", params)).await.unwrap();
+        assert!(answer.to_raw().to::<CallToolResult>().unwrap().is_error(), "{params}");
     }
 }
 

@@ -4,6 +4,7 @@ mod policy;
 mod properties;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod tasks;
 
 use std::sync::Arc;
 

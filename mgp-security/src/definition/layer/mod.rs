@@ -246,9 +246,10 @@ impl Shared {
         let events = news.iter().map(|(tool, kind, why)| {
             let target = AuditTarget::new(Some(self.server.clone()), Some(tool.clone()));
             let kind = EventType::Custom((*kind).into());
-            AuditEvent::new(self.now(), trace, kind, Actor::kernel(), target, Outcome::Blocked)
+            let event = AuditEvent::new(self.now(), trace, kind, Actor::kernel(), target, Outcome::Blocked)
                 .with_detail("section", "definition")
-                .with_detail("rule", &**why)
+                .with_detail("rule", &**why);
+            if self.holder == self.server { event } else { event.with_detail("pinned_for", &self.holder) }
         });
         let recorded = self.audit.record_all(events.collect()).await;
         if recorded.is_err() {

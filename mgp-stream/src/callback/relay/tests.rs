@@ -112,8 +112,11 @@ async fn what_is_over_is_forgotten() {
         .zip(&clients)
         .map(|(name, client)| id_of(&relay.pass_on(&server(name), client, &asks("cb"), now).unwrap()));
     let ours: Vec<_> = ours.collect();
-    relay.end_of_call(clients[0].outbox.stream());
-    relay.end_of_server(&server("t"));
+    let streams = clients.each_ref().map(|client| client.outbox.stream());
+    assert!(relay.waits(streams[0], &server("s")) && !relay.waits(streams[0], &server("t")));
+    relay.end_of_call(streams[0]);
+    relay.end_of_call(streams[1]);
+    assert!(!relay.waits(streams[0], &server("s")));
     let known =
         clients.iter().zip(&ours).map(|(client, ours)| relay.route(client, &answers(ours), now).is_some());
     assert_eq!(known.collect::<Vec<_>>(), [false, false, true]);

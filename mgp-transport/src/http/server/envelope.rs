@@ -78,6 +78,7 @@ mod tests {
         let wrong = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":1}}"#;
         assert_eq!(version(wrong), BodyVersion::Unknown("1".into()));
     }
+
     #[test]
     fn two_clients_by_turns_are_both_remembered() {
         let envelopes = Envelopes::default();

@@ -9,7 +9,9 @@ mod clients;
 mod edit;
 mod following;
 mod help;
+#[path = "../support/home.rs"]
 mod home;
+#[path = "../support/program.rs"]
 mod kernel;
 mod keys;
 mod listening;

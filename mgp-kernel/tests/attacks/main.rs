@@ -1,0 +1,28 @@
+//! What attackers did to a kernel that really runs, and what has to come of it: a file of tests for each way.
+//! `docs/security.md` lists them.
+//!
+//! `cargo test -p mgp-kernel --test attacks -- folder` runs what has the word in its name.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
+#![allow(dead_code, reason = "files that several test programs share have what only some of them use")]
+
+mod control;
+#[path = "../support/home.rs"]
+mod home;
+#[path = "../support/program.rs"]
+mod kernel;
+#[path = "../support/runner.rs"]
+mod runner;
+mod server;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|argument| argument == server::SERVE) {
+        return server::serve();
+    }
+    let tests = [control::TESTS];
+    runner::run(&tests.concat(), &arguments)
+}

@@ -1,0 +1,117 @@
+//! The server of the attacks: it does what it is asked to and notes it, so that a test sees what came through.
+
+use std::fs;
+use std::io::{BufRead as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use serde_json::{Value, json};
+
+use crate::home::Home;
+
+/// The argument by which the test binary is this server. The next is the folder in which it notes the requests it got.
+pub(crate) const SERVE: &str = "--attacked";
+
+/// Returns `[[servers]]` with this id and these lines for `mgp.toml`. The server notes requests in the folder `notes/ID` of
+/// the home.
+pub(crate) fn configured(home: &Home, id: &str, lines: &str) -> String {
+    let folder = home.path("notes").join(id);
+    fs::create_dir_all(&folder).unwrap();
+    let program = std::env::current_exe().unwrap();
+    format!("\n[[servers]]\nid = {id:?}\ncommand = {program:?}\nargs = [{SERVE:?}, {folder:?}]\n{lines}\n")
+}
+
+/// The requests that came to the server `id`, in their order: method and parameters.
+pub(crate) fn requests(home: &Home, id: &str) -> Vec<(String, Value)> {
+    let notes = fs::read_to_string(home.path("notes").join(id).join("requests")).unwrap_or_default();
+    let read = |line: &str| {
+        let (method, params) = line.split_once(' ').unwrap();
+        (method.to_owned(), serde_json::from_str(params).unwrap())
+    };
+    notes.lines().map(read).collect()
+}
+
+/// The names of the tools that were called at the server `id`.
+pub(crate) fn calls(home: &Home, id: &str) -> Vec<String> {
+    let requests = requests(home, id).into_iter();
+    requests
+        .filter(|(method, _)| method == "tools/call")
+        .map(|(_, params)| params["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Serves on this process' standard input and output: `execute_command` runs its `command` by a shell, `read_file` reads
+/// its `path`, `delete_everything` and `echo` return their arguments; `resources/read` reads a `file:` URI.
+pub(crate) fn serve() -> ExitCode {
+    let folder = PathBuf::from(std::env::args().nth(2).unwrap());
+    let mut out = std::io::stdout();
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        let Some(method) = message["method"].as_str() else { continue };
+        let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
+        let notes = fs::File::options().append(true).create(true).open(folder.join("requests"));
+        writeln!(notes.unwrap(), "{method} {params}").unwrap();
+        let Some(id) = message.get("id") else { continue };
+        let answer = match answer(method, &params) {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(text) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": text}}),
+        };
+        writeln!(out, "{answer}").unwrap();
+    }
+    ExitCode::SUCCESS
+}
+
+fn answer(method: &str, params: &Value) -> Result<Value, String> {
+    let text = |text: String| json!({"content": [{"type": "text", "text": text}]});
+    let arguments = &params["arguments"];
+    Ok(match method {
+        "initialize" => json!({
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
+            "serverInfo": {"name": "attacked", "version": "1"},
+        }),
+        "ping" => json!({}),
+        "tools/list" => json!({"tools": [
+            tool("execute_command", "Runs a command.", "command"),
+            tool("read_file", "Reads a file.", "path"),
+            tool("delete_everything", "Deletes everything.", "what"),
+            tool("echo", "Returns its arguments.", "text"),
+        ]}),
+        "resources/list" => json!({"resources": []}),
+        "resources/templates/list" => json!({"resourceTemplates": [
+            {"uriTemplate": "file://{+path}", "name": "files"},
+        ]}),
+        "prompts/list" => json!({"prompts": [
+            {"name": "greet", "description": "Greets.", "arguments": [{"name": "who"}]},
+        ]}),
+        "prompts/get" => {
+            json!({"messages": [{"role": "user", "content": {"type": "text", "text": params.to_string()}}]})
+        }
+        "completion/complete" => json!({"completion": {"values": ["one"]}}),
+        "resources/subscribe" | "resources/unsubscribe" => json!({}),
+        "resources/read" => {
+            let uri = params["uri"].as_str().unwrap_or_default();
+            let path = uri.strip_prefix("file://").unwrap_or(uri);
+            json!({"contents": [{"uri": uri, "text": fs::read_to_string(path).unwrap_or_default()}]})
+        }
+        "tools/call" => match params["name"].as_str().unwrap_or_default() {
+            "execute_command" => {
+                let command = arguments["command"].as_str().unwrap_or_default();
+                let ran =
+                    Command::new("sh").args(["-c", command]).output().map_err(|error| error.to_string())?;
+                text(String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned())
+            }
+            "read_file" => {
+                let path = arguments["path"].as_str().unwrap_or_default();
+                text(fs::read_to_string(path).unwrap_or_else(|error| error.to_string()))
+            }
+            _ => text(arguments.to_string()),
+        },
+        _ => return Err(format!("no such method: {method}")),
+    })
+}
+
+fn tool(name: &str, description: &str, argument: &str) -> Value {
+    let schema = json!({"type": "object", "properties": {argument: {"type": "string"}}});
+    json!({"name": name, "description": description, "inputSchema": schema})
+}

@@ -5,6 +5,7 @@
 //! a path really ends.
 
 mod encoding;
+mod protected;
 mod roots;
 mod segments;
 mod shape;
@@ -17,6 +18,7 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
+pub use protected::{Kind, PathAccess, Protected, Reason};
 pub use roots::Roots;
 
 /// Decides on a path by its text: relative, and below the directory it is resolved in, whoever decodes it.

@@ -77,7 +77,7 @@ fn directory(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Where the path ends: the part that exists with its links followed, and the rest as it is written.
-fn resolve(path: &Path) -> Result<PathBuf, Finding> {
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, Finding> {
     let unclear =
         || Finding::new("unresolvable-path", "the path cannot be followed: name one that exists or is new");
     let mut existing = path.to_path_buf();

@@ -1,0 +1,211 @@
+use super::spelling::{Anchor, Reading};
+
+/// A pattern of the table or of an operator, taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    anchor: Anchor,
+    /// Its names, in small letters; `**` is one of them.
+    names: Vec<Box<str>>,
+}
+
+/// How a path meets a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meets {
+    No,
+    /// It is what the pattern describes.
+    Inside,
+    /// What the pattern describes lies below it.
+    Above,
+}
+
+impl Pattern {
+    pub(super) fn new(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        let (anchor, rest) = match lower.as_bytes() {
+            [b'/', ..] => (Anchor::Root, lower.trim_start_matches('/')),
+            [b'~', b'/', ..] | [b'~'] => (Anchor::Home, lower[1..].trim_start_matches('/')),
+            _ => (Anchor::Relative, lower.strip_prefix("**/").unwrap_or(&lower)),
+        };
+        let names = rest.split('/').filter(|name| !name.is_empty()).map(Into::into).collect();
+        Self { anchor, names }
+    }
+
+    /// Says how a path that is read so meets this pattern.
+    pub(super) fn meets(&self, reading: &Reading) -> Meets {
+        let names: Vec<&str> = reading.names.iter().map(String::as_str).collect();
+        if self.anchor == Anchor::Relative {
+            let inside = (0..names.len()).any(|start| {
+                // What fits nearly every name says nothing of this one.
+                self.matches(&names[start..], reading.is_pattern)
+                    && self.is_named_by(&names[start..], reading)
+            });
+            return if inside { Meets::Inside } else { Meets::No };
+        }
+        let here = reading.anchor == self.anchor
+            || (self.anchor == Anchor::Root && reading.anchor == Anchor::Climbing)
+            || (self.anchor == Anchor::Home && reading.anchor == Anchor::Climbing);
+        if !here {
+            return Meets::No;
+        }
+        let told = !reading.is_pattern || names.iter().any(|name| !has_wildcard(name));
+        if told && self.matches(&names, reading.is_pattern) {
+            return Meets::Inside;
+        }
+        let fixed = self.names.iter().take_while(|name| !has_wildcard(name)).count();
+        let is_above = reading.anchor == self.anchor
+            && !reading.is_pattern
+            && names.len() < fixed
+            && names.iter().zip(&self.names).all(|(name, own)| *name == &**own);
+        if is_above { Meets::Above } else { Meets::No }
+    }
+
+    fn matches(&self, names: &[&str], is_pattern: bool) -> bool {
+        let own: Vec<&str> = self.names.iter().map(|name| &**name).collect();
+        names_meet(&own, names, is_pattern)
+    }
+
+    /// Whether a path with wildcards says enough of the first name of the pattern that is no wildcard alone.
+    fn is_named_by(&self, names: &[&str], reading: &Reading) -> bool {
+        if !reading.is_pattern {
+            return true;
+        }
+        let own = self.names.iter().filter(|name| &***name != "**");
+        let mut pairs = own.zip(names).filter(|(_, name)| has_wildcard(name));
+        pairs.all(|(own, name)| says_enough(name, own))
+    }
+}
+
+/// Whether the names of a pattern describe those of a path, which may have wildcards as well.
+fn names_meet(own: &[&str], names: &[&str], is_pattern: bool) -> bool {
+    match (own.split_first(), names.split_first()) {
+        (None, None) => true,
+        (Some((&"**", rest)), _) => {
+            rest.is_empty()
+                || names_meet(rest, names, is_pattern)
+                || (!names.is_empty() && names_meet(own, &names[1..], is_pattern))
+        }
+        (_, Some((&"**", rest))) if is_pattern => {
+            names_meet(own, rest, is_pattern) || (own.len() == 1 && rest.is_empty())
+        }
+        (Some((first, own)), Some((name, names))) => {
+            name_meets(first, name, is_pattern) && names_meet(own, names, is_pattern)
+        }
+        _ => false,
+    }
+}
+
+/// Whether one name of a pattern describes one of a path.
+pub(super) fn name_meets(own: &str, name: &str, is_pattern: bool) -> bool {
+    if !is_pattern || !has_wildcard(name) {
+        return if own.contains(['*', '?']) {
+            meet(&tokens(own, false), &tokens(name, true))
+        } else {
+            own == name || is_short_name(own, name)
+        };
+    }
+    // No shell lets a wildcard at the beginning stand for the dot of a hidden name.
+    let hides = own.starts_with('.') && name.starts_with(['*', '?']);
+    !hides && meet(&tokens(own, false), &tokens(name, false))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Letter(char),
+    One,
+    Any,
+}
+
+fn tokens(text: &str, plain: bool) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        tokens.push(match character {
+            other if plain => Token::Letter(other),
+            '*' => Token::Any,
+            '?' => Token::One,
+            '[' if characters.clone().any(|next| next == ']') => {
+                while characters.next().is_some_and(|next| next != ']') {}
+                Token::One
+            }
+            other => Token::Letter(other),
+        });
+    }
+    tokens
+}
+
+/// Whether there is a text that both describe.
+fn meet(a: &[Token], b: &[Token]) -> bool {
+    // reached[j]: some text fits the first tokens of `a` and the first `j` of `b`.
+    let mut reached = vec![false; b.len() + 1];
+    reached[0] = true;
+    for (j, token) in b.iter().enumerate() {
+        reached[j + 1] = reached[j] && *token == Token::Any;
+    }
+    for token in a {
+        let mut next = vec![false; b.len() + 1];
+        next[0] = reached[0] && *token == Token::Any;
+        for (j, other) in b.iter().enumerate() {
+            next[j + 1] = match (token, other) {
+                (Token::Any, _) => reached[j + 1] || next[j],
+                (_, Token::Any) => reached[j + 1] || next[j] || reached[j],
+                (Token::One, _) | (_, Token::One) => reached[j],
+                (Token::Letter(one), Token::Letter(two)) => reached[j] && one == two,
+            };
+        }
+        // A star of `b` may also stand for nothing.
+        for (j, other) in b.iter().enumerate() {
+            next[j + 1] |= *other == Token::Any && next[j];
+        }
+        reached = next;
+    }
+    reached[b.len()]
+}
+
+/// Whether `name` is the short name that Windows gives to `own`: `ssh~1`, `creden~1.jso`.
+fn is_short_name(own: &str, name: &str) -> bool {
+    let Some((head, tail)) = name.split_once('~') else { return false };
+    let (number, extension) = tail.split_once('.').unwrap_or((tail, ""));
+    if head.is_empty() || number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let bare = own.trim_start_matches('.');
+    let (base, own_extension) = bare.rsplit_once('.').unwrap_or((bare, ""));
+    let kept = |text: &str, most: usize| -> String {
+        text.chars().filter(|c| !matches!(c, ' ' | '.')).take(most).collect()
+    };
+    let hashed = || {
+        let hash = head.get(2..).unwrap_or_default();
+        hash.len() == 4
+            && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && head.get(..2) == kept(base, 2).get(..2)
+    };
+    (head == kept(base, 6) || hashed()) && extension == kept(own_extension, 3)
+}
+
+pub(super) fn has_wildcard(name: &str) -> bool {
+    name.contains(['*', '?']) || name.find('[').is_some_and(|at| name[at..].contains(']'))
+}
+
+/// Whether a name with wildcards has at least half of what is fixed in `own`.
+fn says_enough(name: &str, own: &str) -> bool {
+    // An extension that many files have says nothing of one that has a name besides.
+    if let (Some((stem, extension)), Some((own, same))) = (name.rsplit_once('.'), own.rsplit_once('.'))
+        && extension == same
+        && letters(own) > 0
+    {
+        return says_enough(stem, own);
+    }
+    if !has_wildcard(own) {
+        return letters(name) * 2 >= letters(own);
+    }
+    let (name, own) = (tokens(name, false), tokens(own, false));
+    let fixed = |(a, b): &(&Token, &Token)| a == b && matches!(a, Token::Letter(_));
+    let head = name.iter().zip(&own).take_while(fixed).count();
+    let tail = name.iter().rev().zip(own.iter().rev()).take_while(fixed).count();
+    (head + tail) * 2 >= own.iter().filter(|token| matches!(token, Token::Letter(_))).count()
+}
+
+/// How many letters of a name are no wildcards.
+fn letters(name: &str) -> usize {
+    tokens(name, false).iter().filter(|token| matches!(token, Token::Letter(_))).count()
+}

@@ -1,0 +1,249 @@
+use std::path::Path;
+
+use super::super::encoding;
+use super::super::segments::is_separator;
+use super::pattern::{has_wildcard, name_meets};
+use super::table::{HOMES, MOUNTS, VARIABLES};
+use crate::validator::text;
+
+/// Where a path begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// At the root, or at that of a drive.
+    Root,
+    /// In the home of some user.
+    Home,
+    /// In a directory that is not known.
+    Relative,
+    /// Somewhere above it, perhaps at the root.
+    Climbing,
+}
+
+/// One way to understand a path: where it begins, and its names in small letters, without what systems leave out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) anchor: Anchor,
+    pub(super) names: Vec<String>,
+    /// Whether there are wildcards among the names.
+    pub(super) is_pattern: bool,
+}
+
+/// Returns every way in which some program understands `path`, and for each all that the place is called then. `homes` are
+/// directories that are the home of a user beside those that every system has.
+pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<Reading>> {
+    let mut places: Vec<Vec<Reading>> = Vec::new();
+    let mut note = |reading: Reading| {
+        if !places.iter().any(|place| place.contains(&reading)) {
+            let mut place = Vec::new();
+            add(&mut place, reading, homes);
+            places.push(place);
+        }
+    };
+    for form in forms(path) {
+        let reading = read(&form);
+        // A dot before the query of an address, or a comment behind a name, hides nothing.
+        if let Some(cut) = reading.names.last().and_then(|last| last.find(['?', '#', ';', '|']))
+            && cut > 0
+        {
+            let mut shorter = reading.clone();
+            if let Some(last) = shorter.names.last_mut() {
+                last.truncate(cut);
+            }
+            shorter.is_pattern = shorter.names.iter().any(|name| has_wildcard(name));
+            note(shorter);
+        }
+        note(reading);
+    }
+    places
+}
+
+/// Returns a path of this machine, which is free of links, in the form of a reading.
+pub(super) fn names_of(path: &Path) -> Vec<String> {
+    read(&path.to_string_lossy()).names
+}
+
+/// Adds a reading, and those that follow from the places that it begins at.
+fn add(readings: &mut Vec<Reading>, reading: Reading, homes: &[Vec<String>]) {
+    if readings.len() >= MAX_READINGS || readings.contains(&reading) {
+        return;
+    }
+    if matches!(reading.anchor, Anchor::Root | Anchor::Climbing) {
+        let below = |prefix: &[&str]| {
+            let fits = reading.names.len() >= prefix.len()
+                && prefix.iter().zip(&reading.names).all(|(own, name)| name_meets(own, name, false));
+            fits.then(|| reading.names[prefix.len()..].to_vec())
+        };
+        let with = |anchor, names: Vec<String>| Reading {
+            anchor,
+            is_pattern: names.iter().any(|name| has_wildcard(name)),
+            names,
+        };
+        let parts = |text: &'static str| -> Vec<&'static str> { text[1..].split('/').collect() };
+        let mounts: Vec<_> = MOUNTS.iter().filter_map(|mount| below(&parts(mount))).collect();
+        let known = HOMES.iter().filter_map(|home| below(&parts(home)));
+        let own = homes.iter().filter_map(|home| below(&home.iter().map(String::as_str).collect::<Vec<_>>()));
+        let at_home: Vec<_> = known.chain(own).collect();
+        readings.push(reading);
+        for names in mounts.into_iter().filter(|names| !names.is_empty()) {
+            add(readings, with(Anchor::Root, names), homes);
+        }
+        for names in at_home {
+            add(readings, with(Anchor::Home, names), homes);
+        }
+    } else {
+        readings.push(reading);
+    }
+}
+
+/// Returns the text as it stands and with each layer of encoding and of braces resolved.
+fn forms(path: &str) -> Vec<String> {
+    let mut forms = Vec::new();
+    let mut layer = text::fold(path).into_owned();
+    for _ in 0..MAX_LAYERS {
+        expand_braces(&layer, &mut forms);
+        match encoding::decode(&layer) {
+            Ok(Some(decoded)) => layer = text::fold(&decoded).into_owned(),
+            _ => break,
+        }
+    }
+    forms
+}
+
+/// Adds what a shell makes of `a{b,c}`: `ab` and `ac`.
+fn expand_braces(text: &str, forms: &mut Vec<String>) {
+    let mut open = vec![text.to_owned()];
+    while let Some(form) = open.pop() {
+        if forms.len() + open.len() >= MAX_READINGS {
+            forms.push(form);
+            continue;
+        }
+        let inner = form.find('}').and_then(|end| Some((form[..end].rfind('{')?, end)));
+        match inner.filter(|(start, end)| form[*start..*end].contains(',')) {
+            Some((start, end)) => {
+                for part in form[start + 1..end].split(',') {
+                    open.push(format!("{}{part}{}", &form[..start], &form[end + 1..]));
+                }
+            }
+            None => forms.push(form),
+        }
+    }
+}
+
+fn read(form: &str) -> Reading {
+    let mut rest = form.trim().trim_matches(['"', '\'', '`']).trim();
+    // `file:///etc/x`, `file:/etc/x`, `view-source:file:///etc/x`, `jar:file:/etc/x!/y`.
+    let mut anchored = false;
+    if let Some(at) = rest.to_ascii_lowercase().rfind("file:") {
+        let before = &rest[..at];
+        if before.is_empty() || before.ends_with(':') {
+            rest = &rest[at + 5..];
+            rest = rest.strip_prefix("//localhost").unwrap_or(rest);
+            anchored = true;
+        }
+    } else if let Some((_, resource)) = rest.split_once("resource=") {
+        rest = resource;
+    }
+    let slashed: String =
+        rest.chars().map(|character| if is_separator(character) { '/' } else { character }).collect();
+    let mut rest = slashed.as_str();
+    for prefix in ["//?/", "//./", "/??/", "//?", "\\??"] {
+        if let Some(device) = rest.strip_prefix(prefix) {
+            rest = device;
+            anchored = true;
+        }
+    }
+    let mut anchor = if anchored || rest.starts_with('/') { Anchor::Root } else { Anchor::Relative };
+    let trimmed = rest.trim_start_matches('/');
+    if let [letter, b':', ..] = trimmed.as_bytes()
+        && letter.is_ascii_alphabetic()
+        && (trimmed.len() == 2 || trimmed.as_bytes()[2] == b'/' || trimmed.len() > 3)
+    {
+        // `c:x` begins in the directory where that drive is, which nobody knows.
+        let is_full = trimmed.as_bytes().get(2).is_none_or(|byte| *byte == b'/');
+        anchor = if is_full { Anchor::Root } else { Anchor::Climbing };
+        rest = &trimmed[2..];
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (index, raw) in rest.split('/').enumerate() {
+        if index == 0 {
+            if let Some(start) = begins_at(raw) {
+                anchor = start.anchor;
+                names = start.names;
+                continue;
+            }
+        }
+        match raw.trim() {
+            "" | "." => {}
+            ".." => {
+                if names.pop().is_none() && anchor != Anchor::Root {
+                    anchor = Anchor::Climbing;
+                }
+            }
+            other => names.extend(plain(other)),
+        }
+    }
+    let is_pattern = names.iter().any(|name| has_wildcard(name));
+    Reading { anchor, names, is_pattern }
+}
+
+/// Returns where a path begins whose first part is `~`, `~user` or a variable.
+fn begins_at(first: &str) -> Option<Reading> {
+    let at = |text: &str| {
+        let pattern = text.to_lowercase();
+        let (anchor, rest) = match pattern.strip_prefix('~') {
+            Some(rest) => (Anchor::Home, rest),
+            None => (Anchor::Root, pattern.as_str()),
+        };
+        let names = rest.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        Reading { anchor, names, is_pattern: false }
+    };
+    if let Some(user) = first.strip_prefix('~') {
+        let is_user = user.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        return match user {
+            "+" | "-" => Some(Reading { anchor: Anchor::Relative, names: Vec::new(), is_pattern: false }),
+            _ if is_user => Some(at("~")),
+            _ => None,
+        };
+    }
+    let name = variable(first)?;
+    let known = VARIABLES.iter().find(|(own, _)| *own == name);
+    Some(
+        known.map_or(
+            Reading { anchor: Anchor::Climbing, names: Vec::new(), is_pattern: false },
+            |(_, at_)| at(at_),
+        ),
+    )
+}
+
+/// Returns the name of the last variable in `$HOME`, `${HOME}`, `$env:HOME`, `%HOMEDRIVE%%HOMEPATH%`, in small letters.
+fn variable(text: &str) -> Option<String> {
+    let lower = text.to_lowercase();
+    if let Some(inner) = lower.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')) {
+        let name = inner.rsplit("%%").next().unwrap_or(inner);
+        return (!name.is_empty() && !name.contains('%')).then(|| name.to_owned());
+    }
+    let name = lower.strip_prefix('$')?;
+    let name = name.strip_prefix(['{', '(']).map_or(name, |inner| inner.trim_end_matches(['}', ')']));
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    // `${HOME:-x}` and `${HOME%/}`.
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+    (end > 0).then(|| name[..end].to_owned())
+}
+
+/// Returns a name as the file system that is told least apart compares it: in small letters, without the stream that is
+/// named behind it, without dots and spaces at its end and without characters that nobody sees.
+fn plain(name: &str) -> Option<String> {
+    let cut = name.find(|c: char| c.is_ascii_control()).unwrap_or(name.len());
+    let name = &name[..cut];
+    let name = match name.find(':') {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    };
+    let name = name.trim_end_matches(['.', ' ']).trim_start_matches(' ');
+    let is_seen = |c: &char| !matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}');
+    let name: String = name.chars().filter(is_seen).flat_map(char::to_lowercase).collect();
+    (!name.is_empty()).then_some(name)
+}
+
+const MAX_LAYERS: usize = 6;
+const MAX_READINGS: usize = 48;

@@ -38,6 +38,8 @@ mod meter;
 mod methods;
 mod operator;
 mod parts;
+#[cfg(unix)]
+mod peer;
 mod record;
 mod registration;
 mod reload;

@@ -154,6 +154,9 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
     };
     let connected = builder().connect_io(reader, writer).await;
     connected.map(Some).map_err(|error| {
+        if error.code() == code::PERMISSION_DENIED {
+            return Failure::new(Exit::Auth, error.message().to_owned());
+        }
         let message = format!("what listens at {} is no kernel, or lets nobody in: {error}", path.display());
         Failure::new(Exit::Unreachable, message)
     })

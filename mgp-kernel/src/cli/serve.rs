@@ -1,3 +1,4 @@
+use std::convert::Infallible;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -13,6 +14,7 @@ use super::link::not_started;
 use super::output::Output;
 use super::place::{Configured, Place};
 use crate::operator::socket::{Sharers, agents_path};
+use crate::peer::{adopt_orphans, reap_adopted};
 use crate::serve::{Serving, Then, serve};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
@@ -59,6 +61,8 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     let may_join = serving.stdio.is_some() && http_asked_for.is_none();
     let held = Held::new(&state, &serving.socket, place.output());
     let join_at = may_join.then_some(serving.shared_at.as_path());
+    // Before the first server is started: from then on nothing that comes from here can be told from others.
+    let adopts = adopt_orphans();
     let kernel = match started(&config, &state, &serving.socket, join_at, held).await? {
         Started::Own(kernel) => kernel,
         Started::Shared(shared) => {
@@ -87,7 +91,16 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         }
         output.note(&format!("operators reach it at {at}"));
     });
-    let served = served.await;
+    let beside = async {
+        if adopts {
+            reap_adopted().await;
+        }
+        std::future::pending::<Infallible>().await
+    };
+    let served = tokio::select! {
+        served = served => served,
+        never = beside => match never {},
+    };
     telemetry.end().await;
     match served {
         Ok(()) => Ok(Exit::Done),

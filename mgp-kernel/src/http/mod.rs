@@ -1,5 +1,6 @@
 //! The kernel over HTTP: keys at the door, and the paths of those who watch over it.
 
+mod foreign;
 mod paths;
 mod repeated;
 
@@ -13,6 +14,7 @@ use mgp_types::Principal;
 use tokio::net::TcpListener;
 use tower_layer::Stack;
 
+use self::foreign::OwnUserLayer;
 use self::paths::PathsLayer;
 pub(crate) use self::repeated::RepeatedLayer;
 use crate::{Kernel, settings};
@@ -21,7 +23,8 @@ impl Kernel {
     /// Serves clients over HTTP on `socket` until `stop` is done: `/mcp` in both eras, HTTP+SSE beside it, `/healthz`,
     /// `/readyz` and, if the configuration says so, `/metrics`.
     ///
-    /// Off the loopback address, or where the configuration demands it, nobody is let in without a key. A key that is
+    /// On the loopback address whoever has no key has to be the user that this process runs as, or root, where the system
+    /// tells (Linux). Off it, or where the configuration demands it, nobody is let in without a key. A key that is
     /// wrong is refused everywhere.
     ///
     /// # Errors
@@ -49,9 +52,13 @@ impl Kernel {
         for origin in &config.listen.allowed_origins {
             http = http.allow_origin(origin.as_str());
         }
+        if !required {
+            http = http.mark_connections(foreign::look);
+        }
         // Health is asked for by those who have no key, the figures are not.
         let beside = Arc::new(http.clone());
         let layer = Stack::new(PathsLayer::metrics(parts.clone(), beside.clone()), guard);
+        let layer = Stack::new(layer, OwnUserLayer);
         let layer = Stack::new(layer, PathsLayer::health(parts.clone(), beside));
         serve_layered_until(socket, self.accept_by(&auth), http, layer, stop).await
     }

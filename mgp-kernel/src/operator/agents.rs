@@ -8,7 +8,8 @@ use mgp_types::Principal;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::socket::UserSocket;
+use super::descendants::DescendantGate;
+use super::socket::{Arrived, UserSocket};
 use crate::kernel::Kernel;
 use crate::serve::{carry, told};
 
@@ -23,16 +24,18 @@ pub(crate) async fn serve(
 ) {
     let places = Arc::new(Semaphore::new(MAX_CLIENTS));
     let mut clients = JoinSet::new();
+    let mut gate = DescendantGate::new(kernel.clone(), "agents");
     loop {
-        let next = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (place, socket.accept().await)
-        };
-        let (place, (_, reader, writer)) = tokio::select! {
-            next = next => next,
+        let arrived = tokio::select! {
+            arrived = socket.accept() => arrived,
             () = told(stopped.clone()) => break,
         };
         while clients.try_join_next().is_some() {}
+        let Some(Arrived { reader, writer, .. }) = gate.admit(arrived).await else { continue };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            tracing::warn!("too many clients share the kernel; one more was not let in");
+            continue;
+        };
         let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
         clients.spawn(async move {
             let _place = place;

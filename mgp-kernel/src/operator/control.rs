@@ -7,21 +7,27 @@ use mgp_types::Principal;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::socket::{Peer, UserSocket, oneself};
+use super::descendants::DescendantGate;
+use super::socket::{Arrived, Peer, UserSocket, oneself};
 use crate::kernel::Kernel;
 
 /// Answers whoever is let in, as operators, until the future is dropped; then all connections are closed.
 pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
+    let mut gate = DescendantGate::new(kernel.clone(), "operators");
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         while connections.try_join_next().is_some() {}
-        let (peer, reader, writer) = socket.accept().await;
+        let arrived = socket.accept().await;
+        let Some(Arrived { user, reader, writer, .. }) = gate.admit(arrived).await else { continue };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            tracing::warn!("too many operators are connected; one more was not let in");
+            continue;
+        };
         let kernel = kernel.clone();
         connections.spawn(async move {
             let _place = place;
-            let accept = kernel.accept(operator(peer));
+            let accept = kernel.accept(operator(user));
             let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");

@@ -10,6 +10,8 @@ pub(crate) mod audit;
 pub(crate) mod config;
 #[cfg(unix)]
 pub(crate) mod control;
+#[cfg(unix)]
+mod descendants;
 pub(crate) mod keys;
 mod layer;
 pub(crate) mod page;

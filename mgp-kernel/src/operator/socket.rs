@@ -11,6 +11,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
+use crate::peer::PeerProcess;
+
 /// A socket of the kernel's. Whoever connects is let in if the system says that it is the same user, or root; nobody else
 /// gets an answer. The file is for this user only, in a folder that is, too.
 #[derive(Debug)]
@@ -26,6 +28,15 @@ pub(crate) enum Peer {
     Owner(u32),
     /// The one that may do everything anyway.
     Root,
+}
+
+/// Whoever was let in at a socket.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) user: Peer,
+    pub(crate) process: PeerProcess,
+    pub(crate) reader: OwnedReadHalf,
+    pub(crate) writer: OwnedWriteHalf,
 }
 
 impl UserSocket {
@@ -47,7 +58,7 @@ impl UserSocket {
     ///
     /// # Cancel safety
     /// Dropping the future loses nobody.
-    pub(crate) async fn accept(&self) -> (Peer, OwnedReadHalf, OwnedWriteHalf) {
+    pub(crate) async fn accept(&self) -> Arrived {
         loop {
             let (reader, writer) = match self.listener.accept().await {
                 Ok(halves) => halves,
@@ -57,8 +68,13 @@ impl UserSocket {
                     continue;
                 }
             };
-            if let Some(peer) = uid(&reader).and_then(|uid| Peer::of(uid, self.owner)) {
-                return (peer, reader, writer);
+            let stream: &UnixStream = reader.as_ref();
+            let told = stream.peer_cred().ok();
+            if let Some(told) = told
+                && let Some(user) = Peer::of(told.uid(), self.owner)
+            {
+                let process = PeerProcess::of(told.pid());
+                return Arrived { user, process, reader, writer };
             }
             tracing::warn!("somebody else than this user was not let in at the socket");
         }

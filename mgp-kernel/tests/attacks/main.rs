@@ -7,11 +7,13 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
 #![allow(dead_code, reason = "files that several test programs share have what only some of them use")]
 
+mod approves_itself;
 mod control;
 #[path = "../support/home.rs"]
 mod home;
 #[path = "../support/program.rs"]
 mod kernel;
+mod loopback;
 #[path = "../support/runner.rs"]
 mod runner;
 mod server;
@@ -23,6 +25,6 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|argument| argument == server::SERVE) {
         return server::serve();
     }
-    let tests = [control::TESTS];
+    let tests = [control::TESTS, approves_itself::TESTS, loopback::TESTS];
     runner::run(&tests.concat(), &arguments)
 }

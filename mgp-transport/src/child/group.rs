@@ -4,6 +4,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::Guard;
+use super::awaited::Awaited;
 
 /// The process group of one server. Whatever is in it is killed when this is dropped.
 #[derive(Debug)]
@@ -11,6 +12,7 @@ pub(super) struct Group {
     /// Leads the group and kills it when this process is gone. While it is not waited for, nobody else can
     /// be given the group's number.
     guard: Option<Child>,
+    _awaited: Option<Awaited>,
     /// `None` for as long as there is nobody in it.
     id: Option<Pid>,
 }
@@ -23,7 +25,8 @@ impl Group {
             Guard::Nothing => None,
         };
         let id = guard.as_ref().and_then(pid);
-        Self { guard, id }
+        let _awaited = guard.as_ref().and_then(Child::id).map(Awaited::new);
+        Self { guard, _awaited, id }
     }
 
     /// Makes `command` start in the group.

@@ -34,6 +34,7 @@
 //! What leaves the group on purpose (`setsid`) is not followed. Where there is no `/bin/sh` servers run without
 //! a guard. Elsewhere than on Unix there are no groups here: the process itself is killed.
 
+mod awaited;
 mod command;
 #[cfg(unix)]
 mod group;
@@ -44,6 +45,7 @@ mod process;
 mod stderr;
 mod stdin;
 
+pub use self::awaited::is_awaited;
 pub use self::command::{ChildCommand, Guard};
 pub use self::process::{ChildProcess, ExitReport, HowExited};
 pub use self::stderr::Stderr;

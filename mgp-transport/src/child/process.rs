@@ -6,6 +6,7 @@ use tokio::process::Child;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use super::awaited::Awaited;
 use super::group::Group;
 use super::stdin::Closer;
 
@@ -15,6 +16,7 @@ pub struct ChildProcess {
     // Dropped first: the group is killed before the process is waited for.
     group: Group,
     child: Child,
+    _awaited: Option<Awaited>,
     stdin: Closer,
     _stderr: Option<StderrTask>,
     patience: Patience,
@@ -75,7 +77,8 @@ impl ChildProcess {
         stderr: Option<StderrTask>,
         patience: Patience,
     ) -> Self {
-        Self { group, child, stdin, _stderr: stderr, patience }
+        let _awaited = child.id().map(Awaited::new);
+        Self { group, child, _awaited, stdin, _stderr: stderr, patience }
     }
 
     /// The number of the process; `None` once it has been waited for.

@@ -1,4 +1,9 @@
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
+
+use http::Extensions;
 
 use crate::ConnectionLimits;
 
@@ -38,6 +43,33 @@ pub struct HttpConfig {
     pub(super) max_header_bytes: usize,
     pub(super) header_timeout: Duration,
     pub(super) shutdown_grace: Duration,
+    pub(super) marks: Option<Marks>,
+}
+
+/// Looks at who connects.
+#[derive(Clone)]
+pub(super) struct Marks(Arc<dyn Fn(Ends) -> Option<Extensions> + Send + Sync>);
+
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a connection has two ends")]
+pub struct Ends {
+    /// The address of the peer.
+    pub peer: SocketAddr,
+    /// The address of this server that the peer connected to.
+    pub own: SocketAddr,
+}
+
+impl Marks {
+    pub(super) fn of(&self, ends: Ends) -> Option<Extensions> {
+        (self.0)(ends)
+    }
+}
+
+impl fmt::Debug for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Marks")
+    }
 }
 
 impl Default for HttpConfig {
@@ -65,6 +97,7 @@ impl Default for HttpConfig {
             max_header_bytes: 64 << 10,
             header_timeout: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(2),
+            marks: None,
         }
     }
 }
@@ -77,6 +110,16 @@ impl HttpConfig {
     /// after `write_timeout`.
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Adds what `look` returns for a connection to the extensions of each request that comes on it. `look` is called once
+    /// for each connection, before its first request is read.
+    pub fn mark_connections(
+        mut self,
+        look: impl Fn(Ends) -> Option<Extensions> + Send + Sync + 'static,
+    ) -> Self {
+        self.marks = Some(Marks(Arc::new(look)));
         self
     }
 

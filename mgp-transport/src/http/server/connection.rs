@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -20,6 +21,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpStream;
 
 use super::body::HttpBody;
+use super::config::{Ends, Marks};
 use super::serve::HttpService;
 
 /// What the server knows about a connection, and wants of it.
@@ -69,15 +71,21 @@ pub(super) async fn run<S: HttpService>(
     stream: TcpStream,
     service: S,
     max_buffer: usize,
+    marks: Option<Marks>,
     watched: Arc<Watched>,
 ) {
     // Answers are written in one piece; waiting for more only delays them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY not set");
     }
+    let marks = marks
+        .and_then(|marks| marks.of(Ends { peer: stream.peer_addr().ok()?, own: stream.local_addr().ok()? }));
     let service = service_fn({
         let watched = Arc::clone(&watched);
-        move |request| {
+        move |mut request: http::Request<Incoming>| {
+            if let Some(marks) = &marks {
+                request.extensions_mut().extend(marks.clone());
+            }
             let active = Active::new(&watched);
             let mut service = service.clone();
             async move {

@@ -61,7 +61,7 @@ use self::table::Table;
 use crate::Accept;
 
 pub use self::body::HttpBody;
-pub use self::config::HttpConfig;
+pub use self::config::{Ends, HttpConfig};
 pub use self::future::ResponseFuture;
 pub use self::routes::Routes;
 pub use self::serve::{HttpService, Listen, serve, serve_layered_until, serve_until};

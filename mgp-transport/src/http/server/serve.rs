@@ -198,7 +198,13 @@ async fn accept_until<S: HttpService>(
             Ok((stream, _)) => {
                 let watched = Arc::new(Watched::default());
                 connections.add(&watched);
-                let connection = connection::run(stream, service.clone(), config.max_header_bytes, watched);
+                let connection = connection::run(
+                    stream,
+                    service.clone(),
+                    config.max_header_bytes,
+                    config.marks.clone(),
+                    watched,
+                );
                 connections.tasks.spawn(async move {
                     let _permit = permit;
                     connection.await;

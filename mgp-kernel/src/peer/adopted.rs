@@ -1,0 +1,71 @@
+//! What servers leave behind when they start a process and end: it becomes this kernel's child.
+//!
+//! Otherwise it would be the child of the system's first process, like whatever a person starts.
+
+/// Makes whatever descends from this process its descendant for good. Returns whether the system does so.
+pub(crate) fn adopt_orphans() -> bool {
+    #[cfg(target_os = "linux")]
+    let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .inspect_err(|error| tracing::warn!(%error, "processes that servers leave behind are not adopted"))
+        .is_ok();
+    #[cfg(not(target_os = "linux"))]
+    let adopts = false;
+    adopts
+}
+
+/// Takes notice of the end of adopted processes, for as long as it is polled: nobody else waits for them.
+pub(crate) async fn reap_adopted() {
+    #[cfg(target_os = "linux")]
+    linux::reap().await;
+    #[cfg(not(target_os = "linux"))]
+    std::future::pending::<()>().await;
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::time::Duration;
+
+    use mgp_transport::child::is_awaited;
+    use rustix::process::{Pid, WaitOptions, waitpid};
+    use tokio::time::{MissedTickBehavior, interval};
+
+    pub(super) async fn reap() {
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ended = BTreeSet::new();
+        loop {
+            looks.tick().await;
+            let now: BTreeSet<_> = children().into_iter().filter(|child| has_ended(*child)).collect();
+            // Who has just started a process may not have said yet that it waits for it.
+            for pid in now.intersection(&ended).filter(|pid| !is_awaited(**pid)) {
+                let number = i32::try_from(*pid).ok().and_then(Pid::from_raw);
+                if let Err(error) = waitpid(number, WaitOptions::NOHANG) {
+                    tracing::debug!(%error, pid, "an adopted process is not waited for");
+                }
+            }
+            ended = now;
+        }
+    }
+
+    /// The children of all threads of this process.
+    fn children() -> Vec<u32> {
+        let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
+        let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();
+        let texts: Vec<_> = threads.flatten().filter_map(of_thread).collect();
+        texts
+            .iter()
+            .flat_map(|text| text.split_ascii_whitespace())
+            .filter_map(|pid| pid.parse().ok())
+            .collect()
+    }
+
+    fn has_ended(pid: u32) -> bool {
+        let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
+        let name_ends = stat.iter().rposition(|byte| *byte == b')');
+        name_ends.is_some_and(|end| stat[end..].starts_with(b") Z"))
+    }
+
+    const LOOK_EVERY: Duration = Duration::from_secs(5);
+}

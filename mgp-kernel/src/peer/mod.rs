@@ -1,0 +1,77 @@
+//! The processes at the other end of the kernel's sockets: which they are, and from whom they descend.
+
+mod adopted;
+mod process;
+
+pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
+pub(crate) use self::process::{Lineage, Process, ProcessId};
+
+/// The process that connected to a socket of the kernel, as it was when the connection was let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PeerProcess {
+    Known(Lineage),
+    /// It has ended, or the system does not tell from whom it descends.
+    Unknown,
+}
+
+impl PeerProcess {
+    /// Returns the process that has just connected, by the number that the system says it had then.
+    pub(crate) fn of(pid: Option<i32>) -> Self {
+        let pid = pid.and_then(|pid| u32::try_from(pid).ok());
+        pid.and_then(lineage).map_or(Self::Unknown, Self::Known)
+    }
+
+    /// Whether it was started by this kernel, or by whatever this kernel started.
+    pub(crate) fn comes_from(&self, ancestor: Option<ProcessId>) -> bool {
+        match (self, ancestor) {
+            (Self::Known(lineage), Some(ancestor)) => lineage.comes_from(ancestor),
+            _ => false,
+        }
+    }
+}
+
+/// The lineage of the process `pid`, if that is still the one that connected.
+///
+/// A number alone deceives: a process may end while it is looked at, and its number may be given to somebody else. A
+/// descriptor holds the process, and names no number once that has ended. One that ended before it could be held, and
+/// whose number had been given away by then, would be taken for another; so who connects is looked at before anything
+/// else, and a system gives a number anew only after it has used up all others.
+#[cfg(target_os = "linux")]
+fn lineage(pid: u32) -> Option<Lineage> {
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+    let held = Pid::from_raw(i32::try_from(pid).ok()?)?;
+    let held = pidfd_open(held, PidfdFlags::empty()).ok()?;
+    let lineage = Lineage::of(pid)?;
+    // It was the one with this number all the time if it still is.
+    (number(&held)? == pid).then_some(lineage)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lineage(_pid: u32) -> Option<Lineage> {
+    None
+}
+
+/// The number of the process that a descriptor is of, while the process has one.
+#[cfg(target_os = "linux")]
+fn number(process: &std::os::fd::OwnedFd) -> Option<u32> {
+    use std::os::fd::AsRawFd as _;
+
+    let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", process.as_raw_fd())).ok()?;
+    told.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_connected_is_known_with_its_ancestors() {
+        let own = Process::own().unwrap();
+        let pid = i32::try_from(own.id.pid).unwrap();
+        let peer = PeerProcess::of(Some(pid));
+        assert!(peer.comes_from(Some(own.id)), "{peer:?}");
+        assert!(!peer.comes_from(None));
+        assert_eq!(PeerProcess::of(None), PeerProcess::Unknown);
+    }
+}

@@ -1,0 +1,138 @@
+//! Processes as the system shows them: who started whom, and at which terminal.
+//!
+//! Only Linux shows it (`/proc`). Elsewhere nothing is known of any process, and whoever decides by it has to say what
+//! follows from that.
+
+/// One process. The time at which it started tells it from a later one of the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ProcessId {
+    pub(crate) pid: u32,
+    /// In ticks since the system started.
+    pub(crate) started: u64,
+}
+
+/// What the system says of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) id: ProcessId,
+    /// The name of its program, cut by the system.
+    pub(crate) name: Box<str>,
+    pub(crate) parent: u32,
+    /// The session, by the number of the process that leads it.
+    pub(crate) session: u32,
+    /// The device number of the controlling terminal; 0 for none.
+    pub(crate) terminal: i64,
+}
+
+/// A process and those that it descends from: itself first, the first process of the system last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lineage(Vec<Process>);
+
+impl Process {
+    /// Returns what the system says of the process `pid` now; `None` if there is no such process, or it may not be seen.
+    pub(crate) fn read(pid: u32) -> Option<Self> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        // Names are bytes, and may hold anything.
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        parse(pid, &String::from_utf8_lossy(&stat))
+    }
+
+    /// Returns this process.
+    pub(crate) fn own() -> Option<Self> {
+        Self::read(std::process::id())
+    }
+}
+
+/// Reads a line of `/proc/PID/stat`. The name stands in parentheses and may itself hold some.
+fn parse(pid: u32, stat: &str) -> Option<Process> {
+    let (front, rest) = stat.rsplit_once(')')?;
+    let name = front.split_once('(')?.1.into();
+    // The state is the third field of the line, and the first after the name.
+    let fields: Vec<_> = rest.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    Some(Process {
+        id: ProcessId { pid, started: field(22)?.parse().ok()? },
+        name,
+        parent: field(4)?.parse().ok()?,
+        session: field(6)?.parse().ok()?,
+        terminal: field(7)?.parse().ok()?,
+    })
+}
+
+impl Lineage {
+    /// Returns the process `pid` and its ancestors; `None` if the system does not show all of them.
+    ///
+    /// While the list is read, processes end, and their numbers may be given to others. So it is read until it comes out
+    /// the same twice: a number that was given to another process while it was read has another parent the second time.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let mut last = Self::read(pid)?;
+        for _ in 0..MOST_READS {
+            let again = Self::read(pid)?;
+            if again == last {
+                return Some(again);
+            }
+            last = again;
+        }
+        None
+    }
+
+    fn read(pid: u32) -> Option<Self> {
+        let mut line = vec![Process::read(pid)?];
+        while let Some(youngest) = line.last().filter(|process| process.parent != 0) {
+            let parent = Process::read(youngest.parent)?;
+            // Nobody is older than who started it, and no process is its own ancestor.
+            if parent.id.started > youngest.id.started || line.len() >= MOST_ANCESTORS {
+                return None;
+            }
+            line.push(parent);
+        }
+        Some(Self(line))
+    }
+
+    /// The process whose lineage it is.
+    pub(crate) fn process(&self) -> &Process {
+        // It is made of one process at least.
+        &self.0[0]
+    }
+
+    /// Whether `ancestor` is the process itself, or one that it descends from.
+    pub(crate) fn comes_from(&self, ancestor: ProcessId) -> bool {
+        self.0.iter().any(|process| process.id == ancestor)
+    }
+}
+
+/// More often than a list of ancestors changes for honest reasons while it is read.
+const MOST_READS: usize = 8;
+const MOST_ANCESTORS: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_moves_no_field() {
+        let stat = "7 (a) R 1 (b) S 3 4 5 34816 9 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let process = parse(7, stat).unwrap();
+        assert_eq!((&*process.name, process.parent, process.session), ("a) R 1 (b", 3, 5));
+        assert_eq!((process.terminal, process.id.started), (34816, 4711));
+        for torn in ["", "7 (a", "7 (a) S 3 4", "7 a S 3 4 5 6"] {
+            assert_eq!(parse(7, torn), None, "{torn}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_comes_from_its_parent_and_not_from_its_child() {
+        let lineage = Lineage::of(std::process::id()).unwrap();
+        let parent = Process::read(lineage.process().parent).unwrap();
+        assert!(lineage.comes_from(parent.id) && lineage.comes_from(Process::own().unwrap().id));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let below = Lineage::of(child.id()).unwrap();
+        assert!(below.comes_from(parent.id) && !lineage.comes_from(below.process().id));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(Lineage::of(child.id()), None);
+    }
+}

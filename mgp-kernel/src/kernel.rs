@@ -20,7 +20,7 @@ use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
 use crate::rules::Rules;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, record, settings, telemetry};
+use crate::{Applied, ServerView, StartError, record, settings, telemetry, upstream};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -81,6 +81,7 @@ impl Kernel {
         beside.spawn(record::forget(&parts.config.load(), parts.audit.clone()));
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity), _beside: beside }));
         let parts = &kernel.0.parts;
+        upstream::clear_scratch(&parts.state).await;
         parts.fleet.install(parts, parts.fleet.prepare(parts, &parts.config.load().servers, false)?);
         if let Some(registry) = parts.registry.get() {
             registration::remove_left_over(&parts.state, registry).await;

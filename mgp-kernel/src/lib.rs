@@ -25,6 +25,7 @@ mod asking;
 mod changes;
 #[cfg(unix)]
 pub mod cli;
+mod confine;
 #[cfg(unix)]
 pub mod demo;
 mod erased;
@@ -53,6 +54,7 @@ mod stack;
 mod telemetry;
 mod upstream;
 
+pub use self::confine::set_confinement_launcher;
 pub use self::error::StartError;
 pub use self::fleet::Applied;
 pub use self::kernel::Kernel;

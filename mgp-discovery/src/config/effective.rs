@@ -60,6 +60,11 @@ impl ServerConfig {
         }
     }
 
+    /// Whether its program is confined by the system.
+    pub const fn is_confined(&self) -> bool {
+        self.confine || self.confinement.is_some()
+    }
+
     /// Whether agents have connections of their own, so that nobody else reaches the server.
     pub fn only_for_its_agents(&self) -> bool {
         !self.agents.is_empty()

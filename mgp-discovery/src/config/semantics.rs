@@ -1,6 +1,7 @@
 //! What is wrong although each value by itself could stand there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 use super::endpoint::{EndpointError, is_http_url};
 use super::model::{Config, ServerConfig};
@@ -114,6 +115,7 @@ impl Checks<'_> {
             self.templates(&agent.env, &place.key("agents").key(id).key("env"));
             self.templates(&agent.headers, &place.key("agents").key(id).key("headers"));
         }
+        self.confinement(server, place);
         if let Some(url) = &server.url {
             self.url(url, &place.key("url"));
         }
@@ -122,6 +124,23 @@ impl Checks<'_> {
         {
             let what = format!("the longest wait is shorter than the first, {base}");
             self.error(&place.key("backoff_max_ms"), what, format!("write {base} or more"));
+        }
+    }
+
+    fn confinement(&mut self, server: &ServerConfig, place: &Place) {
+        let key = if server.confine { "confine" } else { "confinement" };
+        if server.is_confined() && (server.url.is_some() || server.socket.is_some()) {
+            let what = "only a program that the kernel starts can be confined";
+            self.error(&place.key(key), what, format!("remove `{key}`, or start the server by `command`"));
+        }
+        let Some(confinement) = &server.confinement else { return };
+        for (key, paths) in [("read", &confinement.read), ("write", &confinement.write)] {
+            for (index, path) in paths.iter().enumerate() {
+                if !path.starts_with("~/") && !Path::new(path).is_absolute() {
+                    let place = place.key("confinement").key(key).index(index);
+                    self.error(&place, "a path that begins nowhere", "write a path from `/` or `~/` on");
+                }
+            }
         }
     }
 

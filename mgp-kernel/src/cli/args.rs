@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    access, audit, call, check, completions, config, demo, export, import, init, keys, man, permissions,
-    pins, registrations, search, serve, server_commands, servers, servers_edit, tools,
+    access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man,
+    permissions, pins, registrations, search, serve, server_commands, servers, servers_edit, tools,
 };
 
 /// One server between any MCP client and any number of MCP and MGP servers
@@ -60,6 +60,9 @@ pub(super) enum Command {
     /// Serve one of the demo's servers; the demo does so itself
     #[command(hide = true)]
     DemoServer(demo::DemoServer),
+    /// Confine this process and become a program; the kernel starts confined servers so
+    #[command(hide = true)]
+    Confine(confine::Confine),
     /// Run the kernel: on standard input and output, over HTTP, or both
     Serve(serve::Serve),
     /// Write a configuration to begin with

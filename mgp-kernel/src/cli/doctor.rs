@@ -1,5 +1,6 @@
 use std::io::Write as _;
 
+use mgp_discovery::Config;
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
 
@@ -7,6 +8,7 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, printable};
 use super::place::Place;
+use crate::confine::support;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
 use crate::operator::method;
 use crate::operator::permissions::{Pending, Question, Undecided};
@@ -77,6 +79,7 @@ fn configured(place: &Place, findings: &mut Vec<Finding>) -> bool {
                 findings.push(Finding { what: "configuration", ok: false, told, hint: None });
             }
             findings.push(Finding::right("state", configured.state.display().to_string()));
+            findings.push(confinement(&configured.config));
             true
         }
         Err(failure) => {
@@ -84,6 +87,18 @@ fn configured(place: &Place, findings: &mut Vec<Finding>) -> bool {
             false
         }
     }
+}
+
+/// What this system can confine servers to, and whether that is enough for those that are to be confined.
+fn confinement(config: &Config) -> Finding {
+    let support = support();
+    let mut finding = Finding::right("confinement", format!("this system holds {support}"));
+    let wanted = config.servers.iter().find(|server| server.enabled && server.is_confined());
+    if let (Err(_), Some(server)) = (support.confines(), wanted) {
+        finding.ok = false;
+        finding.hint = Some(format!("`{}` has `confine` in mgp.toml and is not started here", server.id));
+    }
+    finding
 }
 
 async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ mod check;
 mod clients;
 mod completions;
 mod config;
+mod confine;
 mod deciding;
 mod demo;
 mod doctor;
@@ -60,6 +61,15 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         Err(error) => return exit::misused(&error, &args),
     };
     let output = Output::new(&cli.global);
+    // Confinement is one of a thread: this process must have no other one.
+    if let Command::Confine(confined) = &cli.command {
+        let failure = confine::run(confined);
+        output.failure(&failure);
+        return failure.exit.into();
+    }
+    if let Some(mgp) = this_program() {
+        crate::set_confinement_launcher(mgp);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {
         Ok(runtime) => {
@@ -77,6 +87,11 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
             failure.exit.into()
         }
     }
+}
+
+/// The program that runs, also where its file has been replaced by a newer one meanwhile.
+fn this_program() -> Option<std::path::PathBuf> {
+    if cfg!(target_os = "linux") { Some("/proc/self/exe".into()) } else { std::env::current_exe().ok() }
 }
 
 async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
@@ -97,6 +112,7 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
     match command {
         Command::Demo => demo::run(output).await,
         Command::DemoServer(args) => demo::serve(&args).await,
+        Command::Confine(args) => Err(confine::run(&args)),
         Command::Serve(args) => Box::pin(serve::run(place, output, args)).await,
         Command::Add(args) => servers_edit::add(place, output, args),
         Command::Remove(args) => servers_edit::remove(place, output, &args),

@@ -14,7 +14,7 @@ use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, RawJson, RpcService};
 use tower_layer::Layer;
 
-use super::environment;
+use super::confined::{self, Program};
 use super::inbound::InboundLayer;
 use super::shared::Shared;
 use super::size::max_result_bytes;
@@ -55,8 +55,13 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
     }
     match endpoint(&shared)? {
         Endpoint::Child { command, args, cwd, env } => {
-            let start = || program(&shared, &command, &args, cwd.as_ref(), &env);
-            builder.connect_child(start).await
+            let program = Program { command, args, cwd, env, code: None };
+            let confinement = confined::confinement(&shared, &program).await?;
+            let client =
+                builder.connect_child(|| heard(&shared, program.command(confinement.as_ref()))).await;
+            // What the start before this one had goes now, and this one's with the next.
+            *shared.confinement.lock() = confinement;
+            client
         }
         // One that knows no Streamable HTTP is spoken to over HTTP+SSE.
         Endpoint::Http { url, headers } => {
@@ -97,26 +102,14 @@ fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
     Ok(own.unwrap_or(expanded.endpoint))
 }
 
-fn program(
-    shared: &Shared,
-    command: &Secret,
-    args: &[Secret],
-    cwd: Option<&Secret>,
-    env: &BTreeMap<String, Secret>,
-) -> ChildCommand {
+/// The command of the server, which is heard where it complains.
+fn heard(shared: &Shared, program: ChildCommand) -> ChildCommand {
     let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
     let stderr = Stderr::lines(move |line| {
         tracing::debug!(%server, line, "the server wrote to its standard error");
         log.push(line);
     });
-    let mut program = ChildCommand::new(command.expose())
-        .args(args.iter().map(Secret::expose))
-        .id_into(Arc::clone(&shared.pid))
-        .stderr(stderr);
-    if let Some(directory) = cwd {
-        program = program.current_dir(directory.expose());
-    }
-    environment::limited(program, env)
+    program.id_into(Arc::clone(&shared.pid)).stderr(stderr)
 }
 
 /// The headers that can be sent are; that all of them can is [checked](check) before.

@@ -4,6 +4,7 @@ mod agents;
 mod approver;
 mod audit;
 mod changed;
+mod confined;
 mod connect;
 mod environment;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session}
 use tower_service::Service;
 
 use self::agents::{Agents, ByAgent};
+pub(crate) use self::confined::clear_scratch;
 use self::instance::Instance;
 pub(crate) use self::line::Line;
 pub(crate) use self::of_server::OfServer;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::audit;
 use super::changed::{Changed, Lists};
+use super::confined::Confinement;
 use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
@@ -62,6 +63,8 @@ pub(super) struct Shared {
     pub(super) connects: AtomicU64,
     /// Lists that could not be had.
     pub(super) missed: Arc<Mutex<Missed>>,
+    /// The confinement of the program that was started last, if it is confined.
+    pub(super) confinement: Mutex<Option<Confinement>>,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
 }

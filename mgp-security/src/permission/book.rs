@@ -12,7 +12,8 @@ use mgp_types::{Error, Principal, Role};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{GrantRecord, GrantStore, ScopeCheck, Terms, Verdict};
+use super::settings::Say;
+use super::{GrantRecord, GrantStore, PermissionSettings, ScopeCheck, Terms, Verdict};
 use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
 use crate::{Clock, StoreError, random};
@@ -174,6 +175,32 @@ impl GrantBook {
             Verdict::Approved(terms) => terms.hold_at(entry.record.decided_at, self.now()),
             Verdict::Denied => false,
         })
+    }
+
+    /// Returns the terms on which `server` has `permission` now, by what operators decided and by what `settings` say;
+    /// nothing if it has not.
+    pub fn terms(
+        &self,
+        settings: &PermissionSettings,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Option<Terms> {
+        let (standing, now) = (self.standing(), self.now());
+        match standing.entry(server, permission).map(|entry| &entry.record) {
+            Some(GrantRecord { verdict: Verdict::Denied, .. }) => return None,
+            Some(GrantRecord { verdict: Verdict::Approved(terms), decided_at, .. })
+                if settings.heeds_operators()
+                    && !settings.denies(permission)
+                    && terms.hold_at(*decided_at, now) =>
+            {
+                return Some(terms.clone());
+            }
+            _ => {}
+        }
+        match settings.say(permission, now) {
+            Say::Approved(terms, _) => Some(terms.clone()),
+            Say::Denied | Say::Ask => None,
+        }
     }
 
     /// What servers need and nobody has decided yet.

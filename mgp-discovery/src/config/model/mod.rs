@@ -22,7 +22,7 @@ pub use self::policy::{
     ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, ValidatorSettings,
 };
 pub use self::restart::{Restart, RestartPolicy};
-pub use self::server::{ServerConfig, ServerMgp, ServerSecurity};
+pub use self::server::{ServerConfig, ServerConfinement, ServerMgp, ServerSecurity};
 pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 pub use self::transport::TransportKind;

@@ -25,6 +25,12 @@ pub struct ServerConfig {
     /// Variables that the program finds in its environment, beside those that every program needs (`PATH`, `HOME` and
     /// the like). Values may refer to the environment of the kernel: `${NAME}`, `${NAME:-otherwise}`.
     pub env: BTreeMap<String, String>,
+    /// Whether the program is confined by the system: it reads the system's programs and libraries and its own folder,
+    /// writes to a temporary folder of its own, and reaches no network, beside what it is permitted. It is not started
+    /// where the system cannot do that.
+    pub confine: bool,
+    /// What a confined program may reach without being permitted. The table alone confines it, too.
+    pub confinement: Option<ServerConfinement>,
     /// Where the server is reached over HTTP.
     pub url: Option<String>,
     /// Headers of requests over HTTP. Values may refer to the environment.
@@ -71,6 +77,8 @@ impl Default for ServerConfig {
             args: Vec::new(),
             cwd: None,
             env: BTreeMap::new(),
+            confine: false,
+            confinement: None,
             url: None,
             headers: BTreeMap::new(),
             socket: None,
@@ -101,6 +109,8 @@ impl fmt::Debug for ServerConfig {
             .field("args", &self.args)
             .field("cwd", &self.cwd)
             .field("env", &Names(&self.env))
+            .field("confine", &self.confine)
+            .field("confinement", &self.confinement)
             .field("url", &self.url)
             .field("headers", &Names(&self.headers))
             .field("socket", &self.socket)
@@ -138,6 +148,26 @@ pub struct ServerMgp {
     pub trust_level: Option<TrustLevel>,
     /// When it is started again; `on_failure` if left out. It may not differ from the server's own key.
     pub restart_policy: Option<RestartPolicy>,
+}
+
+/// What a confined program may reach without being permitted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ServerConfinement {
+    /// Files and folders that it may read, with all that is below them: absolute paths, or `~/…`.
+    pub read: Vec<String>,
+    /// Files and folders that it may also change.
+    pub write: Vec<String>,
+    /// Whether it may change modes, owners and times of files by their paths. The system does not bound by folder which
+    /// files those are.
+    pub change_modes: bool,
+    /// TCP ports that it may connect to, at whatever host. Names are looked up then, by TCP.
+    pub connect: Vec<u16>,
+    /// TCP ports that it may listen at.
+    pub listen: Vec<u16>,
+    /// Whether it may open Unix sockets, such as that of a database. The system does not tell them apart.
+    pub unix_sockets: bool,
 }
 
 /// How far a server is trusted.

@@ -1,0 +1,24 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use crate::confine::become_program;
+
+#[derive(Debug, Args)]
+pub(super) struct Confine {
+    /// What the program may reach, as the kernel wrote it down
+    #[arg(long, value_name = "JSON")]
+    to: String,
+    /// The program, by its full path
+    program: PathBuf,
+    /// What the program is given
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
+/// Becomes the program; returns only if that fails.
+pub(super) fn run(confine: &Confine) -> Failure {
+    Failure::new(Exit::Usage, become_program(&confine.to, &confine.program, &confine.args))
+}

@@ -1,0 +1,121 @@
+//! What is known of where systems keep things. The rules stand in [`opened`](super::opened).
+
+/// What every program needs to begin: programs, libraries, and what libraries look up.
+#[cfg(not(target_os = "macos"))]
+pub(super) const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/sys/devices/system/cpu",
+];
+
+#[cfg(target_os = "macos")]
+pub(super) const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/System",
+    "/Library/Apple",
+    "/Library/Developer/CommandLineTools",
+    "/Library/Frameworks",
+    "/opt/homebrew",
+    "/opt/local",
+    "/private/etc/localtime",
+    "/private/etc/ssl",
+    "/private/var/db/dyld",
+    "/private/var/db/timezone",
+];
+
+/// How the names of what interpreters keep in [`SETTINGS`] begin; each version has its own.
+pub(super) const OF_INTERPRETERS: &[&str] = &["java-", "perl", "python", "ruby"];
+
+/// Where systems keep settings.
+pub(super) const SETTINGS: &str = "/etc";
+
+/// Devices that hold nothing.
+pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// What a program needs to find hosts by name.
+pub(super) const NAMES_OF_HOSTS: &[&str] = &[
+    "/etc/gai.conf",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/private/etc/hosts",
+    "/private/etc/protocols",
+    "/private/etc/resolv.conf",
+    "/private/etc/services",
+    "/private/var/run/resolv.conf",
+];
+
+/// The port at which names of hosts are asked for.
+pub(super) const NAME_SERVICE: u16 = 53;
+
+/// What the folder of a program is called where the folder above it is an installation, with libraries beside it.
+pub(super) const PROGRAM_FOLDERS: &[&str] = &["bin", "libexec", "shims", "Scripts"];
+
+/// What stands beside the programs of an installation.
+pub(super) const LIBRARY_FOLDERS: &[&str] = &["lib", "lib64", "libexec"];
+
+/// Folders of a home that hold programs, and so much else that they are no installation.
+pub(super) const SHARED_IN_HOME: &[&str] = &[".local", ".cargo", ".config", "go", "Library"];
+
+/// Endings of what an interpreter is given to run, and whether the folder of its package is looked for above it.
+pub(super) const SCRIPTS: &[(&str, Above)] = &[
+    ("py", Above::Nothing),
+    ("pyz", Above::Nothing),
+    ("js", Above::Package),
+    ("mjs", Above::Package),
+    ("cjs", Above::Package),
+    ("ts", Above::Package),
+    ("mts", Above::Package),
+    ("cts", Above::Package),
+    ("tsx", Above::Package),
+    ("sh", Above::Nothing),
+    ("bash", Above::Nothing),
+    ("rb", Above::Nothing),
+    ("pl", Above::Nothing),
+    ("php", Above::Nothing),
+    ("lua", Above::Nothing),
+    ("jar", Above::Nothing),
+    ("dll", Above::Nothing),
+];
+
+/// Where a script finds its libraries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Above {
+    /// Beside itself.
+    Nothing,
+    /// In the next folder above that has a `package.json`, too.
+    Package,
+}
+
+/// What marks the folder of a package of JavaScript.
+pub(super) const PACKAGE: &str = "package.json";

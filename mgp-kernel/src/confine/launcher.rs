@@ -1,0 +1,90 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::spec::{Confinement, Ports};
+use super::support;
+
+/// The name of the command that confines itself and becomes a program.
+pub(crate) const COMMAND: &str = "confine";
+
+static LAUNCHER: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the program `mgp`, which confines servers: the kernel starts them by it. The commands of `mgp` set themselves.
+///
+/// A kernel that was told no program starts no server that has to be confined. The first program that is set stays.
+pub fn set_confinement_launcher(mgp: impl Into<PathBuf>) {
+    let _first = LAUNCHER.get_or_init(|| mgp.into());
+}
+
+/// How a confined program is started.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    /// The program to start in its place.
+    pub(crate) launcher: PathBuf,
+    /// What the launcher is given in front of the program's own arguments.
+    pub(crate) args: Vec<OsString>,
+    /// Variables that hold in a confinement.
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+}
+
+/// Returns how `program` is started within a confinement.
+///
+/// # Errors
+/// This system cannot hold the confinement, or nobody said which program is the launcher.
+pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result<Launch, String> {
+    support().holds(to)?;
+    let launcher =
+        LAUNCHER.get().ok_or("no program was set that confines: `set_confinement_launcher` does it")?;
+    let rules =
+        serde_json::to_string(to).map_err(|error| format!("a path cannot be written down: {error}"))?;
+    let args = [COMMAND.into(), "--to".into(), rules.into(), "--".into(), program.into()];
+    let own = || scratch.as_os_str().to_owned();
+    let mut variables = vec![("HOME", own()), ("TMPDIR", own()), ("TMP", own()), ("TEMP", own())];
+    // What is compiled beside a script was not inspected, and another process may have put it there.
+    variables.push(("PYTHONDONTWRITEBYTECODE", "1".into()));
+    variables.push(("PYTHONPYCACHEPREFIX", scratch.join("pycache").into()));
+    if matches!(to.connect, Ports::Only(_)) {
+        // Names are asked for by TCP then, the only protocol whose ports the system bounds.
+        variables.push(("RES_OPTIONS", "use-vc".into()));
+    }
+    Ok(Launch { launcher: launcher.clone(), args: args.to_vec(), variables })
+}
+
+/// Confines this process and becomes `program`. Returns only if that fails, and says why.
+#[cfg(unix)]
+pub(crate) fn become_program(rules: &str, program: &Path, args: &[OsString]) -> String {
+    use std::os::unix::process::CommandExt as _;
+
+    let to: Confinement = match serde_json::from_str(rules) {
+        Ok(to) => to,
+        Err(error) => return format!("what `--to` says is no confinement: {error}"),
+    };
+    if let Err(why) = support().holds(&to) {
+        return why;
+    }
+    match confined(&to, program) {
+        Ok(mut command) => {
+            let error = command.args(args).exec();
+            format!("{} cannot be started: {error}", program.display())
+        }
+        Err(error) => format!("{} is not started: {error}", program.display()),
+    }
+}
+
+/// The program, to be started by this process, which is confined from now on.
+#[cfg(target_os = "linux")]
+fn confined(to: &Confinement, program: &Path) -> std::io::Result<std::process::Command> {
+    super::linux::confine(to)?;
+    Ok(std::process::Command::new(program))
+}
+
+/// The program that confines itself to a profile and then becomes `program`.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn confined(to: &Confinement, program: &Path) -> std::io::Result<std::process::Command> {
+    use super::seatbelt;
+
+    let mut command = std::process::Command::new(seatbelt::PROGRAM);
+    command.arg("-p").arg(seatbelt::profile(to)).arg(program);
+    Ok(command)
+}

@@ -1,0 +1,30 @@
+//! Confinement: what a program that the kernel starts can reach, held by the operating system.
+//!
+//! The kernel puts down in a [`Confinement`] what a server may reach: the system's programs and libraries, its own
+//! folder, a temporary folder, and what it was permitted. It does not start the program itself but the launcher,
+//! `mgp confine`, which confines its own process and then becomes the program. So there is no moment in which the
+//! program runs unconfined, and its children are confined like it.
+//!
+//! * On Linux [Landlock](linux) bounds files, TCP ports, and where the system can also abstract sockets and signals;
+//!   a [seccomp filter](seccomp) takes away what Landlock does not see.
+//! * On macOS a [profile](seatbelt) is given to `sandbox-exec`.
+//! * Elsewhere nothing can be confined, and a server that has to be is not started.
+
+mod folders;
+mod launcher;
+#[cfg(target_os = "linux")]
+mod linux;
+mod opened;
+mod program;
+mod seatbelt;
+#[cfg(target_os = "linux")]
+mod seccomp;
+mod spec;
+mod support;
+
+#[cfg(unix)]
+pub(crate) use self::launcher::become_program;
+pub use self::launcher::set_confinement_launcher;
+pub(crate) use self::launcher::{Launch, launch};
+pub(crate) use self::opened::{Confined, opened};
+pub(crate) use self::support::support;

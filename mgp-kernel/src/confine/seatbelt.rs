@@ -1,0 +1,120 @@
+//! Confinement on macOS: a profile for `sandbox-exec`.
+
+#![cfg_attr(not(any(target_os = "macos", test)), expect(dead_code, reason = "only macOS has sandbox-exec"))]
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::spec::{Access, Confinement, Ports};
+
+/// The program that confines another one to a profile.
+pub(super) const PROGRAM: &str = "/usr/bin/sandbox-exec";
+
+/// Returns the profile of a confinement.
+pub(super) fn profile(to: &Confinement) -> String {
+    let mut text = BASE.to_owned();
+    let mut say = |line: std::fmt::Arguments<'_>| {
+        // A string takes whatever is written to it.
+        let _infallible = text.write_fmt(line);
+        text.push('\n');
+    };
+    for opened in &to.paths {
+        let (path, rights) = (quoted(&opened.path), rights(opened.access));
+        say(format_args!("(allow {rights} (subpath {path}))"));
+    }
+    for (ports, direction, side) in
+        [(&to.connect, "network-outbound", "remote"), (&to.listen, "network-bind network-inbound", "local")]
+    {
+        match ports {
+            Ports::Closed => {}
+            Ports::Only(ports) => {
+                for port in ports {
+                    say(format_args!("(allow {direction} ({side} tcp \"*:{port}\"))"));
+                }
+            }
+            Ports::All => say(format_args!("(allow {direction} ({side} ip))")),
+        }
+    }
+    if to.has_network() {
+        say(format_args!("(allow network-outbound (literal \"/private/var/run/mDNSResponder\"))"));
+        say(format_args!("(allow system-socket mach-lookup)"));
+    }
+    if to.unix_sockets {
+        say(format_args!("(allow network-outbound network-bind (local unix-socket) (remote unix-socket))"));
+    }
+    if !to.change_modes {
+        say(format_args!("(deny file-write-mode file-write-owner file-write-flags)"));
+    }
+    text
+}
+
+const fn rights(access: Access) -> &'static str {
+    match access {
+        Access::List => "file-read-metadata",
+        Access::Read => "file-read* process-exec file-map-executable",
+        Access::Write => "file-read* file-write* process-exec file-map-executable",
+        Access::Device => "file-read* file-write-data file-ioctl",
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    let mut text = String::from("\"");
+    for c in path.to_string_lossy().chars() {
+        if matches!(c, '"' | '\\') {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text.push('"');
+    text
+}
+
+/// What every program needs to begin. Names of files may be looked up anywhere, as on Linux; what they hold may not.
+const BASE: &str = "\
+(version 1)
+(deny default)
+(allow process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow file-read-metadata)
+(allow file-read* (literal \"/\"))
+(allow ipc-posix-sem)
+(allow mach-lookup (global-name \"com.apple.system.opendirectoryd.libinfo\"))
+(allow mach-lookup (global-name \"com.apple.system.notification_center\"))
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_denies_all_that_it_does_not_open() {
+        let text = profile(&Confinement::default());
+        assert!(text.starts_with("(version 1)\n(deny default)\n"), "{text}");
+        assert!(!text.contains("network") && !text.contains("file-write*"), "{text}");
+        assert!(text.contains("(deny file-write-mode"), "{text}");
+    }
+
+    #[test]
+    fn a_profile_opens_paths_and_ports() {
+        let mut to = Confinement { connect: Ports::Only(vec![443]), ..Confinement::default() };
+        to.open("/data/a \"b\" \\c", Access::Write);
+        to.open("/usr", Access::Read);
+        let text = profile(&to);
+        for line in [
+            r#"(allow file-read* file-write* process-exec file-map-executable (subpath "/data/a \"b\" \\c"))"#,
+            r#"(allow file-read* process-exec file-map-executable (subpath "/usr"))"#,
+            r#"(allow network-outbound (remote tcp "*:443"))"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
+        }
+        assert!(!text.contains("(remote ip)") && !text.contains("unix-socket"), "{text}");
+    }
+
+    #[test]
+    fn the_whole_network_is_one_line() {
+        let text = profile(&Confinement { connect: Ports::All, ..Confinement::default() });
+        assert!(text.contains("(allow network-outbound (remote ip))"), "{text}");
+    }
+}

@@ -1,0 +1,280 @@
+//! The system calls that a confined program has no use for, and those that would lead around Landlock.
+//!
+//! All others stay: a list of what is allowed would break a program with each new version of its libraries, and
+//! what the remaining calls can reach is bounded by Landlock.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+
+use super::spec::Confinement;
+
+/// Filters the system calls of this thread for good.
+///
+/// # Errors
+/// The system or this processor has no filters.
+pub(super) fn filter(to: &Confinement) -> io::Result<()> {
+    for (calls, errno) in [(refused(to)?, libc::EPERM), (unknown(), libc::ENOSYS)] {
+        apply_filter(&compiled(calls, errno)?).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+type Calls = BTreeMap<i64, Vec<SeccompRule>>;
+
+fn compiled(calls: Calls, errno: i32) -> io::Result<BpfProgram> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(calls, SeccompAction::Allow, refuse, arch).map_err(io::Error::other)?;
+    let program = BpfProgram::try_from(filter).map_err(io::Error::other)?;
+    Ok(without_x32(program))
+}
+
+/// Refuses the system calls of the x32 ABI, which have other numbers: a filter would have to name each twice.
+#[cfg(target_arch = "x86_64")]
+fn without_x32(program: BpfProgram) -> BpfProgram {
+    use seccompiler::sock_filter;
+
+    const NUMBER: u32 = 0;
+    const X32: u32 = 0x4000_0000;
+    let instruction = |code: u32, jt, jf, k| sock_filter {
+        // The words of BPF have 16 bits; all of them fit.
+        code: u16::try_from(code).unwrap_or_default(),
+        jt,
+        jf,
+        k,
+    };
+    let mut whole = vec![
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, NUMBER),
+        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
+    ];
+    whole.extend(program);
+    whole
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn without_x32(program: BpfProgram) -> BpfProgram {
+    program
+}
+
+/// The calls that look as if the system did not know them: their arguments lie in memory, where a filter cannot look, and
+/// libraries have another way for each.
+fn unknown() -> Calls {
+    BTreeMap::from([(libc::SYS_clone3, Vec::new())])
+}
+
+fn refused(to: &Confinement) -> io::Result<Calls> {
+    let mut calls: Calls = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+    if !to.change_modes {
+        calls.extend(CHANGES_BY_PATH.iter().map(|call| (*call, Vec::new())));
+        // Without a path it changes the times of a file that was opened.
+        calls.insert(libc::SYS_utimensat, vec![rule([argument(1, SeccompCmpOp::Ne, 0)?])?]);
+    }
+    calls.insert(libc::SYS_socket, sockets(to)?);
+    calls.insert(libc::SYS_socketpair, pairs()?);
+    let fast_open = has_bits(libc::MSG_FASTOPEN);
+    for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
+        calls.insert(call, vec![rule([word(flags, fast_open.clone(), libc::MSG_FASTOPEN)?])?]);
+    }
+    let mut namespaces = Vec::new();
+    for flag in NAMESPACES {
+        namespaces.push(rule([word(0, has_bits(*flag), *flag)?])?);
+    }
+    calls.insert(libc::SYS_clone, namespaces);
+    let mut keystrokes = Vec::new();
+    for request in [TIOCSTI, TIOCLINUX] {
+        keystrokes.push(rule([word(1, SeccompCmpOp::Eq, request)?])?);
+    }
+    calls.insert(libc::SYS_ioctl, keystrokes);
+    Ok(calls)
+}
+
+/// The sockets that are refused: all but TCP, and of the rest what was permitted.
+///
+/// Landlock bounds TCP and nothing beside it, so MPTCP, SCTP and the like would pass; and a Unix socket could reach the
+/// kernel's own, or that of a program that starts others.
+fn sockets(to: &Confinement) -> io::Result<Vec<SeccompRule>> {
+    let mut families = Vec::new();
+    if to.has_network() {
+        families.extend([libc::AF_INET, libc::AF_INET6]);
+    }
+    if to.unix_sockets {
+        families.push(libc::AF_UNIX);
+    }
+    if families.is_empty() {
+        return Ok(Vec::new());
+    }
+    let other = |family: &i32| word(0, SeccompCmpOp::Ne, *family);
+    let mut rules = vec![rule(families.iter().map(other).collect::<io::Result<Vec<_>>>()?)?];
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let of_family = || word(0, SeccompCmpOp::Eq, family);
+        for kind in 0..=SOCKET_KIND {
+            let protocol = match kind {
+                libc::SOCK_STREAM => libc::IPPROTO_TCP,
+                libc::SOCK_DGRAM if to.has_datagrams() => libc::IPPROTO_UDP,
+                _ => {
+                    rules.push(rule([of_family()?, is_kind(kind)?])?);
+                    continue;
+                }
+            };
+            let others = [of_family()?, is_kind(kind)?, word(2, SeccompCmpOp::Ne, 0)?];
+            rules.push(rule([others.to_vec(), vec![word(2, SeccompCmpOp::Ne, protocol)?]].concat())?);
+        }
+    }
+    Ok(rules)
+}
+
+/// The pairs of sockets that are refused: one of datagrams can be turned to any socket that has a path.
+fn pairs() -> io::Result<Vec<SeccompRule>> {
+    let mut rules = vec![rule([word(0, SeccompCmpOp::Ne, libc::AF_UNIX)?])?];
+    for kind in (0..=SOCKET_KIND).filter(|kind| !matches!(*kind, libc::SOCK_STREAM | libc::SOCK_SEQPACKET)) {
+        rules.push(rule([is_kind(kind)?])?);
+    }
+    Ok(rules)
+}
+
+fn is_kind(kind: i32) -> io::Result<SeccompCondition> {
+    word(1, has_bits(SOCKET_KIND), kind)
+}
+
+fn has_bits(mask: i32) -> SeccompCmpOp {
+    SeccompCmpOp::MaskedEq(u64::from(mask.cast_unsigned()))
+}
+
+/// A condition on an argument of 32 bits.
+fn word(index: u8, is: SeccompCmpOp, value: i32) -> io::Result<SeccompCondition> {
+    let value = u64::from(value.cast_unsigned());
+    SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).map_err(io::Error::other)
+}
+
+/// A condition on an argument of 64 bits.
+fn argument(index: u8, is: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(index, SeccompCmpArgLen::Qword, is, value).map_err(io::Error::other)
+}
+
+fn rule(conditions: impl Into<Vec<SeccompCondition>>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions.into()).map_err(io::Error::other)
+}
+
+/// The bits of a socket's type that say of which kind it is.
+const SOCKET_KIND: i32 = 0xf;
+
+/// Puts keystrokes into a terminal.
+const TIOCSTI: i32 = 0x5412;
+/// Pastes into a console.
+const TIOCLINUX: i32 = 0x541c;
+
+const NAMESPACES: &[i32] = &[
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+const ALWAYS: &[i64] = &[
+    // Into other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    // Other views of the file system.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    // Namespaces.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // Work that the system does later, past this filter.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_perf_event_open,
+    // Keys of the user's session.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The system itself.
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_personality,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_kexec_file_load,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+];
+
+/// Modes, owners, attributes and times, which Landlock does not bound. By the number of an open file they may be changed:
+/// that one could be opened.
+const CHANGES_BY_PATH: &[i64] = &[
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+/// Younger than the list of the crate; the numbers are the same on all processors that filters are made for.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;

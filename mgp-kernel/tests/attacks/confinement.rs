@@ -1,0 +1,260 @@
+//! What a server reaches that does as it likes: it was told by its client, or was made for it.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use serde_json::json;
+
+use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
+use crate::runner::tests;
+use crate::server;
+
+tests![
+    a_confined_server_reads_its_own_and_the_systems_files_and_no_others,
+    a_confined_server_writes_to_its_temporary_folder_and_nowhere_else,
+    a_confined_server_reaches_no_network_that_it_was_not_permitted,
+    what_a_confined_server_was_permitted_works,
+    a_confined_server_reaches_no_socket_of_the_kernel,
+    what_a_confined_server_starts_is_confined_like_it,
+    a_confined_server_touches_no_other_process,
+    a_server_that_cannot_be_confined_is_not_started,
+    real_interpreters_start_in_a_confinement,
+];
+
+/// Says that a test cannot be made here, so that nobody takes it for one that passed.
+pub(crate) fn is_possible() -> bool {
+    let home = Home::with_state();
+    let told = home.run(["doctor"]).out;
+    let possible = told.contains("by Landlock and seccomp");
+    if !possible {
+        println!("skipped: no Landlock");
+    }
+    possible
+}
+
+/// A kernel in which nobody is asked, with a confined server `jail` that notes its requests, and a talk with it.
+struct Jail {
+    home: Home,
+    talk: Talk,
+    _kernel: Kernel,
+}
+
+impl Jail {
+    /// With these lines in the table of what is open to it, and these after it.
+    fn new(open: &str, more: &str) -> Self {
+        let home = Home::with_state();
+        let notes = home.path("notes/jail");
+        let lines = format!(
+            "[servers.security]\nspared_validators = [\"sandbox\", \"code_safety\", \"network_restricted\"]\n\
+             [servers.confinement]\nwrite = [{notes:?}]\n{open}\n"
+        );
+        let server = server::configured(&home, "jail", &lines);
+        let rest = "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
+        home.write("mgp.toml", &format!("{}{rest}{more}{server}", home.read("mgp.toml")));
+        let mut kernel = Kernel::start(&home, &[]);
+        let talk = Talk::open(&mut kernel);
+        Self { home, talk, _kernel: kernel }
+    }
+
+    /// What a command prints that the server runs.
+    fn runs(&mut self, command: &str) -> String {
+        let arguments = json!({"command": command});
+        let answer =
+            self.talk.ask("tools/call", &json!({"name": "jail.execute_command", "arguments": arguments}));
+        let text = answer["result"]["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+}
+
+async fn a_confined_server_reads_its_own_and_the_systems_files_and_no_others() {
+    if !is_possible() {
+        return;
+    }
+    let mut jail = Jail::new("", "");
+    jail.home.write("diary", "dear diary");
+    let diary = jail.home.path("diary").display().to_string();
+    for file in ["/etc/passwd", "/etc/hostname", &diary, "/proc/self/environ", "/proc/1/environ", "/dev/tty"]
+    {
+        let read = jail.runs(&format!("cat {file} 2>&1; echo status $?"));
+        assert!(read.contains("status 1") && read.contains("denied"), "{file}: {read}");
+    }
+    let listed = jail.runs(&format!("ls {}; echo status $?", jail.home.path("").display()));
+    assert!(!listed.contains("diary") && listed.contains("status 2"), "{listed}");
+    assert!(jail.runs("cat /usr/lib/os-release 2>/dev/null || ls /usr").len() > 10);
+}
+
+async fn a_confined_server_writes_to_its_temporary_folder_and_nowhere_else() {
+    if !is_possible() {
+        return;
+    }
+    let mut jail = Jail::new("", "");
+    jail.home.write(".bashrc", "# mine");
+    let state = jail.home.path("state");
+    for file in
+        [jail.home.path(".bashrc"), jail.home.path("new"), state.join("mgp.db"), "/tmp/mgp-attack".into()]
+    {
+        let wrote = jail.runs(&format!("echo evil >> {}; echo status $?", file.display()));
+        assert!(!wrote.contains("status 0"), "{}: {wrote}", file.display());
+    }
+    assert_eq!(jail.home.read(".bashrc"), "# mine");
+    let chmod = jail.runs(&format!("chmod 777 {}; echo status $?", jail.home.path(".bashrc").display()));
+    assert!(chmod.contains("status 1"), "{chmod}");
+    let own = jail.runs("echo mine > $TMPDIR/a && cat $TMPDIR/a && cd && pwd && echo $TMPDIR");
+    let lines: Vec<_> = own.lines().collect();
+    assert!(lines[0] == "mine" && lines[1] == lines[2], "{own}");
+    assert!(
+        lines[1].starts_with(&state.canonicalize().unwrap().join("scratch").display().to_string()),
+        "{own}"
+    );
+}
+
+/// Connects to a port by Python and says whether it could.
+fn connecting(port: u16, kind: &str) -> String {
+    format!(
+        "/usr/bin/python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.{kind}); \
+         s.connect((\"127.0.0.1\", {port})); s.send(b\"x\"); print(\"connected\")' 2>&1 | tail -1"
+    )
+}
+
+async fn a_confined_server_reaches_no_network_that_it_was_not_permitted() {
+    if !is_possible() {
+        return;
+    }
+    let (one, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let (one, other) = (one.local_addr().unwrap().port(), other.local_addr().unwrap().port());
+    let mut closed = Jail::new("", "");
+    for kind in ["SOCK_STREAM", "SOCK_DGRAM", "SOCK_RAW"] {
+        let tried = closed.runs(&connecting(one, kind));
+        assert!(tried.contains("PermissionError"), "{kind}: {tried}");
+    }
+    let mut by_port = Jail::new(&format!("connect = [{one}]"), "");
+    let tried = by_port.runs(&connecting(other, "SOCK_STREAM"));
+    assert!(tried.contains("PermissionError"), "{tried}");
+    let tried = by_port.runs(&connecting(one, "SOCK_DGRAM"));
+    assert!(tried.contains("PermissionError"), "{tried}");
+    // These are bounded by no Landlock: another protocol, and a connection that begins with what it sends.
+    let another = format!(
+        "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)' 2>&1 | tail -1; \
+         /usr/bin/python3 -c 'import socket; s = socket.socket(); s.sendto(b\"x\", 0x20000000, (\"127.0.0.1\", {other}))' 2>&1 | tail -1"
+    );
+    let tried = by_port.runs(&another);
+    assert_eq!(tried.matches("PermissionError").count(), 2, "{tried}");
+}
+
+async fn what_a_confined_server_was_permitted_works() {
+    if !is_possible() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let folder = tempfile::tempdir().unwrap();
+    let shown = folder.path().display();
+    fs::create_dir(folder.path().join("secret")).unwrap();
+    fs::write(folder.path().join("secret/key"), "key").unwrap();
+    fs::write(folder.path().join("book"), "a book").unwrap();
+    let grants = format!(
+        "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.read\"\n\
+         scope = {{ paths = [\"{shown}/**\"], deny_paths = [\"{shown}/secret\"] }}\n\
+         [[permissions.grants]]\nserver = \"jail\"\npermission = \"network.outbound\"\nscope = {{ ports = [{port}] }}\n"
+    );
+    let mut jail = Jail::new("", &grants);
+    assert_eq!(jail.runs(&format!("cat {shown}/book")), "a book");
+    assert!(!jail.runs(&format!("cat {shown}/secret/key 2>&1")).starts_with("key"));
+    assert!(jail.runs(&format!("echo x > {shown}/book; echo status $?")).contains("status 2"));
+    assert_eq!(jail.runs(&connecting(port, "SOCK_STREAM")).trim(), "connected");
+}
+
+async fn a_confined_server_reaches_no_socket_of_the_kernel() {
+    if !is_possible() {
+        return;
+    }
+    let everything = "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.write\"\n\
+                      [[permissions.grants]]\nserver = \"jail\"\npermission = \"network.outbound\"\n";
+    let mut jail = Jail::new("", everything);
+    let socket = jail.home.path("state/mgp.sock").display().to_string();
+    let other = jail.home.path("other.sock");
+    let _listener = UnixListener::bind(&other).unwrap();
+    for path in [&socket, &other.display().to_string()] {
+        let tried = jail.runs(&format!(
+            "/usr/bin/python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"{path}\"); print(\"connected\")' 2>&1 | tail -1"
+        ));
+        assert!(tried.contains("PermissionError"), "{path}: {tried}");
+    }
+    let pair = "/usr/bin/python3 -c 'import socket; socket.socketpair(); print(\"paired\", flush=True); \
+                socket.socketpair(type=socket.SOCK_DGRAM)' 2>&1";
+    let tried = jail.runs(pair);
+    assert!(tried.starts_with("paired") && tried.contains("PermissionError"), "{tried}");
+    let read = jail.runs(&format!("cat {}; echo status $?", jail.home.path("state/mgp.db").display()));
+    assert!(read.contains("status 1"), "{read}");
+}
+
+async fn what_a_confined_server_starts_is_confined_like_it() {
+    if !is_possible() {
+        return;
+    }
+    let mut jail = Jail::new("", "");
+    let nested = "sh -c \"setsid sh -c 'sh -c \\\"cat /etc/passwd\\\"'\" 2>&1; echo status $?";
+    let read = jail.runs(nested);
+    assert!(read.contains("denied") && !read.contains("root:"), "{read}");
+    let escape = jail.runs("unshare -r true; echo status $?");
+    assert!(!escape.contains("status 0"), "{escape}");
+    let privileges =
+        jail.runs("/usr/bin/python3 -c 'import ctypes; print(ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))'");
+    assert_eq!(privileges.trim(), "1", "no new privileges");
+}
+
+async fn a_confined_server_touches_no_other_process() {
+    if !is_possible() {
+        return;
+    }
+    let mut jail = Jail::new("", "");
+    let traced = jail.runs(
+        "/usr/bin/python3 -c 'import ctypes, os; c = ctypes.CDLL(None, use_errno=True); \
+         print(c.ptrace(16, os.getppid(), 0, 0), ctypes.get_errno())'",
+    );
+    assert_eq!(traced.trim(), "-1 1", "ptrace");
+    let mut victim = Ending(std::process::Command::new("sleep").arg("60").spawn().unwrap());
+    if jail.home.run(["doctor"]).out.contains("; signals\n") {
+        let killed = jail.runs(&format!("kill -9 {}; echo status $?", victim.0.id()));
+        assert!(!killed.contains("status 0"), "{killed}");
+        assert!(victim.0.try_wait().unwrap().is_none());
+    } else {
+        println!("skipped: this Landlock does not bound signals");
+    }
+}
+
+/// A process that is ended with the test.
+struct Ending(std::process::Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+async fn a_server_that_cannot_be_confined_is_not_started() {
+    let home = Home::with_state();
+    let socket = home.path("state/x").display().to_string();
+    let server = server::configured(&home, "jail", &format!("[servers.confinement]\nread = [{socket:?}]"));
+    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    let told = home.run(["tools", "--server", "jail"]);
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.out.contains("is to be confined and is not started"), "{told:?} {doctor:?}");
+    assert!(server::requests(&home, "jail").is_empty());
+}
+
+async fn real_interpreters_start_in_a_confinement() {
+    if !is_possible() {
+        return;
+    }
+    let mut jail = Jail::new("", "");
+    assert_eq!(jail.runs("/usr/bin/python3 -c 'import json, ssl, sqlite3; print(1 + 1)' 2>&1").trim(), "2");
+    if std::process::Command::new("node").arg("--version").output().is_ok() {
+        assert_eq!(jail.runs("node -e 'require(\"http\"); console.log(1 + 1)' 2>&1").trim(), "2");
+    } else {
+        println!("skipped: no node");
+    }
+}

@@ -80,11 +80,16 @@ fn confined(to: &Confinement, program: &Path) -> std::io::Result<std::process::C
 }
 
 /// The program that confines itself to a profile and then becomes `program`.
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(target_os = "macos")]
 fn confined(to: &Confinement, program: &Path) -> std::io::Result<std::process::Command> {
     use super::seatbelt;
 
     let mut command = std::process::Command::new(seatbelt::PROGRAM);
     command.arg("-p").arg(seatbelt::profile(to)).arg(program);
     Ok(command)
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "macos"))))]
+fn confined(_: &Confinement, _: &Path) -> std::io::Result<std::process::Command> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }

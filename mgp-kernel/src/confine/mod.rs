@@ -5,9 +5,9 @@
 //! `mgp confine`, which confines its own process and then becomes the program. So there is no moment in which the
 //! program runs unconfined, and its children are confined like it.
 //!
-//! * On Linux [Landlock](linux) bounds files, TCP ports, and where the system can also abstract sockets and signals;
-//!   a [seccomp filter](seccomp) takes away what Landlock does not see.
-//! * On macOS a [profile](seatbelt) is given to `sandbox-exec`.
+//! * On Linux Landlock (`linux.rs`) bounds files, TCP ports, and where the system can also abstract sockets and signals;
+//!   a seccomp filter (`seccomp.rs`) takes away what Landlock does not see.
+//! * On macOS a profile (`seatbelt.rs`) is given to `sandbox-exec`.
 //! * Elsewhere nothing can be confined, and a server that has to be is not started.
 
 mod folders;
@@ -16,6 +16,7 @@ mod launcher;
 mod linux;
 mod opened;
 mod program;
+#[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;

@@ -113,24 +113,21 @@ impl Opening {
         let denied = scope.map(|scope| scope.deny_paths.as_slice()).unwrap_or_default();
         let mut closed = Vec::new();
         for pattern in denied {
-            match tree(pattern, home) {
-                Some(path) => closed.push(real(&path)),
-                None => {
-                    tracing::warn!(%permission, pattern, "no folder can be kept closed by this pattern: a confined server is given no files by it");
-                    return Ok(());
-                }
-            }
+            let Some(path) = tree(pattern, home) else {
+                tracing::warn!(%permission, pattern, "a confined server is given no files: no folder is denied by this pattern");
+                return Ok(());
+            };
+            closed.push(real(&path));
         }
         let Some(patterns) = scope.map(|scope| &scope.paths).filter(|paths| !paths.is_empty()) else {
             self.to.change_modes |= access == Access::Write && closed.is_empty();
             return self.open(Path::new("/"), access, &closed);
         };
         for pattern in patterns {
-            match tree(pattern, home) {
-                Some(path) => self.open(&path, access, &closed)?,
-                None => {
-                    tracing::warn!(%permission, pattern, "no folder can be opened by this pattern to a confined server")
-                }
+            if let Some(path) = tree(pattern, home) {
+                self.open(&path, access, &closed)?;
+            } else {
+                tracing::warn!(%permission, pattern, "nothing is opened to a confined server: no folder is meant by this pattern");
             }
         }
         Ok(())
@@ -282,7 +279,7 @@ mod tests {
         let to = home.opened(&granted, "{}").unwrap();
         assert_eq!(home.access(&to, "data/open/x"), Some(Access::Read));
         assert_eq!(home.access(&to, "data/secret/x"), None);
-        assert_eq!(to.connect, Ports::Only(vec![443, NAME_SERVICE]));
+        assert_eq!(to.connect, Ports::Only(vec![NAME_SERVICE, 443]));
         assert!(!to.has_datagrams());
     }
 
@@ -313,6 +310,6 @@ mod tests {
         let config = r#"{"confinement":{"read":["~/data/open"],"connect":[5432],"unix_sockets":true}}"#;
         let to = home.opened(&[], config).unwrap();
         assert_eq!(home.access(&to, "data/open/x"), Some(Access::Read));
-        assert!(to.unix_sockets && to.connect == Ports::Only(vec![5432, NAME_SERVICE]));
+        assert!(to.unix_sockets && to.connect == Ports::Only(vec![NAME_SERVICE, 5432]));
     }
 }

@@ -1,13 +1,12 @@
 //! Confinement on macOS: a profile for `sandbox-exec`.
 
-#![cfg_attr(not(any(target_os = "macos", test)), expect(dead_code, reason = "only macOS has sandbox-exec"))]
-
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::spec::{Access, Confinement, Ports};
 
 /// The program that confines another one to a profile.
+#[cfg(target_os = "macos")]
 pub(super) const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
 /// Returns the profile of a confinement.

@@ -76,7 +76,9 @@ impl Ports {
         match self {
             Self::All => {}
             Self::Only(open) => {
-                open.extend(ports.iter().filter(|port| !open.contains(port)).copied().collect::<Vec<_>>())
+                open.extend(ports);
+                open.sort_unstable();
+                open.dedup();
             }
             Self::Closed if ports.is_empty() => {}
             Self::Closed => *self = Self::Only(ports.to_vec()),

@@ -45,7 +45,7 @@ impl Jail {
     /// With these lines in the table of what is open to it, and these after it.
     fn new(open: &str, more: &str) -> Self {
         let home = Home::with_state();
-        let notes = home.path("notes/jail");
+        let notes = home.path("notes/jail").display().to_string();
         let lines = format!(
             "[servers.security]\nspared_validators = [\"sandbox\", \"code_safety\", \"network_restricted\"]\n\
              [servers.confinement]\nwrite = [{notes:?}]\n{open}\n"

@@ -67,3 +67,35 @@ pub(super) const REFUSE_OPTION: Danger =
     ("option-injection", "this option makes the program run another one; leave it out");
 pub(super) const REFUSE_ENVIRONMENT: Danger =
     ("environment", "this variable makes programs load or run something else; leave it unset");
+pub(super) const REFUSE_DECISION: Danger = (
+    "decision",
+    "what the operators of the kernel decide, and the kernel's own files and process, are not for agents; ask the user to run it",
+);
+pub(super) const REFUSE_LOST_WORK: Danger = (
+    "lost-work",
+    "throwing away work that is kept nowhere else is not allowed; stash or branch it first, or ask the user to do it",
+);
+pub(super) const REFUSE_FOREIGN_PACKAGE: Danger = (
+    "foreign-package",
+    "installing from an address is not allowed; name a package of the registry, or ask the user to install it",
+);
+
+/// The class of the name `class`.
+pub(super) fn danger(class: &str) -> Option<Danger> {
+    CLASSES.iter().find(|(name, _)| *name == class).copied()
+}
+
+/// The classes that the table of programs names.
+const CLASSES: [Danger; 11] = [
+    REFUSE_SYSTEM_PATH,
+    REFUSE_RUNS_LATER,
+    REFUSE_REVERSE_SHELL,
+    REFUSE_SECRET,
+    REFUSE_EXFILTRATION,
+    REFUSE_PRIVILEGE,
+    REFUSE_KILL,
+    REFUSE_OPTION,
+    REFUSE_DECISION,
+    REFUSE_LOST_WORK,
+    REFUSE_FOREIGN_PACKAGE,
+];

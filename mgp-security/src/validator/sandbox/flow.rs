@@ -1,7 +1,8 @@
 //! What comes out of a command: its text if it is known, and where it came from.
 
-use super::argv::{Call, delete, is_shell};
-use super::judge::{Judge, file_key};
+use super::argv::{Call, delete, is_shell, kernel};
+use super::judge::{Judge, file_key, program_name};
+use super::known::{Trait, facts, is_listed};
 use super::place::Place;
 use super::read::{decode_escapes, hides_letters};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -10,6 +11,11 @@ use super::value::{Arg, Flow, HOLE, Marks, Text};
 pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
     let marks =
         call.args.iter().fold(call.input.marks, |marks, arg| marks.and(arg.marks)).without(Marks::PATTERN);
+    let marks = if call.args.iter().any(|arg| kernel::is_named(&arg.text)) {
+        marks.and(Marks::KERNEL)
+    } else {
+        marks
+    };
     // What a program makes of a file is no file any more.
     let marks = if matches!(call.program, "cat" | "tee") { marks } else { marks.without(Marks::FILE) };
     copies(judge, call);
@@ -75,7 +81,9 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         program if is_shell(program) && call.args.iter().all(|arg| arg.text == "-i") => {
             Flow::unknown(marks.and(Marks::SENSITIVE))
         }
-        program if TELLERS.contains(&program) => Flow::unknown(marks.and(Marks::TELLING)),
+        program if facts(program).is_some_and(|facts| facts.has(Trait::Tells)) => {
+            Flow::unknown(marks.and(Marks::TELLING))
+        }
         program if sets_up(program, call) => Flow::unknown(marks.and(Marks::SETUP)),
         _ => Flow::unknown(marks),
     }
@@ -196,6 +204,12 @@ fn copies(judge: &mut Judge<'_>, call: &Call<'_>) {
         "cp" | "mv" | "ln" | "install" => {
             let operands: Vec<&Arg> = call.operands().collect();
             if let [source, target] = operands.as_slice()
+                && let Ok(program) = program_name(source)
+                && facts(&program).is_some()
+            {
+                judge.copies.insert(file_key(&target.text), program);
+            }
+            if let [source, target] = operands.as_slice()
                 && let Some(flow) = judge.files.get(&file_key(&source.text)).cloned()
             {
                 judge.files.insert(file_key(&target.text), flow);
@@ -271,25 +285,7 @@ fn sets_up(program: &str, call: &Call<'_>) -> bool {
         "tset",
         "register-python-argcomplete",
     ];
-    const WORDS: [&str; 16] = [
-        "completion",
-        "completions",
-        "init",
-        "hook",
-        "env",
-        "shellenv",
-        "docker-env",
-        "podman-env",
-        "activate",
-        "--alias",
-        "integrate",
-        "-s",
-        "shell-init",
-        "virtualenv-init",
-        "shell",
-        "--init",
-    ];
-    PROGRAMS.contains(&program) || call.args.iter().any(|arg| WORDS.contains(&arg.text.as_str()))
+    PROGRAMS.contains(&program) || call.args.iter().any(|arg| is_listed("setup", &arg.text))
 }
 
 /// Whether `call` writes whole trees, disks, databases or the traffic of a network.
@@ -308,9 +304,3 @@ fn is_bulk(call: &Call<'_>) -> bool {
 
 /// What a temporary file that was just made stands for.
 const MADE: &str = "/tmp/tmp.made\n";
-
-/// Programs that print facts about the machine and who uses it.
-const TELLERS: [&str; 22] = [
-    "whoami", "id", "hostname", "ls", "ps", "w", "who", "last", "users", "groups", "ifconfig", "ip",
-    "netstat", "ss", "lsof", "getent", "dmesg", "crontab", "xxd", "base64", "od", "hexdump",
-];

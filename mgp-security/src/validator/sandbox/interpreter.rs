@@ -13,13 +13,18 @@ use super::finding::{
     refuse,
 };
 use super::judge::{Judge, file_key};
+use super::known::{Kind, Reading, Trait};
 use super::pattern::{pattern, patterns};
 use super::place::Place;
-use super::unwrap::{Inner, check_options, is_bare_shell};
+use super::unwrap::is_bare_shell;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// Judges the code `call` runs, if its program is an interpreter or a file.
-pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
+pub(super) fn check(
+    judge: &mut Judge<'_>,
+    call: &Call<'_>,
+    reading: Option<&Reading<'_>>,
+) -> Result<(), Finding> {
     let windows = [".exe", ".bat", ".cmd", ".ps1", ".com"].iter().any(|end| call.head.ends_with(end));
     if call.head.contains('/') || windows {
         run_file(judge, &Arg::new(call.head))?;
@@ -27,29 +32,17 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
     if matches!(call.program, "start-process" | "start" | "invoke-item" | "saps") {
         call.operands().try_for_each(|file| run_file(judge, file))?;
     }
-    for inner in check_options(call)? {
-        if let Inner::Shell(text) = inner {
-            judge.text(&text, &Flow::unknown(Marks::NONE))?;
-        }
+    let Some(reading) = reading else { return Ok(()) };
+    if reading.program.has(Trait::Shell) {
+        return shell(judge, call);
     }
     match call.program {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh" => {
-            shell(judge, call)
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call)?,
+        "sed" | "gsed" | "ssed" => sed(judge, call)?,
+        "make" | "gmake" => make(call)?,
+        "parallel" if call.operands().next().is_none() => {
+            feed(judge, call.input)?;
         }
-        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call),
-        "sed" | "gsed" => sed(judge, call),
-        "make" | "gmake" => {
-            let own =
-                |path: &str| ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|d| path.starts_with(d));
-            let shell = call.args.iter().find_map(|arg| arg.text.strip_prefix("SHELL="));
-            if shell.is_some_and(|path| path.contains('/') && !own(path)) {
-                return Err(refuse(REFUSE_CODE));
-            }
-            let piped = matches!(call.value('f', "file"), Some("-" | "/dev/stdin")) && call.input.is_fed();
-            let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
-            if piped || call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
-        }
-        "parallel" if call.operands().next().is_none() => feed(judge, call.input).map(|_| ()),
         "deno" | "bun"
             if call.operands().any(|arg| arg.text.starts_with("http"))
                 && (call.program == "bun"
@@ -59,22 +52,33 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
                             || arg.text.starts_with("--allow-run")
                     })) =>
         {
-            Err(refuse(REFUSE_DOWNLOAD))
+            return Err(refuse(REFUSE_DOWNLOAD));
         }
-        "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift"
-            if call.args.iter().any(|arg| is_written(judge, arg)) =>
-        {
-            call.args.iter().try_for_each(|arg| written_code(judge, arg))
-        }
-        "go" | "java" | "cargo" | "dotnet" | "swift" | "ansible-playbook" | "tcc" | "nim" => {
+        "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift" | "cargo" | "dotnet" => {
             let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
-            if call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
+            if call.args.iter().any(elsewhere) {
+                return Err(refuse(REFUSE_DOWNLOAD));
+            }
+            for arg in call.args {
+                if is_written(judge, arg) {
+                    written_code(judge, arg)?;
+                }
+            }
         }
-        program => match LANGUAGES.iter().find(|language| language.names(program)) {
-            Some(language) => code(judge, language, call),
-            None => Ok(()),
-        },
+        _ => {}
     }
+    code(judge, call, reading)
+}
+
+fn make(call: &Call<'_>) -> Result<(), Finding> {
+    let own = |path: &str| ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|d| path.starts_with(d));
+    let shell = call.args.iter().find_map(|arg| arg.text.strip_prefix("SHELL="));
+    if shell.is_some_and(|path| path.contains('/') && !own(path)) {
+        return Err(refuse(REFUSE_CODE));
+    }
+    let piped = matches!(call.value('f', "file"), Some("-" | "/dev/stdin")) && call.input.is_fed();
+    let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
+    if piped || call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
 }
 
 fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
@@ -112,8 +116,8 @@ fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(), Finding> {
-    let mut found = false;
+/// Judges the code among the arguments, the files of code, and the input if it is code.
+fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     // What `-MModule` and `-rlibrary` load belongs to the code.
     let loaded = call
         .args
@@ -121,56 +125,40 @@ fn code(judge: &mut Judge<'_>, language: &Language, call: &Call<'_>) -> Result<(
         .map(|arg| arg.text.as_str())
         .filter(|text| text.starts_with("-M") || text.starts_with("-r"));
     let modules = loaded.collect::<Vec<_>>().join(" ");
-    let mut args = call.args.iter();
-    while let Some(arg) = args.next() {
-        let text = arg.text.as_str();
-        let long = text
-            .strip_prefix("--")
-            .map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
-        let code = if let Some((name, value)) = long {
-            if !language.long.contains(&name) {
-                continue;
-            }
-            value.map(Arg::new).or_else(|| args.next().cloned())
-        } else if arg.is_option() {
-            let Some(at) = text.find(|c: char| language.short.contains(&c)) else {
-                if text.starts_with("-m") || text.starts_with("-S") {
-                    found = true;
-                }
-                continue;
-            };
-            let rest = &text[at + 1..];
-            if rest.is_empty() {
-                args.next().cloned()
-            } else {
-                Some(Arg { text: rest.to_owned(), marks: arg.marks })
-            }
-        } else if language.verbs.contains(&text) {
-            args.next().cloned()
-        } else if matches!(text, "-" | "/dev/stdin") {
-            break;
-        } else {
-            found = true;
-            // With code among the options this is the value of one, or an argument of the code.
-            if found_code(call, language) {
-                continue;
-            }
-            if arg.marks.has(Marks::FETCHED) {
-                return Err(refuse(REFUSE_DOWNLOAD));
-            }
-            written_code(judge, arg)?;
-            break;
-        };
-        if let Some(code) = code {
-            found = true;
-            not_from_elsewhere(&code)?;
-            scan(&code.text)?;
-            if !modules.is_empty() {
-                scan(&format!("{modules}; {}", code.text))?;
-            }
+    let mut found = call.args.iter().any(|arg| arg.text.starts_with("-m") || arg.text.starts_with("-S"));
+    let operands = || reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Code)).map(|(arg, _)| arg);
+    for code in reading.values(Kind::Code).chain(operands()) {
+        found = true;
+        not_from_elsewhere(code)?;
+        scan(&code.text)?;
+        if !modules.is_empty() {
+            scan(&format!("{modules}; {}", code.text))?;
         }
     }
-    if found || !call.input.is_fed() || language.reads_data {
+    let spoken =
+        reading.kinds().filter(|(arg, kind)| *kind == Some(Kind::Escapes) && arg.text.contains(['(', ' ']));
+    for text in reading.values(Kind::Escapes).chain(spoken.map(|(arg, _)| arg)) {
+        not_from_elsewhere(text)?;
+        scan(&text.text)?;
+    }
+    let scripts = reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Script)).map(|(arg, _)| arg);
+    // With code among the options the operands are arguments of the code.
+    let coded = found;
+    let scripts = scripts.filter(move |_| !coded).chain(reading.values(Kind::Script));
+    let mut piped = false;
+    for script in scripts {
+        if matches!(script.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") {
+            piped = true;
+            continue;
+        }
+        found = true;
+        if script.marks.has(Marks::FETCHED) {
+            return Err(refuse(REFUSE_DOWNLOAD));
+        }
+        written_code(judge, script)?;
+    }
+    let reads_code = piped || reading.program.input == Some(Kind::Code);
+    if (found && !piped) || !call.input.is_fed() || !reads_code {
         return Ok(());
     }
     match &call.input.text {
@@ -197,14 +185,6 @@ fn written_code(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
         }
         _ => run_file(judge, file),
     }
-}
-
-fn found_code(call: &Call<'_>, language: &Language) -> bool {
-    call.args.iter().any(|arg| {
-        arg.is_option()
-            && !arg.text.starts_with("--")
-            && arg.text.contains(|c: char| language.short.contains(&c))
-    })
 }
 
 fn not_from_elsewhere(code: &Arg) -> Result<(), Finding> {
@@ -323,84 +303,6 @@ fn sed(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     }
     Ok(())
 }
-
-struct Language {
-    /// The names of the program; a version may follow.
-    programs: &'static [&'static str],
-    /// Short options before code.
-    short: &'static [char],
-    /// Long options before code.
-    long: &'static [&'static str],
-    /// Subcommands before code.
-    verbs: &'static [&'static str],
-    /// Whether the standard input is data rather than code.
-    reads_data: bool,
-}
-
-impl Language {
-    fn names(&self, program: &str) -> bool {
-        self.programs.iter().any(|name| {
-            program
-                .strip_prefix(name)
-                .is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
-        })
-    }
-}
-
-const fn language(programs: &'static [&'static str], short: &'static [char]) -> Language {
-    Language { programs, short, long: &[], verbs: &[], reads_data: false }
-}
-
-const LANGUAGES: [Language; 12] = [
-    language(&["python", "pypy", "ipython"], &['c']),
-    language(&["perl"], &['e', 'E']),
-    language(&["ruby", "jruby"], &['e']),
-    Language {
-        programs: &["node", "nodejs", "deno", "bun"],
-        short: &['e', 'p'],
-        long: &["eval", "print"],
-        verbs: &["eval"],
-        reads_data: false,
-    },
-    Language {
-        programs: &["php"],
-        short: &['r', 'B', 'R', 'E'],
-        long: &["run"],
-        verbs: &[],
-        reads_data: false,
-    },
-    language(&["lua", "luajit", "texlua"], &['e']),
-    language(&["tclsh", "expect", "wish"], &['c']),
-    Language {
-        programs: &["rscript", "r", "julia", "elixir"],
-        short: &['e'],
-        long: &["eval"],
-        verbs: &[],
-        reads_data: true,
-    },
-    Language {
-        programs: &["groovy", "scala", "jrunscript", "jshell"],
-        short: &['e'],
-        long: &[],
-        verbs: &[],
-        reads_data: true,
-    },
-    Language { programs: &["osascript"], short: &['e'], long: &[], verbs: &[], reads_data: true },
-    Language {
-        programs: &["psql", "mysql", "sqlite", "emacs"],
-        short: &['c', 'e'],
-        long: &["command", "execute", "eval"],
-        verbs: &[],
-        reads_data: true,
-    },
-    Language {
-        programs: &["gdb"],
-        short: &[],
-        long: &["eval-command", "ex"],
-        verbs: &["-ex"],
-        reads_data: true,
-    },
-];
 
 /// Code that joins a socket.
 static NETWORK: LazyLock<Regex> = LazyLock::new(|| {

@@ -9,12 +9,13 @@ use super::argv::{self, Call};
 use super::finding::{
     REFUSE_COMPLEX, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse,
 };
+use super::known::Reading;
 use super::place::Place;
 use super::read::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
 use super::read::{Flaw, read};
 use super::unwrap::{Inner, inner_commands};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
-use super::{builtin, flow, interpreter, windows};
+use super::{builtin, flow, interpreter, stranger, windows};
 
 /// What is known while a command line is judged.
 pub(super) struct Judge<'p> {
@@ -22,6 +23,8 @@ pub(super) struct Judge<'p> {
     /// Variables that were assigned; no text if the value cannot be known.
     variables: HashMap<String, (Option<String>, Marks)>,
     functions: HashSet<String>,
+    /// Names under which other programs can be run: aliases, copies and links.
+    pub(super) copies: HashMap<String, String>,
     /// What was written into files on the way.
     pub(super) files: HashMap<String, Flow>,
     pub(super) directory: String,
@@ -34,7 +37,9 @@ impl<'p> Judge<'p> {
     pub(super) fn new(policy: &'p CommandPolicy) -> Self {
         Self {
             policy,
-            variables: HashMap::new(),
+            // The parent of the shell is a program of the kernel.
+            variables: HashMap::from([("PPID".to_owned(), (None, Marks::KERNEL))]),
+            copies: HashMap::new(),
             functions: HashSet::new(),
             files: HashMap::new(),
             directory: String::new(),
@@ -267,6 +272,7 @@ impl<'p> Judge<'p> {
         self.step()?;
         let Some((head, rest)) = args.split_first() else { return Ok(input.clone()) };
         let program = program_name(head)?;
+        let program = self.copies.get(&file_key(&head.text)).cloned().unwrap_or(program);
         let directory = self.directory.clone();
         let call = Call { program: &program, head: &head.text, args: rest, input, directory: &directory };
         argv::check_arguments(&call)?;
@@ -276,10 +282,15 @@ impl<'p> Judge<'p> {
         if let Some(flow) = builtin::run(self, &call)? {
             return Ok(flow);
         }
-        argv::check(&call, self.policy)?;
-        interpreter::check(self, &call)?;
+        let reading = Reading::of(&call);
+        argv::check(&call, reading.as_ref(), self.policy)?;
+        interpreter::check(self, &call, reading.as_ref())?;
         let mut out = flow::output(self, &call);
-        for inner in inner_commands(&call)? {
+        let Some(reading) = reading else {
+            stranger::check(self, &call)?;
+            return Ok(out);
+        };
+        for inner in inner_commands(&call, &reading)? {
             let flow = self.deeper(|judge| match inner {
                 Inner::Command(args) => judge.command(&args, input),
                 Inner::Shell(text) => judge.text(&text, input),
@@ -303,8 +314,12 @@ fn known(arg: &Arg) -> Text {
 }
 
 /// The name of the program `head` starts, in lower case and without directories.
-fn program_name(head: &Arg) -> Result<String, Finding> {
+pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
     let text = head.text.trim_end_matches('/');
+    // Another name for whatever a process runs.
+    if text.starts_with("/proc/") && text.ends_with("/exe") {
+        return Err(refuse(REFUSE_OBFUSCATION));
+    }
     let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
     if name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE)) {
         return Err(refuse(REFUSE_UNDECIDABLE));

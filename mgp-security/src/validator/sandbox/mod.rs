@@ -15,18 +15,20 @@ mod finding;
 mod flow;
 mod interpreter;
 mod judge;
+mod known;
 mod literal;
 mod one_word;
+mod package;
 mod pattern;
 mod place;
 mod program;
 mod read;
+mod stranger;
 #[cfg(test)]
 mod tests;
 mod unwrap;
 mod value;
 mod windows;
-mod wrapper;
 
 use unicode_normalization::UnicodeNormalization;
 

@@ -1,11 +1,12 @@
-//! Programs that run other programs: what they run is judged as if it stood there alone.
+//! What a program runs in turn, and what of its arguments is never let through: both told by the table of programs.
 
 use crate::Finding;
 
 use super::argv::{Call, is_shell};
-use super::finding::{REFUSE_OPTION, REFUSE_RECURSIVE_DELETE, refuse};
+use super::finding::{REFUSE_DOWNLOAD, REFUSE_OPTION, REFUSE_RECURSIVE_DELETE, refuse};
+use super::known::{Kind, Reading, Trait};
+use super::package;
 use super::value::{Arg, HOLE, Marks, Text};
-use super::wrapper::{WRAPPERS, Wrapper};
 
 /// What a program runs in turn.
 pub(super) enum Inner {
@@ -14,129 +15,123 @@ pub(super) enum Inner {
     Shell(String),
 }
 
-/// The commands `call` runs in turn.
-pub(super) fn inner_commands(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
+/// The commands that `call` runs in turn.
+pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<Vec<Inner>, Finding> {
     let mut inner = Vec::new();
-    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == call.program) {
-        if call.program == "command" && (call.flag('v', "") || call.flag('V', "")) {
-            return Ok(inner);
-        }
-        wrapped(wrapper, call, &mut inner);
+    if call.program == "command" && (call.flag('v', "") || call.flag('V', "")) {
+        return Ok(inner);
     }
-    match call.program {
-        "find" | "fd" | "fdfind" => found(call, &mut inner)?,
-        "ssh" | "autossh" | "mosh" => remote(call, &mut inner),
-        "su" | "runuser" | "script" | "sg" | "flock" => {
-            if let Some(command) = call.value('c', "command") {
-                inner.push(Inner::Shell(command.to_owned()));
-            }
+    if let Some(danger) = reading.refused {
+        return Err(refuse(danger));
+    }
+    for given in &reading.given {
+        of_value(call, reading, given.kind, &given.value, &mut inner)?;
+    }
+    if reading.facts.every == Some(Kind::Setting) {
+        let words: Vec<&str> = reading.operands.iter().map(|arg| arg.text.as_str()).collect();
+        setting(call, &words.join("="), &mut inner)?;
+    }
+    for (operand, kind) in reading.kinds() {
+        match kind {
+            Some(Kind::Setting) | None => {}
+            Some(kind) => of_value(call, reading, kind, operand, &mut inner)?,
         }
-        "env" => {
-            if let Some(text) = call.value('S', "split-string") {
-                inner.push(Inner::Shell(text.to_owned()));
-            }
+    }
+    of_input(call, reading, &mut inner)?;
+    if matches!(call.program, "find" | "fd" | "fdfind") {
+        found(call, &mut inner)?;
+    }
+    if let Some((command, as_text)) = reading.command {
+        let mut command = command.to_vec();
+        if matches!(call.program, "xargs" | "gxargs" | "parallel" | "sem" | "rush") {
+            fed(call, reading, &mut command);
+        } else if let [only] = command.as_slice()
+            && is_bare_shell(&only.text)
+            && !reading.program.has(Trait::Enters)
+            && !call.input.is_fed()
+        {
+            return Err(refuse(REFUSE_OPTION));
         }
-        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "flatpak-spawn"
-        | "docker-compose" => {
-            in_container(call, &mut inner);
+        if as_text {
+            let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
+            inner.push(Inner::Shell(words.join(" ").trim_end_matches("\\n").to_owned()));
+        } else {
+            inner.push(Inner::Command(command));
         }
-        "vim" | "vi" | "nvim" | "ex" | "view" | "gvim" | "less" | "more" | "gdb" | "lldb" | "sqlite3"
-        | "mysql" | "psql" | "ed" | "nmap" => {
-            for arg in call.args {
-                if let Some(command) = escaped_command(&arg.text) {
-                    if is_bare_shell(command) {
-                        return Err(refuse(REFUSE_OPTION));
-                    }
-                    inner.push(Inner::Shell(command.to_owned()));
-                }
-            }
-        }
-        "git" => of_git(call, &mut inner)?,
-        "npx" | "npm" | "pnpm" if call.program == "npx" || call.verb() == "exec" => {
-            if let Some(command) = call.value('c', "call") {
-                inner.push(Inner::Shell(command.to_owned()));
-            }
-        }
-        "tmux" | "screen" => {
-            if let Some(last) = call.args.last().filter(|arg| arg.text.contains(' ')) {
-                inner.push(Inner::Shell(last.text.trim_end_matches("\\n").to_owned()));
-            }
-        }
-        "at" | "batch" => {
-            if let Text::Known(text) = &call.input.text {
-                inner.push(Inner::Shell(text.clone()));
-            }
-        }
-        _ => {}
     }
     Ok(inner)
 }
 
-fn wrapped(wrapper: &Wrapper, call: &Call<'_>, inner: &mut Vec<Inner>) {
-    let args = call.args;
-    let mut at = 0;
-    let mut skip = wrapper.skip;
-    let mut replaced: Option<String> = None;
-    while let Some(arg) = args.get(at) {
-        let text = arg.text.as_str();
-        if text == "--" {
-            at += 1;
-            if skip == 0 {
-                break;
+/// Judges one value by what it is to the program.
+fn of_value(
+    call: &Call<'_>,
+    reading: &Reading<'_>,
+    kind: Kind,
+    value: &Arg,
+    inner: &mut Vec<Inner>,
+) -> Result<(), Finding> {
+    let text = value.text.as_str();
+    match kind {
+        Kind::Command => {
+            if value.marks.has(Marks::FETCHED) {
+                return Err(refuse(REFUSE_DOWNLOAD));
             }
-        } else if let Some(long) = text.strip_prefix("--") {
-            let (name, value) =
-                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            if name == "replace" {
-                replaced = Some(value.unwrap_or("{}").to_owned());
+            let program = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
+            if is_shell(program) && (is_bare_shell(text) || !reading.program.has(Trait::Commands)) {
+                return Err(refuse(REFUSE_OPTION));
             }
-            at += if value.is_none() && wrapper.long.contains(&name) { 2 } else { 1 };
-        } else if arg.is_option() {
-            let takes = text.char_indices().skip(1).find(|&(_, c)| wrapper.short.contains(c));
-            let separate = takes.is_some_and(|(position, c)| position + c.len_utf8() == text.len());
-            if let Some((position, 'I' | 'J')) = takes {
-                let value = if separate {
-                    args.get(at + 1).map(|a| a.text.as_str())
-                } else {
-                    text.get(position + 1..)
-                };
-                replaced = value.map(str::to_owned);
-            } else if call.program == "xargs" && text.contains('i') {
-                replaced = Some("{}".to_owned());
-            }
-            at += if separate { 2 } else { 1 };
-        } else if is_assignment(text) && matches!(wrapper.name, "env" | "sudo" | "doas") {
-            at += 1;
-        } else if skip > 0 {
-            skip -= 1;
-            at += 1;
-        } else {
-            break;
+            inner.push(Inner::Shell(text.trim_end_matches("\\n").to_owned()));
         }
+        Kind::Pipe if text.trim_start().starts_with(['|', '!']) => return Err(refuse(REFUSE_OPTION)),
+        Kind::Action if text.starts_with("exec") => return Err(refuse(REFUSE_OPTION)),
+        Kind::Escapes => escape(text, inner)?,
+        Kind::Setting => setting(call, text, inner)?,
+        Kind::Library if is_foreign_code(call, value) => return Err(refuse(REFUSE_OPTION)),
+        Kind::Package => package::check(call, value)?,
+        Kind::Index => package::check_index(text)?,
+        Kind::Socket => return Err(refuse(REFUSE_OPTION)),
+        _ => {}
     }
-    let mut command: Vec<Arg> = args.get(at..).unwrap_or(&[]).to_vec();
-    if command.is_empty() {
-        return;
+    Ok(())
+}
+
+/// Judges what the program reads from its input.
+fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
+    let Text::Known(text) = &call.input.text else { return Ok(()) };
+    match reading.facts.input {
+        // A remote shell reads its input if it is given no command.
+        Some(Kind::Command) if reading.command.is_none() => inner.push(Inner::Shell(text.clone())),
+        Some(Kind::Escapes) => text.lines().try_for_each(|line| escape(line, inner))?,
+        _ => {}
     }
-    if matches!(call.program, "xargs" | "parallel") {
-        fed(call, replaced.as_deref(), &mut command);
+    Ok(())
+}
+
+fn escape(text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
+    if let Some(command) = escaped_command(text) {
+        if command.trim().is_empty() || is_bare_shell(command) {
+            return Err(refuse(REFUSE_OPTION));
+        }
+        inner.push(Inner::Shell(command.to_owned()));
     }
-    if wrapper.shell {
-        let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
-        inner.push(Inner::Shell(words.join(" ")));
-    } else {
-        inner.push(Inner::Command(command));
-    }
+    Ok(())
 }
 
 /// Adds the arguments that `xargs` and `parallel` read from their input.
-fn fed(call: &Call<'_>, replaced: Option<&str>, command: &mut Vec<Arg>) {
+fn fed(call: &Call<'_>, reading: &Reading<'_>, command: &mut Vec<Arg>) {
     if let Some(at) = command.iter().position(|arg| arg.text.starts_with(":::")) {
         let values = command.split_off(at);
         command.extend(values.into_iter().skip(1));
         return;
     }
-    let replaced = replaced.or_else(|| (call.program == "parallel").then_some("{}"));
+    let chosen = reading.given.iter().find(|given| matches!(given.name, "-I" | "-J"));
+    let chosen = chosen.map(|given| given.value.text.as_str()).or_else(|| {
+        let own = &call.args[..call.args.len().saturating_sub(command.len())];
+        let replace = |arg: &Arg| arg.text.starts_with("--replace") || arg.text.starts_with("-i");
+        let arg = own.iter().find(|arg| replace(arg))?;
+        Some(arg.text.split_once('=').map_or("{}", |(_, sign)| sign))
+    });
+    let replaced = chosen.or_else(|| (call.program != "xargs").then_some("{}"));
     if let Some(sign) = replaced.filter(|sign| !sign.is_empty()) {
         let mut found = false;
         for arg in command.iter_mut().filter(|arg| arg.text.contains(sign)) {
@@ -169,15 +164,12 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
         let mut args: Vec<Arg> = command[..end].to_vec();
         if let [only] = args.as_slice()
-            && is_shell(only.text.rsplit('/').next().unwrap_or(""))
+            && is_bare_shell(&only.text)
         {
             return Err(refuse(REFUSE_OPTION));
         }
         let looks_only = args.first().is_some_and(|arg| {
-            matches!(
-                arg.text.as_str(),
-                "chmod" | "chown" | "chgrp" | "ls" | "stat" | "file" | "test" | "[" | "touch" | "echo"
-            )
+            super::known::facts(&arg.text).is_some_and(|facts| facts.has(Trait::Looks)) || arg.text == "echo"
         });
         let asks = rest[at].text.starts_with("-ok");
         for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {
@@ -202,186 +194,135 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     Ok(())
 }
 
-fn remote(call: &Call<'_>, inner: &mut Vec<Inner>) {
-    let wrapper =
-        Wrapper { name: "ssh", short: "bcDEeFIiJLlmOopQRSWw", long: &["ssh", "port"], skip: 1, shell: true };
-    wrapped(&wrapper, call, inner);
-    if inner.is_empty()
-        && let Text::Known(text) = &call.input.text
-    {
-        inner.push(Inner::Shell(text.clone()));
+/// Judges `key=value`, or `key value`, in which some keys of some programs name a command.
+fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
+    let (key, value) = text.split_once(['=', ' ']).unwrap_or((text, ""));
+    let key = key.to_ascii_lowercase();
+    let value = value.trim_matches(['=', ' ', '"', '\'', ':']);
+    if ["registry", "index-url", "index_url", "find-links"].iter().any(|end| key.ends_with(end)) {
+        return package::check_index(value);
     }
-}
-
-fn in_container(call: &Call<'_>, inner: &mut Vec<Inner>) {
-    let Some(at) = call.args.iter().position(|arg| matches!(arg.text.as_str(), "exec" | "run" | "--host"))
-    else {
-        return;
-    };
-    let args = &call.args[at + 1..];
-    if let Some(dashes) = args.iter().position(|arg| arg.text == "--") {
-        inner.push(Inner::Command(args[dashes + 1..].to_vec()));
-        return;
+    if value.is_empty() || matches!(value, "true" | "false" | "yes" | "no" | "none") {
+        return Ok(());
     }
-    // Which options take values differs from program to program; shells and deleters are found by their names.
-    let known = |arg: &Arg| matches!(arg.text.rsplit('/').next(), Some("sh" | "bash" | "ash" | "zsh" | "rm"));
-    if let Some(start) = args.iter().position(known) {
-        inner.push(Inner::Command(args[start..].to_vec()));
+    if let Some(command) = SSH_COMMANDS.iter().any(|name| key == *name).then_some(value) {
+        let program = command.split(' ').next().unwrap_or("").rsplit('/').next().unwrap_or("");
+        let proxies = ["ssh", "nc", "ncat", "connect", "corkscrew", "cloudflared", "aws", "gcloud"];
+        if !proxies.contains(&program) || command.contains([';', '|', '&', '`', '$']) {
+            return Err(refuse(REFUSE_OPTION));
+        }
+        inner.push(Inner::Shell(command.to_owned()));
+        return Ok(());
     }
-}
-
-/// The commands that git runs for each commit, each module or each match.
-fn of_git(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
-    let operands: Vec<&Arg> = call.operands().collect();
-    let words: Vec<&str> = operands.iter().map(|arg| arg.text.as_str()).collect();
-    match words.as_slice() {
-        ["submodule", "foreach", command @ ..] => inner.push(Inner::Shell(command.join(" "))),
-        ["bisect", "run", ..] => {
-            let at = call.args.iter().position(|arg| arg.text == "run").map_or(0, |at| at + 1);
-            inner.push(Inner::Command(call.args[at..].to_vec()));
-        }
-        ["rebase" | "difftool", ..] => {
-            let command = call.value('x', "exec").or_else(|| call.value('x', "extcmd"));
-            inner.extend(command.map(|text| Inner::Shell(text.to_owned())));
-        }
-        ["filter-branch", ..] => {
-            let filters = call.args.windows(2).filter(|two| two[0].text.ends_with("-filter"));
-            inner.extend(filters.map(|two| Inner::Shell(two[1].text.clone())));
-        }
-        ["grep", ..] => {
-            let opens = call.args.iter().any(|arg| {
-                let text =
-                    arg.text.strip_prefix("-O").or_else(|| arg.text.strip_prefix("--open-files-in-pager="));
-                text.is_some_and(|program| !program.is_empty() && !matches!(program, "less" | "vim" | "vi"))
-            });
-            if opens {
-                return Err(refuse(REFUSE_OPTION));
-            }
-        }
-        _ => {}
+    let runs = RUNNING_KEYS.iter().any(|word| key.contains(word));
+    let loads = LOADING_KEYS.iter().any(|word| key.contains(word));
+    let elsewhere = loads && is_foreign_code(call, &Arg::new(value));
+    if runs || elsewhere || value.starts_with('!') {
+        return Err(refuse(REFUSE_OPTION));
     }
     Ok(())
 }
 
+/// Whether code is loaded from where anybody can put it: an address, a folder for everybody, a file that came from
+/// elsewhere, or a library that is none of the system's.
+fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
+    let lower = value.text.to_ascii_lowercase();
+    let system =
+        ["/usr/lib", "/lib", "/usr/local/lib", "/opt/", "/snap/"].iter().any(|own| lower.starts_with(own));
+    let library = [".so", ".dll", ".dylib", ".inf", ".sct", ".scr", ".ocx", ".cpl", ".node", ".wsf", ".xsl"];
+    value.marks.has(Marks::FETCHED)
+        || lower.contains("://")
+        || lower.starts_with("\\\\")
+        || lower.contains("scrobj")
+        || is_for_everybody(call, &value.text)
+        || (!system && library.iter().any(|end| ends_in(&lower, end)))
+}
+
+/// Whether `path` lies where any user can write.
+fn is_for_everybody(call: &Call<'_>, path: &str) -> bool {
+    let place = call.place(path);
+    ["/tmp/", "/var/tmp/", "/dev/shm/", "~/Downloads/"].iter().any(|open| place.as_str().starts_with(open))
+}
+
+/// Whether `text` holds a file name with this extension.
+fn ends_in(text: &str, extension: &str) -> bool {
+    text.match_indices(extension).any(|(at, _)| {
+        text[at + extension.len()..].chars().next().is_none_or(|next| !next.is_alphanumeric() && next != '/')
+    })
+}
+
 /// What stands behind `:!`, `\!` or `shell` in the command language of an editor, a pager or a client.
 fn escaped_command(text: &str) -> Option<&str> {
-    let text = text.trim_start_matches(['+', ':', ' ']);
-    let rest = text
-        .strip_prefix('!')
-        .or_else(|| text.strip_prefix("\\!"))
-        .or_else(|| text.strip_prefix("shell "))
-        .or_else(|| text.strip_prefix("system "))
-        .or_else(|| text.strip_prefix(".shell "))
-        .or_else(|| text.strip_prefix(".system "))
-        .or_else(|| text.split_once(":!").map(|(_, rest)| rest))
-        .or_else(|| text.split_once("platform shell ").map(|(_, rest)| rest))?;
-    Some(rest.trim_end_matches(['"', '\'', ')']))
+    let text = text.trim_start_matches(['+', ':', ' ', ',']);
+    let lower = text.to_ascii_lowercase();
+    let spelled =
+        ESCAPES.iter().find(|escape| lower.starts_with(**escape)).map(|escape| &text[escape.len()..]);
+    let rest = spelled.or_else(|| {
+        INNER_ESCAPES.iter().find_map(|escape| lower.find(escape).map(|at| &text[at + escape.len()..]))
+    })?;
+    Some(rest.trim_start_matches(['(', '"', '\'', ' ']).trim_end_matches(['"', '\'', ')', ' ']))
 }
 
 /// A shell without anything to do: what it will do is up to whoever sits before it.
 pub(super) fn is_bare_shell(command: &str) -> bool {
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or("").rsplit('/').next().unwrap_or("");
-    is_shell(program) && words.all(|word| matches!(word, "-i" | "-p" | "-l"))
-}
-
-/// Refuses the options by which common programs run a command of the caller's choice.
-pub(super) fn check_options(call: &Call<'_>) -> Result<Vec<Inner>, Finding> {
-    let mut inner = Vec::new();
-    for (at, arg) in call.args.iter().enumerate() {
-        let text = arg.text.as_str();
-        let lower = text.to_ascii_lowercase();
-        if RUNNING_OPTIONS.iter().any(|option| lower.starts_with(option)) {
-            return Err(refuse(REFUSE_OPTION));
-        }
-        let joined = SSH_COMMANDS.iter().find_map(|option| {
-            let at = lower.find(option)?;
-            let before = &lower[..at];
-            (before.is_empty() || before == "-o" || before == "-o ").then(|| text.get(at + option.len()..))?
-        });
-        if let Some(value) = joined
-            && matches!(
-                call.program,
-                "ssh" | "scp" | "sftp" | "sshfs" | "rsync" | "autossh" | "git" | "ssh-copy-id"
-            )
-        {
-            let command = value.trim_start_matches(['=', ' ', '"', '\'']);
-            let program = command.split(' ').next().unwrap_or("").rsplit('/').next().unwrap_or("");
-            if !matches!(
-                program,
-                "ssh" | "nc" | "ncat" | "connect" | "corkscrew" | "none" | "cloudflared" | "aws" | "gcloud"
-            ) {
-                return Err(refuse(REFUSE_OPTION));
-            }
-            if program != "none" && command.contains([';', '|', '&', '`', '$']) {
-                return Err(refuse(REFUSE_OPTION));
-            }
-            if program != "none" {
-                inner.push(Inner::Shell(command.trim_end_matches(['"', '\'']).to_owned()));
-            }
-        }
-        let next = call.args.get(at + 1).map_or("", |arg| arg.text.as_str());
-        let attached = |option: &str| -> Option<String> {
-            let value = text.strip_prefix(option)?;
-            Some(if value.is_empty() { next.to_owned() } else { value.trim_start_matches('=').to_owned() })
-        };
-        let command = match call.program {
-            "tar" | "gtar" | "bsdtar" => [
-                "--to-command",
-                "--use-compress-program",
-                "--info-script",
-                "--new-volume-script",
-                "--rsh-command",
-                "-I",
-            ]
-            .iter()
-            .find_map(|option| attached(option)),
-            "rsync" => ["--rsh", "-e", "--rsync-path"].iter().find_map(|option| attached(option)),
-            "psql" | "strace" | "ltrace"
-                if attached("-o").is_some_and(|value| value.starts_with(['|', '!'])) =>
-            {
-                return Err(refuse(REFUSE_OPTION));
-            }
-            "man" => ["--pager", "-P", "--html"].iter().find_map(|option| attached(option)),
-            "sort" => attached("--compress-program"),
-            "split" => attached("--filter"),
-            "zip" => ["--unzip-command", "-TT"].iter().find_map(|option| attached(option)),
-            "make" | "gmake" => attached("--eval"),
-            "tcpdump" => attached("-z"),
-            _ => None,
-        };
-        if let Some(command) = command {
-            let program = command.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
-            if is_shell(program)
-                && !matches!(call.program, "tar" | "gtar" | "bsdtar" | "split" | "make" | "gmake")
-            {
-                return Err(refuse(REFUSE_OPTION));
-            }
-            inner.push(Inner::Shell(command));
-        }
-    }
-    Ok(inner)
-}
-
-fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    })
+    is_shell(program)
+        && words.all(|word| word.starts_with(['-', '<', '>', '0', '1', '2']) && !word.contains('c'))
 }
 
 const MAX_FED: usize = 256;
 
-/// Options that run a program whatever they are given.
-const RUNNING_OPTIONS: [&str; 9] = [
-    "--checkpoint-action=exec",
-    "--gpu-launcher=",
-    "--renderer-cmd-prefix=",
-    "--utility-cmd-prefix=",
-    "--ppapi-plugin-launcher=",
-    "--browser-subprocess-path=",
-    "--use-askpass=",
-    "--upload-pack=",
-    "--receive-pack=",
+/// How a command begins in such a language, in small letters.
+const ESCAPES: [&str; 15] = [
+    "!",
+    "\\!",
+    ".!",
+    "r !",
+    "r!",
+    "w !",
+    "%!",
+    "shell ",
+    "system ",
+    "system(",
+    ".shell ",
+    ".system ",
+    "silent !",
+    "platform shell ",
+    "process launch ",
 ];
 
+/// The same inside a text.
+const INNER_ESCAPES: [&str; 8] =
+    [":!", "silent !", "platform shell ", "exec:", "shell_escape ", "|!", "system(", "term://"];
+
 const SSH_COMMANDS: [&str; 4] = ["proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand"];
+
+/// Words in the names of settings whose value is run.
+const RUNNING_KEYS: [&str; 22] = [
+    "invoke",
+    "pre-install",
+    "post-install",
+    "hook",
+    "script-shell",
+    "askpass",
+    "sftp.command",
+    "proxyauto",
+    "proxy-auto-detect",
+    "prepend",
+    "append_file",
+    "tunnels",
+    "actionban",
+    "actionstart",
+    "load_module",
+    "dir::bin",
+    "solver",
+    "runner",
+    "rustc-wrapper",
+    "ld_preload",
+    "bash_env",
+    "node-gyp",
+];
+
+/// Words in the names of settings whose value is loaded.
+const LOADING_KEYS: [&str; 7] = ["plugin", "extension", "preload", "linker", "module", "config", "library"];

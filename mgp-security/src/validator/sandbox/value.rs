@@ -27,7 +27,7 @@ impl Arg {
 
 /// Facts about a text besides what it says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Marks(u16);
+pub(super) struct Marks(u32);
 
 impl Marks {
     pub(super) const NONE: Self = Self(0);
@@ -59,6 +59,8 @@ impl Marks {
     pub(super) const CHOSEN: Self = Self(1 << 13);
     /// Holds many files or records of this machine at once.
     pub(super) const BULK: Self = Self(1 << 14);
+    /// Tells which processes are the kernel's.
+    pub(super) const KERNEL: Self = Self(1 << 15);
     /// Written with the field separator where others write a blank.
     pub(super) const GLUED: Self = Self(1 << 10);
 

@@ -3,10 +3,12 @@
 mod call;
 pub(super) mod delete;
 mod environment;
+pub(super) mod kernel;
 mod network;
 mod power;
 mod privilege;
 mod secret;
+mod versions;
 mod wholesale;
 mod write;
 
@@ -23,15 +25,22 @@ use super::finding::{
     REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL,
     refuse,
 };
+use super::known::Reading;
 use super::value::{Arg, Marks};
 
 /// Judges `call` by every family.
-pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
+pub(super) fn check(
+    call: &Call<'_>,
+    reading: Option<&Reading<'_>>,
+    policy: &CommandPolicy,
+) -> Result<(), Finding> {
+    kernel::check(call, reading)?;
     delete::check(call, policy)?;
     wholesale::check(call)?;
-    write::check(call)?;
+    versions::check(call)?;
+    write::check(call, reading)?;
     network::check(call)?;
-    secret::check(call)?;
+    secret::check(call, reading)?;
     privilege::check(call)?;
     power::check(call)?;
     environment::check(call)

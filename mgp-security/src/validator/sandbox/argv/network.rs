@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::Finding;
 
 use super::super::finding::{REFUSE_EXFILTRATION, REFUSE_REVERSE_SHELL, REFUSE_UNDECIDABLE, refuse};
+use super::super::known::{Trait, facts};
 use super::super::value::{Arg, HOLE, Marks};
 use super::Call;
 
@@ -18,7 +19,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
 
 /// Programs that talk to other machines.
 pub(super) fn is_client(program: &str) -> bool {
-    CLIENTS.contains(&program)
+    facts(program).is_some_and(|facts| facts.has(Trait::Client))
 }
 
 /// `/dev/tcp/host/port` and the addresses of awk.
@@ -121,10 +122,7 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
 }
 
 pub(in super::super) fn is_shell(program: &str) -> bool {
-    matches!(
-        program,
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "rbash" | "mksh"
-    )
+    facts(program).is_some_and(|facts| facts.has(Trait::Shell))
 }
 
 fn is_shell_path(text: &str) -> bool {
@@ -234,41 +232,6 @@ fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
     }
     Ok(())
 }
-
-const CLIENTS: [&str; 32] = [
-    "curl",
-    "wget",
-    "http",
-    "https",
-    "xh",
-    "nc",
-    "ncat",
-    "netcat",
-    "socat",
-    "telnet",
-    "ssh",
-    "scp",
-    "sftp",
-    "rsync",
-    "rclone",
-    "ftp",
-    "lftp",
-    "tftp",
-    "aria2c",
-    "axel",
-    "lynx",
-    "links",
-    "w3m",
-    "openssl",
-    "mail",
-    "mailx",
-    "sendmail",
-    "mutt",
-    "ping",
-    "fetch",
-    "invoke-webrequest",
-    "iwr",
-];
 
 const METADATA_NAMES: [&str; 6] = [
     "metadata.google.internal",

@@ -5,6 +5,7 @@ use crate::Finding;
 use super::super::finding::{
     REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
 };
+use super::super::known::{Facts, Kind, Reading, Trait};
 use super::super::place::Place;
 use super::super::read::syntax::Body;
 use super::super::value::{Arg, HOLE, Marks};
@@ -28,38 +29,67 @@ pub(in super::super) fn check_input(target: &Arg, directory: &str, body: &Body) 
     Ok(())
 }
 
-pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
+pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
     if prints_keys(call) {
         return Err(refuse(REFUSE_SECRET));
-    }
-    let reader = READERS.contains(&call.program);
-    let copier = COPIERS.contains(&call.program);
-    if !reader && !copier {
-        return Ok(());
     }
     if call.program == "scp" && call.operands().count() < 2 {
         return Ok(());
     }
-    for arg in call.args {
-        let text = path_in(&arg.text);
-        if arg.marks.has(Marks::CRAFTED)
-            && (arg.text.contains(HOLE) || arg.text.starts_with('/'))
-            && SHOWERS.contains(&call.program)
-        {
+    let shows = reading.is_some_and(|reading| reading.program.has(Trait::Shows));
+    let reads = reading.is_some_and(|reading| {
+        let kinds = [reading.facts.first, reading.facts.every, reading.facts.last];
+        kinds.contains(&Some(Kind::File))
+            || reading.program.has(Trait::Client)
+            || reading.facts.last == Some(Kind::Out)
+    });
+    for arg in candidates(call, reading) {
+        if arg.marks.has(Marks::CRAFTED) && (arg.text.contains(HOLE) || arg.text.starts_with('/')) && shows {
             return Err(refuse(REFUSE_UNDECIDABLE));
         }
-        if arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE) {
+        if reads && arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE) {
             return Err(refuse(REFUSE_SECRET));
         }
         if is_key_option(call, &arg.text) {
             continue;
         }
-        let place = call.place(text);
-        if place.is_secret() || may_be_secret(arg, &place) {
+        let named = pieces(&arg.text).any(|piece| call.place(piece).is_secret());
+        if named || may_be_secret(arg, &call.place(path_in(&arg.text))) {
             return Err(refuse(REFUSE_SECRET));
         }
     }
     Ok(())
+}
+
+/// The arguments whose files a program may show: all of one that nobody knows, of others those that the table does not
+/// know as something else.
+fn candidates<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a Arg> {
+    let Some(reading) = reading else { return call.args.iter().collect() };
+    let looks = |facts: &Facts| facts.has(Trait::Looks) || facts.has(Trait::Texts);
+    if looks(reading.facts) || looks(reading.program) && !reading.program.has(Trait::Shows) {
+        return Vec::new();
+    }
+    let read = |kind: Option<Kind>| {
+        matches!(kind, None | Some(Kind::File | Kind::Script | Kind::Library | Kind::Setting | Kind::Escapes))
+    };
+    let operands = reading.kinds().filter(|(_, kind)| read(*kind)).map(|(arg, _)| arg);
+    let values = reading.given.iter().filter(|given| read(Some(given.kind))).map(|given| &given.value);
+    let sent = reading.program.has(Trait::Client);
+    // What is sent may be a file, `@file`, whatever the option is for.
+    let sent = reading.given.iter().filter(move |given| sent && given.value.text.contains('@'));
+    operands
+        .chain(values)
+        .chain(reading.others.iter().copied())
+        .chain(sent.map(|given| &given.value))
+        .collect()
+}
+
+/// The parts of an argument that may be a path: all of it, and what follows `=`, `:`, `@` or a comma.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let short = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.len() > 1);
+    let attached = short.and_then(|rest| rest.get(1..)).into_iter();
+    let parts = text.split(['=', ':', '@', ',']).filter(|part| part.contains(['/', '.', '~']));
+    std::iter::once(path_in(text)).chain(parts).chain(attached)
 }
 
 /// Programs that hand out what the system keeps secret for its users.
@@ -161,83 +191,3 @@ fn fits(pattern: &[u8], text: &[u8]) -> bool {
     }
     pattern[at..].iter().all(|&byte| byte == b'*')
 }
-
-/// Programs that show what is in their files.
-const READERS: [&str; 65] = [
-    "xargs",
-    "perl",
-    "ruby",
-    "cat",
-    "tac",
-    "nl",
-    "head",
-    "tail",
-    "less",
-    "more",
-    "most",
-    "bat",
-    "batcat",
-    "view",
-    "vi",
-    "vim",
-    "nvim",
-    "nano",
-    "emacs",
-    "ed",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "ag",
-    "awk",
-    "gawk",
-    "mawk",
-    "sed",
-    "cut",
-    "paste",
-    "sort",
-    "uniq",
-    "tr",
-    "rev",
-    "fold",
-    "fmt",
-    "pr",
-    "column",
-    "od",
-    "xxd",
-    "hexdump",
-    "strings",
-    "base64",
-    "base32",
-    "basenc",
-    "diff",
-    "cmp",
-    "comm",
-    "join",
-    "split",
-    "csplit",
-    "tee",
-    "dd",
-    "openssl",
-    "gpg",
-    "mapfile",
-    "readarray",
-    "type",
-    "jq",
-    "yq",
-    "get-content",
-    "gc",
-    "pg",
-    "sqlite3",
-];
-
-/// Readers whose operands are files and nothing else.
-const SHOWERS: [&str; 13] =
-    ["cat", "tac", "nl", "head", "tail", "less", "more", "strings", "base64", "xxd", "od", "hexdump", "bat"];
-
-/// Programs that take files elsewhere.
-const COPIERS: [&str; 30] = [
-    "cp", "mv", "ln", "install", "scp", "sftp", "rsync", "tar", "gtar", "bsdtar", "zip", "7z", "7za", "gzip",
-    "bzip2", "xz", "zstd", "cpio", "curl", "wget", "http", "nc", "ncat", "socat", "aws", "gsutil", "rclone",
-    "mail", "mutt", "ftp",
-];

@@ -6,6 +6,7 @@ use super::super::finding::{
     REFUSE_DEVICE, REFUSE_EXHAUSTION, REFUSE_LOG, REFUSE_REVERSE_SHELL, REFUSE_RUNS_LATER,
     REFUSE_SYSTEM_PATH, refuse,
 };
+use super::super::known::{Kind, Reading};
 use super::super::value::{Arg, Marks, Text};
 use super::{Call, is_network_device};
 
@@ -17,7 +18,7 @@ pub(in super::super) fn check_output(target: &Arg, directory: &str) -> Result<()
     written(&target.text, directory)
 }
 
-pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
+pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
     match call.program {
         "dd" => return copy_blocks(call),
         "wipefs" | "blkdiscard" | "hdparm" | "sgdisk" | "badblocks" if rewrites(call) => {
@@ -43,7 +44,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         }
         _ => {}
     }
-    for target in targets(call) {
+    for target in targets(call, reading) {
         if call.program == "tee" && call.input.marks.has(Marks::ENDLESS) && !target.starts_with("/dev/") {
             return Err(refuse(REFUSE_EXHAUSTION));
         }
@@ -70,16 +71,19 @@ fn written(path: &str, directory: &str) -> Result<(), Finding> {
 }
 
 /// The arguments into which `call` writes.
-fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
+fn targets<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a str> {
     let all = || call.operands().map(|arg| arg.text.as_str()).collect::<Vec<_>>();
-    let last = || call.operands().skip(1).last().map(|arg| arg.text.as_str()).into_iter().collect::<Vec<_>>();
-    match call.program {
-        "tee" | "truncate" | "sponge" | "mv" | "mkswap" | "chattr" | "ed" | "ex" | "patch" => all(),
+    let mut told = Vec::new();
+    if let Some(reading) = reading {
+        told.extend(reading.values(Kind::Out).chain(reading.values(Kind::Pipe)).map(|arg| arg.text.as_str()));
+        let directory = reading.given.iter().any(|given| matches!(given.name, "-t" | "--target-directory"));
+        let written = reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Out) && !directory);
+        told.extend(written.map(|(arg, _)| arg.text.as_str()));
+    }
+    told.extend(match call.program {
+        "mv" | "chattr" | "ed" => all(),
         "touch" | "mkdir" => {
             all().into_iter().filter(|path| path.contains("cron") || path.contains("/.ssh")).collect()
-        }
-        "cp" | "install" | "ln" | "rsync" | "scp" | "link" => {
-            call.value('t', "target-directory").map_or_else(last, |directory| vec![directory])
         }
         "find" => call
             .args
@@ -88,8 +92,6 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
             .map(|two| two[1].text.as_str())
             .collect(),
         "sed" | "perl" if call.flag('i', "in-place") => all(),
-        "curl" => call.value('o', "output").into_iter().collect(),
-        "wget" => call.value('O', "output-document").into_iter().collect(),
         "chmod" | "chown" | "chgrp" | "setfacl" => permissions(call),
         "tar" | "gtar" | "bsdtar" | "unzip" if extracts(call) => {
             let directory =
@@ -102,7 +104,11 @@ fn targets<'a>(call: &Call<'a>) -> Vec<&'a str> {
             directory.filter(root).into_iter().collect()
         }
         _ => Vec::new(),
-    }
+    });
+    // A remote target is none of this machine.
+    let remote =
+        |path: &&str| path.split_once(':').is_some_and(|(host, _)| host.len() > 1 && !host.contains('/'));
+    told.into_iter().filter(|path| !remote(path)).collect()
 }
 
 fn extracts(call: &Call<'_>) -> bool {

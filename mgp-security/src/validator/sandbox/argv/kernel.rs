@@ -1,0 +1,76 @@
+//! The kernel itself: what its operators decide, its files, its sockets and its process.
+
+use regex::RegexBuilder;
+
+use crate::Finding;
+
+use super::super::finding::{REFUSE_DECISION, refuse};
+use super::super::known::{Kind, Reading, Trait};
+use super::super::stranger;
+use super::super::value::Marks;
+use super::Call;
+
+pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
+    if call.args.iter().any(|arg| is_own_file(&arg.text)) && !speaks_only(reading) {
+        return Err(refuse(REFUSE_DECISION));
+    }
+    let Some(reading) = reading else { return Ok(()) };
+    let decides = reading.program.has(Trait::Decides) && !only_shows(call, reading)
+        // The arguments behind `--` go to the program that is built.
+        || call.program == "cargo" && behind_dashes(call).is_some_and(stranger::decides);
+    let ended = |arg: &super::Arg| arg.marks.has(Marks::KERNEL) || fits_kernel(&arg.text);
+    let ends = reading.program.has(Trait::Ends) && call.operands().any(ended)
+        || matches!(call.program, "kill" | "tkill")
+            && call.args.iter().any(|arg| arg.marks.has(Marks::KERNEL));
+    if decides || ends { Err(refuse(REFUSE_DECISION)) } else { Ok(()) }
+}
+
+/// Whether a program of the kernel's is asked for something that changes nothing.
+fn only_shows(call: &Call<'_>, reading: &Reading<'_>) -> bool {
+    let asks = call.args.iter().any(|arg| matches!(arg.text.as_str(), "--help" | "-h" | "--version" | "-V"));
+    asks || call.args.is_empty() || reading.facts.every == Some(Kind::Text)
+}
+
+fn behind_dashes<'a>(call: &Call<'a>) -> Option<&'a [super::Arg]> {
+    let at = call.args.iter().position(|arg| arg.text == "--")?;
+    call.args.get(at + 1..)
+}
+
+/// Whether the arguments are texts, or only names of files.
+fn speaks_only(reading: Option<&Reading<'_>>) -> bool {
+    reading.is_some_and(|reading| {
+        [reading.program, reading.facts].iter().any(|facts| facts.has(Trait::Texts))
+            || matches!(reading.facts.every, Some(Kind::Text)) && !reading.program.has(Trait::Client)
+    })
+}
+
+/// Whether `text` names the kernel's process.
+pub(in super::super) fn is_named(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "mgp")
+}
+
+/// Whether a pattern of process names fits the kernel.
+fn fits_kernel(pattern: &str) -> bool {
+    if is_named(pattern) {
+        return true;
+    }
+    let built = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
+    pattern.len() <= MAX_PATTERN
+        && built.is_ok_and(|built| built.is_match("mgp") || built.is_match("mgp serve"))
+}
+
+/// Whether `text` holds the path of a file that only the kernel and its operators touch.
+pub(in super::super) fn is_own_file(text: &str) -> bool {
+    text.split(|c: char| c.is_whitespace() || "=:,@'\"()<>;".contains(c)).any(|piece| {
+        let name = piece.rsplit(['/', '\\']).next().unwrap_or("");
+        let own = OWN_FILES.iter().any(|file| {
+            name.strip_prefix(file).is_some_and(|rest| matches!(rest, "" | "-wal" | "-shm" | "-journal"))
+        });
+        own || (name.starts_with("mgp-") && name.ends_with(".sock"))
+    })
+}
+
+const OWN_FILES: [&str; 4] = ["mgp.db", "mgp.sock", "mgp.toml", "servers.toml"];
+
+const MAX_PATTERN: usize = 256;
+const MAX_PATTERN_BYTES: usize = 1 << 16;

@@ -1,0 +1,233 @@
+//! The arguments of one call, sorted by the table: options with their values, operands, and the inner command.
+
+use super::super::argv::Call;
+use super::super::finding::Danger;
+use super::super::value::Arg;
+use super::table::{Facts, Kind, Runs, Takes, Trait, facts, is_listed};
+
+/// An option that takes a value.
+pub(in super::super) struct Given {
+    pub(in super::super) name: &'static str,
+    pub(in super::super) kind: Kind,
+    pub(in super::super) value: Arg,
+}
+
+/// What a program makes of its arguments.
+pub(in super::super) struct Reading<'a> {
+    /// What is known of the program itself.
+    pub(in super::super) program: &'static Facts,
+    /// What is known of the innermost subcommand; the program's facts if there is none.
+    pub(in super::super) facts: &'static Facts,
+    pub(in super::super) given: Vec<Given>,
+    pub(in super::super) operands: Vec<&'a Arg>,
+    /// Options that the table does not know.
+    pub(in super::super) others: Vec<&'a Arg>,
+    /// The inner command, and whether a shell reads it as one text.
+    pub(in super::super) command: Option<(&'a [Arg], bool)>,
+    pub(in super::super) refused: Option<Danger>,
+    chain: Vec<&'static Facts>,
+}
+
+impl<'a> Reading<'a> {
+    /// Sorts the arguments of `call`; `None` if nobody knows the program.
+    pub(in super::super) fn of(call: &Call<'a>) -> Option<Self> {
+        let program = facts(call.program)?;
+        let mut reading = Self {
+            program,
+            facts: program,
+            given: Vec::new(),
+            operands: Vec::new(),
+            others: Vec::new(),
+            command: None,
+            refused: program.refused,
+            chain: vec![program],
+        };
+        reading.sort(call.args);
+        Some(reading)
+    }
+
+    /// The values of the options that take a value of this kind.
+    pub(in super::super) fn values(&self, kind: Kind) -> impl Iterator<Item = &Arg> {
+        self.given.iter().filter(move |given| given.kind == kind).map(|given| &given.value)
+    }
+
+    /// The operands, each with what it is to the program.
+    pub(in super::super) fn kinds(&self) -> impl Iterator<Item = (&'a Arg, Option<Kind>)> {
+        let count = self.operands.len();
+        self.operands.iter().enumerate().map(move |(at, arg)| {
+            let kind = match (at, self.facts.first, self.facts.last) {
+                (0, Some(first), _) => Some(first),
+                (at, _, Some(last)) if at + 1 == count && at > 0 => Some(last),
+                _ => self.facts.every,
+            };
+            (*arg, kind)
+        })
+    }
+
+    fn sort(&mut self, args: &'a [Arg]) {
+        let mut at = 0;
+        let mut ended = false;
+        while let Some(arg) = args.get(at) {
+            let text = arg.text.as_str();
+            let runs = self.facts.runs;
+            if !ended && text == "--" {
+                ended = true;
+                at += 1;
+                if runs == Some(Runs::Dashes) {
+                    return self.begin(&args[at..], false);
+                }
+                continue;
+            }
+            if let Some(used) = (!ended).then(|| self.option(args, at)).flatten() {
+                at += used;
+                continue;
+            }
+            if self.facts.has(Trait::Assigns) && is_assignment(text) {
+                at += 1;
+                continue;
+            }
+            if self.operands.is_empty()
+                && let Some(next) = self.subcommand(text)
+            {
+                self.facts = next;
+                self.chain.push(next);
+                self.refused = self.refused.or(next.refused);
+                at += 1;
+                continue;
+            }
+            match runs {
+                Some(Runs::Words(skip)) if skip <= self.operands.len() => {
+                    return self.begin(&args[at..], false);
+                }
+                Some(Runs::Shell(skip)) if skip <= self.operands.len() => {
+                    return self.begin(&args[at..], true);
+                }
+                Some(Runs::Search) if !self.sets_up() && begins_command(args, at) => {
+                    return self.begin(&args[at..], false);
+                }
+                _ => self.operands.push(arg),
+            }
+            at += 1;
+        }
+    }
+
+    /// Whether the program prints set-up code for a shell, whose name follows.
+    fn sets_up(&self) -> bool {
+        self.operands.iter().chain(&self.others).any(|arg| is_listed("setup", &arg.text))
+    }
+
+    fn begin(&mut self, command: &'a [Arg], shell: bool) {
+        if !command.is_empty() {
+            self.command = Some((command, shell));
+        }
+    }
+
+    fn subcommand(&self, text: &str) -> Option<&'static Facts> {
+        self.facts.subcommands.get(text).or_else(|| {
+            let lower = text.to_ascii_lowercase();
+            self.facts.subcommands.get(lower.as_str())
+        })
+    }
+
+    fn takes(&self, name: &str) -> Option<(&'static str, Takes)> {
+        let exact = |name: &str| self.chain.iter().rev().find_map(|facts| facts.options.get_key_value(name));
+        let found = exact(name).or_else(|| {
+            // Options behind a slash are known in small letters.
+            let lower = name.starts_with('/').then(|| name.to_ascii_lowercase())?;
+            exact(&lower)
+        });
+        found.map(|(name, takes)| (*name, *takes))
+    }
+
+    /// A long option by the beginning of its name, as many programs take it.
+    fn abbreviated(&self, name: &str) -> Option<(&'static str, Takes)> {
+        if name.len() < 5 || !name.starts_with("--") {
+            return None;
+        }
+        let begins = |facts: &&'static Facts| {
+            facts.options.iter().find(|(long, _)| long.starts_with(name)).map(|(long, takes)| (*long, *takes))
+        };
+        self.chain.iter().rev().find_map(begins)
+    }
+
+    /// Reads an option at `args[at]`; returns how many arguments it takes up, `None` if it is an operand.
+    fn option(&mut self, args: &'a [Arg], at: usize) -> Option<usize> {
+        let arg = &args[at];
+        let text = arg.text.as_str();
+        if let Some(found) = self.takes(text) {
+            return Some(1 + usize::from(self.note(found, args.get(at + 1).cloned())));
+        }
+        if let Some(end) = text.find(['=', ':'])
+            && let Some(found) = self.takes(&text[..=end]).or_else(|| self.takes(&text[..end]))
+        {
+            self.note(found, Some(Arg { text: text[end + 1..].to_owned(), marks: arg.marks }));
+            return Some(1);
+        }
+        if !arg.is_option() {
+            // `/option` of other systems is none of a program that has no such options.
+            return None;
+        }
+        if text.starts_with("--") {
+            let name = text.split('=').next().unwrap_or(text);
+            let Some(found) = self.abbreviated(name) else {
+                self.others.push(arg);
+                return Some(1);
+            };
+            return match text.split_once('=') {
+                Some((_, value)) => {
+                    self.note(found, Some(Arg { text: value.to_owned(), marks: arg.marks }));
+                    Some(1)
+                }
+                None => Some(1 + usize::from(self.note(found, args.get(at + 1).cloned()))),
+            };
+        }
+        for (position, letter) in text.char_indices().skip(1) {
+            let mut name = [0; 5];
+            name[0] = b'-';
+            let length = 1 + letter.encode_utf8(&mut name[1..]).len();
+            let Ok(name) = std::str::from_utf8(&name[..length]) else { continue };
+            let Some(found) = self.takes(name) else { continue };
+            let rest = &text[position + letter.len_utf8()..];
+            if let (_, Takes::Refused(_)) = found {
+                self.note(found, None);
+                continue;
+            }
+            if rest.is_empty() {
+                return Some(1 + usize::from(self.note(found, args.get(at + 1).cloned())));
+            }
+            self.note(found, Some(Arg { text: rest.trim_start_matches('=').to_owned(), marks: arg.marks }));
+            return Some(1);
+        }
+        self.others.push(arg);
+        Some(1)
+    }
+
+    /// Notes an option; returns whether it takes its value.
+    fn note(&mut self, (name, takes): (&'static str, Takes), value: Option<Arg>) -> bool {
+        match (takes, value) {
+            (Takes::Refused(danger), _) => {
+                self.refused = self.refused.or(Some(danger));
+                false
+            }
+            (Takes::Value(kind), Some(value)) => {
+                self.given.push(Given { name, kind, value });
+                true
+            }
+            (Takes::Value(_), None) => false,
+        }
+    }
+}
+
+/// Whether a command begins at `args[at]`: a program of the table that is given something, or a shell.
+pub(in super::super) fn begins_command(args: &[Arg], at: usize) -> bool {
+    let text = args[at].text.as_str();
+    let name = text.rsplit(['/', '\\']).next().unwrap_or("").to_ascii_lowercase();
+    facts(name.strip_suffix(".exe").unwrap_or(&name))
+        .is_some_and(|facts| facts.has(Trait::Shell) || at + 1 < args.len())
+}
+
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
+}

@@ -1,0 +1,59 @@
+//! Installing: packages come by their names from the registries that everybody knows, never from an address.
+
+use crate::Finding;
+
+use super::argv::Call;
+use super::finding::{REFUSE_DOWNLOAD, REFUSE_FOREIGN_PACKAGE, refuse};
+use super::known::is_listed;
+use super::value::{Arg, Marks};
+
+/// Judges what a package manager is told to install.
+pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
+    if package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS) {
+        return Err(refuse(REFUSE_DOWNLOAD));
+    }
+    if is_address(call.program, &package.text) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
+}
+
+/// Judges where a package manager is told to look.
+pub(super) fn check_index(address: &str) -> Result<(), Finding> {
+    let Some((_, rest)) = address.split_once("://") else { return Ok(()) };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
+    let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
+    if is_listed("indexes", &host.to_ascii_lowercase()) {
+        Ok(())
+    } else {
+        Err(refuse(REFUSE_FOREIGN_PACKAGE))
+    }
+}
+
+fn is_address(program: &str, package: &str) -> bool {
+    let package = package.trim();
+    let lower = package.to_ascii_lowercase();
+    if let Some((scheme, _)) = lower.split_once("://") {
+        // Images and charts have registries of their own.
+        let scheme = scheme.rsplit(|c: char| c.is_whitespace() || c == '@').next().unwrap_or("");
+        return !matches!(scheme, "oci" | "docker" | "docker-archive" | "file");
+    }
+    let hosted = [
+        "git+",
+        "git@",
+        "github:",
+        "gitlab:",
+        "bitbucket:",
+        "gist:",
+        "git:",
+        "http:",
+        "https:",
+        "sourcehut:",
+    ];
+    if hosted.iter().any(|prefix| lower.contains(prefix)) || lower.starts_with("\\\\") {
+        return true;
+    }
+    // `owner/name` is a repository to the package managers of JavaScript.
+    let script = matches!(program, "npm" | "pnpm" | "yarn" | "bun" | "npx" | "pnpx" | "bunx");
+    script
+        && package.split('/').count() == 2
+        && !package.starts_with(['@', '.', '/', '~', '-'])
+        && package.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./#".contains(&b))
+}

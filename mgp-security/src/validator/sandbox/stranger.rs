@@ -1,0 +1,77 @@
+//! Programs that nobody knows: what they are given is judged, as far as it can be a command or code.
+
+use crate::Finding;
+
+use super::argv::Call;
+use super::finding::{REFUSE_DECISION, REFUSE_UNDECIDABLE, refuse};
+use super::interpreter;
+use super::judge::Judge;
+use super::known::{begins_command, facts};
+use super::value::{Arg, Flow};
+
+/// Judges the arguments of a program that the table does not know.
+pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
+    if decides(call.args) {
+        return Err(refuse(REFUSE_DECISION));
+    }
+    for (at, arg) in call.args.iter().enumerate().take(MAX_ARGUMENTS) {
+        let text = arg.text.as_str();
+        let (name, attached) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        if is_running(name) {
+            let value = attached.or_else(|| call.args.get(at + 1).map(|next| next.text.as_str()));
+            if let Some(value) = value {
+                as_command(judge, value)?;
+                interpreter::scan(value)?;
+            }
+        } else if let Some(first) = text.split_whitespace().next().filter(|first| first.len() < text.len()) {
+            if facts(first.rsplit('/').next().unwrap_or("")).is_some() {
+                as_command(judge, text)?;
+            }
+        } else if begins_command(call.args, at) && at + 1 < call.args.len() {
+            let rest = &call.args[at..];
+            tolerate(judge.deeper(|judge| judge.command(rest, &Flow::default())))?;
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Whether `args` begin with a command of the operators: a program of another name may be the kernel's.
+pub(super) fn decides(args: &[Arg]) -> bool {
+    let mut words = args.iter().filter(|arg| !arg.is_option()).map(|arg| arg.text.as_str());
+    let (Some(what), Some(how)) = (words.next(), words.next()) else { return false };
+    let deciding = match what {
+        "permissions" | "registrations" => ["approve", "deny", "grant", "revoke", "forget"].as_slice(),
+        "keys" => &["new", "revoke", "remove"],
+        "pin" | "pins" => &["approve", "forget", "reset"],
+        "operators" => &["passphrase", "token", "add", "remove"],
+        _ => &[],
+    };
+    deciding.contains(&how)
+}
+
+fn as_command(judge: &mut Judge<'_>, text: &str) -> Result<(), Finding> {
+    tolerate(judge.text(text, &Flow::default()))
+}
+
+/// What cannot be decided of a text that may be none is no reason to refuse it.
+fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
+    match judged {
+        Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => Err(finding),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an option of this name takes a command or code with most programs.
+fn is_running(name: &str) -> bool {
+    let Some(bare) = name.strip_prefix("--").or_else(|| name.strip_prefix('-').filter(|bare| bare.len() > 1))
+    else {
+        return matches!(name, "-e" | "-c" | "-x");
+    };
+    let bare = bare.to_ascii_lowercase();
+    ["exec", "command", "cmd", "eval", "shell", "hook", "run", "script", "execute"].iter().any(|word| {
+        bare == *word || bare.ends_with(&format!("-{word}")) || bare.starts_with(&format!("{word}-"))
+    }) || bare.starts_with("on-")
+}
+
+const MAX_ARGUMENTS: usize = 64;

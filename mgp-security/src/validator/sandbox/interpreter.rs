@@ -16,6 +16,7 @@ use super::judge::{Judge, file_key};
 use super::known::{Kind, Reading, Trait};
 use super::pattern::{pattern, patterns};
 use super::place::Place;
+use super::sed::{Effect, effects};
 use super::unwrap::is_bare_shell;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
@@ -38,7 +39,7 @@ pub(super) fn check(
     }
     match call.program {
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call)?,
-        "sed" | "gsed" | "ssed" => sed(judge, call)?,
+        "sed" | "gsed" | "ssed" => sed(judge, call, reading)?,
         "make" | "gmake" => make(call)?,
         "parallel" if call.operands().next().is_none() => {
             feed(judge, call.input)?;
@@ -292,14 +293,28 @@ fn joined(expression: &str) -> String {
     text
 }
 
-/// GNU sed runs what stands behind `e`, and what `s///e` makes.
-fn sed(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
-    let operand = call.operands().next().map(|arg| arg.text.as_str());
-    let script = call.value('e', "expression").or(operand);
-    let Some(script) = script else { return Ok(()) };
-    if let Some(run) = SED_RUNS.captures(script) {
-        let Some(command) = run.get(1) else { return Err(refuse(REFUSE_CODE)) };
-        judge.text(command.as_str(), &Flow::default())?;
+/// GNU sed runs what stands behind `e` and what `s///e` makes, and writes files from its script.
+fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
+    let given = reading.given.iter().filter(|given| matches!(given.name, "-e" | "--expression"));
+    let mut scripts: Vec<&str> = given.map(|given| given.value.text.as_str()).collect();
+    let files: Vec<&Arg> = reading.values(Kind::Script).collect();
+    if scripts.is_empty() && files.is_empty() {
+        scripts.extend(reading.operands.first().map(|arg| arg.text.as_str()));
+    }
+    if let (Text::Known(text), true) =
+        (&call.input.text, files.iter().any(|file| matches!(file.text.as_str(), "-" | "/dev/stdin")))
+    {
+        scripts.push(text);
+    }
+    for effect in scripts.iter().flat_map(|script| effects(script)) {
+        match effect {
+            Effect::Runs(None) => return Err(refuse(REFUSE_CODE)),
+            Effect::Runs(Some(command)) => {
+                judge.text(command, &Flow::default())?;
+                return Err(refuse(REFUSE_CODE));
+            }
+            Effect::Writes(file) => super::argv::check_output(&Arg::new(file), call.directory)?,
+        }
     }
     Ok(())
 }
@@ -336,6 +351,7 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)Runtime\s*\.\s*getRuntime|ProcessBuilder|do shell script|\bsetuid\b|\bsetreuid\b|\bPOSIX::|\$<\s*=|\$>\s*=\s*0",
         r"(?i)\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUTFILE|DUMPFILE)\b|sys_exec|xp_cmdshell|load_extension|shell-command|call-process",
         r"(?i)\.rmtree\b|\bremove_tree\b|\brm\s*\([^)]*recursive|\bexec\s+(?:/\S*/)?(?:rm|sh|bash|curl|wget|nc|dd)\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
+        r"(?i)\((?:ansi-)?term\b|\((?:e?shell|async-shell-command|start-process|make-process|compile)\b|System\.Process|callCommand|\bsh\s*\(?\s*['\x22]",
         r"(?i)^\s*(?:shell|!)|\bpython\s+import\s+os|\bspawn\s+(?:/bin/)?(?:sh|bash|ssh|su|sudo)\b",
     ])
 });
@@ -363,9 +379,3 @@ static AWK_RUNS_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
 
 static AWK_ASSIGNS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"[^=!<>]=\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#));
-
-static SED_RUNS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?:^|[;{\n])\s*(?:\d+|\$|/[^/]*/)?\s*e\s+(\S[^\n]*)$|(?:^|;)\s*\d*s([/|#,])[^/|#,]*[/|#,][^/|#,]*[/|#,][gpiI0-9]*e[gpiI]*\s*(?:$|;)",
-    )
-});

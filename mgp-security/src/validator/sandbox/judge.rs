@@ -7,7 +7,8 @@ use crate::Finding;
 use super::CommandPolicy;
 use super::argv::{self, Call};
 use super::finding::{
-    REFUSE_COMPLEX, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse,
+    REFUSE_COMPLEX, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_OPTION,
+    REFUSE_UNDECIDABLE, refuse,
 };
 use super::known::Reading;
 use super::place::Place;
@@ -294,6 +295,7 @@ impl<'p> Judge<'p> {
             let flow = self.deeper(|judge| match inner {
                 Inner::Command(args) => judge.command(&args, input),
                 Inner::Shell(text) => judge.text(&text, input),
+                Inner::Never => Err(refuse(REFUSE_OPTION)),
             })?;
             out = flow;
         }

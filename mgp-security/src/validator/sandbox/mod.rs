@@ -23,6 +23,7 @@ mod pattern;
 mod place;
 mod program;
 mod read;
+mod sed;
 mod stranger;
 #[cfg(test)]
 mod tests;

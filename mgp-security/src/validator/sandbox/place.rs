@@ -1,5 +1,6 @@
 //! What a path leads to: the system, a device, a secret, a file that runs at the next login.
 
+use super::known::is_listed;
 use super::value::HOLE;
 
 /// An absolute or relative path, without empty, `.` and `..` components, with `~` for the home.
@@ -98,10 +99,16 @@ impl Place {
             bracketed = c == '[' || (bracketed && c != ']');
             !bracketed && c.is_alphanumeric()
         });
-        named(letters.count())
+        (named(letters.count()) || self.0.ends_with(".egg-info"))
             && !self.0.starts_with(['/', '~', '$', '%'])
             && !self.0.contains([':', HOLE])
             && !self.0.split('/').any(|part| matches!(part, ".git" | ".hg" | ".jj"))
+    }
+
+    /// A tree below the working directory that a build or an installation makes anew.
+    pub(super) fn is_rebuilt(&self) -> bool {
+        self.is_below_here()
+            && self.0.split('/').any(|part| is_listed("rebuilt", part) || part.ends_with(".egg-info"))
     }
 
     /// A cache that programs fill again, or a named tree among temporary files.

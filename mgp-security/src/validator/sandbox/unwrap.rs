@@ -13,6 +13,8 @@ pub(super) enum Inner {
     Command(Vec<Arg>),
     /// A text that a shell reads.
     Shell(String),
+    /// What is refused whatever it runs.
+    Never,
 }
 
 /// The commands that `call` runs in turn.
@@ -52,6 +54,11 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
         {
             return Err(refuse(REFUSE_OPTION));
         }
+        if let (true, Some(first)) = (reading.facts.has(Trait::Fetches), command.first()) {
+            package::check(call, first)?;
+        }
+        let as_text =
+            as_text || matches!(command.as_slice(), [only] if only.text.contains(char::is_whitespace));
         if as_text {
             let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
             inner.push(Inner::Shell(words.join(" ").trim_end_matches("\\n").to_owned()));
@@ -77,7 +84,9 @@ fn of_value(
                 return Err(refuse(REFUSE_DOWNLOAD));
             }
             let program = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
-            if is_shell(program) && (is_bare_shell(text) || !reading.program.has(Trait::Commands)) {
+            if is_shell(program) && (is_bare_shell(text) || !reading.program.has(Trait::Commands))
+                || is_for_everybody(call, text.split_whitespace().next().unwrap_or(""))
+            {
                 return Err(refuse(REFUSE_OPTION));
             }
             inner.push(Inner::Shell(text.trim_end_matches("\\n").to_owned()));
@@ -89,7 +98,6 @@ fn of_value(
         Kind::Library if is_foreign_code(call, value) => return Err(refuse(REFUSE_OPTION)),
         Kind::Package => package::check(call, value)?,
         Kind::Index => package::check_index(text)?,
-        Kind::Socket => return Err(refuse(REFUSE_OPTION)),
         _ => {}
     }
     Ok(())
@@ -112,7 +120,8 @@ fn escape(text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         if command.trim().is_empty() || is_bare_shell(command) {
             return Err(refuse(REFUSE_OPTION));
         }
-        inner.push(Inner::Shell(command.to_owned()));
+        // Nobody who is not sitting at a terminal has a reason for a detour through such a program.
+        inner.extend([Inner::Shell(command.to_owned()), Inner::Never]);
     }
     Ok(())
 }
@@ -163,9 +172,8 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         let end =
             command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
         let mut args: Vec<Arg> = command[..end].to_vec();
-        if let [only] = args.as_slice()
-            && is_bare_shell(&only.text)
-        {
+        let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
+        if is_bare_shell(&words.join(" ")) && !words.contains(&"-n") {
             return Err(refuse(REFUSE_OPTION));
         }
         let looks_only = args.first().is_some_and(|arg| {
@@ -241,7 +249,10 @@ fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
 /// Whether `path` lies where any user can write.
 fn is_for_everybody(call: &Call<'_>, path: &str) -> bool {
     let place = call.place(path);
-    ["/tmp/", "/var/tmp/", "/dev/shm/", "~/Downloads/"].iter().any(|open| place.as_str().starts_with(open))
+    let open = ["/tmp", "/var/tmp", "/dev/shm", "~/Downloads"];
+    open.iter().any(|open| {
+        place.as_str().strip_prefix(open).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }
 
 /// Whether `text` holds a file name with this extension.
@@ -255,6 +266,9 @@ fn ends_in(text: &str, extension: &str) -> bool {
 fn escaped_command(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['+', ':', ' ', ',']);
     let lower = text.to_ascii_lowercase();
+    if matches!(lower.as_str(), "shell" | "sh" | "term" | "terminal") {
+        return Some("");
+    }
     let spelled =
         ESCAPES.iter().find(|escape| lower.starts_with(**escape)).map(|escape| &text[escape.len()..]);
     let rest = spelled.or_else(|| {
@@ -274,7 +288,9 @@ pub(super) fn is_bare_shell(command: &str) -> bool {
 const MAX_FED: usize = 256;
 
 /// How a command begins in such a language, in small letters.
-const ESCAPES: [&str; 15] = [
+const ESCAPES: [&str; 17] = [
+    "%(",
+    "%{lua",
     "!",
     "\\!",
     ".!",

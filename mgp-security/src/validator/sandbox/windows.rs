@@ -93,7 +93,9 @@ fn deletes_tree(source: &str, policy: &CommandPolicy) -> bool {
         }
     }
     let own = |target: &&str| !target.contains(['%', '$']) && Place::new(target, "").is_below_here();
-    recursive && !(policy.named_trees && !targets.is_empty() && targets.iter().all(own))
+    let rebuilt = |target: &&str| own(target) && Place::new(target, "").is_rebuilt();
+    let let_go = policy.named_trees && targets.iter().all(own) || targets.iter().all(rebuilt);
+    recursive && (targets.is_empty() || !let_go)
 }
 
 fn powershell(source: &str) -> Result<(), Finding> {

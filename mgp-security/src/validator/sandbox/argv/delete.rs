@@ -192,7 +192,9 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         let place = call.place(&arg.text);
         let chosen = arg.marks.has(Marks::CHOSEN) && arg.text == "\0";
         let named = chosen || (!arg.text.contains(HOLE) && is_own(&place));
-        (policy.named_trees && named) || (arg.is_known() && policy.is_scratch(place.as_str()))
+        (policy.named_trees && named)
+            || is_rebuilt(call, arg)
+            || (arg.is_known() && policy.is_scratch(place.as_str()))
     };
     if recursive
         && matches!(call.program, "rm" | "srm" | "wipe")
@@ -201,6 +203,15 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
     }
     Ok(())
+}
+
+/// A tree below the working directory that a build or an installation makes anew.
+fn is_rebuilt(call: &Call<'_>, arg: &Arg) -> bool {
+    let here = Place::new(call.directory, "");
+    arg.text.split(HOLE).count() == 1
+        && Place::new(&arg.text, "").is_rebuilt()
+        && (call.directory.is_empty() || !(here.is_vast() || here.is_system()))
+        && !call.directory.contains(HOLE)
 }
 
 /// Mirroring deletes in the target what the source does not have.

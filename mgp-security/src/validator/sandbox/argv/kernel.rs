@@ -46,7 +46,9 @@ fn speaks_only(reading: Option<&Reading<'_>>) -> bool {
 
 /// Whether `text` names the kernel's process.
 pub(in super::super) fn is_named(text: &str) -> bool {
-    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "mgp")
+    // `[m]gp` is how a pattern avoids to find itself.
+    let plain: String = text.chars().filter(|c| !matches!(c, '[' | ']')).collect();
+    plain.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "mgp")
 }
 
 /// Whether a pattern of process names fits the kernel.

@@ -158,7 +158,8 @@ const STOP_TARGETS: [&str; 6] = [
     "shutdown.target",
 ];
 
-const GUARDS: [&str; 15] = [
+const GUARDS: [&str; 16] = [
+    "mgp",
     "firewalld",
     "ufw",
     "iptables",

@@ -3,6 +3,7 @@
 use crate::Finding;
 
 use super::super::finding::{REFUSE_PRIVILEGE, REFUSE_SYSTEM_PATH, refuse};
+use super::super::known::{Trait, facts, is_listed};
 use super::super::value::Text;
 use super::Call;
 
@@ -34,7 +35,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             texts().any(known) || matches!(&call.input.text, Text::Known(_))
         }
         "visudo" => call.flag('f', "file") || call.input.is_fed(),
-        "docker" | "podman" | "nerdctl" => holds_host(call),
+        "docker" | "podman" | "nerdctl" => holds_host(call) || reaches_control(call),
         "nsenter" => matches!(call.value('t', "target"), Some("1")),
         "kubectl" => {
             texts().any(|text| text.contains("cluster-admin") || text.contains("\"privileged\":true"))
@@ -42,7 +43,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         "dscl" => texts().any(|text| text == "admin" || text == "UniqueID"),
         "capsh" => texts().any(|text| text.contains("--uid=0")),
         "insmod" => texts().any(|text| text.starts_with("/tmp") || text.starts_with("/dev/shm")),
-        _ => false,
+        program => !only_names(program) && reaches_control(call),
     };
     if gains { Err(refuse(REFUSE_PRIVILEGE)) } else { Ok(()) }
 }
@@ -62,6 +63,19 @@ fn sets_user(mode: &str) -> bool {
                 && who.bytes().all(|b| b"ugoa".contains(&b))
         })
     })
+}
+
+/// Whether an argument names the socket of a service that gives whoever talks to it the rights of root.
+fn reaches_control(call: &Call<'_>) -> bool {
+    let names = |text: &str| {
+        text.split(['=', ':', ',', ' ', '/', '"', '\'', ')']).any(|piece| is_listed("sockets", piece))
+    };
+    call.args.iter().any(|arg| names(&arg.text))
+}
+
+fn only_names(program: &str) -> bool {
+    facts(program).is_some_and(|facts| facts.has(Trait::Looks) || facts.has(Trait::Texts))
+        || matches!(program, "grep" | "rg")
 }
 
 /// A container with the host's files, namespaces or rights.

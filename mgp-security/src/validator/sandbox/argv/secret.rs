@@ -3,18 +3,21 @@
 use crate::Finding;
 
 use super::super::finding::{
-    REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
+    REFUSE_DECISION, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
 };
 use super::super::known::{Facts, Kind, Reading, Trait};
 use super::super::place::Place;
 use super::super::read::syntax::Body;
 use super::super::value::{Arg, HOLE, Marks};
-use super::{Call, is_network_device};
+use super::{Call, is_network_device, kernel};
 
 /// Judges a redirection from `target`.
 pub(in super::super) fn check_input(target: &Arg, directory: &str, body: &Body) -> Result<(), Finding> {
     if is_network_device(&target.text) {
         return Err(refuse(REFUSE_REVERSE_SHELL));
+    }
+    if kernel::is_own_file(&target.text) {
+        return Err(refuse(REFUSE_DECISION));
     }
     let place = Place::new(&target.text, directory);
     if place.is_secret() {

@@ -3,12 +3,12 @@
 use crate::Finding;
 
 use super::super::finding::{
-    REFUSE_DEVICE, REFUSE_EXHAUSTION, REFUSE_LOG, REFUSE_REVERSE_SHELL, REFUSE_RUNS_LATER,
+    REFUSE_DECISION, REFUSE_DEVICE, REFUSE_EXHAUSTION, REFUSE_LOG, REFUSE_REVERSE_SHELL, REFUSE_RUNS_LATER,
     REFUSE_SYSTEM_PATH, refuse,
 };
 use super::super::known::{Kind, Reading};
 use super::super::value::{Arg, Marks, Text};
-use super::{Call, is_network_device};
+use super::{Call, is_network_device, kernel};
 
 /// Judges a redirection into `target`.
 pub(in super::super) fn check_output(target: &Arg, directory: &str) -> Result<(), Finding> {
@@ -55,6 +55,9 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
 
 fn written(path: &str, directory: &str) -> Result<(), Finding> {
     let place = super::super::place::Place::new(path, directory);
+    if kernel::is_own_file(path) {
+        return Err(refuse(REFUSE_DECISION));
+    }
     if place.is_device() {
         return Err(refuse(REFUSE_DEVICE));
     }

@@ -78,6 +78,9 @@ impl<'a> Reading<'a> {
                 }
                 continue;
             }
+            if !ended && let Some((_, Takes::Value(Kind::Rest))) = self.takes(text) {
+                return self.begin(&args[at + 1..], false);
+            }
             if let Some(used) = (!ended).then(|| self.option(args, at)).flatten() {
                 at += used;
                 continue;
@@ -157,11 +160,11 @@ impl<'a> Reading<'a> {
         if let Some(found) = self.takes(text) {
             return Some(1 + usize::from(self.note(found, args.get(at + 1).cloned())));
         }
-        if let Some(end) = text.find(['=', ':'])
-            && let Some(found) = self.takes(&text[..=end]).or_else(|| self.takes(&text[..end]))
-        {
-            self.note(found, Some(Arg { text: text[end + 1..].to_owned(), marks: arg.marks }));
-            return Some(1);
+        for (end, _) in text.match_indices(['=', ':']).take(MAX_SIGNS) {
+            if let Some(found) = self.takes(&text[..=end]).or_else(|| self.takes(&text[..end])) {
+                self.note(found, Some(Arg { text: text[end + 1..].to_owned(), marks: arg.marks }));
+                return Some(1);
+            }
         }
         if !arg.is_option() {
             // `/option` of other systems is none of a program that has no such options.
@@ -209,6 +212,7 @@ impl<'a> Reading<'a> {
                 self.refused = self.refused.or(Some(danger));
                 false
             }
+            (Takes::Value(Kind::Flag), _) => false,
             (Takes::Value(kind), Some(value)) => {
                 self.given.push(Given { name, kind, value });
                 true
@@ -231,3 +235,6 @@ fn is_assignment(text: &str) -> bool {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
     })
 }
+
+/// Further signs in an argument end no name of an option.
+const MAX_SIGNS: usize = 3;

@@ -77,6 +77,10 @@ pub(in super::super) enum Kind {
     Index,
     /// A socket of the service that the program talks to.
     Socket,
+    /// Everything that follows the option is a command.
+    Rest,
+    /// The option stands alone.
+    Flag,
 }
 
 /// What else is known of a program.
@@ -111,6 +115,8 @@ pub(in super::super) enum Trait {
     Enters = 1 << 12,
     /// Its options hold whole commands on purpose.
     Commands = 1 << 13,
+    /// The inner command is a package that is fetched first.
+    Fetches = 1 << 14,
 }
 
 impl Facts {
@@ -172,6 +178,8 @@ fn kind_named(name: &str) -> Option<Kind> {
         "package" => Kind::Package,
         "index" => Kind::Index,
         "socket" => Kind::Socket,
+        "rest" => Kind::Rest,
+        "flag" => Kind::Flag,
         _ => return None,
     })
 }
@@ -192,6 +200,7 @@ fn trait_named(name: &str) -> Option<Trait> {
         "ends" => Trait::Ends,
         "enters" => Trait::Enters,
         "commands" => Trait::Commands,
+        "fetches" => Trait::Fetches,
         _ => return None,
     })
 }

@@ -20,7 +20,10 @@ pub(super) fn check_index(address: &str) -> Result<(), Finding> {
     let Some((_, rest)) = address.split_once("://") else { return Ok(()) };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
     let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
-    if is_listed("indexes", &host.to_ascii_lowercase()) {
+    let host = host.to_ascii_lowercase();
+    let domains =
+        std::iter::successors(Some(host.as_str()), |domain| domain.split_once('.').map(|(_, rest)| rest));
+    if domains.into_iter().any(|domain| is_listed("indexes", domain)) {
         Ok(())
     } else {
         Err(refuse(REFUSE_FOREIGN_PACKAGE))

@@ -68,7 +68,7 @@ pub(in super::super) fn is_own_file(text: &str) -> bool {
         let own = OWN_FILES.iter().any(|file| {
             name.strip_prefix(file).is_some_and(|rest| matches!(rest, "" | "-wal" | "-shm" | "-journal"))
         });
-        own || (name.starts_with("mgp-") && name.ends_with(".sock"))
+        own || name.strip_prefix("mgp-").is_some_and(|rest| rest.strip_suffix(".sock").is_some())
     })
 }
 

@@ -212,12 +212,11 @@ impl<'a> Reading<'a> {
                 self.refused = self.refused.or(Some(danger));
                 false
             }
-            (Takes::Value(Kind::Flag), _) => false,
-            (Takes::Value(kind), Some(value)) => {
+            (Takes::Value(kind), Some(value)) if kind != Kind::Flag => {
                 self.given.push(Given { name, kind, value });
                 true
             }
-            (Takes::Value(_), None) => false,
+            (Takes::Value(_), _) => false,
         }
     }
 }

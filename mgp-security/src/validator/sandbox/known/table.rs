@@ -20,7 +20,7 @@ pub(in super::super) struct Facts {
     /// Why the program or the subcommand is never run.
     pub(super) refused: Option<Danger>,
     traits: u16,
-    pub(super) subcommands: HashMap<&'static str, Facts>,
+    pub(super) subcommands: HashMap<&'static str, Self>,
 }
 
 /// Where an inner command begins.

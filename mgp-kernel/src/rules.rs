@@ -1,8 +1,10 @@
 //! The rules of access that stand in `mgp.toml`, as entries of the policy like those that operators make.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mgp_discovery::Config;
+use mgp_discovery::config::model::RuleSource;
 use mgp_security::StoreError;
 use mgp_security::access::{AccessEntry, AccessError, StoredEntry};
 use mgp_types::Principal;
@@ -16,7 +18,14 @@ use crate::parts::Parts;
 /// Rules that can become entries, and what holds where there is none.
 pub(crate) struct Rules {
     default: DefaultPolicy,
-    entries: BTreeMap<Key, AccessPermission>,
+    entries: BTreeMap<Key, Rule>,
+}
+
+/// What a rule says, and whose file says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Rule {
+    permission: AccessPermission,
+    source: RuleSource,
 }
 
 /// Whom and what a rule is about; no two entries have the same.
@@ -38,7 +47,8 @@ impl Rules {
             );
             AccessEntry::new(&by(), grant(&key, rule.permission), parts.clock.now())
                 .map_err(|error| wrong(error.to_string()))?;
-            if rules.insert(key, rule.permission).is_some_and(|before| before != rule.permission) {
+            let rule = Rule { permission: rule.permission, source: rule.source };
+            if rules.insert(key, rule).is_some_and(|before: Rule| before.permission != rule.permission) {
                 return Err(wrong("another rule says the opposite; remove one of them".into()));
             }
         }
@@ -80,8 +90,13 @@ impl Rules {
             }
         }
         let entries: BTreeMap<Key, _> = entries.iter().map(|stored| (key(stored), stored)).collect();
-        for (key, permission) in &self.entries {
+        for (key, Rule { permission, source }) in &self.entries {
             let before = entries.get(key).map(|stored| &stored.entry);
+            if *source == RuleSource::Folder && yields(key, *permission, entries.values(), parts) {
+                let (agent, server) = (&key.0, &key.1);
+                tracing::warn!(%agent, %server, "an operator's entry goes before a rule of this folder's `mgp.toml`");
+                continue;
+            }
             let is_held = |entry: &AccessEntry| {
                 entry.granted_by == BY && entry.permission == *permission && entry.expires_at.is_none()
             };
@@ -97,6 +112,25 @@ impl Rules {
         }
         Ok(())
     }
+}
+
+/// Whether a folder's rule gives way to what operators said: of the same, or against what it allows.
+///
+/// An entry whose place the rule took would be gone when another folder is left for this one, and a denial with it.
+fn yields<'a>(
+    (agent, server, tool): &Key,
+    permission: AccessPermission,
+    mut entries: impl Iterator<Item = &'a &'a Arc<StoredEntry>>,
+    parts: &Parts,
+) -> bool {
+    let now = parts.clock.now();
+    entries.any(|stored| {
+        let entry = &stored.entry;
+        let is_operators = entry.granted_by != BY && entry.expires_at.is_none_or(|end| now < end);
+        let is_same = entry.tool_name == *tool;
+        let denies = entry.permission == AccessPermission::Deny && permission == AccessPermission::Allow;
+        is_operators && entry.agent_id == *agent && entry.server_id == *server && (is_same || denies)
+    })
 }
 
 fn by() -> Principal {

@@ -1,6 +1,6 @@
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
@@ -119,6 +119,11 @@ impl ConfigFile {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What the file would say.

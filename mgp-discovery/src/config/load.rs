@@ -1,15 +1,17 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::endpoint::ServerFault;
 use super::environment::Environment;
 use super::locations::Locations;
+use super::merge::{Merged, merge};
 use super::model::Config;
 use super::problem::{ConfigError, Problem, Severity};
 use super::semantics;
 use super::shape_check;
 use super::source::{Place, Source};
+use super::trust::{FolderFile, UntrustedFile, read_bounded};
 
 /// A configuration, and what is to be known about where it came from.
 #[derive(Debug, Clone, Default)]
@@ -19,36 +21,86 @@ pub struct Loaded {
     pub config: Config,
     /// What is probably not meant.
     pub warnings: Vec<Problem>,
-    /// The files that were there, the one that wins first. Empty if there was none, which is no error.
+    /// The files that were there and count, that of a folder first. Empty if there was none, which is no error.
     pub files: Vec<PathBuf>,
     /// Which file a server comes from, by id.
     pub sources: BTreeMap<String, PathBuf>,
     /// Servers that cannot be started, and why; the others can. Those that are switched off are not looked at.
     pub faulty: BTreeMap<String, ServerFault>,
+    /// The folder's file, if it is there and does not count.
+    pub untrusted: Option<UntrustedFile>,
+    /// What became of the keys of a folder's file that counts.
+    pub folder: Option<FolderKeys>,
+}
+
+/// What became of the keys of a folder's file: `access.rules[0]` and the like.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FolderKeys {
+    /// Keys that hold.
+    pub applied: Vec<String>,
+    /// Keys that do not count, and why.
+    pub ignored: Vec<(String, &'static str)>,
 }
 
 impl Config {
-    /// Reads the files that there are.
-    ///
-    /// Servers are merged by id: where both files have one, that of the project's file holds, whole. So with every other
-    /// section.
+    /// Reads the files that there are: the one that somebody named, or the user's with what a folder that the user trusts
+    /// may add to it. `docs/configuration.md` says for each key what that is. The file of a folder that is not trusted is
+    /// not looked into.
     ///
     /// # Errors
-    ///
-    /// If any file is broken: then nothing of either is used.
+    /// If any file that counts is broken: then nothing of either is used.
     pub fn load(locations: &Locations, environment: &dyn Environment) -> Result<Loaded, ConfigError> {
-        let (mut files, mut problems) = (Vec::new(), Vec::new());
-        for file in locations.files() {
-            match read(file, locations.required()) {
-                Ok(Some(text)) => match ReadFile::parse(file, &text) {
-                    Ok(read) => files.push(read),
-                    Err(error) => problems.extend_from_slice(error.problems()),
-                },
-                Ok(None) => {}
-                Err(error) => problems.extend_from_slice(error.problems()),
+        let (folder, untrusted) = match locations.folder_file().map(|path| (path, FolderFile::read(path))) {
+            None | Some((_, Ok(None))) => (None, None),
+            Some((_, Ok(Some(file)))) => match UntrustedFile::of(&file, locations.trust_of(&file)) {
+                None => (Some(file), None),
+                untrusted => (None, untrusted),
+            },
+            Some((path, Err(error))) => (None, Some(UntrustedFile::unreadable(path, &error))),
+        };
+        let loaded = Self::load_with(locations, folder.as_ref(), environment)?;
+        Ok(Loaded { untrusted, ..loaded })
+    }
+
+    /// Reads the user's file, with what `folder` adds to it if the user trusts it.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_with(
+        locations: &Locations,
+        folder: Option<&FolderFile>,
+        environment: &dyn Environment,
+    ) -> Result<Loaded, ConfigError> {
+        let mut problems = Vec::new();
+        let own = locations.own_file().and_then(|file| match read(file, locations.required()) {
+            Ok(text) => text.map(|text| (file, text)),
+            Err(error) => {
+                problems.extend_from_slice(error.problems());
+                None
             }
+        });
+        let folder = folder.and_then(|file| match utf8(file.path(), file.bytes()) {
+            Ok(text) => Some((file.path(), text)),
+            Err(error) => {
+                problems.extend_from_slice(error.problems());
+                None
+            }
+        });
+        let [own, folder] = [own, folder].map(|file| {
+            file.and_then(|(path, text)| match ReadFile::parse(path, &text) {
+                Ok(read) => Some(read),
+                Err(error) => {
+                    problems.extend_from_slice(error.problems());
+                    None
+                }
+            })
+        });
+        if problems.is_empty() {
+            Ok(joined(own, folder, environment))
+        } else {
+            Err(ConfigError::new(problems))
         }
-        if problems.is_empty() { Ok(merge(files, environment)) } else { Err(ConfigError::new(problems)) }
     }
 
     /// Reads a text as one would find in `file`, and tells what is probably not meant.
@@ -61,9 +113,6 @@ impl Config {
         })
     }
 }
-
-/// Configuration is written by people, who do not write this much.
-const LONGEST_FILE: u64 = 4 << 20;
 
 struct ReadFile {
     config: Config,
@@ -94,38 +143,39 @@ impl ReadFile {
     }
 }
 
-fn merge(files: Vec<ReadFile>, environment: &dyn Environment) -> Loaded {
+fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Environment) -> Loaded {
     let mut loaded = Loaded::default();
-    let known: Vec<String> =
-        files.iter().flat_map(|read| read.config.servers.iter().map(|server| server.id.clone())).collect();
-    let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
-    let mut said: BTreeSet<String> = BTreeSet::new();
-    for ReadFile { config, warnings, source } in files {
-        loaded.warnings.extend(warnings);
-        loaded.warnings.extend(semantics::check_names(&config, &source, &known));
-        for (section, _) in source.document().iter().filter(|(name, _)| *name != "servers") {
-            if said.contains(section) {
-                let what = format!("the project has a section `{section}`, which holds instead of this");
-                loaded.warnings.push(source.key(Severity::Warning, &Place::default().key(section), what));
-            }
+    let ids: Vec<String> = [&own, &folder]
+        .into_iter()
+        .flatten()
+        .flat_map(|read| read.config.servers.iter().map(|server| server.id.clone()))
+        .collect();
+    let known: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+    for read in [&folder, &own].into_iter().flatten() {
+        loaded.files.push(read.source.file().into());
+        loaded.warnings.extend(read.warnings.iter().cloned());
+        loaded.warnings.extend(semantics::check_names(&read.config, &read.source, &known));
+    }
+    if let Some(ReadFile { config, source, .. }) = own {
+        loaded.config = config.clone();
+        loaded.add_servers(&config, &source, environment);
+    }
+    if let Some(ReadFile { config, source, .. }) = folder {
+        let declared = config.clone();
+        let Merged { config, applied, ignored } = merge(std::mem::take(&mut loaded.config), config, &source);
+        loaded.config = config;
+        loaded.add_servers(&declared, &source, environment);
+        for (place, reason) in &ignored {
+            let problem = source.key(Severity::Warning, place, format!("`{place}` is ignored"));
+            loaded.warnings.push(problem.instead(reason.told()));
         }
-        for (index, server) in config.servers.iter().enumerate() {
-            if loaded.sources.contains_key(&server.id) {
-                continue;
-            }
-            loaded.sources.insert(server.id.clone(), source.file().into());
-            if let Some(fault) = server.enabled.then(|| server.expanded(environment).err()).flatten() {
-                loaded.warnings.push(unusable(&source, index, &server.id, &fault));
-                loaded.faulty.insert(server.id.clone(), fault);
-            }
-        }
-        let own: Vec<String> = source.document().iter().map(|(section, _)| section.to_owned()).collect();
-        loaded.config.fill(config, |section| said.contains(section));
-        said.extend(own);
-        loaded.files.push(source.file().into());
+        loaded.folder = Some(FolderKeys {
+            applied: applied.iter().map(ToString::to_string).collect(),
+            ignored: ignored.iter().map(|(place, reason)| (place.to_string(), reason.told())).collect(),
+        });
     }
     if let Err(fault) = loaded.config.telemetry.expanded_otlp_headers(environment) {
-        let file = loaded.files.first().cloned().unwrap_or_default();
+        let file = loaded.files.last().cloned().unwrap_or_default();
         loaded.warnings.push(Problem::of_file(
             Severity::Warning,
             &file,
@@ -133,6 +183,23 @@ fn merge(files: Vec<ReadFile>, environment: &dyn Environment) -> Loaded {
         ));
     }
     loaded
+}
+
+impl Loaded {
+    /// Notes where servers come from, and which of them cannot be started.
+    fn add_servers(&mut self, config: &Config, source: &Source, environment: &dyn Environment) {
+        for (index, server) in config.servers.iter().enumerate() {
+            // Not one that a folder declares and may not have.
+            if self.sources.contains_key(&server.id) || self.config.server(&server.id).is_none() {
+                continue;
+            }
+            self.sources.insert(server.id.clone(), source.file().into());
+            if let Some(fault) = server.enabled.then(|| server.expanded(environment).err()).flatten() {
+                self.warnings.push(unusable(source, index, &server.id, &fault));
+                self.faulty.insert(server.id.clone(), fault);
+            }
+        }
+    }
 }
 
 /// That a server cannot be started, with the place of the reason.
@@ -159,16 +226,7 @@ fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Pro
 fn read(file: &Path, required: bool) -> Result<Option<String>, ConfigError> {
     let refuse = |what: String| Problem::of_file(Severity::Error, file, what);
     match read_bounded(file) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => {
-                let good = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(error.as_bytes());
-                Err(Problem::at(Severity::Error, file, &text, good..good + 1, "this is not UTF-8")
-                    .instead("save the file as UTF-8")
-                    .into())
-            }
-        },
+        Ok(bytes) => utf8(file, &bytes).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(refuse("there is no such file".into())
             .instead("make it, or unset MGP_CONFIG_PATH if that names it")
@@ -177,15 +235,12 @@ fn read(file: &Path, required: bool) -> Result<Option<String>, ConfigError> {
     }
 }
 
-fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe would wait for somebody to write into it.
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(file)?.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        return Err(io::Error::other("it is longer than 4 MiB"));
-    }
-    Ok(bytes)
+fn utf8(file: &Path, bytes: &[u8]) -> Result<String, ConfigError> {
+    str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
+        let good = error.valid_up_to();
+        let text = String::from_utf8_lossy(bytes);
+        Problem::at(Severity::Error, file, &text, good..good + 1, "this is not UTF-8")
+            .instead("save the file as UTF-8")
+            .into()
+    })
 }

@@ -1,47 +1,104 @@
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
+use super::trust::{FolderFile, FolderTrust, TrustedFolders, UntrustedFile};
 
-/// Where configuration may lie (MGP §15.2): one file that somebody named, or that of the project and that of the user.
+/// Where configuration may lie (MGP §15.2): one file that somebody named, or that of a folder and that of the user. The
+/// folder's counts only if the user trusts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locations {
     files: Vec<PathBuf>,
-    required: bool,
+    kind: Kind,
+    trusted: Option<TrustedFolders>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One file, which there has to be.
+    Named,
+    /// The first file is that of a folder.
+    FolderAndUser,
+    UserOnly,
 }
 
 impl Locations {
     /// The file that `$MGP_CONFIG_PATH` names and no other, if it is set; else `mgp.toml` in `directory`, and
-    /// `mgp/servers.toml` in `$XDG_CONFIG_HOME` or in `~/.config`.
+    /// `mgp/servers.toml` in `$XDG_CONFIG_HOME` or in `~/.config`. Which folders are trusted is noted
+    /// [where the user's state is](TrustedFolders::from_env).
     pub fn from_env(environment: &dyn Environment, directory: &Path) -> Self {
         let set = |name| environment.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = set("MGP_CONFIG_PATH") {
             return Self::only(directory.join(file));
         }
+        Self::of_folder(environment, directory)
+    }
+
+    /// As [`from_env`](Self::from_env), whatever `$MGP_CONFIG_PATH` says.
+    pub fn of_folder(environment: &dyn Environment, directory: &Path) -> Self {
+        let set = |name| environment.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         // The XDG specification has relative paths ignored.
         let config = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
         let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".config"));
         let user = config.or_else(home).map(|config| config.join("mgp").join("servers.toml"));
-        Self::of(Some(directory.join("mgp.toml")), user)
+        let locations = Self::of(Some(directory.join("mgp.toml")), user);
+        Self { trusted: TrustedFolders::from_env(environment), ..locations }
     }
 
     /// This file, which there has to be.
     pub fn only(file: impl Into<PathBuf>) -> Self {
-        Self { files: vec![file.into()], required: true }
+        Self { files: vec![file.into()], kind: Kind::Named, trusted: None }
     }
 
-    /// The file of a project, and that of its user, either of which need not be there.
-    pub fn of(project: Option<PathBuf>, user: Option<PathBuf>) -> Self {
-        Self { files: project.into_iter().chain(user).collect(), required: false }
+    /// The file of a folder, and that of its user, either of which need not be there. No folder is trusted.
+    pub fn of(folder: Option<PathBuf>, user: Option<PathBuf>) -> Self {
+        let kind = if folder.is_some() { Kind::FolderAndUser } else { Kind::UserOnly };
+        Self { files: folder.into_iter().chain(user).collect(), kind, trusted: None }
     }
 
-    /// The files, the one that wins first, whether they are there or not.
+    /// Takes the folders that are noted in `trusted` for trusted.
+    #[must_use]
+    pub fn trusting(self, trusted: TrustedFolders) -> Self {
+        Self { trusted: Some(trusted), ..self }
+    }
+
+    /// Returns the files, whether they are there or not, that of a folder first.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
     /// Whether it is an error if the file is not there.
     pub fn required(&self) -> bool {
-        self.required
+        self.kind == Kind::Named
+    }
+
+    /// Returns the file of a folder, which counts only if it is trusted.
+    pub fn folder_file(&self) -> Option<&Path> {
+        self.files.first().filter(|_| self.kind == Kind::FolderAndUser).map(PathBuf::as_path)
+    }
+
+    /// Returns the file that counts in any case: the one that somebody named, or the user's.
+    pub fn own_file(&self) -> Option<&Path> {
+        let index = usize::from(self.kind == Kind::FolderAndUser);
+        self.files.get(index).map(PathBuf::as_path)
+    }
+
+    /// Returns where it is noted which folders are trusted; `None` if there is no home for that.
+    pub fn trusted(&self) -> Option<&TrustedFolders> {
+        self.trusted.as_ref()
+    }
+
+    /// Returns the folder's file, if it is there and does not count.
+    pub fn untrusted(&self) -> Option<UntrustedFile> {
+        let path = self.folder_file()?;
+        match FolderFile::read(path) {
+            Ok(file) => file.and_then(|file| UntrustedFile::of(&file, self.trust_of(&file))),
+            Err(error) => Some(UntrustedFile::unreadable(path, &error)),
+        }
+    }
+
+    /// Whether the user trusts this file of a folder.
+    pub fn trust_of(&self, file: &FolderFile) -> FolderTrust {
+        self.trusted.as_ref().map_or(FolderTrust::Never, |trusted| trusted.trust_of(file))
     }
 }
 

@@ -1,10 +1,13 @@
 use std::fmt::Write;
 
+use super::folder_keys::FOLDER_KEYS;
 use super::shape::{self, KeyShape, Shape, TableShape, Word};
 
 /// The reference page of `mgp.toml`, in Markdown: all that the types say of it.
 pub fn reference() -> String {
-    let mut page = INTRODUCTION.replace("{example}", EXAMPLE.trim_end());
+    let rows: Vec<String> = FOLDER_KEYS.iter().map(|(key, rule)| format!("| `{key}` | {rule} |")).collect();
+    let mut page =
+        INTRODUCTION.replace("{example}", EXAMPLE.trim_end()).replace("{folder}", &rows.join("\n"));
     for key in &shape::root().keys {
         section(&mut page, key, "", 2);
     }
@@ -101,6 +104,25 @@ mod tests {
         let (config, warnings) = Config::parse("example.toml".as_ref(), EXAMPLE).unwrap();
         assert_eq!(warnings, []);
         assert!(config.servers.len() > 1);
+    }
+
+    #[test]
+    fn every_key_of_the_types_has_a_rule_for_folders() {
+        let sections: Vec<_> = shape::root().keys.iter().map(|key| key.name.as_str()).collect();
+        let has_rule = |key: &str| FOLDER_KEYS.iter().any(|(known, _)| *known == key);
+        for section in &shape::root().keys {
+            let Shape::Table(table) = &section.shape else {
+                assert!(has_rule(&section.name), "{}", section.name);
+                continue;
+            };
+            for key in &table.keys {
+                let key = format!("{}.{}", section.name, key.name);
+                assert!(has_rule(&section.name) || has_rule(&key), "{key}");
+            }
+        }
+        for (key, _) in FOLDER_KEYS {
+            assert!(sections.contains(&key.split('.').next().unwrap()), "{key}");
+        }
     }
 
     #[test]

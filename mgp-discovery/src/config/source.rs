@@ -12,10 +12,10 @@ pub(super) struct Source {
 }
 
 /// The way to a value, from the outside in.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Place(Vec<Step>);
 
-#[derive(Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
     Key(String),
     Index(usize),

@@ -58,7 +58,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launc
                 .collect()
         }
     };
-    let shown = show::command(&config);
+    let shown = show::command_line(&config);
     Ok(Launch { config, shown, permissions, variables: Vec::new(), notes })
 }
 

@@ -17,6 +17,7 @@ mod show;
 
 use std::collections::BTreeMap;
 
+pub use self::show::command_line;
 use self::{document::Input, fill::Filler};
 pub use self::{
     document::ServerJson,

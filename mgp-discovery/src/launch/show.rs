@@ -13,8 +13,8 @@ pub(super) fn visible(text: &str) -> String {
     out
 }
 
-/// The command as one would type it, whole.
-pub(super) fn command(config: &ServerConfig) -> String {
+/// Returns the command of a server as one would type it, whole.
+pub fn command_line(config: &ServerConfig) -> String {
     let words = config.command.iter().chain(&config.args).map(|word| quoted(word));
     words.collect::<Vec<_>>().join(" ")
 }

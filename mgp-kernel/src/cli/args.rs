@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man,
-    permissions, pins, registrations, search, serve, server_commands, servers, servers_edit, tools,
+    permissions, pins, registrations, search, serve, server_commands, servers, servers_edit, tools, trust,
 };
 
 /// One server between any MCP client and any number of MCP and MGP servers
@@ -124,4 +124,24 @@ pub(super) enum Command {
     /// Look at what mgp.toml may say and says
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Look at the mgp.toml of a folder, and let it count
+    Trust(trust::Trust),
+    /// Let the mgp.toml of a folder not count any more
+    Untrust(trust::Untrust),
+}
+
+impl Command {
+    /// Whether the command depends on the configuration of where it is run.
+    pub(super) const fn reads_configuration(&self) -> bool {
+        !matches!(
+            self,
+            Self::Demo
+                | Self::DemoServer(_)
+                | Self::Check(_)
+                | Self::Completions(_)
+                | Self::Man(_)
+                | Self::Trust(_)
+                | Self::Untrust(_)
+        )
+    }
 }

@@ -29,6 +29,9 @@ struct Checked {
     files: Vec<PathBuf>,
     /// What is probably not meant.
     warnings: Vec<String>,
+    /// That a folder's file is there and does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untrusted: Option<String>,
     servers: usize,
     state: String,
     socket: String,
@@ -54,6 +57,7 @@ fn check(place: &Place, output: &Output) -> Result<Exit, Failure> {
     let checked = Checked {
         files: configured.files,
         warnings: configured.warnings,
+        untrusted: configured.untrusted,
         servers: configured.config.servers.len(),
         state: configured.state.display().to_string(),
         socket: configured.socket.display().to_string(),

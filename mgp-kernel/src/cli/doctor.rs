@@ -74,6 +74,9 @@ fn configured(place: &Place, findings: &mut Vec<Finding>) -> bool {
                 finding.hint = Some("`mgp add NAME -- COMMAND` adds a server".to_owned());
             }
             findings.push(finding);
+            if let Some(untrusted) = configured.untrusted {
+                findings.push(Finding::right("folder", untrusted));
+            }
             for warning in configured.warnings {
                 let told = warning.trim_end().to_owned();
                 findings.push(Finding { what: "configuration", ok: false, told, hint: None });

@@ -37,6 +37,7 @@ struct Found {
 pub(super) fn run(place: &Place, output: &Output, init: &Init) -> Result<Exit, Failure> {
     let file = place.to_make(init.project)?;
     make(&file)?;
+    place.keep_trust_of(&file, "", TEXT)?;
     // A configuration was made; who cannot be asked for servers has none to offer.
     let detected = Machine::this().map(|machine| machine.detected()).unwrap_or_default();
     let clients = detected.into_iter().filter_map(|found| match found.state {

@@ -42,6 +42,7 @@ mod servers_edit;
 mod stats;
 mod table;
 mod tools;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -101,6 +102,9 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
         Command::Serve(_) => None,
         _ => log::start_if_asked(place.verbosity())?,
     };
+    if cli.command.reads_configuration() {
+        place.tell_untrusted(output);
+    }
     let outcome = Box::pin(chosen(cli.command, &place, output)).await;
     if let Some(telemetry) = telemetry {
         telemetry.end().await;
@@ -140,5 +144,7 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),
         Command::Config(args) => config::run(place, output, args).await,
+        Command::Trust(args) => trust::run(place, output, &args),
+        Command::Untrust(args) => trust::forget(place, output, &args),
     }
 }

@@ -148,6 +148,17 @@ impl Output {
         }
     }
 
+    /// Tells whoever runs the command what it does without, in one line, whatever form was asked for.
+    pub(super) fn warning(&self, text: &str) {
+        let line = if self.is_json() {
+            serde_json::json!({ "warning": { "message": text } }).to_string()
+        } else {
+            text.to_owned()
+        };
+        // Nobody has to read it.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+
     pub(super) fn failure(&self, failure: &Failure) {
         let mut text = Vec::new();
         if self.is_json() {

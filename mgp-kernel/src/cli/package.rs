@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::output::{Output, printable};
-use super::place::Place;
+use super::place::{Place, Scope};
 use super::servers_edit::{pair, refused};
 
 #[derive(Debug, Args)]
@@ -66,6 +66,7 @@ impl Package {
         document: &Path,
         name: &str,
         description: Option<String>,
+        scope: Scope,
     ) -> Result<Exit, Failure> {
         let wrong = |what: String| Failure::usage(format!("{}: {what}", document.display()));
         let text = text_of(document).map_err(|error| wrong(error.to_string()))?;
@@ -76,11 +77,12 @@ impl Package {
         let mut launch = chosen(&server, self.way, &answers).map_err(|error| failure(document, &error))?;
         name.clone_into(&mut launch.config.id);
         launch.config.description = description.or(launch.config.description);
-        let path = place.to_change()?;
+        let path = place.to_change_in(scope)?;
         let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
         file.add(&launch.config).map_err(|error| refused(&error))?;
         if !self.dry_run {
             file.save().map_err(|error| refused(&error))?;
+            place.keep_trust(&file)?;
         }
         let asked =
             launch.permissions.iter().map(|asked| Asked { kind: word(asked.kind), words: &asked.words });

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_discovery::Config;
-use mgp_discovery::config::{Loaded, Locations, ProcessEnvironment, ServerFault};
+use mgp_discovery::config::{
+    ConfigFile, FolderFile, FolderTrust, Loaded, Locations, ProcessEnvironment, ServerFault,
+};
 
 use super::args::Global;
 use super::exit::Failure;
@@ -39,6 +41,8 @@ pub(super) struct Configured {
     pub(super) warnings: Vec<String>,
     /// Servers that cannot be started, by id, and why. The others can.
     pub(super) faulty: BTreeMap<String, ServerFault>,
+    /// That a folder's file is there and does not count.
+    pub(super) untrusted: Option<String>,
     pub(super) state: PathBuf,
     pub(super) socket: PathBuf,
 }
@@ -51,7 +55,7 @@ impl Place {
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<Configured, Failure> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
-        let Loaded { config, warnings, files, faulty, .. } = loaded.map_err(|error| {
+        let Loaded { config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
             Failure::usage(error.to_string().trim_end().to_owned())
                 .hint("`mgp config reference` shows what can be written, `--config` names another file")
         })?;
@@ -64,15 +68,16 @@ impl Place {
         // A state of one's own has a socket of its own, or two kernels would take each other's.
         let socket = socket.unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Configured { config, files, warnings, faulty, state, socket })
+        let untrusted = untrusted.map(|file| file.to_string());
+        Ok(Configured { config, files, warnings, faulty, untrusted, state, socket })
     }
 
-    /// The configuration that commands change: the first that is there, or else the user's.
+    /// The configuration that commands change: that of this folder if it is there and counts, or else the user's.
     pub(super) fn to_change(&self) -> Result<PathBuf, Failure> {
         let locations = self.locations();
-        let files = locations.files();
-        let found = files.iter().find(|file| file.is_file()).or_else(|| files.last());
-        found.cloned().ok_or_else(|| {
+        let folder = locations.folder_file().filter(|file| is_trusted(&locations, file));
+        let found = folder.or_else(|| locations.own_file());
+        found.map(Path::to_path_buf).ok_or_else(|| {
             Failure::usage("there is no home directory for a configuration")
                 .hint("say where: `--config FILE`")
         })
@@ -89,10 +94,10 @@ impl Place {
             return Err(Failure::usage(format!("the configuration is {named}, whoever's that is"))
                 .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
         }
-        match (scope.project, locations.files()) {
-            (true, [project, ..]) => Ok(project.clone()),
-            (false, [_, user, ..]) => Ok(user.clone()),
-            _ => Err(Failure::usage("there is no home directory for a configuration")
+        let file = if scope.project { locations.folder_file() } else { locations.own_file() };
+        match file {
+            Some(file) => Ok(file.to_path_buf()),
+            None => Err(Failure::usage("there is no home directory for a configuration")
                 .hint("say where: `--config FILE`")),
         }
     }
@@ -103,6 +108,37 @@ impl Place {
             return self.to_change();
         }
         self.to_change_in(Scope { project, user: !project })
+    }
+
+    /// Trusts a folder's file that was changed by a command, if it was trusted before, or said nothing. Other files need no
+    /// trust.
+    pub(super) fn keep_trust(&self, file: &ConfigFile) -> Result<(), Failure> {
+        self.keep_trust_of(file.path(), file.text_before(), &file.text())
+    }
+
+    /// As [`keep_trust`](Self::keep_trust), of a file that said `before` and says `after` now.
+    pub(super) fn keep_trust_of(&self, path: &Path, before: &str, after: &str) -> Result<(), Failure> {
+        let locations = self.locations();
+        let Some(trusted) = locations.trusted().filter(|_| locations.folder_file() == Some(path)) else {
+            return Ok(());
+        };
+        let noted = FolderFile::written(path, before).and_then(|file| {
+            if !before.trim().is_empty() && trusted.trust_of(&file) != FolderTrust::Trusted {
+                return Ok(());
+            }
+            trusted.trust(&FolderFile::written(path, after)?)
+        });
+        noted.map_err(|error| {
+            Failure::usage(format!("{} was written, and that it is trusted was not: {error}", path.display()))
+                .hint("`mgp trust` trusts it")
+        })
+    }
+
+    /// Says that the file of this folder does not count, if it is there and does not.
+    pub(super) fn tell_untrusted(&self, output: &Output) {
+        if let Some(untrusted) = self.locations().untrusted() {
+            output.warning(&untrusted.to_string());
+        }
     }
 
     /// The options that lead a kernel elsewhere to the same place, as far as anybody named it.
@@ -117,7 +153,7 @@ impl Place {
     /// Whether a kernel that starts elsewhere has the same configuration.
     pub(super) fn is_found_anywhere(&self) -> bool {
         let locations = self.locations();
-        locations.required() || !locations.files().first().is_some_and(|file| file.is_file())
+        !locations.folder_file().is_some_and(|file| is_trusted(&locations, file))
     }
 
     pub(super) fn output(&self) -> Output {
@@ -133,6 +169,14 @@ impl Place {
         }
     }
 
+    /// The files from which it follows what the configuration is, also those that may come.
+    pub(super) fn watched(&self) -> Vec<PathBuf> {
+        let locations = self.locations();
+        let folder = locations.folder_file().and_then(|file| FolderFile::written(file, "").ok());
+        let note = folder.and_then(|file| Some(locations.trusted()?.note_of(file.path())));
+        locations.files().iter().cloned().chain(note).collect()
+    }
+
     /// Where configuration may lie.
     pub(super) fn locations(&self) -> Locations {
         if let Some(file) = &self.global.config {
@@ -141,6 +185,12 @@ impl Place {
         let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
         Locations::from_env(&ProcessEnvironment, &here)
     }
+}
+
+/// Whether a folder's file is there and counts.
+fn is_trusted(locations: &Locations, file: &Path) -> bool {
+    let file = FolderFile::read(file).ok().flatten();
+    file.is_some_and(|file| locations.trust_of(&file) == FolderTrust::Trusted)
 }
 
 fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {

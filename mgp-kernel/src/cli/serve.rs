@@ -77,12 +77,15 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     };
     let again = place.clone();
     kernel.parts().reload.read_from(move || {
-        let mut config = again.read().map_err(|failure| failure.message().to_owned())?.config;
+        let Configured { mut config, untrusted, .. } =
+            again.read().map_err(|failure| failure.message().to_owned())?;
+        if let Some(untrusted) = untrusted {
+            tracing::warn!("{}", untrusted);
+        }
         config.listen.http = http_asked_for.clone().or(config.listen.http);
         Ok(config)
     });
-    // A file that is not there yet may come.
-    let watched = if args.watch { place.locations().files().to_vec() } else { Vec::new() };
+    let watched = if args.watch { place.watched() } else { Vec::new() };
     let stop = until_stopped(signals, &kernel, &watched);
     let at = serving.socket.display().to_string();
     let served = serve(&kernel, serving, stop, |http| {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::package::Package;
-use super::place::Place;
+use super::place::{Place, Scope};
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
@@ -36,6 +36,8 @@ pub(super) struct Add {
     description: Option<String>,
     #[command(flatten)]
     package: Package,
+    #[command(flatten)]
+    scope: Scope,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -52,6 +54,8 @@ enum Transport {
 pub(super) struct Remove {
     /// The server
     name: String,
+    #[command(flatten)]
+    scope: Scope,
 }
 
 /// What was changed, and where.
@@ -63,13 +67,14 @@ struct Changed<'a> {
 
 pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Failure> {
     if let Some(document) = add.package.file().map(Path::to_owned) {
-        return add.package.add(place, output, &document, &add.name, add.description);
+        return add.package.add(place, output, &document, &add.name, add.description, add.scope);
     }
-    let path = place.to_change()?;
+    let path = place.to_change_in(add.scope)?;
     let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     let server = add.server();
     file.add(&server).map_err(|error| refused(&error))?;
     file.save().map_err(|error| refused(&error))?;
+    place.keep_trust(&file)?;
     let changed = Changed { server_id: &server.id, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "added {} to {}", changed.server_id, changed.file.display())
@@ -78,13 +83,14 @@ pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Fail
 }
 
 pub(super) fn remove(place: &Place, output: &Output, remove: &Remove) -> Result<Exit, Failure> {
-    let path = place.to_change()?;
+    let path = place.to_change_in(remove.scope)?;
     let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     file.remove(&remove.name).map_err(|error| {
         let failure = refused(&error);
         failure.hint(format!("`mgp servers --no-start` shows the servers, {} is the file", path.display()))
     })?;
     file.save().map_err(|error| refused(&error))?;
+    place.keep_trust(&file)?;
     let changed = Changed { server_id: &remove.name, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "removed {} from {}", changed.server_id, changed.file.display())

@@ -8,6 +8,7 @@
 #![allow(dead_code, reason = "files that several test programs share have what only some of them use")]
 
 mod approves_itself;
+mod cloned_folder;
 mod commands;
 mod confinement;
 mod control;
@@ -27,7 +28,13 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|argument| argument == server::SERVE) {
         return server::serve();
     }
-    let tests =
-        [control::TESTS, commands::TESTS, approves_itself::TESTS, loopback::TESTS, confinement::TESTS];
+    let tests = [
+        control::TESTS,
+        commands::TESTS,
+        approves_itself::TESTS,
+        loopback::TESTS,
+        confinement::TESTS,
+        cloned_folder::TESTS,
+    ];
     runner::run(&tests.concat(), &arguments)
 }

@@ -54,6 +54,10 @@ impl Home {
             .env("HOME", self.0.path())
             .env("USER", "ada")
             .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        // The file that most tests write is the word of its user, not that of a folder to be trusted first.
+        if self.path("mgp.toml").exists() {
+            command.env("MGP_CONFIG_PATH", self.path("mgp.toml"));
+        }
         command
     }
 
@@ -66,7 +70,8 @@ impl Home {
         Self::ran(self.command(args), input)
     }
 
-    fn ran(mut command: Command, input: &str) -> Ran {
+    /// Runs a command to its end.
+    pub(crate) fn ran(mut command: Command, input: &str) -> Ran {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child: Child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();

@@ -19,7 +19,8 @@ pub use self::kernel::{KernelSettings, RegistrationSettings, TelemetrySettings};
 pub use self::listen::ListenSettings;
 pub use self::policy::{
     AccessRule, AccessSettings, AgentSettings, AuditArguments, AuditDurability, AuditSettings,
-    ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, ValidatorSettings,
+    ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, RuleSource,
+    ValidatorSettings,
 };
 pub use self::restart::{Restart, RestartPolicy};
 pub use self::server::{ServerConfig, ServerConfinement, ServerMgp, ServerSecurity};

@@ -49,6 +49,27 @@ pub struct AccessRule {
     /// `allow` or `deny`.
     #[schemars(schema_with = "words::access_permission")]
     pub permission: AccessPermission,
+    /// Whose file says so.
+    #[serde(skip)]
+    pub source: RuleSource,
+}
+
+/// Whose file a rule of access stands in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuleSource {
+    /// The user's, or one that somebody named.
+    #[default]
+    User,
+    /// That of a folder the user trusts: operators' entries go before its rules.
+    Folder,
+}
+
+impl AccessRule {
+    /// Whether the rule is about this server, or something there.
+    pub fn may_be_about(&self, server: &str) -> bool {
+        self.server == server
+    }
 }
 
 /// What servers may do.

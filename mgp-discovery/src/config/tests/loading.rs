@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::{Config, Loaded, Locations, ServerFault};
+use super::super::{Config, FolderFile, Loaded, Locations, ServerFault, TrustedFolders};
 use super::SEED;
 
 struct Files {
@@ -23,9 +23,22 @@ impl Files {
         self.directory.path().join(name)
     }
 
+    fn locations(&self) -> Locations {
+        Locations::of(Some(self.path("mgp.toml")), Some(self.path("servers.toml")))
+            .trusting(TrustedFolders::at(self.path("trusted")))
+    }
+
+    /// Trusts the folder as it is.
+    fn trust(&self) {
+        let file = FolderFile::read(&self.path("mgp.toml")).unwrap();
+        if let Some(file) = file {
+            self.locations().trusted().unwrap().trust(&file).unwrap();
+        }
+    }
+
     fn load(&self) -> Loaded {
-        let locations = Locations::of(Some(self.path("mgp.toml")), Some(self.path("servers.toml")));
-        Config::load(&locations, &nothing).unwrap_or_else(|error| panic!("{error}"))
+        self.trust();
+        Config::load(&self.locations(), &nothing).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
@@ -35,34 +48,40 @@ fn nothing(_: &str) -> Option<String> {
 
 // covers: MGP-15.1-01, MGP-15.2-01..03
 #[test]
-fn servers_of_both_files_are_found_and_the_projects_win() {
+fn servers_of_both_files_are_found_and_the_users_win() {
     let files = Files::new(
         Some("[[servers]]\nid='both'\ncommand='project'\n[[servers]]\nid='p'\ncommand='x'\n"),
         Some("[[servers]]\nid='both'\ncommand='user'\nenv={A='b'}\n[[servers]]\nid='u'\ncommand='x'\n"),
     );
     let loaded = files.load();
     let ids: Vec<&str> = loaded.config.servers.iter().map(|server| server.id.as_str()).collect();
-    assert_eq!(ids, ["both", "p", "u"]);
-    let both = loaded.config.server("both").unwrap();
-    assert_eq!(both.command.as_deref(), Some("project"));
-    assert!(both.env.is_empty(), "nothing of the user's goes to the project's program");
-    assert_eq!(loaded.sources["both"], files.path("mgp.toml"));
-    assert_eq!(loaded.sources["u"], files.path("servers.toml"));
+    assert_eq!(ids, ["both", "u", "p"]);
+    assert_eq!(loaded.config.server("both").unwrap().command.as_deref(), Some("user"));
+    assert_eq!(loaded.sources["p"], files.path("mgp.toml"));
+    assert_eq!(loaded.sources["both"], files.path("servers.toml"));
     assert_eq!(loaded.files, [files.path("mgp.toml"), files.path("servers.toml")]);
+    let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
+    assert_eq!(warning.key.as_deref(), Some("servers[0].id"));
 }
 
 #[test]
-fn a_section_of_the_project_replaces_the_users_and_says_so() {
-    let files = Files::new(
-        Some("[telemetry]\notlp='http://project'\n"),
-        Some("[telemetry]\nmetrics=true\notlp_headers={A='b'}\n[audit]\nkeep_days=3\n"),
+fn a_folders_file_counts_as_it_was_trusted_only() {
+    let files =
+        Files::new(Some("[[servers]]\nid='p'\ncommand='x'\n"), Some("[[servers]]\nid='u'\ncommand='x'\n"));
+    let load = || Config::load(&files.locations(), &nothing).unwrap();
+    let untrusted = load();
+    assert!(untrusted.config.server("p").is_none() && untrusted.config.server("u").is_some());
+    assert_eq!(untrusted.files, [files.path("servers.toml")]);
+    assert_eq!(
+        untrusted.untrusted.unwrap().to_string(),
+        "mgp.toml in this folder is not trusted and is ignored: run \"mgp trust\" to look at it and allow it"
     );
-    let loaded = files.load();
-    assert!(!loaded.config.telemetry.metrics && loaded.config.telemetry.otlp_headers.is_empty());
-    assert_eq!(loaded.config.audit.keep_days, Some(3));
-    let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
-    assert_eq!(warning.file, files.path("servers.toml"));
-    assert!(warning.what.contains("`telemetry`"));
+    files.trust();
+    assert!(load().config.server("p").is_some() && load().untrusted.is_none());
+    fs::write(files.path("mgp.toml"), "is this = TOML?").unwrap();
+    let changed = load();
+    assert!(changed.config.server("p").is_none());
+    assert!(changed.untrusted.unwrap().to_string().contains("has changed since you trusted it"));
 }
 
 // covers: MGP-15.2-04
@@ -92,8 +111,8 @@ fn without_a_file_there_is_an_empty_configuration() {
 #[test]
 fn one_broken_file_starts_nothing_of_the_other() {
     let files = Files::new(Some("[[servers]]\nid='p'\ncommand='x'\n"), Some("[[servers]]\nid='u'\n"));
-    let locations = Locations::of(Some(files.path("mgp.toml")), Some(files.path("servers.toml")));
-    let error = Config::load(&locations, &nothing).unwrap_err();
+    files.trust();
+    let error = Config::load(&files.locations(), &nothing).unwrap_err();
     assert_eq!(error.problems()[0].file, files.path("servers.toml"));
 }
 

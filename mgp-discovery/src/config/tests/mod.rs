@@ -1,4 +1,5 @@
 mod editing;
+mod folders;
 mod loading;
 mod problems;
 mod reading;

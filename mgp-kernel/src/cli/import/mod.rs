@@ -108,6 +108,7 @@ pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exi
     let added = report.servers.iter().any(|server| server.outcome.is_added());
     if added && !import.dry_run {
         taking.save().map_err(|error| refused(&error))?;
+        place.keep_trust(taking.file())?;
     }
     output.show(&report, write)?;
     if added && !import.dry_run {

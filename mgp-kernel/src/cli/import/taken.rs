@@ -93,6 +93,10 @@ impl<'e> Taking<'e> {
     }
 
     /// Writes the file; one that has secrets is from before on only for its owner.
+    pub(super) const fn file(&self) -> &ConfigFile {
+        &self.file
+    }
+
     pub(super) fn save(&self) -> Result<(), EditError> {
         match self.secrets {
             LiteralSecrets::Keep => self.file.save_for_owner(),

@@ -1,0 +1,483 @@
+//! What a trusted folder's `mgp.toml` adds to its user's configuration: servers and grants for them, and otherwise only
+//! what tightens.
+//!
+//! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`. Every structure of the configuration is taken
+//! apart without `..`, so that a new key does not compile before it has one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, TrustLevel};
+
+use super::folder_keys::Reason;
+use super::model::{
+    AccessRule, AccessSettings, AuditDurability, AuditSettings, Config, ConfirmationSettings, FirstUse,
+    KernelSettings, LimitSettings, ListenSettings, PermissionSettings, RegistrationSettings, RuleSource,
+    ServerConfig, ServerSecurity, TelemetrySettings, ToolSettings, ValidatorSettings,
+};
+use super::source::{Place, Source};
+
+/// A configuration of the user and a folder, and what became of the folder's keys.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Merged {
+    pub(super) config: Config,
+    /// Keys of the folder's file that hold.
+    pub(super) applied: Vec<Place>,
+    pub(super) ignored: Vec<(Place, Reason)>,
+}
+
+/// The configuration of a user, with what the file `source` of a trusted folder, which reads as `folder`, may add to it.
+pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
+    let Config {
+        servers,
+        listen,
+        agents,
+        access,
+        permissions,
+        confirmation,
+        validators,
+        audit,
+        limits,
+        tools,
+        registration,
+        telemetry,
+        kernel,
+    } = folder;
+    let mut merge = Merge {
+        source,
+        own: BTreeSet::new(),
+        merged: Merged { config: user, applied: Vec::new(), ignored: Vec::new() },
+    };
+    merge.servers(servers);
+    if !agents.is_empty() {
+        merge.ignore(root().key("agents"), Reason::UsersOnly);
+    }
+    merge.listen(&listen);
+    merge.access(access);
+    merge.permissions(permissions);
+    merge.confirmation(&confirmation);
+    merge.validators(validators);
+    merge.audit(&audit);
+    merge.limits(&limits);
+    merge.tools(&tools);
+    merge.registration(&registration);
+    merge.telemetry(&telemetry);
+    merge.kernel(&kernel);
+    merge.merged
+}
+
+struct Merge<'a> {
+    source: &'a Source,
+    /// The servers that the folder declares and that are taken.
+    own: BTreeSet<String>,
+    merged: Merged,
+}
+
+fn root() -> Place {
+    Place::default()
+}
+
+impl Merge<'_> {
+    fn says(&self, section: &str, key: &str) -> bool {
+        self.source.document().get(section).and_then(|section| section.get(key)).is_some()
+    }
+
+    fn apply(&mut self, place: Place) {
+        self.merged.applied.push(place);
+    }
+
+    fn ignore(&mut self, place: Place, reason: Reason) {
+        self.merged.ignored.push((place, reason));
+    }
+
+    /// Passes over keys that are the user's alone.
+    fn users_only(&mut self, section: &str, keys: &[&str]) {
+        for key in keys {
+            if self.says(section, key) {
+                self.ignore(root().key(section).key(*key), Reason::UsersOnly);
+            }
+        }
+    }
+
+    /// Notes what became of a key that is said: whether it holds now.
+    fn note(&mut self, section: &str, key: &str, holds: bool) {
+        let place = root().key(section).key(key);
+        if holds { self.apply(place) } else { self.ignore(place, Reason::Looser) }
+    }
+
+    /// Takes a switch that tightens when it is on.
+    fn switched_on(&mut self, section: &str, key: &str, wanted: bool, own: fn(&mut Config) -> &mut bool) {
+        if self.says(section, key) {
+            let own = own(&mut self.merged.config);
+            *own |= wanted;
+            let holds = *own == wanted;
+            self.note(section, key, holds);
+        }
+    }
+
+    /// Takes the lesser of two numbers, of which one that is left out is `unsaid`, or endless.
+    fn least<T: Ord + Copy>(
+        &mut self,
+        section: &str,
+        key: &str,
+        wanted: Option<T>,
+        unsaid: Option<T>,
+        own: fn(&mut Config) -> &mut Option<T>,
+    ) {
+        let Some(wanted) = wanted else { return };
+        let own = own(&mut self.merged.config);
+        let holds = own.or(unsaid).is_none_or(|own| wanted <= own);
+        if holds {
+            *own = Some(wanted);
+        }
+        self.note(section, key, holds);
+    }
+
+    /// Takes the stricter of two words, of which `rank` is the higher the stricter one is.
+    fn strictest<T: Copy + PartialEq>(
+        &mut self,
+        section: &str,
+        key: &str,
+        wanted: T,
+        rank: fn(T) -> u8,
+        own: fn(&mut Config) -> &mut T,
+    ) {
+        if !self.says(section, key) {
+            return;
+        }
+        let own = own(&mut self.merged.config);
+        let holds = rank(wanted) >= rank(*own);
+        if holds {
+            *own = wanted;
+        }
+        self.note(section, key, holds);
+    }
+
+    fn servers(&mut self, servers: Vec<ServerConfig>) {
+        let taken: BTreeSet<String> =
+            self.merged.config.servers.iter().map(|server| mistakable(&server.id)).collect();
+        let all: BTreeSet<String> = servers.iter().map(|server| server.id.clone()).collect();
+        self.own = all.into_iter().filter(|id| !taken.contains(&mistakable(id))).collect();
+        for (index, server) in servers.into_iter().enumerate() {
+            let place = root().key("servers").index(index);
+            if self.own.contains(&server.id) {
+                self.apply(place.clone());
+                let server = self.server(server, &place);
+                self.merged.config.servers.push(server);
+            } else {
+                self.ignore(place.key("id"), Reason::TakenId);
+            }
+        }
+    }
+
+    /// A server as a folder may declare it.
+    fn server(&mut self, server: ServerConfig, place: &Place) -> ServerConfig {
+        let ServerConfig {
+            id,
+            command,
+            args,
+            cwd,
+            env,
+            confine,
+            confinement,
+            url,
+            headers,
+            socket,
+            transport,
+            enabled,
+            description,
+            mgp,
+            restart_policy,
+            max_restarts,
+            restart_window_secs,
+            backoff_base_ms,
+            backoff_max_ms,
+            security,
+            limits,
+            mut tools,
+            agents,
+            sharing,
+        } = server;
+        let ServerSecurity {
+            trust_level,
+            validators,
+            spared_validators,
+            permissions,
+            risk_at_least,
+            confirmation,
+        } = security;
+        let trust_level = trust_level.filter(|level| {
+            let is_raised = *level == TrustLevel::Trusted;
+            if is_raised {
+                self.ignore(place.key("security").key("trust_level"), Reason::UsersOnly);
+            }
+            !is_raised
+        });
+        if !spared_validators.is_empty() {
+            self.ignore(place.key("security").key("spared_validators"), Reason::UsersOnly);
+        }
+        for (name, rule) in &mut tools {
+            // A call of the folder's tool must not become one of the user's.
+            let leaves =
+                |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
+            if rule.fallback.as_ref().is_some_and(leaves) {
+                rule.fallback = None;
+                self.ignore(place.key("tools").key(name).key("fallback"), Reason::AnothersServer);
+            }
+        }
+        ServerConfig {
+            id,
+            command,
+            args,
+            cwd,
+            env,
+            confine,
+            confinement,
+            url,
+            headers,
+            socket,
+            transport,
+            enabled,
+            description,
+            mgp,
+            restart_policy,
+            max_restarts,
+            restart_window_secs,
+            backoff_base_ms,
+            backoff_max_ms,
+            security: ServerSecurity {
+                trust_level,
+                validators,
+                spared_validators: Vec::new(),
+                permissions,
+                risk_at_least,
+                confirmation,
+            },
+            limits,
+            tools,
+            agents,
+            sharing,
+        }
+    }
+
+    fn listen(&mut self, folder: &ListenSettings) {
+        let ListenSettings { http: _, allowed_hosts: _, allowed_origins: _, require_keys, agent: _ } =
+            *folder;
+        self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent"]);
+        self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);
+    }
+
+    fn access(&mut self, folder: AccessSettings) {
+        let AccessSettings { default, rules } = folder;
+        if let Some(wanted) = default {
+            let holds = wanted == DefaultPolicy::OptIn || self.merged.config.default_policy() == wanted;
+            if wanted == DefaultPolicy::OptIn {
+                self.merged.config.access.default = default;
+            }
+            self.note("access", "default", holds);
+        }
+        for (index, rule) in rules.into_iter().enumerate() {
+            let place = root().key("access").key("rules").index(index);
+            let AccessRule { agent, server, tool, permission, source: _ } = rule;
+            let is_denied = |rule: &AccessRule| {
+                rule.permission == AccessPermission::Deny && rule.agent == agent && rule.may_be_about(&server)
+            };
+            let is_own = self.own.contains(&server);
+            let rules = &mut self.merged.config.access.rules;
+            if permission != AccessPermission::Deny && !is_own {
+                self.ignore(place, Reason::AnothersServer);
+            } else if permission != AccessPermission::Deny && rules.iter().any(is_denied) {
+                self.ignore(place, Reason::Denied);
+            } else {
+                rules.retain(|rule| (&rule.agent, &rule.server, &rule.tool) != (&agent, &server, &tool));
+                rules.push(AccessRule { agent, server, tool, permission, source: RuleSource::Folder });
+                self.apply(place);
+            }
+        }
+    }
+
+    fn permissions(&mut self, folder: PermissionSettings) {
+        let PermissionSettings { policy, grants, never_automatic, patience_secs } = folder;
+        if let Some(wanted) = policy {
+            let own = self.merged.config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive);
+            let holds = strictness(wanted) >= strictness(own);
+            if holds {
+                self.merged.config.permissions.policy = Some(wanted);
+            }
+            self.note("permissions", "policy", holds);
+        }
+        for (index, grant) in grants.into_iter().enumerate() {
+            let place = root().key("permissions").key("grants").index(index);
+            if grant.server.as_ref().is_some_and(|server| self.own.contains(server)) {
+                self.merged.config.permissions.grants.push(grant);
+                self.apply(place);
+            } else {
+                self.ignore(place, Reason::AnothersServer);
+            }
+        }
+        if let Some(more) = never_automatic {
+            let own = self.merged.config.permissions.never_automatic.get_or_insert_default();
+            let new: Vec<_> = more.into_iter().filter(|permission| !own.contains(permission)).collect();
+            own.extend(new);
+            self.note("permissions", "never_automatic", true);
+        }
+        self.least("permissions", "patience_secs", patience_secs, Some(PATIENCE_SECS), |config| {
+            &mut config.permissions.patience_secs
+        });
+    }
+
+    fn confirmation(&mut self, folder: &ConfirmationSettings) {
+        let ConfirmationSettings { dangerous, moderate, patience_secs } = *folder;
+        self.switched_on("confirmation", "dangerous", dangerous, |config| &mut config.confirmation.dangerous);
+        self.switched_on("confirmation", "moderate", moderate, |config| &mut config.confirmation.moderate);
+        if self.says("confirmation", "patience_secs") {
+            let own = &mut self.merged.config.confirmation.patience_secs;
+            *own = patience_secs.min(*own);
+            let holds = *own == patience_secs;
+            self.note("confirmation", "patience_secs", holds);
+        }
+    }
+
+    fn validators(&mut self, folder: ValidatorSettings) {
+        let ValidatorSettings {
+            roots,
+            scratch: _,
+            allowed_hosts: _,
+            denied_hosts,
+            only_allowed_hosts,
+            first_use,
+        } = folder;
+        self.users_only("validators", &["scratch", "allowed_hosts"]);
+        self.roots(&roots);
+        if !denied_hosts.is_empty() {
+            self.merged.config.validators.denied_hosts.extend(denied_hosts);
+            self.note("validators", "denied_hosts", true);
+        }
+        self.switched_on("validators", "only_allowed_hosts", only_allowed_hosts, |config| {
+            &mut config.validators.only_allowed_hosts
+        });
+        let rank = |first_use| u8::from(first_use == FirstUse::Approve);
+        self.strictest("validators", "first_use", first_use, rank, |config| &mut config.validators.first_use);
+    }
+
+    /// Takes roots that lie within the user's, or, where the user names none, within the folder.
+    fn roots(&mut self, wanted: &[String]) {
+        let folder = self.source.file().parent().unwrap_or_else(|| Path::new("."));
+        let real = |root: &String| fs::canonicalize(folder.join(root)).ok();
+        let users = &self.merged.config.validators.roots;
+        let bounds: Vec<PathBuf> = if users.is_empty() {
+            fs::canonicalize(folder).into_iter().collect()
+        } else {
+            users.iter().filter_map(|root| fs::canonicalize(root).ok()).collect()
+        };
+        let is_within = |root: &PathBuf| bounds.iter().any(|bound| root.starts_with(bound));
+        let mut roots = Vec::new();
+        for (index, root) in wanted.iter().enumerate() {
+            let place = root_place(index);
+            match real(root).filter(is_within).and_then(|root| root.into_os_string().into_string().ok()) {
+                Some(root) => {
+                    roots.push(root);
+                    self.merged.applied.push(place);
+                }
+                None => self.merged.ignored.push((place, Reason::Looser)),
+            }
+        }
+        if !roots.is_empty() {
+            self.merged.config.validators.roots = roots;
+        }
+    }
+
+    fn audit(&mut self, folder: &AuditSettings) {
+        let AuditSettings { path: _, durability, arguments: _, keep_days: _, keep_bytes: _ } = *folder;
+        self.users_only("audit", &["path", "arguments", "keep_days", "keep_bytes"]);
+        let rank = |durability| u8::from(durability == AuditDurability::Sync);
+        self.strictest("audit", "durability", durability, rank, |config| &mut config.audit.durability);
+    }
+
+    fn limits(&mut self, folder: &LimitSettings) {
+        let LimitSettings { agent_calls_per_minute, agent_calls_per_day, concurrency, waiting_questions } =
+            *folder;
+        self.least("limits", "agent_calls_per_minute", agent_calls_per_minute, None, |config| {
+            &mut config.limits.agent_calls_per_minute
+        });
+        self.least("limits", "agent_calls_per_day", agent_calls_per_day, None, |config| {
+            &mut config.limits.agent_calls_per_day
+        });
+        self.least("limits", "concurrency", concurrency, Some(CONCURRENCY), |config| {
+            &mut config.limits.concurrency
+        });
+        self.least("limits", "waiting_questions", waiting_questions, Some(WAITING_QUESTIONS), |config| {
+            &mut config.limits.waiting_questions
+        });
+    }
+
+    fn tools(&mut self, folder: &ToolSettings) {
+        let ToolSettings {
+            level: _,
+            pinned: _,
+            strategy: _,
+            embedder: _,
+            trust_sent_vectors: _,
+            learning: _,
+            creating: _,
+            tell_uses: _,
+            budget: _,
+        } = folder;
+        let keys = [
+            "level",
+            "pinned",
+            "strategy",
+            "embedder",
+            "trust_sent_vectors",
+            "learning",
+            "creating",
+            "tell_uses",
+            "budget",
+        ];
+        self.users_only("tools", &keys);
+    }
+
+    fn registration(&mut self, folder: &RegistrationSettings) {
+        let RegistrationSettings { agents: _, commands: _, env: _, max_servers } = *folder;
+        self.users_only("registration", &["agents", "commands", "env"]);
+        self.least("registration", "max_servers", max_servers, Some(MAX_SERVERS), |config| {
+            &mut config.registration.max_servers
+        });
+    }
+
+    fn telemetry(&mut self, folder: &TelemetrySettings) {
+        let TelemetrySettings { log: _, otlp: _, otlp_headers: _, metrics: _ } = folder;
+        self.users_only("telemetry", &["log", "otlp", "otlp_headers", "metrics"]);
+    }
+
+    fn kernel(&mut self, folder: &KernelSettings) {
+        let KernelSettings { name: _, state: _, socket: _, drain_secs: _, agents_manage: _ } = folder;
+        self.users_only("kernel", &["name", "state", "socket", "drain_secs", "agents_manage"]);
+    }
+}
+
+fn root_place(index: usize) -> Place {
+    root().key("validators").key("roots").index(index)
+}
+
+/// How strict a policy of permissions is beside the others.
+const fn strictness(policy: ApprovalPolicy) -> u8 {
+    match policy {
+        ApprovalPolicy::AutoApprove => 0,
+        ApprovalPolicy::Interactive => 1,
+        ApprovalPolicy::DenyAll => 2,
+        ApprovalPolicy::ConfigOnly => 3,
+    }
+}
+
+/// An id as somebody reads it in passing. Two servers whose ids are the same so could be taken for each other.
+fn mistakable(id: &str) -> String {
+    id.to_ascii_lowercase().replace(['-', '.'], "_")
+}
+
+// What holds where the user's file leaves these out.
+const PATIENCE_SECS: u64 = 600;
+const CONCURRENCY: u32 = 1024;
+const WAITING_QUESTIONS: u32 = 256;
+const MAX_SERVERS: u32 = 16;

@@ -1,0 +1,336 @@
+//! What a trusted folder's file can do to its user's configuration.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
+use proptest::prelude::*;
+
+use super::super::model::{
+    AccessRule, AuditDurability, Config, FirstUse, LimitSettings, PermissionRule, RuleSource,
+};
+use super::super::{FolderFile, Loaded, Locations};
+
+/// The configuration of a user whose file says `user`, in a folder that the user trusts and whose file says `folder`.
+fn loaded(user: &str, folder: &str) -> Loaded {
+    let directory = tempfile::tempdir().unwrap();
+    let [own, project] = ["servers.toml", "mgp.toml"].map(|name| directory.path().join(name));
+    fs::create_dir(directory.path().join("data")).unwrap();
+    fs::write(&own, user).unwrap();
+    fs::write(&project, folder).unwrap();
+    let locations = Locations::of(Some(project.clone()), Some(own));
+    let file = FolderFile::read(&project).unwrap();
+    let nothing = |_: &str| None;
+    Config::load_with(&locations, file.as_ref(), &nothing).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn config(user: &str, folder: &str) -> Config {
+    loaded(user, folder).config
+}
+
+fn ignored(user: &str, folder: &str) -> Vec<String> {
+    loaded(user, folder).folder.unwrap().ignored.into_iter().map(|(key, _)| key).collect()
+}
+
+#[test]
+fn a_folder_does_not_switch_confirmation_off_and_may_switch_it_on() {
+    let off = "[confirmation]\ndangerous = false\n";
+    assert!(config("", off).confirmation.dangerous);
+    assert_eq!(ignored("", off), ["confirmation.dangerous"]);
+    let tightened = config(off, "[confirmation]\ndangerous = true\nmoderate = true\npatience_secs = 5\n");
+    let confirmation = &tightened.confirmation;
+    assert!(confirmation.dangerous && confirmation.moderate && confirmation.patience_secs == 5);
+    assert!(
+        !config(off, "[confirmation]\nmoderate = true\n").confirmation.dangerous,
+        "nothing that is not said"
+    );
+}
+
+#[test]
+fn a_folder_grants_its_own_servers_only() {
+    let user = "[[servers]]\nid='u'\ncommand='x'\n";
+    let grant = |server: &str| format!("[[permissions.grants]]\n{server}permission='shell.execute'\n");
+    let folder = format!(
+        "[[servers]]\nid='p'\ncommand='x'\n{}{}{}{}",
+        grant("server='p'\n"),
+        grant("server='u'\n"),
+        grant("server='other'\n"),
+        grant("")
+    );
+    let merged = loaded(user, &folder);
+    let grants: Vec<_> =
+        merged.config.permissions.grants.iter().map(|grant| grant.server.as_deref()).collect();
+    assert_eq!(grants, [Some("p")]);
+    assert_eq!(merged.folder.unwrap().ignored.len(), 3);
+}
+
+#[test]
+fn a_folder_takes_no_name_that_could_be_taken_for_a_users_server() {
+    let user = "[[servers]]\nid='git.hub'\ncommand='x'\nenabled=false\n";
+    for id in ["git.hub", "git_hub", "Git-Hub", "GIT.HUB"] {
+        let folder = format!("[[servers]]\nid='{id}'\ncommand='y'\n");
+        let merged = loaded(user, &folder);
+        assert_eq!(merged.config.servers.len(), 1, "{id}");
+        assert!(!merged.sources.contains_key(id) || id == "git.hub");
+    }
+    assert_eq!(config(user, "[[servers]]\nid='git.hub2'\ncommand='y'\n").servers.len(), 2);
+}
+
+#[test]
+fn a_folders_server_is_not_trusted_beyond_the_usual_nor_spared_nor_a_way_to_the_users_tools() {
+    let user = "[[servers]]\nid='u'\ncommand='x'\n";
+    let folder = "[[servers]]\nid='p'\ncommand='x'\n[servers.security]\ntrust_level='trusted'\n\
+        spared_validators=['sandbox']\nconfirmation=true\n[servers.tools.a]\nfallback='u.execute'\n\
+        [servers.tools.b]\nfallback='p.a'\n";
+    let merged = config(user, folder);
+    let server = merged.server("p").unwrap();
+    assert_eq!(server.security.trust_level, None);
+    assert!(server.security.spared_validators.is_empty() && server.security.confirmation);
+    assert_eq!(server.tools["a"].fallback, None);
+    assert_eq!(server.tools["b"].fallback.as_deref(), Some("p.a"));
+}
+
+#[test]
+fn a_folder_denies_and_allows_at_its_own_servers_only() {
+    let rule = |server: &str, permission: &str| {
+        format!("[[access.rules]]\nagent='a'\nserver='{server}'\npermission='{permission}'\n")
+    };
+    let user = format!("[[servers]]\nid='u'\ncommand='x'\n{}", rule("q", "deny"));
+    let folder = format!(
+        "[[servers]]\nid='p'\ncommand='x'\n[[servers]]\nid='q'\ncommand='x'\n{}{}{}{}",
+        rule("p", "allow"),
+        rule("u", "allow"),
+        rule("u", "deny"),
+        rule("q", "allow"),
+    );
+    let rules = config(&user, &folder).access.rules;
+    let of = |server: &str| {
+        let of: Vec<_> = rules.iter().filter(|rule| rule.server == server).collect();
+        let [rule] = of[..] else { panic!("{server}: {of:?}") };
+        (rule.permission, rule.source)
+    };
+    assert_eq!(of("p"), (AccessPermission::Allow, RuleSource::Folder));
+    assert_eq!(of("u"), (AccessPermission::Deny, RuleSource::Folder));
+    assert_eq!(of("q"), (AccessPermission::Deny, RuleSource::User));
+}
+
+#[test]
+fn roots_lie_within_the_folder_or_within_the_users() {
+    let roots = |user: &str, folder: &str| {
+        config(&format!("[validators]\nroots = [{user}]\n"), &format!("[validators]\nroots = [{folder}]\n"))
+            .validators
+            .roots
+    };
+    assert!(roots("", "'/', '..', '/etc', 'missing'").is_empty());
+    let [own] = &roots("", "'data', '/'")[..] else { panic!() };
+    assert!(own.ends_with("/data"), "{own}");
+    assert_eq!(roots("'/usr'", "'/usr/bin/../../etc', 'data', '/'"), ["/usr"]);
+    assert_eq!(roots("'/usr'", "'/usr/bin'"), ["/usr/bin"]);
+}
+
+#[test]
+fn a_warning_names_the_line_of_a_key_that_is_ignored() {
+    let merged = loaded("", "[listen]\n# open\nhttp = '0.0.0.0:1'\n");
+    let [warning] = &merged.warnings[..] else { panic!("{:?}", merged.warnings) };
+    assert_eq!(warning.position.map(|position| position.line), Some(3));
+    assert_eq!(warning.key.as_deref(), Some("listen.http"));
+    assert!(merged.config.listen.http.is_none());
+}
+
+/// A line of one section, or nothing.
+fn line(key: &'static str, values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    proptest::option::of(proptest::sample::select(values))
+        .prop_map(move |value| value.map_or_else(String::new, |value| format!("{key} = {value}\n")))
+}
+
+const NUMBERS: &[&str] = &["1", "5", "16", "100", "1024", "5000"];
+const SWITCH: &[&str] = &["true", "false"];
+const TEXTS: &[&str] = &["'x'", "'y'"];
+const LISTS: &[&str] = &["[]", "['x']", "['x', 'y']"];
+
+/// Each key of the configuration with what it may say.
+const LINES: &[(&str, &str, &[&str])] = &[
+    ("listen", "http", &["'127.0.0.1:1'", "'0.0.0.0:1'"]),
+    ("listen", "allowed_hosts", LISTS),
+    ("listen", "allowed_origins", LISTS),
+    ("listen", "require_keys", SWITCH),
+    ("listen", "agent", TEXTS),
+    ("access", "default", &["'opt-in'", "'opt-out'"]),
+    ("permissions", "policy", &["'interactive'", "'auto_approve'", "'deny_all'", "'config_only'"]),
+    ("permissions", "never_automatic", &["[]", "['shell.execute']", "['network.outbound', 'shell.execute']"]),
+    ("permissions", "patience_secs", NUMBERS),
+    ("confirmation", "dangerous", SWITCH),
+    ("confirmation", "moderate", SWITCH),
+    ("confirmation", "patience_secs", NUMBERS),
+    ("validators", "scratch", LISTS),
+    ("validators", "allowed_hosts", LISTS),
+    ("validators", "denied_hosts", LISTS),
+    ("validators", "only_allowed_hosts", SWITCH),
+    ("validators", "first_use", &["'trust'", "'approve'"]),
+    ("validators", "roots", &["['/']", "['/usr']", "['/usr/bin']", "['data']"]),
+    ("audit", "path", TEXTS),
+    ("audit", "durability", &["'async'", "'sync'"]),
+    ("audit", "arguments", &["'omitted'", "'digest'", "'redacted'"]),
+    ("audit", "keep_days", NUMBERS),
+    ("audit", "keep_bytes", NUMBERS),
+    ("limits", "agent_calls_per_minute", NUMBERS),
+    ("limits", "agent_calls_per_day", NUMBERS),
+    ("limits", "concurrency", NUMBERS),
+    ("limits", "waiting_questions", NUMBERS),
+    ("tools", "pinned", LISTS),
+    ("tools", "embedder", &["'static'", "'remote:http://x#y'"]),
+    ("tools", "trust_sent_vectors", SWITCH),
+    ("tools", "creating", SWITCH),
+    ("registration", "agents", LISTS),
+    ("registration", "commands", LISTS),
+    ("registration", "env", LISTS),
+    ("registration", "max_servers", NUMBERS),
+    ("telemetry", "otlp", &["'http://x'"]),
+    ("telemetry", "metrics", SWITCH),
+    ("kernel", "state", TEXTS),
+    ("kernel", "socket", TEXTS),
+    ("kernel", "agents_manage", SWITCH),
+];
+
+/// A file with some keys of each section, and agents, rules, grants and servers with these ids.
+fn file(ids: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let lines: Vec<_> = LINES.iter().map(|(_, key, values)| line(key, values)).collect();
+    let some = |most| proptest::collection::vec(proptest::sample::select(&["p", "q", "u", "v"][..]), 0..most);
+    let permission = || proptest::sample::select(&["allow", "deny"][..]);
+    let rules =
+        proptest::collection::vec((proptest::sample::select(&["p", "q", "u", "v"][..]), permission()), 0..4);
+    let servers = proptest::sample::subsequence(ids, 0..=ids.len());
+    (lines, servers, rules, some(4), any::<bool>(), any::<bool>()).prop_map(
+        |(lines, servers, rules, grants, agent, all)| {
+            let mut text = String::new();
+            if agent {
+                text.push_str("[[agents]]\nid = 'a'\nstdio = true\nhuman = true\nspeaks_for = ['*']\n");
+            }
+            let mut section = "";
+            for ((of, ..), line) in LINES.iter().zip(lines) {
+                if *of != section {
+                    section = of;
+                    writeln!(text, "[{section}]").unwrap();
+                }
+                text.push_str(&line);
+            }
+            for id in servers {
+                write!(text, "[[servers]]\nid = '{id}'\ncommand = 'run-{id}'\n").unwrap();
+            }
+            let mut seen = BTreeSet::new();
+            for (server, permission) in rules.into_iter().filter(|(server, _)| seen.insert(*server)) {
+                write!(
+                    text,
+                    "[[access.rules]]\nagent = 'a'\nserver = '{server}'\npermission = '{permission}'\n"
+                )
+                .unwrap();
+            }
+            for server in grants {
+                write!(text, "[[permissions.grants]]\nserver = '{server}'\npermission = 'shell.execute'\n")
+                    .unwrap();
+            }
+            if all {
+                text.push_str("[[permissions.grants]]\npermission = 'network.outbound'\n");
+            }
+            text
+        },
+    )
+}
+
+/// Whether an agent may use a server by the rules of a file alone.
+fn denies(config: &Config, server: &str) -> bool {
+    let rule = config.access.rules.iter().find(|rule| rule.agent == "a" && rule.server == server);
+    match rule {
+        Some(rule) => rule.permission == AccessPermission::Deny,
+        None => config.default_policy() == DefaultPolicy::OptIn,
+    }
+}
+
+fn strictness(config: &Config) -> u8 {
+    match config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive) {
+        ApprovalPolicy::AutoApprove => 0,
+        ApprovalPolicy::Interactive => 1,
+        ApprovalPolicy::DenyAll => 2,
+        ApprovalPolicy::ConfigOnly => 3,
+    }
+}
+
+fn within(limits: &LimitSettings, users: &LimitSettings) -> bool {
+    let lower =
+        |own: Option<u32>, user: Option<u32>, unsaid: u32| own.unwrap_or(unsaid) <= user.unwrap_or(unsaid);
+    lower(limits.agent_calls_per_minute, users.agent_calls_per_minute, u32::MAX)
+        && lower(limits.agent_calls_per_day, users.agent_calls_per_day, u32::MAX)
+        && lower(limits.concurrency, users.concurrency, 1024)
+        && lower(limits.waiting_questions, users.waiting_questions, 256)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_merged_configuration_is_never_weaker_than_the_users(
+        user in file(&["u", "v", "q"]),
+        folder in file(&["p", "q", "U", "x"]),
+    ) {
+        let before = config(&user, "");
+        let after = config(&user, &folder);
+        let own = |id: &str| before.server(id).is_none() && after.server(id).is_some();
+
+        // The user's servers are as they were, and nobody's name is taken.
+        for server in &before.servers {
+            prop_assert_eq!(after.server(&server.id), Some(server));
+        }
+        prop_assert!(after.server("U").is_none() || before.server("u").is_none());
+        // What is the user's alone.
+        let mut listen = after.listen.clone();
+        prop_assert!(listen.require_keys || !before.listen.require_keys);
+        listen.require_keys = before.listen.require_keys;
+        prop_assert_eq!(&listen, &before.listen);
+        prop_assert_eq!(&after.agents, &before.agents);
+        prop_assert_eq!(&after.tools, &before.tools);
+        prop_assert_eq!(&after.telemetry, &before.telemetry);
+        prop_assert_eq!(&after.kernel, &before.kernel);
+        // What is only tightened.
+        for server in ["u", "v", "q", "elsewhere"] {
+            prop_assert!(own(server) || denies(&after, server) || !denies(&before, server), "{}", server);
+        }
+        prop_assert!(strictness(&after) >= strictness(&before));
+        let added: Vec<&PermissionRule> =
+            after.permissions.grants.iter().filter(|grant| !before.permissions.grants.contains(grant)).collect();
+        prop_assert!(added.iter().all(|grant| grant.server.as_deref().is_some_and(own)), "{:?}", added);
+        let never = after.permissions.never_automatic.clone().unwrap_or_default();
+        prop_assert!(before.permissions.never_automatic.iter().flatten().all(|one| never.contains(one)));
+        prop_assert!(after.permissions.patience_secs.unwrap_or(600) <= before.permissions.patience_secs.unwrap_or(600));
+        let (confirmation, users) = (&after.confirmation, &before.confirmation);
+        prop_assert!(confirmation.dangerous || !users.dangerous);
+        prop_assert!(confirmation.moderate || !users.moderate);
+        prop_assert!(confirmation.patience_secs <= users.patience_secs);
+        let (validators, users) = (&after.validators, &before.validators);
+        prop_assert!(users.roots.is_empty() || !validators.roots.is_empty());
+        let is_within = |root: &String| users.roots.iter().any(|bound| root.starts_with(bound.as_str()));
+        prop_assert!(users.roots.is_empty() || users.roots == validators.roots || validators.roots.iter().all(is_within));
+        prop_assert_eq!(&validators.scratch, &users.scratch);
+        prop_assert_eq!(&validators.allowed_hosts, &users.allowed_hosts);
+        prop_assert!(users.denied_hosts.iter().all(|host| validators.denied_hosts.contains(host)));
+        prop_assert!(validators.only_allowed_hosts || !users.only_allowed_hosts);
+        prop_assert!(validators.first_use == FirstUse::Approve || users.first_use != FirstUse::Approve);
+        let mut audit = after.audit.clone();
+        prop_assert!(audit.durability == AuditDurability::Sync || before.audit.durability != AuditDurability::Sync);
+        audit.durability = before.audit.durability;
+        prop_assert_eq!(&audit, &before.audit);
+        prop_assert!(within(&after.limits, &before.limits));
+        let mut registration = after.registration.clone();
+        let most = |most: Option<u32>| most.unwrap_or(16);
+        prop_assert!(most(registration.max_servers) <= most(before.registration.max_servers));
+        registration.max_servers = before.registration.max_servers;
+        prop_assert_eq!(&registration, &before.registration);
+        // Nothing of the user's rules is gone that denies.
+        let denials = |config: &Config| -> Vec<AccessRule> {
+            let denials = config.access.rules.iter().filter(|rule| rule.permission == AccessPermission::Deny);
+            denials.cloned().map(|rule| AccessRule { source: RuleSource::User, ..rule }).collect()
+        };
+        let after = denials(&after);
+        prop_assert!(denials(&before).iter().all(|rule| after.contains(rule)));
+    }
+}

@@ -1,0 +1,316 @@
+//! Which folders' `mgp.toml` the user trusts: each by the folder's path and the digest of the file.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::environment::Environment;
+use crate::{NewFile, Readers};
+
+/// The `mgp.toml` of a folder, read once: what is shown, judged and used are the same bytes.
+#[derive(Debug, Clone)]
+pub struct FolderFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+/// Whether the `mgp.toml` of a folder counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a file is trusted, or was, or never was")]
+pub enum FolderTrust {
+    /// The user trusts it as it is.
+    Trusted,
+    /// The user trusted it, and it says something else since.
+    Changed,
+    /// The user never did.
+    Never,
+}
+
+/// An `mgp.toml` that is there and does not count, because the user does not trust it. It says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UntrustedFile {
+    path: PathBuf,
+    why: Why,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Why {
+    Never,
+    Changed,
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+/// Where it is noted which folders the user trusts. It lies with the user's state, never in a folder that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedFolders {
+    directory: PathBuf,
+}
+
+/// A note that a folder's file is trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TrustedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The SHA-256 of what it said.
+    pub sha256: String,
+}
+
+impl FolderFile {
+    /// Reads the file at `path`; `None` if there is none.
+    ///
+    /// The folder's path is made canonical, and the file itself is not: a link to a file that is trusted elsewhere would
+    /// start that file's programs in this folder.
+    ///
+    /// # Errors
+    /// It cannot be read, is no file, or is longer than a configuration may be.
+    pub fn read(path: &Path) -> io::Result<Option<Self>> {
+        match read_bounded(path) {
+            Ok(bytes) => Ok(Some(Self { path: canonical(path)?, bytes })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file at `path` with this text, that was just written there.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub fn written(path: &Path, text: &str) -> io::Result<Self> {
+        Ok(Self { path: canonical(path)?, bytes: text.into() })
+    }
+
+    /// Returns the path of the file, in a folder whose path is canonical.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns what the file says.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns the SHA-256 of what the file says, in hexadecimal.
+    pub fn sha256(&self) -> String {
+        hexadecimal(&self.bytes)
+    }
+}
+
+impl UntrustedFile {
+    /// That a file cannot be read.
+    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        Self { path: path.into(), why: Why::Unreadable(error.to_string()) }
+    }
+
+    /// That a file is not trusted; `None` if it is.
+    pub(super) fn of(file: &FolderFile, trust: FolderTrust) -> Option<Self> {
+        let why = match trust {
+            FolderTrust::Trusted => return None,
+            FolderTrust::Changed => Why::Changed,
+            FolderTrust::Never => Why::Never,
+        };
+        Some(Self { path: file.path.clone(), why })
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl fmt::Display for UntrustedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.path.file_name().unwrap_or_else(|| OsStr::new("mgp.toml")).display();
+        match &self.why {
+            Why::Unreadable(error) => {
+                write!(f, "{name} in this folder cannot be read and is ignored: {error}")
+            }
+            Why::Never => write!(f, "{name} in this folder is not trusted and is ignored: {ADVICE}"),
+            Why::Changed => write!(
+                f,
+                "{name} in this folder has changed since you trusted it, is not trusted and is ignored: {ADVICE}"
+            ),
+        }
+    }
+}
+
+const ADVICE: &str = "run \"mgp trust\" to look at it and allow it";
+
+impl TrustedFolders {
+    /// Notes that lie in `directory`, which need not be there.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// Notes in `mgp/trusted` in `$XDG_STATE_HOME` or in `~/.local/state`; `None` without a home.
+    pub fn from_env(environment: &dyn Environment) -> Option<Self> {
+        let set = |name| environment.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
+        let state = set("XDG_STATE_HOME").or_else(home)?;
+        Some(Self::at(state.join("mgp").join("trusted")))
+    }
+
+    /// Returns whether a folder's file counts.
+    pub fn trust_of(&self, file: &FolderFile) -> FolderTrust {
+        match read_note(&self.note_of(&file.path)) {
+            Some(note) if note.path == file.path && note.sha256 == file.sha256() => FolderTrust::Trusted,
+            Some(note) if note.path == file.path => FolderTrust::Changed,
+            _ => FolderTrust::Never,
+        }
+    }
+
+    /// Notes that a folder's file is trusted as it is.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn trust(&self, file: &FolderFile) -> io::Result<()> {
+        let note = TrustedFile { path: file.path.clone(), sha256: file.sha256() };
+        // A path that is no UTF-8 is an error here, and such a folder stays untrusted.
+        let text = serde_json::to_string(&note).map_err(io::Error::other)?;
+        let mut folders = fs::DirBuilder::new();
+        folders.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        folders.create(&self.directory)?;
+        NewFile::put(&self.note_of(&file.path), &text, Readers::Owner)
+    }
+
+    /// Forgets that the file at `path` is trusted. Returns whether it was.
+    ///
+    /// # Errors
+    /// The note cannot be removed.
+    pub fn forget(&self, path: &Path) -> io::Result<bool> {
+        // The folder may be gone.
+        let path = canonical(path).or_else(|_| std::path::absolute(path))?;
+        match fs::remove_file(self.note_of(&path)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the files that are trusted, by path.
+    ///
+    /// # Errors
+    /// The notes cannot be read.
+    pub fn list(&self) -> io::Result<Vec<TrustedFile>> {
+        let mut files = Vec::new();
+        let notes = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+            notes => notes?,
+        };
+        for note in notes {
+            let note = note?.path();
+            files.extend(read_note(&note).filter(|file| self.note_of(&file.path) == note));
+        }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(files)
+    }
+
+    /// Returns where it is noted whether the file at `path` is trusted: a file of its own, so that two who note something
+    /// at once do not undo each other's.
+    pub fn note_of(&self, path: &Path) -> PathBuf {
+        self.directory.join(format!("{}.json", hexadecimal(path.as_os_str().as_encoded_bytes())))
+    }
+}
+
+fn read_note(path: &Path) -> Option<TrustedFile> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn canonical(path: &Path) -> io::Result<PathBuf> {
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(fs::canonicalize(folder)?.join(name))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Reads a file of the length that a configuration may have.
+pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for somebody to write into it.
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(file)?.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        return Err(io::Error::other("it is longer than 4 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// Configuration is written by people, who do not write this much.
+const LONGEST_FILE: u64 = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_trusted_as_it_is_and_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let trusted = TrustedFolders::at(folder.path().join("notes"));
+        let [one, other] = ["one", "other"].map(|name| {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            folder.path().join(name).join("mgp.toml")
+        });
+        let trust = |path: &Path| trusted.trust_of(&FolderFile::read(path).unwrap().unwrap());
+        assert!(FolderFile::read(&one).unwrap().is_none());
+        fs::write(&one, "# one\n").unwrap();
+        assert_eq!(trust(&one), FolderTrust::Never);
+        trusted.trust(&FolderFile::read(&one).unwrap().unwrap()).unwrap();
+        assert_eq!(trust(&one), FolderTrust::Trusted);
+        assert_eq!(trust(&folder.path().join("other/../one/mgp.toml")), FolderTrust::Trusted);
+        fs::copy(&one, &other).unwrap();
+        assert_eq!(trust(&other), FolderTrust::Never, "the same text elsewhere");
+        fs::write(&one, "# changed\n").unwrap();
+        assert_eq!(trust(&one), FolderTrust::Changed);
+        fs::write(&one, "# one\n").unwrap();
+        assert_eq!(trust(&one), FolderTrust::Trusted);
+        assert_eq!(trusted.list().unwrap()[0].path, fs::canonicalize(&one).unwrap());
+        assert!(trusted.forget(&one).unwrap() && !trusted.forget(&one).unwrap());
+        assert_eq!(trust(&one), FolderTrust::Never);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_trusted_file_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let trusted = TrustedFolders::at(folder.path().join("notes"));
+        let own = folder.path().join("mgp.toml");
+        fs::write(&own, "").unwrap();
+        trusted.trust(&FolderFile::read(&own).unwrap().unwrap()).unwrap();
+        let cloned = folder.path().join("cloned");
+        fs::create_dir(&cloned).unwrap();
+        std::os::unix::fs::symlink(&own, cloned.join("mgp.toml")).unwrap();
+        let linked = FolderFile::read(&cloned.join("mgp.toml")).unwrap().unwrap();
+        assert_eq!(trusted.trust_of(&linked), FolderTrust::Never);
+    }
+
+    #[test]
+    fn a_note_counts_for_its_own_folder_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let trusted = TrustedFolders::at(folder.path().join("notes"));
+        let file = FolderFile { path: folder.path().join("mgp.toml"), bytes: Vec::new() };
+        trusted.trust(&file).unwrap();
+        let other = FolderFile { path: folder.path().join("other.toml"), ..file.clone() };
+        fs::rename(trusted.note_of(&file.path), trusted.note_of(&other.path)).unwrap();
+        assert_eq!(trusted.trust_of(&other), FolderTrust::Never);
+        assert!(trusted.list().unwrap().is_empty());
+    }
+}

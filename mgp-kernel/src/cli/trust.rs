@@ -1,0 +1,260 @@
+//! Whether the `mgp.toml` of a folder counts. A folder that was cloned must not start its programs unseen.
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use mgp_discovery::config::model::{RuleSource, ServerConfig};
+use mgp_discovery::config::{Config, FolderFile, Locations, ProcessEnvironment, TrustedFile, TrustedFolders};
+use mgp_discovery::launch::command_line;
+use mgp_types::mgp::AccessPermission;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::output::{Output, printable};
+use super::place::Place;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Trust {
+    #[command(subcommand)]
+    command: Option<TrustCommand>,
+    /// The folder; this one if left out
+    #[arg(value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Only show what the file would do
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long, conflicts_with = "dry_run")]
+    yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum TrustCommand {
+    /// List the files that are trusted
+    List,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Untrust {
+    /// The folder; this one if left out
+    #[arg(value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+/// What a folder's file would do, and whether it is trusted now.
+#[derive(Debug, Serialize)]
+struct Shown {
+    path: PathBuf,
+    sha256: String,
+    servers: Vec<ShownServer>,
+    /// What the servers are granted.
+    grants: Vec<String>,
+    /// Rules of access.
+    rules: Vec<String>,
+    /// Keys that hold.
+    applied: Vec<String>,
+    ignored: Vec<IgnoredKey>,
+    trusted: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownServer {
+    id: String,
+    enabled: bool,
+    /// The whole command line, or the address.
+    starts: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    /// Variables and headers as the file says them.
+    variables: Vec<String>,
+    headers: Vec<String>,
+    /// What the program may reach if it is confined; nothing for one that is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confined: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct IgnoredKey {
+    key: String,
+    why: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Listed {
+    files: Vec<TrustedFile>,
+}
+
+#[derive(Debug, Serialize)]
+struct Forgotten {
+    path: PathBuf,
+    forgotten: bool,
+}
+
+pub(super) fn run(_: &Place, output: &Output, trust: &Trust) -> Result<Exit, Failure> {
+    if let Some(TrustCommand::List) = trust.command {
+        return list(output);
+    }
+    let locations = locations(trust.folder.as_deref())?;
+    let trusted = notes(&locations)?;
+    let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml"));
+    let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    let file = FolderFile::read(path).map_err(wrong)?.ok_or_else(|| {
+        Failure::usage(format!("there is no {}", path.display()))
+            .hint("`mgp init --project` writes one, which is trusted")
+    })?;
+    let mut shown = shown(&locations, &file)?;
+    let asks = io::stdin().is_terminal() && io::stderr().is_terminal() && !output.is_json() && !trust.yes;
+    if asks && !trust.dry_run {
+        let mut text = Vec::new();
+        // Writing into memory does not fail.
+        let _ = write(&shown, &mut text);
+        output.write(&text)?;
+        let mut answer = String::new();
+        let asked =
+            write!(io::stderr(), "trust it? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
+        if asked.is_err() || !matches!(answer.trim(), "y" | "Y" | "yes") {
+            return Err(Failure::usage("it is not trusted"));
+        }
+    }
+    if !trust.dry_run {
+        // What was read above and shown, whatever the file says by now.
+        trusted.trust(&file).map_err(wrong)?;
+        shown.trusted = true;
+    }
+    output.show(&shown, |shown, out| {
+        if !asks || trust.dry_run {
+            write(shown, out)?;
+        }
+        if shown.trusted { writeln!(out, "{} is trusted", shown.path.display()) } else { Ok(()) }
+    })?;
+    if shown.trusted {
+        output.note("a kernel that runs here takes it with `mgp reload`; `mgp untrust` takes trust back");
+    }
+    Ok(Exit::Done)
+}
+
+/// Forgets that a folder's file is trusted.
+pub(super) fn forget(_: &Place, output: &Output, untrust: &Untrust) -> Result<Exit, Failure> {
+    let locations = locations(untrust.folder.as_deref())?;
+    let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml")).to_path_buf();
+    let forgotten = notes(&locations)?
+        .forget(&path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    if !forgotten {
+        return Err(Failure::usage(format!("{} was not trusted", path.display()))
+            .hint("`mgp trust list` shows what is"));
+    }
+    output.show(&Forgotten { path, forgotten }, |done, out| {
+        writeln!(out, "{} is not trusted any more", done.path.display())
+    })?;
+    output.note("a kernel that runs here goes on without it from `mgp reload` on");
+    Ok(Exit::Done)
+}
+
+fn list(output: &Output) -> Result<Exit, Failure> {
+    let locations = locations(None)?;
+    let trusted = notes(&locations)?;
+    let files = trusted.list().map_err(|error| Failure::usage(error.to_string()))?;
+    output.table(&Listed { files }, "nothing is trusted", |listed, table| {
+        table.headings(&["FILE", "SHA-256"]);
+        for file in &listed.files {
+            table.row([file.path.display().to_string(), file.sha256.clone()]);
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
+    let folder = std::path::absolute(folder.unwrap_or_else(|| Path::new(".")))
+        .map_err(|error| Failure::usage(format!("the folder cannot be found: {error}")))?;
+    // The file itself may be named, too.
+    let is_file = folder.file_name().is_some_and(|name| name == "mgp.toml") && folder.is_file();
+    let folder = if is_file { folder.parent().unwrap_or(&folder).to_owned() } else { folder };
+    Ok(Locations::of_folder(&ProcessEnvironment, &folder))
+}
+
+fn notes(locations: &Locations) -> Result<&TrustedFolders, Failure> {
+    locations.trusted().ok_or_else(|| {
+        Failure::usage("there is no home directory to note it in")
+            .hint("set HOME, or name the file: `--config`")
+    })
+}
+
+fn shown(locations: &Locations, file: &FolderFile) -> Result<Shown, Failure> {
+    let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment).map_err(|error| {
+        Failure::usage(error.to_string().trim_end().to_owned()).hint("a file that is broken is not trusted")
+    })?;
+    let declared: BTreeSet<_> =
+        loaded.sources.iter().filter(|(_, source)| *source == file.path()).map(|(id, _)| id).collect();
+    let servers = loaded.config.servers.iter().filter(|server| declared.contains(&server.id));
+    let grants = loaded.config.permissions.grants.iter().filter_map(|grant| {
+        let server = grant.server.as_ref().filter(|server| declared.contains(server))?;
+        let scope = grant.scope.as_ref().and_then(|scope| serde_json::to_string(scope).ok());
+        let scope = scope.map_or_else(String::new, |scope| format!(" within {scope}"));
+        Some(format!("{} to {server}{scope}", grant.permission))
+    });
+    let rules = loaded.config.access.rules.iter().filter(|rule| rule.source == RuleSource::Folder);
+    let rules = rules.map(|rule| {
+        let word = if rule.permission == AccessPermission::Deny { "denies" } else { "allows" };
+        let tool = rule.tool.as_deref().unwrap_or("everything");
+        format!("{word} {} {tool} at {}", rule.agent, rule.server)
+    });
+    let keys = loaded.folder.unwrap_or_default();
+    Ok(Shown {
+        path: file.path().to_path_buf(),
+        sha256: file.sha256(),
+        servers: servers.map(ShownServer::of).collect(),
+        grants: grants.collect(),
+        rules: rules.collect(),
+        applied: keys.applied,
+        ignored: keys.ignored.into_iter().map(|(key, why)| IgnoredKey { key, why }).collect(),
+        trusted: false,
+    })
+}
+
+impl ShownServer {
+    fn of(server: &ServerConfig) -> Self {
+        let said = |table: &std::collections::BTreeMap<String, String>| {
+            table.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+        };
+        let address = server.url.as_ref().or(server.socket.as_ref());
+        let starts = address.map_or_else(|| command_line(server), Clone::clone);
+        let (mut variables, mut headers) = (said(&server.env), said(&server.headers));
+        for agent in server.agents.values() {
+            variables.extend(said(&agent.env));
+            headers.extend(said(&agent.headers));
+        }
+        let (id, enabled, cwd) = (server.id.clone(), server.enabled, server.cwd.clone());
+        let confinement = server.confinement.as_ref().and_then(|reached| serde_json::to_string(reached).ok());
+        let confined = (server.confine || confinement.is_some()).then(|| confinement.unwrap_or_default());
+        Self { id, enabled, starts, cwd, variables, headers, confined }
+    }
+}
+
+fn write(shown: &Shown, out: &mut Vec<u8>) -> io::Result<()> {
+    writeln!(out, "{}\nsha256 {}", printable(&shown.path.display().to_string()), shown.sha256)?;
+    let mut line = |what: &str, text: &str| writeln!(out, "{what}{}", printable(text).replace('\n', "\\n"));
+    for server in &shown.servers {
+        let enabled = if server.enabled { "" } else { " (switched off)" };
+        line("server  ", &format!("{}{enabled}: {}", server.id, server.starts))?;
+        server.cwd.iter().try_for_each(|cwd| line("          in ", cwd))?;
+        server.variables.iter().try_for_each(|variable| line("          variable ", variable))?;
+        server.confined.iter().try_for_each(|reached| line("          confined ", reached))?;
+        server.headers.iter().try_for_each(|header| line("          header ", header))?;
+    }
+    shown.grants.iter().try_for_each(|grant| line("grants  ", grant))?;
+    shown.rules.iter().try_for_each(|rule| line("rule    ", rule))?;
+    let settings = shown.applied.iter().filter(|key| !key.ends_with(']'));
+    settings.clone().try_for_each(|key| line("holds   ", key))?;
+    shown
+        .ignored
+        .iter()
+        .try_for_each(|IgnoredKey { key, why }| line("ignored ", &format!("{key}: {why}")))?;
+    if shown.servers.is_empty() && settings.count() == 0 && shown.rules.is_empty() {
+        line("", "nothing in it would count")?;
+    }
+    Ok(())
+}

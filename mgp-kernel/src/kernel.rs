@@ -54,7 +54,16 @@ impl Kernel {
     /// # Errors
     /// The configuration asks for something that there is not, or what is kept cannot be opened. Nothing is started then.
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
-        let kernel = Self::open(config, state).await?;
+        Self::start_from(config, state, Vec::new()).await
+    }
+
+    /// As [`start`](Self::start), with a configuration from `files`, which no server may touch from then on. Any socket of
+    /// the kernel's that does not lie in `state` is one of them.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub async fn start_from(config: Config, state: PathBuf, files: Vec<PathBuf>) -> Result<Self, StartError> {
+        let kernel = Self::open(config, state, files).await?;
         if let Some(registry) = kernel.0.parts.registry.get() {
             // What is not started says why, and stays registered.
             registry.resume().await;
@@ -63,10 +72,14 @@ impl Kernel {
     }
 
     /// As [`start`](Self::start), but for the servers that registered themselves: those stay as they are.
-    pub(crate) async fn open(config: Config, state: PathBuf) -> Result<Self, StartError> {
+    pub(crate) async fn open(
+        config: Config,
+        state: PathBuf,
+        files: Vec<PathBuf>,
+    ) -> Result<Self, StartError> {
         telemetry::check(&config.telemetry)?;
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
-        let parts = Parts::open(config, state).await?;
+        let parts = Parts::open(config, state, files).await?;
         // Nobody is let in before they hold.
         Rules::of(&parts, &parts.config.load())?.hold(&parts).await?;
         let registry = registration::open(&parts)?;

@@ -39,6 +39,7 @@ mod meter;
 mod methods;
 mod operator;
 mod parts;
+mod paths;
 #[cfg(unix)]
 mod peer;
 mod record;

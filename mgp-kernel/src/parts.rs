@@ -25,6 +25,7 @@ use crate::StartError;
 use crate::changes::{Changes, Teller};
 use crate::events;
 use crate::fleet::Fleet;
+use crate::paths::OwnFiles;
 use crate::reload::Reload;
 use crate::upstream::Told;
 use crate::{record, settings};
@@ -34,6 +35,8 @@ pub(crate) struct Parts {
     /// As it is in effect; what a reload cannot change is as it was at the start.
     pub(crate) config: ArcSwap<Config>,
     pub(crate) state: PathBuf,
+    /// What no server may touch.
+    pub(crate) own_files: OwnFiles,
     pub(crate) clock: Clock,
     pub(crate) audit: AuditLog,
     pub(crate) access: AccessPolicy,
@@ -63,8 +66,13 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) async fn open(config: Config, state: PathBuf) -> Result<Arc<Self>, StartError> {
+    pub(crate) async fn open(
+        config: Config,
+        state: PathBuf,
+        own_files: Vec<PathBuf>,
+    ) -> Result<Arc<Self>, StartError> {
         create_private(&state)?;
+        let own_files = OwnFiles::new(&config, &state, own_files);
         let clock = Clock::system();
         let audit = record::open(&config, &state)?;
         let arguments = record::arguments(&config, &state)?;
@@ -98,6 +106,7 @@ impl Parts {
             stopping: AtomicBool::new(false),
             changes: Arc::new(Changes::new(access.clone())),
             state,
+            own_files,
             clock,
             audit,
             arguments,

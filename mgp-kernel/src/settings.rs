@@ -13,7 +13,6 @@ use mgp_security::limit::{Limits, Rates};
 use mgp_security::permission::{GrantBook, PermissionSettings, Terms};
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::network::{HostPattern, NetworkPolicy};
-use mgp_security::validator::path::Roots;
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{Network, Paths, Sandbox, Validators};
 use mgp_toolindex::budget::default_counter;
@@ -25,6 +24,7 @@ use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, Validato
 
 use crate::StartError;
 use crate::asking::AskingLimits;
+use crate::paths::{self, OwnFiles};
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
@@ -51,13 +51,11 @@ pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
 }
 
 /// What is asked of a server's tools, whatever it says itself.
-pub(crate) fn tool_rules(config: &Config, server: &ServerConfig) -> ToolRules {
+pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
     let security = &server.security;
     let mut rules = ToolRules::new(server.trust());
-    // Whatever a tool says of itself, the paths that it is given lie within the roots.
-    if !config.validators.roots.is_empty() {
-        rules = rules.with_validator(ValidatorName::read(Paths::NAME));
-    }
+    // Whatever a tool says of itself, the paths that it is given are judged.
+    rules = rules.with_validator(ValidatorName::read(Paths::NAME));
     for validator in &security.validators {
         rules = rules.with_validator(validator.clone());
     }
@@ -109,7 +107,12 @@ pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBo
     if server.security.confirmation { settings.with_every_call() } else { settings }
 }
 
-pub(crate) fn validators(config: &Config) -> Result<Validators, StartError> {
+/// What the arguments of calls of one server are checked with.
+pub(crate) fn validators(
+    config: &Config,
+    server: &ServerConfig,
+    own: &OwnFiles,
+) -> Result<Validators, StartError> {
     let configured = &config.validators;
     let mut validators = Validators::standard();
     let mut commands = CommandPolicy::default();
@@ -131,12 +134,7 @@ pub(crate) fn validators(config: &Config) -> Result<Validators, StartError> {
         network = network.only_allowed_hosts();
     }
     validators = validators.with(Network::new(network));
-    let Some((first, others)) = configured.roots.split_first() else { return Ok(validators) };
-    let unusable = |error| wrong(format!("`validators.roots`: {error}"));
-    let roots = others
-        .iter()
-        .try_fold(Roots::new(first).map_err(unusable)?, |roots, other| roots.and(other).map_err(unusable))?;
-    Ok(validators.with(Paths::new(roots)))
+    Ok(validators.with(paths::validator(config, server, own)?))
 }
 
 /// How much an agent may ask for, of whatever server.

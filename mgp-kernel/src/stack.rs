@@ -176,7 +176,8 @@ impl Back {
         let confirmed = settings::confirmation(&config, server, parts.grants.clone());
         let service = ConfirmationLayer::new(confirmed, approver).layer(service);
         let service = PermissionLayer::new(permissions.clone()).layer(service);
-        let service = ValidateLayer::new(settings::validators(&config)?).layer(service);
+        let service =
+            ValidateLayer::new(settings::validators(&config, server, &parts.own_files)?).layer(service);
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
         // A program that ends takes its tasks with it; with other servers they outlive the connection.

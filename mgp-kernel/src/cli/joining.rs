@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mgp_discovery::Config;
 use mgp_transport::stdio;
@@ -27,12 +27,13 @@ pub(super) struct Shared {
 pub(super) async fn started(
     config: &Config,
     state: &Path,
+    own_files: &[PathBuf],
     operators: &Path,
     at: Option<&Path>,
     mut held: Held<'_>,
 ) -> Result<Started, Failure> {
     loop {
-        match Kernel::start(config.clone(), state.to_owned()).await {
+        match Kernel::start_from(config.clone(), state.to_owned(), own_files.to_vec()).await {
             Ok(kernel) => return Ok(Started::Own(kernel)),
             Err(error) if !error.is_in_use() => return Err(not_started(&error)),
             Err(_) => {}

@@ -165,12 +165,13 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
 /// A kernel of this process's own, with what is needed of it.
 async fn started(configured: &Configured, need: Need) -> Result<Kernel, StartError> {
     let (mut config, state) = (configured.config.clone(), configured.state.clone());
+    let files = configured.own_files();
     match need {
         Need::State => config.servers.clear(),
         Need::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
-        Need::Servers => return Kernel::start(config, state).await,
+        Need::Servers => return Kernel::start_from(config, state, files).await,
     }
-    Kernel::open(config, state).await
+    Kernel::open(config, state, files).await
 }
 
 fn builder() -> mgp_client_sdk::ClientBuilder {

@@ -47,6 +47,13 @@ pub(super) struct Configured {
     pub(super) socket: PathBuf,
 }
 
+impl Configured {
+    /// The files of the kernel's own that lie outside of its state.
+    pub(super) fn own_files(&self) -> Vec<PathBuf> {
+        self.files.iter().chain([&self.socket]).cloned().collect()
+    }
+}
+
 impl Place {
     pub(super) fn new(global: &Global) -> Self {
         Self { global: global.clone() }

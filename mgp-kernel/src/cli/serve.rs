@@ -37,7 +37,11 @@ pub(super) struct Serve {
 
 /// Standard output belongs to the protocol, so all that is told goes to standard error.
 pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
-    let Configured { mut config, files, warnings, state, socket, .. } = place.read()?;
+    let configured = place.read()?;
+    let mut own_files = configured.own_files();
+    // One that is not there yet may come.
+    own_files.extend_from_slice(place.locations().files());
+    let Configured { mut config, files, warnings, state, socket, .. } = configured;
     let telemetry = super::log::start(place.verbosity(), &config.telemetry)?;
     for warning in &warnings {
         output.note(warning.trim_end());
@@ -53,6 +57,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     }
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
     let shared_at = agents_path(&socket, Sharers::of(&files, agent));
+    own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::new(agent), settings::drain(&config));
     let serving = Serving { http, stdio, agent, socket, shared_at, drain };
     // From here on a signal ends the kernel in order, however early it comes.
@@ -63,7 +68,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     let join_at = may_join.then_some(serving.shared_at.as_path());
     // Before the first server is started: from then on nothing that comes from here can be told from others.
     let adopts = adopt_orphans();
-    let kernel = match started(&config, &state, &serving.socket, join_at, held).await? {
+    let kernel = match started(&config, &state, &own_files, &serving.socket, join_at, held).await? {
         Started::Own(kernel) => kernel,
         Started::Shared(shared) => {
             output.note("joined the kernel that runs; this ends when that does");

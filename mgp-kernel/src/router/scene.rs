@@ -46,7 +46,7 @@ impl Scene {
     pub(crate) async fn with(config: &str) -> Self {
         let state = tempfile::tempdir().unwrap();
         let config: Config = serde_json::from_str(config).unwrap();
-        let parts = Parts::open(config, state.path().join("state")).await.unwrap();
+        let parts = Parts::open(config, state.path().join("state"), Vec::new()).await.unwrap();
         let told: Arc<dyn Told> = Arc::new(Teller::new(&parts));
         Self { router: Router::new(Arc::clone(&parts)), parts, told, _state: state }
     }

@@ -60,7 +60,7 @@ impl Shared {
     }
 
     async fn put_tools(&self, definitions: Vec<Object>, said: Option<String>) {
-        let rules = settings::tool_rules(&self.parts.config.load(), &self.config);
+        let rules = settings::tool_rules(&self.config);
         let resolved: Vec<_> = definitions
             .into_iter()
             .filter_map(|definition| {

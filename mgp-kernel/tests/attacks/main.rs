@@ -17,6 +17,7 @@ mod home;
 #[path = "../support/program.rs"]
 mod kernel;
 mod loopback;
+mod paths;
 #[path = "../support/runner.rs"]
 mod runner;
 mod server;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         loopback::TESTS,
         confinement::TESTS,
         cloned_folder::TESTS,
+        paths::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

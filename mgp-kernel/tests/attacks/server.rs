@@ -74,6 +74,8 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
         "tools/list" => json!({"tools": [
             tool("execute_command", "Runs a command.", "command"),
             tool("read_file", "Reads a file.", "path"),
+            tool("write_file", "Writes a file.", "path"),
+            tool("delete_file", "Deletes a file.", "path"),
             tool("delete_everything", "Deletes everything.", "what"),
             tool("nightly", "Does what is due.", "day"),
             tool("echo", "Returns its arguments.", "text"),

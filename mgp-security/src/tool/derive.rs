@@ -43,7 +43,7 @@ const MEANINGS: &[(Nature, Permission, SideEffect, Option<ValidatorName>)] = &[
 
 /// What the name of a tool says that it does; its first telling word decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+pub(crate) enum Manner {
     Reads,
     Writes,
     Destroys,
@@ -51,7 +51,7 @@ enum Manner {
 }
 
 impl Manner {
-    fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         for word in words(name) {
             let word = &&*word;
             if READS.contains(word) {

@@ -13,10 +13,12 @@ mod rules;
 mod tests;
 mod words;
 
+pub(crate) use self::derive::Manner;
 pub use self::effective::{describe, effective};
 pub use self::nature::{Nature, Natures};
 pub use self::resolve::{Resolve, ResolveFuture, ResolveLayer};
 pub use self::rules::ToolRules;
+pub(crate) use self::words::words;
 
 /// How many pages of its list of tools a server is asked for.
 pub(crate) const MAX_PAGES: usize = 256;

@@ -70,8 +70,13 @@ impl Natures {
             match &*keyword {
                 "properties" | "$defs" | "definitions" | "patternProperties" => {
                     let Ok(members) = Object::from_raw(&value) else { continue };
+                    // What has a destination as well is a source of files, not of a program.
+                    let copies = members.iter().any(|(name, _)| is_destination(&name));
                     for (name, property) in members.iter() {
-                        if keyword == "properties" {
+                        let is_place = copies && (is_destination(&name) || words(&name) == ["source"]);
+                        if keyword == "properties" && is_place {
+                            self.note(&name, Nature::Path);
+                        } else if keyword == "properties" {
                             self.note(&name, by_schema(&name, &property, self.talks_sql));
                         }
                         self.read_schema(&property, depth + 1);
@@ -148,6 +153,10 @@ fn by_name(name: &str, talks_sql: bool) -> Nature {
     } else {
         Nature::Unknown
     }
+}
+
+fn is_destination(name: &str) -> bool {
+    matches!(&*words(name).concat(), "destination" | "dest" | "dst")
 }
 
 /// How deep schemas are read; what lies deeper is judged by its name alone.

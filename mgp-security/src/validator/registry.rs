@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use mgp_types::mgp::ValidatorName;
 
-use super::standard::{Network, NoCheck, Readonly, Sandbox};
+use super::path::Protected;
+use super::standard::{Network, NoCheck, Paths, Readonly, Sandbox};
 use super::validate::Validator;
 
 /// The validators there are, by name.
@@ -16,7 +17,9 @@ impl Validators {
     /// The standard validators (§4.5) as they are by default; `code_safety` is there with the feature of that name.
     pub fn standard() -> Self {
         let none = Self(HashMap::default());
-        let standard = none.with(Sandbox::default()).with(Readonly).with(Network::default()).with(NoCheck);
+        let paths = Paths::new(Protected::default());
+        let standard = none.with(Sandbox::default()).with(Readonly).with(Network::default());
+        let standard = standard.with(NoCheck).with(paths);
         #[cfg(feature = "code-safety")]
         let standard = standard.with(super::standard::Code::default());
         standard

@@ -5,6 +5,7 @@ use mgp_types::{Error, Method, Object, RawJson, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::path::Protected;
 use super::*;
 use crate::Finding;
 use crate::doubles::Server;
@@ -245,10 +246,73 @@ async fn validators_of_third_parties_are_added_and_composed() {
 async fn paths_are_held_within_the_roots() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.txt"), "a").unwrap();
-    let paths = Paths::new(path::Roots::new(directory.path()).unwrap());
+    let paths = Paths::new(Protected::default()).within(path::Roots::new(directory.path()).unwrap());
     let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(Paths::NAME));
     let read = Case::with_argument("path", "none").rules(rules).validator(paths);
     read.passes(r#"{"path":"a.txt"}"#).await;
     read.is_blocked(r#"{"path":"../etc/passwd"}"#).await;
     read.is_blocked(r#"{"path":"/etc/passwd"}"#).await;
+}
+
+/// A tool without roots, with one argument.
+fn paths_alone(tool: &str, argument: &str) -> Case {
+    let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(Paths::NAME));
+    Case::new(&format!(
+        r#"{{"name":"{tool}","security":{{"risk_level":"safe","validator":"none"}},
+            "inputSchema":{{"type":"object","properties":{{"{argument}":{{}}}}}}}}"#
+    ))
+    .rules(rules)
+}
+
+#[tokio::test]
+async fn what_is_protected_is_refused_without_roots_and_under_every_name() {
+    for argument in [
+        "path",
+        "paths",
+        "file_path",
+        "filename",
+        "source",
+        "destination",
+        "uri",
+        "cwd",
+        "dir",
+        "target",
+        "x",
+    ] {
+        let read = paths_alone("read_file", argument);
+        read.is_blocked(&format!(r#"{{"{argument}":"/etc/shadow"}}"#)).await;
+        read.is_blocked(&format!(r#"{{"{argument}":["a.txt",{{"deep":"~/.ssh/id_rsa"}}]}}"#)).await;
+        read.is_blocked(&format!(r#"{{"{argument}":"file:///proc/self/environ"}}"#)).await;
+        read.passes(&format!(r#"{{"{argument}":"src/main.rs"}}"#)).await;
+    }
+    paths_alone("search_files", "excludePatterns")
+        .passes(r#"{"excludePatterns":[".env","**/id_rsa"]}"#)
+        .await;
+    paths_alone("send", "message").passes(r#"{"message":"~/.ssh/id_rsa"}"#).await;
+    paths_alone("read_files", "paths").is_blocked(r#"{"paths":"a.txt, .env"}"#).await;
+}
+
+#[tokio::test]
+async fn what_a_tool_does_decides_what_is_protected_from_it() {
+    paths_alone("read_file", "path").passes(r#"{"path":".vscode/tasks.json"}"#).await;
+    paths_alone("write_file", "path").is_blocked(r#"{"path":".vscode/tasks.json"}"#).await;
+    paths_alone("frobnicate", "path").is_blocked(r#"{"path":"~/.bashrc"}"#).await;
+    paths_alone("move_file", "source").is_blocked(r#"{"source":"~/.config"}"#).await;
+    paths_alone("copy_file", "source").passes(r#"{"source":"~/.bashrc"}"#).await;
+    paths_alone("copy_file", "destination").is_blocked(r#"{"destination":"~/.bashrc"}"#).await;
+}
+
+#[tokio::test]
+async fn directories_that_were_named_hold_what_exists_beside_them_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = directory.path().join("open");
+    std::fs::create_dir(&open).unwrap();
+    let roots = path::Roots::named(&open, [open.clone()]).unwrap();
+    let paths = Paths::new(Protected::default()).within(roots);
+    let read = paths_alone("read_file", "path").validator(paths);
+    read.passes(r#"{"path":"new/a.txt"}"#).await;
+    read.passes(r#"{"path":"/v1-of-no-machine/pages"}"#).await;
+    read.is_blocked(r#"{"path":"../b.txt"}"#).await;
+    let error = read.is_blocked(&format!(r#"{{"path":"{}"}}"#, directory.path().display())).await;
+    assert!(error.message().contains("`roots` under `[validators]`"), "{error}");
 }

@@ -130,8 +130,12 @@ impl Default for ConfirmationSettings {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ValidatorSettings {
-    /// Directories in which files may be; arguments that name files are held to them. Anywhere if left out.
+    /// Directories in which files may be; arguments that name files are held to them. If left out, they follow from what
+    /// is named for each server: directories among its arguments, and where it starts.
     pub roots: Vec<String>,
+    /// What calls may touch although it is always protected, such as `**/.env` in any directory, `~/.npmrc` or
+    /// `/etc/hosts`. The kernel's own files cannot be opened.
+    pub allow_paths: Vec<String>,
     /// Directories that commands may empty.
     pub scratch: Vec<String>,
     /// Hosts that may be reached although they are private, such as `localhost:8080` or `*.internal`.

@@ -4,6 +4,7 @@
 //! some program on the way may decode. [`Roots`] knows the directories that are open, and asks the system where
 //! a path really ends.
 
+mod argument;
 mod encoding;
 mod protected;
 mod roots;
@@ -18,10 +19,12 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
+pub(crate) use argument::{Likeness, access, likeness};
 pub use protected::{Kind, PathAccess, Protected, Reason};
 pub use roots::Roots;
 
-/// Decides on a path by its text: relative, and below the directory it is resolved in, whoever decodes it.
+/// Decides on a path by its text: relative, below the directory it is resolved in, whoever decodes it, and not
+/// [protected](Protected).
 ///
 /// ```
 /// use mgp_security::validator::path::check_text;
@@ -30,7 +33,9 @@ pub use roots::Roots;
 /// assert_eq!(check_text("%252e%252e/etc/passwd").unwrap_err().rule, "traversal");
 /// ```
 pub fn check_text(path: &str) -> Result<(), Finding> {
-    check(path, Absolute::Refused)
+    check(path, Absolute::Refused)?;
+    // What is done with the file is not known, so it may be changed.
+    Protected::default().check(path, PathAccess::Write)
 }
 
 /// Whether a path may begin at the root of the file system; then it is for the [`Roots`] to decide.

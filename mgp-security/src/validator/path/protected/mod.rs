@@ -200,18 +200,7 @@ impl Protected {
     /// Where the path ends on this machine, if that is known.
     fn end_of(&self, path: &str) -> Option<PathBuf> {
         let base = self.base.as_deref()?;
-        let plain = path.strip_prefix("file://").unwrap_or(path);
-        let plain = if plain.contains('%') && plain.len() < path.len() {
-            super::encoding::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned)
-        } else {
-            Cow::Borrowed(plain)
-        };
-        // The shell's own home is the only one that is known.
-        let full = match (plain.strip_prefix("~/"), std::env::home_dir()) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => base.join(&*plain),
-        };
-        super::roots::resolve(&full).ok()
+        super::roots::resolve(&base.join(&*super::roots::local(path))).ok()
     }
 }
 

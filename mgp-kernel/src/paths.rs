@@ -1,0 +1,110 @@
+//! Which files of this machine servers may touch: never the kernel's own, and within what the operator named.
+
+use std::path::{Path, PathBuf};
+
+use mgp_discovery::Config;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::{Endpoint, ProcessEnvironment};
+use mgp_security::validator::Paths;
+use mgp_security::validator::path::{Protected, Roots};
+
+use crate::StartError;
+
+/// Files and directories that belong to the kernel.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OwnFiles(Vec<PathBuf>);
+
+impl OwnFiles {
+    /// Those that follow from the configuration and the state, and `others`.
+    pub(crate) fn new(config: &Config, state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
+        let named = [&config.audit.path, &config.kernel.socket].into_iter().flatten().map(PathBuf::from);
+        // A database has files beside it.
+        let audit = config
+            .audit
+            .path
+            .iter()
+            .flat_map(|path| ["-wal", "-shm", "-journal"].map(|end| format!("{path}{end}").into()));
+        Self(std::iter::once(state.to_owned()).chain(named).chain(audit).chain(others).collect())
+    }
+}
+
+/// Returns who judges the paths that `server` is given.
+pub(crate) fn validator(config: &Config, server: &ServerConfig, own: &OwnFiles) -> Result<Paths, StartError> {
+    let settings = &config.validators;
+    let mut protected = own.0.iter().fold(Protected::default(), Protected::with_own);
+    protected = settings.allow_paths.iter().fold(protected, |protected, path| protected.releasing(path));
+    let home = std::env::home_dir();
+    if let Some(home) = &home {
+        protected = protected.with_home(home);
+    }
+    let place = Place::of(server);
+    if let Some(place) = &place {
+        protected = protected.on_this_machine(&place.directory);
+    }
+    let paths = Paths::new(protected);
+    let unusable = |error| StartError::Config(format!("`validators.roots`: {error}"));
+    if let Some((first, others)) = settings.roots.split_first() {
+        let first = Roots::new(first).map_err(unusable)?;
+        let roots = others.iter().try_fold(first, |roots, other| roots.and(other)).map_err(unusable)?;
+        return Ok(paths.within(roots));
+    }
+    let named = place.and_then(|place| place.roots(home.as_deref()));
+    Ok(named.map_or(paths.clone(), |roots| paths.within(roots)))
+}
+
+/// A server that runs on this machine, as far as it tells where its files are.
+struct Place {
+    /// Where its relative paths begin.
+    directory: PathBuf,
+    /// Whether the configuration says so.
+    is_configured: bool,
+    arguments: Vec<String>,
+}
+
+impl Place {
+    fn of(server: &ServerConfig) -> Option<Self> {
+        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        match server.expanded(&ProcessEnvironment).ok()?.endpoint {
+            Endpoint::Child { args, cwd, .. } => Some(Self {
+                directory: cwd.as_ref().map_or(here.clone(), |cwd| here.join(cwd.expose())),
+                is_configured: cwd.is_some(),
+                arguments: args.iter().map(|arg| arg.expose().to_owned()).collect(),
+            }),
+            Endpoint::Unix { .. } => {
+                Some(Self { directory: here, is_configured: false, arguments: Vec::new() })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the directories that the operator named for the server: in its arguments, and where it starts. `None` if
+    /// there is none, so that nothing says where files may be.
+    fn roots(&self, home: Option<&Path>) -> Option<Roots> {
+        let mut open: Vec<PathBuf> = Vec::new();
+        let mut before = "";
+        for argument in &self.arguments {
+            let value = argument.split_once('=').map_or(argument.as_str(), |(_, value)| value);
+            let directory = self.directory.join(value);
+            // A directory that a program is started from says nothing of the files that it is for.
+            let is_of_program = STARTS_FROM.contains(&before)
+                || STARTS_FROM.iter().any(|option| argument.starts_with(&format!("{option}=")));
+            if !value.is_empty() && !is_of_program && directory.is_dir() {
+                open.push(directory);
+            }
+            before = argument;
+        }
+        let is_told = self.is_configured || !is_anywhere(&self.directory, home);
+        if is_told {
+            open.push(self.directory.clone());
+        }
+        Roots::named(&self.directory, open)
+    }
+}
+
+/// Whether who starts programs in `directory` has chosen no directory: at the root, in a home, or above one.
+fn is_anywhere(directory: &Path, home: Option<&Path>) -> bool {
+    directory.parent().is_none() || home.is_some_and(|home| home.starts_with(directory))
+}
+
+/// Options behind which the directory of the program stands, not that of its data.
+const STARTS_FROM: [&str; 7] = ["--directory", "--project", "--prefix", "--cwd", "--from", "-C", "--package"];

@@ -225,7 +225,7 @@ pub(super) const GROUPS: &[Group] = &[
             **/.idea/**, **/.fleet/**, **/.run/*.run.xml, **/JetBrains/**/options/**, \
             **/JetBrains/**/*.vmoptions, **/*.sublime-project, **/.sublime-project, **/.nova/**, **/.yarnrc, \
             **/.yarnrc.yml, **/.condarc, **/.nvim.lua, **/.nvimrc, **/.lvimrc, **/.local.vimrc, \
-            **/.dir-locals.el, **/.devcontainer/**, **/.devcontainer.json, **/.gitpod.yml, **/.envrc.*, \
+            **/.dir-locals.el, **/.devcontainer/**/devcontainer.json, **/.devcontainer.json, **/.gitpod.yml, **/.envrc.*, \
             **/.autoenv, **/.autoenv.zsh, **/.terraform/plugins/**",
     ),
     group(

@@ -342,13 +342,14 @@ impl Merge<'_> {
     fn validators(&mut self, folder: ValidatorSettings) {
         let ValidatorSettings {
             roots,
+            allow_paths: _,
             scratch: _,
             allowed_hosts: _,
             denied_hosts,
             only_allowed_hosts,
             first_use,
         } = folder;
-        self.users_only("validators", &["scratch", "allowed_hosts"]);
+        self.users_only("validators", &["allow_paths", "scratch", "allowed_hosts"]);
         self.roots(&roots);
         if !denied_hosts.is_empty() {
             self.merged.config.validators.denied_hosts.extend(denied_hosts);

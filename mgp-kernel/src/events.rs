@@ -32,7 +32,7 @@ impl Audience for Channels {
             // What all others did and were refused.
             "audit" | "permissions" | "security" => is_operator(principal),
             _ => owner(&parts, channel).is_some_and(|server| {
-                server.admits(principal) && parts.access.reaches(principal.as_str(), server.id().as_str())
+                server.admits(principal) && parts.access.reaches(&principal.access_id(), server.id().as_str())
             }),
         }
     }
@@ -72,7 +72,7 @@ fn owner(parts: &Parts, channel: &str) -> Option<Arc<Upstream>> {
 }
 
 fn uses(parts: &Parts, from: &Line, agent: &Principal) -> bool {
-    from.is_for(agent) && parts.access.reaches(agent.as_str(), from.server.as_str())
+    from.is_for(agent) && parts.access.reaches(&agent.access_id(), from.server.as_str())
 }
 
 fn is_operator(principal: &Principal) -> bool {

@@ -7,10 +7,10 @@ use mgp_discovery::Config;
 use mgp_discovery::config::model::RuleSource;
 use mgp_security::StoreError;
 use mgp_security::access::{AccessEntry, AccessError, StoredEntry};
-use mgp_types::Principal;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, ServerId, ToolName,
 };
+use mgp_types::{Principal, PrincipalKind};
 
 use crate::StartError;
 use crate::parts::Parts;
@@ -134,7 +134,7 @@ fn yields<'a>(
 }
 
 fn by() -> Principal {
-    Principal::operator(BY)
+    Principal::of(PrincipalKind::Configuration, BY)
 }
 
 fn key(stored: &StoredEntry) -> Key {

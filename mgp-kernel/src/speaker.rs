@@ -6,10 +6,9 @@ use std::task::{Context, Poll};
 use mgp_discovery::config::model::AgentSettings;
 use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
-};
-use mgp_types::{Error, Object, Principal, Request, Response, Role, RpcService, code};
+use mgp_security::auth::reserved_owner;
+use mgp_types::mgp::{Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId};
+use mgp_types::{Error, Object, Principal, PrincipalKind, Request, Response, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -74,10 +73,10 @@ impl<S: RpcService> Service<Request> for Speakers<S> {
             request.context.principal = Some(speaker);
             return GateFuture::passed(self.inner.call(request));
         }
-        if !may_speak(&self.parts.config.load().agents, speaker.as_str(), &claimed) {
+        if !may_speak(&self.parts.config.load().agents, &speaker, &claimed) {
             return GateFuture::waiting(refuse(Arc::clone(&self.parts), trace, speaker, claimed));
         }
-        request.context.principal = Some(Principal::new(claimed));
+        request.context.principal = Some(Principal::of(PrincipalKind::Delegated, claimed));
         request.context.speaker = Some(speaker);
         GateFuture::passed(self.inner.call(request))
     }
@@ -99,13 +98,15 @@ fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
     Ok(Some(claimed))
 }
 
-/// Whether the configuration lets `speaker` call in the name of `agent`.
-fn may_speak(agents: &[AgentSettings], speaker: &str, agent: &str) -> bool {
+/// Whether the configuration lets `speaker` call in the name of `agent`. Nobody speaks for who is no agent of the
+/// configuration's, such as the local client, whatever pattern is written.
+fn may_speak(agents: &[AgentSettings], speaker: &Principal, agent: &str) -> bool {
     let fits = |pattern: &String| match pattern.strip_suffix('*') {
         Some(beginning) => agent.starts_with(beginning),
         None => agent == pattern,
     };
-    agents.iter().any(|known| known.id == speaker && known.speaks_for.iter().any(fits))
+    reserved_owner(agent).is_none()
+        && agents.iter().any(|known| known.id == speaker.access_id() && known.speaks_for.iter().any(fits))
 }
 
 async fn refuse(
@@ -114,16 +115,15 @@ async fn refuse(
     speaker: Principal,
     claimed: String,
 ) -> Result<Response, Error> {
-    let kind = if speaker.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
     let event = AuditEvent::new(
         parts.clock.now(),
         trace,
         EventType::PermissionDenied,
-        Actor::new(kind, speaker.as_str()),
+        Actor::of(&speaker),
         AuditTarget::new(None, None),
         Outcome::Blocked,
     );
-    tracing::warn!(speaker = speaker.as_str(), "somebody claimed to speak for an agent for which it may not");
+    tracing::warn!(?speaker, "somebody claimed to speak for an agent for which it may not");
     parts.audit.record(event.with_detail("claimed_agent", &claimed)).await?;
     Err(Error::new(
         code::PERMISSION_DENIED,

@@ -153,7 +153,7 @@ impl Back {
         let (guard, port, clock) = (Arc::clone(&parts.definitions), parts.port(), parts.clock.clone());
         let definitions = match &line.agent {
             None => GuardLayer::new(id.clone(), guard, port, clock),
-            Some(agent) => GuardLayer::of_agent(id.clone(), agent, guard, port, clock),
+            Some(agent) => GuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
         };
 
         // The pause between two tries takes no place, and the time in line is not held against the server.

@@ -94,6 +94,8 @@ mod refusal;
 mod reject;
 #[cfg(feature = "schema")]
 mod schema;
+#[cfg(feature = "permission")]
+mod secret;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod store;

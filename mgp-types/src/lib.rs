@@ -66,7 +66,7 @@ pub use mcp::CacheScope;
 pub use method::{CallOf, Method};
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
-pub use principal::{Principal, Role};
+pub use principal::{Principal, PrincipalKind, Role};
 pub use request::{Kind, Params, Request};
 pub use response::{CacheHint, Response, ResponseContext, Shape};
 pub use revision::{Revision, UnknownRevision};

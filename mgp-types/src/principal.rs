@@ -1,14 +1,39 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Who a request comes from, as far as it has been proved.
+/// Who a request comes from, as far as it has been proved: a [kind](PrincipalKind) and a name.
 ///
-/// Sessions, sealed state and cached answers are bound to it: what one principal was given, another
-/// cannot use. An agent's name is its id in access control and audit.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// Sessions, sealed state, connections and cached answers are bound to both: what one principal was given, another
+/// cannot use, and a name proves nothing about the kind. An agent's name is its id in access control and audit.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal {
+    kind: PrincipalKind,
     name: Arc<str>,
-    role: Role,
+}
+
+/// The way in which a principal came and was recognized. Only what lets somebody in says which it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum PrincipalKind {
+    /// An agent within the process of whoever embeds this, who says which.
+    Agent,
+    /// The agent whose client started the program, or shares it at a socket of the same user.
+    LocalClient,
+    /// The agent that clients over HTTP are taken for which show no key.
+    KeylessClient,
+    /// An agent whose client sent an API key.
+    KeyHolder,
+    /// An agent in whose name another principal calls.
+    Delegated,
+    /// An operator whom the system names, at a socket or at the terminal.
+    Operator,
+    /// An operator who sent an API key.
+    KeyOperator,
+    /// The person in front of an agent's client, who answers a question there. The name is the agent's.
+    Person,
+    /// The configuration, where what it says becomes a decision.
+    Configuration,
 }
 
 /// What a principal is here for.
@@ -22,29 +47,130 @@ pub enum Role {
 }
 
 impl Principal {
-    /// The agent with this stable, unique name.
+    /// Makes the agent with this stable, unique name.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), role: Role::Agent }
+        Self::of(PrincipalKind::Agent, name)
     }
 
-    /// The operator with this stable, unique name.
+    /// Makes the operator with this stable, unique name.
     pub fn operator(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), role: Role::Operator }
+        Self::of(PrincipalKind::Operator, name)
     }
 
-    /// The name.
+    /// Makes the principal of this kind and name.
+    pub fn of(kind: PrincipalKind, name: impl Into<Arc<str>>) -> Self {
+        Self { kind, name: name.into() }
+    }
+
+    /// Returns the name, which says nothing about the kind.
     pub fn as_str(&self) -> &str {
         &self.name
     }
 
-    /// What it is here for.
-    pub fn role(&self) -> Role {
-        self.role
+    /// Returns how the principal was recognized.
+    pub const fn kind(&self) -> PrincipalKind {
+        self.kind
+    }
+
+    /// Returns what the principal is here for.
+    pub const fn role(&self) -> Role {
+        self.kind.role()
+    }
+
+    /// Returns the name of an agent, and nothing for an operator.
+    pub fn agent_name(&self) -> Option<&str> {
+        (self.role() == Role::Agent).then_some(&*self.name)
+    }
+
+    /// Returns the id under which records and decisions name the principal: for agents the name; operators of
+    /// different kinds never have one id.
+    pub fn id(&self) -> Cow<'_, str> {
+        match self.kind {
+            PrincipalKind::KeyOperator => format!("key:{}", self.name).into(),
+            PrincipalKind::Person => format!("human.{}", self.name).into(),
+            _ => Cow::Borrowed(&self.name),
+        }
+    }
+
+    /// Returns the id that rules of access are held against: the name of an agent, and for an operator
+    /// `operator:` before its [id](Self::id), which is no agent's.
+    pub fn access_id(&self) -> Cow<'_, str> {
+        match self.role() {
+            Role::Agent => Cow::Borrowed(&self.name),
+            Role::Operator => format!("operator:{}", self.id()).into(),
+        }
+    }
+}
+
+impl PrincipalKind {
+    /// Returns what principals of this kind are here for.
+    pub const fn role(self) -> Role {
+        match self {
+            Self::Agent | Self::LocalClient | Self::KeylessClient | Self::KeyHolder | Self::Delegated => {
+                Role::Agent
+            }
+            Self::Operator | Self::KeyOperator | Self::Person | Self::Configuration => Role::Operator,
+        }
+    }
+
+    /// Returns the word for the kind, which never changes: digests and seals are made with it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::LocalClient => "local client",
+            Self::KeylessClient => "keyless client",
+            Self::KeyHolder => "key holder",
+            Self::Delegated => "delegated agent",
+            Self::Operator => "operator",
+            Self::KeyOperator => "key operator",
+            Self::Person => "person",
+            Self::Configuration => "configuration",
+        }
     }
 }
 
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.name.fmt(f)
+        write!(f, "{} {:?}", self.kind.as_str(), self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [PrincipalKind; 9] = [
+        PrincipalKind::Agent,
+        PrincipalKind::LocalClient,
+        PrincipalKind::KeylessClient,
+        PrincipalKind::KeyHolder,
+        PrincipalKind::Delegated,
+        PrincipalKind::Operator,
+        PrincipalKind::KeyOperator,
+        PrincipalKind::Person,
+        PrincipalKind::Configuration,
+    ];
+
+    #[test]
+    fn principals_of_two_kinds_are_never_the_same_whatever_their_names() {
+        for one in KINDS {
+            for other in KINDS {
+                let same = Principal::of(one, "local") == Principal::of(other, "local");
+                assert_eq!(same, one == other, "{one:?} {other:?}");
+                assert_eq!(one.as_str() == other.as_str(), one == other);
+            }
+        }
+    }
+
+    #[test]
+    fn no_operator_is_known_to_access_control_by_an_agents_id() {
+        for kind in KINDS {
+            let principal = Principal::of(kind, "ada");
+            assert_eq!(principal.access_id() == "ada", kind.role() == Role::Agent, "{kind:?}");
+            assert_eq!(principal.agent_name().is_some(), kind.role() == Role::Agent);
+        }
+        let ids = [PrincipalKind::Operator, PrincipalKind::KeyOperator, PrincipalKind::Person]
+            .map(|kind| Principal::of(kind, "ada").id().into_owned());
+        assert_eq!(ids, ["ada", "key:ada", "human.ada"]);
     }
 }

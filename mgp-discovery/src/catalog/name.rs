@@ -39,10 +39,28 @@ pub(crate) fn is_written_as_id(id: &str) -> bool {
     id.len() <= LONGEST_ID && stands(id)
 }
 
-/// Whether tools of the server could not be told from those of the kernel.
+/// Whether the server, or tools of it, could not be told from the kernel and its own, by a program or by a person: in any
+/// case, and with letters that look alike.
 pub(crate) fn is_reserved_server(id: &str) -> bool {
-    id == "mgp" || is_reserved(&fit(id))
+    let folded = look_alikes_undone(&fit(id));
+    OWN_NAMES.iter().any(|own| {
+        let rest = folded.strip_prefix(&look_alikes_undone(own));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
+    })
 }
+
+/// The name in lower case, with one letter for those that look alike.
+fn look_alikes_undone(name: &str) -> String {
+    let one = |letter: char| match letter {
+        '0' => 'o',
+        '1' | 'i' => 'l',
+        other => other,
+    };
+    name.to_lowercase().chars().map(one).collect::<String>().replace("rn", "m")
+}
+
+/// What the kernel is called, and its methods for operators begin with.
+const OWN_NAMES: [&str; 2] = ["mgp", "kernel"];
 
 /// What else a tool or prompt answers to, where nothing else does.
 ///
@@ -104,3 +122,32 @@ pub(crate) const LONGEST_ID: usize = 64;
 /// Of what is accepted, more is never shown.
 const LONGEST_FORM: usize = 256;
 const DIGEST: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_kernels_own_are_reserved_in_any_spelling() {
+        for id in [
+            "mgp",
+            "Mgp",
+            "MGP",
+            "MGP.x",
+            "mgp_x",
+            "rngp",
+            "mGp.tools",
+            "kernel",
+            "Kernel",
+            "KERNEL",
+            "kerne1",
+            "kernel.audit",
+            "keRnel_x",
+        ] {
+            assert!(is_reserved_server(id), "{id}");
+        }
+        for id in ["mgp-2", "mgpx", "my.mgp", "kernels", "kernel-docs", "linux-kernel", "files", "kern"] {
+            assert!(!is_reserved_server(id), "{id}");
+        }
+    }
+}

@@ -63,7 +63,11 @@ impl Checks<'_> {
                 format!("use up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, such as `{fitting}`");
             self.error(&place.key("id"), "no server can be called this", instead);
         } else if is_reserved_server(id) {
-            self.error(&place.key("id"), "what begins like this is mgp's own", "call it something else");
+            self.error(
+                &place.key("id"),
+                "this is, or begins as, a name of mgp's own (`mgp` or `kernel`)",
+                "call it something else",
+            );
         }
     }
 

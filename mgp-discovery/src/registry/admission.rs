@@ -38,7 +38,7 @@ pub(super) fn admit(
     }
     let approval = match terms.approved_by {
         Some(by) => Approval::Approved { by, at: now },
-        None if trust > TrustLevel::Sandboxed => Approval::Approved { by: by.as_str().to_owned(), at: now },
+        None if trust > TrustLevel::Sandboxed => Approval::Approved { by: by.id().into_owned(), at: now },
         None => Approval::Pending,
     };
     let server = Registered {
@@ -102,7 +102,7 @@ fn check_id(id: &ServerId) -> Result<(), RegistryError> {
     }
     if is_reserved_server(text) {
         return Err(malformed(
-            "an `id` that is or begins with `mgp` and `.` or `_` is reserved: choose another",
+            "an `id` that is `mgp` or `kernel`, or begins so with `.` or `_` behind it, is reserved in any spelling: choose another",
         ));
     }
     Ok(())

@@ -1,9 +1,7 @@
 //! What is recorded about registrations. The specification has no types for them, so these are our own.
 
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId,
-};
-use mgp_types::{Principal, Role};
+use mgp_types::Principal;
+use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId};
 
 use super::{Launch, Lifetime, Registered, RegistryError};
 
@@ -26,8 +24,7 @@ pub(super) struct Doer {
 
 impl Doer {
     pub(super) fn new(principal: &Principal, trace: Option<TraceId>) -> Self {
-        let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
-        Self::of(Actor::new(kind, principal.as_str()), trace)
+        Self::of(Actor::of(principal), trace)
     }
 
     pub(super) fn kernel() -> Self {

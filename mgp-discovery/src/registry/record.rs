@@ -127,7 +127,7 @@ impl Registered {
 
 impl Registrant {
     pub(super) fn of(principal: &Principal) -> Self {
-        let name = principal.as_str().to_owned();
+        let name = principal.id().into_owned();
         match principal.role() {
             Role::Operator => Self::Operator(name),
             _ => Self::Agent(name),

@@ -275,7 +275,7 @@ impl Registry {
         }
         check_again(&self.0.policy.load(), &server)?;
         self.inspect_again(&server).await?;
-        let approval = Approval::Approved { by: by.as_str().to_owned(), at: Timestamp::now() };
+        let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
         let approved = Registered { approval, ..Registered::clone(&server) };
         let (_claim, approved) = self.put(doer, Deed::Approve, claim, approved).await?;
         Ok(self.started(&approved).await)

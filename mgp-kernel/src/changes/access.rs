@@ -115,7 +115,7 @@ impl Changes {
     }
 
     fn listeners_of(&self, agent: &AgentId) -> impl Iterator<Item = Arc<Listener>> {
-        self.listeners().into_iter().filter(|listener| listener.principal.as_str() == agent.as_str())
+        self.listeners().into_iter().filter(|listener| listener.principal.access_id() == agent.as_str())
     }
 }
 

@@ -131,7 +131,8 @@ impl Changes {
     }
 
     fn may_read(&self, from: &Line, principal: &Principal) -> bool {
-        from.is_for(principal) && self.access.decide(principal.as_str(), from.server.as_str(), None).allows()
+        from.is_for(principal)
+            && self.access.decide(&principal.access_id(), from.server.as_str(), None).allows()
     }
 
     fn task(&self, from: &Line, status: &Request) {
@@ -171,6 +172,6 @@ impl Changes {
 
     fn hears(&self, listener: &Listener, from: &Line) -> bool {
         from.is_for(&listener.principal)
-            && self.access.reaches(listener.principal.as_str(), from.server.as_str())
+            && self.access.reaches(&listener.principal.access_id(), from.server.as_str())
     }
 }

@@ -1,4 +1,4 @@
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ pub(super) struct CallTool {
     /// How long to wait for an answer, or the next report of progress
     #[arg(long, value_name = "SPAN", value_parser = span, default_value = "60s")]
     timeout: Duration,
+    /// Write texts to the terminal as they are, with what moves its cursor or hides
+    #[arg(long)]
+    raw: bool,
 }
 
 pub(super) async fn run(place: &Place, output: &Output, args: CallTool) -> Result<Exit, Failure> {
@@ -77,7 +80,9 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
     }
     let result: CallToolResult = result?;
     let failed = result.is_error == Some(true);
-    output.show(&result, write_result)?;
+    // What is no terminal gets the bytes that the server sent.
+    let is_raw = args.raw || !io::stdout().is_terminal();
+    output.show(&result, |result, out| write_result(result, is_raw, out))?;
     if failed {
         Err(Failure::new(Exit::Tool, format!("{} says that it failed", tool.name)))
     } else {
@@ -114,11 +119,13 @@ fn progress(report: &ProgressParams) {
     let _ = write!(io::stderr(), "\r\u{1b}[K{share} {message}");
 }
 
-/// Texts as they are; of what is no text, what it is and how long.
-fn write_result(result: &CallToolResult, out: &mut Vec<u8>) -> io::Result<()> {
+/// Writes texts, and of what is no text, what it is and how long. What a terminal would act upon is spelled out unless
+/// `is_raw`.
+fn write_result(result: &CallToolResult, is_raw: bool, out: &mut Vec<u8>) -> io::Result<()> {
     for block in &result.content {
         if let Some(text) = block.as_text() {
-            write!(out, "{text}")?;
+            let shown = if is_raw { text.to_owned() } else { printable(text) };
+            write!(out, "{shown}")?;
             if !text.ends_with('\n') {
                 writeln!(out)?;
             }
@@ -127,11 +134,11 @@ fn write_result(result: &CallToolResult, out: &mut Vec<u8>) -> io::Result<()> {
         let json = RawJson::from_value(block).unwrap_or_else(|_| RawJson::null());
         let kind = Object::from_raw(&json).ok();
         let kind = kind.as_ref().and_then(|block| block.text("type")).unwrap_or_default();
-        writeln!(out, "({kind}, {} bytes; --json shows it)", json.as_bytes().len())?;
+        writeln!(out, "({}, {} bytes; --json shows it)", printable(&kind), json.as_bytes().len())?;
     }
     if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
-        serde_json::to_writer_pretty(&mut *out, structured)?;
-        writeln!(out)?;
+        let text = serde_json::to_string_pretty(structured)?;
+        writeln!(out, "{}", if is_raw { text } else { printable(&text) })?;
     }
     Ok(())
 }

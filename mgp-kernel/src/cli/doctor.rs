@@ -10,7 +10,9 @@ use super::output::{Output, printable};
 use super::place::Place;
 use crate::confine::support;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
+use crate::operator::keys::{Keys, ListKeys};
 use crate::operator::method;
+use crate::operator::page::Page;
 use crate::operator::permissions::{Pending, Question, Undecided};
 use crate::operator::pins::{ListPins, PinList};
 use crate::operator::servers::Servers;
@@ -132,6 +134,7 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
             hint: Some("somebody changed the file, or it is damaged; keep it, and begin another".to_owned()),
         },
     });
+    findings.extend(reserved_keys(link).await?);
     let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
     findings.push(undecided(&pending, link.running));
     let pins: PinList =
@@ -140,6 +143,27 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
     finding.hint = (!pins.pins.is_empty()).then(|| "`mgp pin list --waiting` shows them".to_owned());
     findings.push(finding);
     Ok(())
+}
+
+/// The keys that let nobody in because somebody else is known by the name of their owner.
+async fn reserved_keys(link: &Link) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    let mut next = Some(0);
+    while let Some(offset) = next {
+        let page = Page { offset, limit: None };
+        let list: Keys = link.ask(method::KEYS_LIST, &ListKeys { owner: None, page }).await?;
+        findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| Finding {
+            what: "keys",
+            ok: false,
+            told: format!("the key {} lets nobody in: its owner `{}` has a reserved name", key.id, key.owner),
+            hint: Some(format!(
+                "`mgp keys revoke {}` removes it; `mgp keys new` makes one for another owner",
+                key.id
+            )),
+        }));
+        next = list.next_offset;
+    }
+    Ok(findings)
 }
 
 /// What waits for a decision, and how to decide it: who waits in a kernel that ends with this command is gone with it.

@@ -11,7 +11,8 @@ use super::moment::{Moment, moment};
 use super::output::Output;
 use super::place::Place;
 use crate::operator::keys::{
-    IssuedKey, Keys as KeyList, ListKeys, NewKey, RevokeKey, RevokedKey, permission_word, read_permission,
+    IssuedKey, Key, Keys as KeyList, ListKeys, NewKey, RevokeKey, RevokedKey, permission_word,
+    read_permission,
 };
 use crate::operator::method;
 use crate::operator::page::Page;
@@ -101,7 +102,11 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
         for key in &list.keys {
             let allows: Vec<_> = key.permissions.iter().map(permission_word).collect();
             let owner = if key.operator { format!("{} (operator)", key.owner) } else { key.owner.clone() };
-            let end = if key.expired { "expired".to_owned() } else { time(key.expires_at) };
+            let end = match key {
+                Key { reserved: true, .. } => "refused: the owner's name is reserved".to_owned(),
+                Key { expired: true, .. } => "expired".to_owned(),
+                key => time(key.expires_at),
+            };
             table.row([key.id.clone(), owner, allows.join(","), key.label.clone(), time(key.last_used), end]);
         }
     })?;

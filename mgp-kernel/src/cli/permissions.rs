@@ -11,18 +11,28 @@ use super::output::{Output, printable};
 use super::place::Place;
 use crate::operator::method;
 use crate::operator::page::Page;
-use crate::operator::permissions::{Approve, Decided, Deny, Grant, Grants, ListGrants, Pending, Revoke};
+use crate::operator::permissions::{
+    Approve, Decided, Deny, Grant, Grants, ListGrants, Pending, Revoke, ShowQuestion, ShownQuestion,
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Permissions {
     /// Show what waits for a decision
     Pending,
+    /// Show a question with the whole call that it is about
+    Show(Show),
     /// Say yes: to a question by its number, or to a permission of a server
     Approve(Box<Yes>),
     /// Say no, or take a permission back
     Deny(No),
     /// List what was decided
     List(List),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// The number of the question
+    id: String,
 }
 
 #[derive(Debug, Args)]
@@ -68,6 +78,7 @@ pub(super) async fn run(place: &Place, output: &Output, command: Permissions) ->
     let link = Link::open(place, Need::State).await?;
     let outcome = match command {
         Permissions::Pending => pending(&link, output).await,
+        Permissions::Show(wanted) => show(&link, output, wanted).await,
         Permissions::Approve(yes) => approve(&link, output, *yes).await,
         Permissions::Deny(no) => deny(&link, output, no).await,
         Permissions::List(wanted) => list(&link, output, wanted).await,
@@ -97,6 +108,25 @@ async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
     if !link.running {
         output.note("no kernel runs, so nobody can be waiting; `mgp doctor` says what servers need");
     }
+    Ok(Exit::Done)
+}
+
+async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failure> {
+    let question: ShownQuestion =
+        link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id: wanted.id.clone() }).await.map_err(
+            |failure: Failure| failure.hint("`mgp permissions pending` shows the questions there are"),
+        )?;
+    output.show(&question, |shown, out| {
+        writeln!(out, "{}  {}", shown.question.id, shown.question.asked_at)?;
+        match &shown.arguments {
+            // The first line says what it is about, and all arguments come behind it.
+            Some(arguments) => {
+                let about = shown.question.message.lines().next().unwrap_or_default();
+                writeln!(out, "{}\n{}", printable(about), printable(arguments))
+            }
+            None => writeln!(out, "{}", printable(&shown.question.message)),
+        }
+    })?;
     Ok(Exit::Done)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use mgp_types::Principal;
+use mgp_types::{Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::exit::{Exit, Failure};
@@ -58,7 +58,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
     let shared_at = agents_path(&socket, Sharers::of(&files, agent));
     own_files.push(shared_at.clone());
-    let (agent, drain) = (Principal::new(agent), settings::drain(&config));
+    let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
     let serving = Serving { http, stdio, agent, socket, shared_at, drain };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()

@@ -30,7 +30,10 @@ async fn event(peer: &Peer) -> Event {
 }
 
 fn line(server: &mgp_types::mgp::ServerId, agent: Option<&str>) -> Line {
-    agent.map_or_else(|| Line::shared(server.clone()), |agent| Line::of_agent(server.clone(), agent))
+    agent.map_or_else(
+        || Line::shared(server.clone()),
+        |agent| Line::of_agent(server.clone(), &Principal::new(agent)),
+    )
 }
 
 fn failed(scene: &Scene, server: &str, agent: Option<&str>) {

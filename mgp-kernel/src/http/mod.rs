@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
-use mgp_types::Principal;
+use mgp_types::{Principal, PrincipalKind};
 use tokio::net::TcpListener;
 use tower_layer::Stack;
 
@@ -43,7 +43,7 @@ impl Kernel {
             (AuthLayer::http(ring), guard)
         } else {
             let agent = config.listen.agent.as_deref().unwrap_or(settings::KEYLESS_AGENT);
-            (AuthLayer::http_or(ring, Principal::new(agent)), guard.optional())
+            (AuthLayer::http_or(ring, Principal::of(PrincipalKind::KeylessClient, agent)), guard.optional())
         };
         let mut http = HttpConfig::default().shutdown_grace(settings::drain(&config));
         for host in &config.listen.allowed_hosts {

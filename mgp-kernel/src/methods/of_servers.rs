@@ -70,7 +70,7 @@ impl<S> ServerHealth<S> {
             return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
         }
         let reaches = is_operator
-            || (parts.access.reaches(caller.as_str(), server) && parts.fleet.admits(server, caller));
+            || (parts.access.reaches(&caller.access_id(), server) && parts.fleet.admits(server, caller));
         let found = parts.fleet.get(server).filter(|_| reaches);
         found.ok_or_else(|| Error::invalid_params(format!("there is no server `{server}`")))
     }

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::descendants::DescendantGate;
-use super::socket::{Arrived, Peer, UserSocket, oneself};
+use super::socket::{Arrived, Peer, UserSocket, user_name};
 use crate::kernel::Kernel;
 
 /// Answers whoever is let in, as operators, until the future is dropped; then all connections are closed.
@@ -37,10 +37,11 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
 }
 
 fn operator(peer: Peer) -> Principal {
-    match (peer, oneself().as_str()) {
-        (Peer::Root, _) => Principal::operator("root"),
-        (Peer::Owner(uid), "operator") => Principal::operator(format!("uid {uid}")),
-        (Peer::Owner(_), name) => Principal::operator(name.to_owned()),
+    match peer {
+        Peer::Root => Principal::operator("root"),
+        Peer::Owner(uid) => {
+            user_name().map_or_else(|| Principal::operator(format!("uid {uid}")), Principal::operator)
+        }
     }
 }
 

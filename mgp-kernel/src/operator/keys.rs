@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest};
+use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_owner};
 use mgp_security::limit::Rates;
 use mgp_types::mgp::{AuditTarget, Timestamp, ToolName};
 use mgp_types::{Error, Principal, Role};
@@ -51,6 +51,9 @@ pub(crate) struct Key {
     pub(crate) last_used: Option<Timestamp>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) expired: bool,
+    /// Whether it lets nobody in because somebody else is known by the owner's name.
+    #[serde(default)]
+    pub(crate) reserved: bool,
 }
 
 /// Asks for all keys, or those of an owner.
@@ -85,13 +88,19 @@ pub(crate) struct RevokedKey {
 
 pub(super) async fn issue(asked: &Asked, wanted: NewKey) -> Result<IssuedKey, Error> {
     bounded("owner", &wanted.owner, 1, MAX_NAME)?;
+    if let Some(why) = reserved_owner(&wanted.owner) {
+        return Err(Error::invalid_params(format!(
+            "no key can be issued to `{}`: {why}; give the owner another name, such as `agent.build`",
+            wanted.owner.escape_debug(),
+        )));
+    }
     bounded("label", &wanted.label, 0, MAX_LABEL)?;
     if wanted.permissions.len() > MAX_PERMISSIONS {
         return Err(Error::invalid_params(format!("a key has at most {MAX_PERMISSIONS} permissions")));
     }
     let owner = &*wanted.owner;
     let principal = if wanted.operator { Principal::operator(owner) } else { Principal::new(owner) };
-    let mut request = KeyRequest::new(principal).label(wanted.label.clone());
+    let mut request = KeyRequest::new(&principal).label(wanted.label.clone());
     for permission in &wanted.permissions {
         request = request.allow(permission.clone());
     }
@@ -132,6 +141,7 @@ impl Key {
         Self {
             id: info.id.to_string(),
             owner: info.owner.as_str().to_owned(),
+            reserved: reserved_owner(info.owner.as_str()).is_some(),
             operator: info.owner.role() == Role::Operator,
             permissions: info.permissions.iter().cloned().collect(),
             label: info.label,

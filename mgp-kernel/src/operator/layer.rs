@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
+use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
 use mgp_types::{Error, Kind, Principal, Request, Response, Role, RpcService};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -77,7 +77,7 @@ impl Asked {
         details: &[(&str, &str)],
     ) -> Result<(), Error> {
         let trace = self.trace.unwrap_or_else(|| TraceId::from_random(random()));
-        let actor = Actor::new(ActorType::Operator, self.by.as_str());
+        let actor = Actor::of(&self.by);
         let (now, kind) = (self.parts.clock.now(), EventType::read(what));
         let event = AuditEvent::new(now, trace, kind, actor, target, Outcome::Success);
         let event = details.iter().fold(event, |event, (name, value)| event.with_detail(name, *value));
@@ -104,6 +104,7 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         method::PERMISSIONS_LIST => reply(&permissions::list(parts, &read(request)?)),
         method::PERMISSIONS_PENDING => reply(&permissions::pending(parts)),
         method::PERMISSIONS_REVOKE => reply(&permissions::revoke(&asked, &read(request)?).await?),
+        method::PERMISSIONS_SHOW => reply(&permissions::show(parts, &read(request)?)?),
         method::PINS_APPROVE => reply(&pins::approve(&asked, read(request)?).await?),
         method::PINS_DIFF => reply(&pins::diff(parts, &read(request)?)?),
         method::PINS_LIST => reply(&pins::list(parts, &read(request)?)),

@@ -4,7 +4,7 @@ use mgp_security::permission::{
     ApprovalAnswer, ApprovalId, GrantRecord, PendingApproval, Subject, Terms, Verdict,
 };
 use mgp_types::Error;
-use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName};
+use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
@@ -35,6 +35,22 @@ pub(crate) struct Question {
     /// The question for people.
     pub(crate) message: String,
     pub(crate) asked_at: Timestamp,
+}
+
+/// Asks for an open question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ShowQuestion {
+    pub(crate) id: String,
+}
+
+/// An open question with the whole call that it is about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ShownQuestion {
+    #[serde(flatten)]
+    pub(crate) question: Question,
+    /// All arguments of the call, for people; nothing if no call gives rise to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) arguments: Option<String>,
 }
 
 /// A permission that nobody has decided about.
@@ -127,6 +143,18 @@ pub(super) fn pending(parts: &Parts) -> Pending {
     }
 }
 
+pub(super) fn show(parts: &Parts, asked: &ShowQuestion) -> Result<ShownQuestion, Error> {
+    let found = parts.pending.list().into_iter().find(|open| open.id.as_str() == asked.id);
+    let Some(open) = found else {
+        return Err(Error::new(
+            code::RESOURCE_NOT_FOUND,
+            "nobody waits for an answer to this question any more",
+        ));
+    };
+    let arguments = open.subject.arguments().map(|arguments| arguments.whole().to_owned());
+    Ok(ShownQuestion { question: Question::of(open), arguments })
+}
+
 pub(super) fn approve(asked: &Asked, answer: Approve) -> Result<Decided, Error> {
     let terms = terms(answer.scope, answer.expires_at);
     decide(asked, &answer.id, Decision::Approved, terms)
@@ -182,7 +210,7 @@ impl Question {
             permission,
             tool_name,
             risk,
-            agent_id: open.asker.map(|asker| asker.as_str().to_owned()),
+            agent_id: open.asker.map(|asker| asker.access_id().into_owned()),
             message: open.message,
             asked_at: open.asked_at,
         }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mgp_security::auth::reserved_owner;
 use mgp_transport::unix::{self, Listener};
 use mgp_types::Principal;
 use sha2::{Digest as _, Sha256};
@@ -114,9 +115,14 @@ fn uid(reader: &OwnedReadHalf) -> Option<u32> {
 
 /// The operator that this process is for its own kernel.
 pub(crate) fn oneself() -> Principal {
-    Principal::operator(std::env::var("USER").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| {
-        std::env::var("LOGNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "operator".into())
-    }))
+    Principal::operator(user_name().unwrap_or_else(|| "operator".to_owned()))
+}
+
+/// What the environment calls the user, unless somebody else is known by that name.
+pub(super) fn user_name() -> Option<String> {
+    let named = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    let is_free = |name: &String| name == "root" || reserved_owner(name).is_none();
+    named("USER").or_else(|| named("LOGNAME")).filter(is_free)
 }
 
 /// Where the operators' socket is if nothing else is said: beside the state, whatever the environment of those who look

@@ -5,8 +5,8 @@ use mgp_security::code_safety::{CodePolicy, scan};
 use mgp_toolindex::discovery::CreateTools;
 use mgp_types::mcp::CreateMessageResult;
 use mgp_types::mgp::{
-    Actor, ActorType, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType,
-    Outcome, Permission, RegisterServer, RequestTools, SafetyLevel, TraceId,
+    Actor, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType, Outcome,
+    Permission, RegisterServer, RequestTools, SafetyLevel, TraceId,
 };
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
 
@@ -52,7 +52,7 @@ impl Creator {
         let path = path.map_err(|error| Error::internal("the tool cannot be kept").with_source(error))?;
         let mut server =
             RegisterServer::new(id.clone(), "python3", vec!["-I".into(), path.display().to_string()]);
-        server.created_by = Some(agent.as_str().to_owned());
+        server.created_by = Some(agent.id().into_owned());
         server.justification = Some(format!("made on demand: {}", wanted.join(", ")));
         let session = session(context);
         let terms = Terms::for_session(session.as_str()).approved_by("auto_approve");
@@ -106,7 +106,7 @@ impl CreateTools for Creator {
 fn permitted(parts: &Parts, context: &Context) -> Result<Principal, Error> {
     let config = parts.config.load();
     let agent = context.principal.clone().ok_or_else(|| Error::invalid_request("nobody asks"))?;
-    let of_agent = config.agents.iter().find(|known| known.id == agent.as_str());
+    let of_agent = config.agents.iter().find(|known| Some(known.id.as_str()) == agent.agent_name());
     let may = of_agent.is_some_and(|known| known.permissions.contains(&Permission::CodeExecution));
     if config.permissions.policy != Some(ApprovalPolicy::AutoApprove) || !may {
         return Err(Error::invalid_request(
@@ -169,7 +169,7 @@ async fn tell(
         parts.clock.now(),
         TraceId::from_random(crate::operator::random()),
         what,
-        Actor::new(ActorType::Agent, agent.as_str()),
+        Actor::of(agent),
         AuditTarget::new(None, None),
         outcome,
     );

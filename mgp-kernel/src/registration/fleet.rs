@@ -30,7 +30,7 @@ impl Fleet for Running {
         let (Some(parts), Some(caller)) = (self.0.upgrade(), &context.principal) else { return Vec::new() };
         let reaches = |server: &Arc<Upstream>| {
             caller.role() == Role::Operator
-                || (server.admits(caller) && parts.access.reaches(caller.as_str(), server.id().as_str()))
+                || (server.admits(caller) && parts.access.reaches(&caller.access_id(), server.id().as_str()))
         };
         let servers = parts.fleet.all();
         servers.iter().filter(|server| reaches(server)).map(|server| view(&parts, server, caller)).collect()

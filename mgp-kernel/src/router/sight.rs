@@ -119,7 +119,7 @@ impl<'a> Sight<'a> {
     /// The servers of which the caller may use anything.
     pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
-            self.parts.access.reaches(self.principal.as_str(), upstream.id().as_str())
+            self.parts.access.reaches(&self.principal.access_id(), upstream.id().as_str())
                 && upstream.admits(&self.principal)
         };
         self.parts.fleet.all().into_iter().filter(reaches)
@@ -139,7 +139,7 @@ impl<'a> Sight<'a> {
     }
 
     fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
-        self.parts.access.decide(self.principal.as_str(), server.as_str(), Some(name.as_str())).allows()
+        self.parts.access.decide(&self.principal.access_id(), server.as_str(), Some(name.as_str())).allows()
             && self.is_admitted(server, name)
     }
 
@@ -154,7 +154,7 @@ impl<'a> Sight<'a> {
 
     /// Whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
-        self.parts.access.decide(self.principal.as_str(), server.as_str(), None).allows()
+        self.parts.access.decide(&self.principal.access_id(), server.as_str(), None).allows()
     }
 
     /// What of `all`, which comes server by server, the caller sees; where it has a connection of its own, what `own`

@@ -6,7 +6,7 @@ use crate::router::scene::{Scene, Server};
 
 const CONFIG: &str = r#"{"access":{"default":"opt-in"},"agents":[
     {"id":"bridge","speaks_for":["helper","team.*"]},
-    {"id":"root","speaks_for":["helper"]},
+    {"id":"operator:root","speaks_for":["helper"]},
     {"id":"plain"}]}"#;
 
 fn request(by: &Principal, meta: &str) -> Request {
@@ -34,7 +34,7 @@ async fn whoever_may_speak_for_an_agent_is_taken_for_it_and_noted_beside_it() {
     let scene = Scene::with(CONFIG).await;
     for (speaker, agent) in [("bridge", "helper"), ("bridge", "team.one"), ("bridge", "team.")] {
         let got = arrived(&scene, claiming(&Principal::new(speaker), agent)).await.unwrap();
-        assert_eq!(got.context.principal, Some(Principal::new(agent)));
+        assert_eq!(got.context.principal, Some(Principal::of(PrincipalKind::Delegated, agent)));
         assert_eq!(got.context.speaker, Some(Principal::new(speaker)));
         // The claim is nobody else's business.
         assert_eq!(got.params.bytes("_meta"), Some(br#"{"progressToken":1}"#.as_slice()));
@@ -45,7 +45,7 @@ async fn whoever_may_speak_for_an_agent_is_taken_for_it_and_noted_beside_it() {
 async fn an_agent_that_an_operator_speaks_for_is_no_operator() {
     let scene = Scene::with(CONFIG).await;
     let got = arrived(&scene, claiming(&Principal::operator("root"), "helper")).await.unwrap();
-    assert_eq!(got.context.principal.map(|agent| agent.role()), Some(Role::Agent));
+    assert_eq!(got.context.principal.map(|agent| agent.role()), Some(mgp_types::Role::Agent));
     assert_eq!(got.context.speaker, Some(Principal::operator("root")));
     let refused = arrived(&scene, claiming(&Principal::operator("admin"), "helper")).await.unwrap_err();
     assert_eq!(refused.code(), code::PERMISSION_DENIED);

@@ -1,7 +1,12 @@
+use std::fmt;
+
 use mgp_discovery::config::model::TelemetrySettings;
-use tracing::Subscriber;
+use mgp_types::is_hidden;
+use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::StartError;
@@ -30,10 +35,116 @@ where
     })?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     Ok(if std::env::var("MGP_LOG_FORMAT").is_ok_and(|format| format == "json") {
-        lines.json().with_filter(targets).boxed()
+        lines
+            .json()
+            .map_event_format(|format| OneLine { format, escape: Escape::Json })
+            .with_filter(targets)
+            .boxed()
     } else {
-        lines.compact().with_filter(targets).boxed()
+        lines
+            .compact()
+            .map_event_format(|format| OneLine { format, escape: Escape::Plain })
+            .with_filter(targets)
+            .boxed()
     })
 }
 
+/// Writes each event as one line, in which what a terminal would act upon, or nobody would see, is spelled out: names and
+/// messages of peers are in it, and must neither begin a line nor change what is shown of another.
+struct OneLine<F> {
+    format: F,
+    escape: Escape,
+}
+
+/// How a character is spelled out.
+#[derive(Clone, Copy)]
+enum Escape {
+    /// As in Rust: `\u{1b}`.
+    Plain,
+    /// As JSON has it: `\u001b`.
+    Json,
+}
+
+impl<S, N, F> FormatEvent<S, N> for OneLine<F>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+    N: for<'writer> FormatFields<'writer> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut out: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        self.format.format_event(context, Writer::new(&mut line), event)?;
+        for c in line.trim_end_matches('\n').chars() {
+            match self.escape {
+                _ if !is_hidden(c) => out.write_char(c)?,
+                Escape::Plain => write!(out, "{}", c.escape_unicode())?,
+                Escape::Json => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        write!(out, "\\u{unit:04x}")?;
+                    }
+                }
+            }
+        }
+        out.write_char('\n')
+    }
+}
+
 const USUAL: &str = "warn";
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(is_json: bool) -> String {
+        let lines = Lines::default();
+        let (to, format) = (lines.clone(), tracing_subscriber::fmt::layer().with_ansi(false));
+        let layer = format.with_writer(move || to.clone());
+        let layer: Box<dyn Layer<_> + Send + Sync> = if is_json {
+            layer.json().map_event_format(|format| OneLine { format, escape: Escape::Json }).boxed()
+        } else {
+            layer.compact().map_event_format(|format| OneLine { format, escape: Escape::Plain }).boxed()
+        };
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            let span = tracing::warn_span!("rpc", method = %"x\n\u{1b}[2J\u{202e}y");
+            let _entered = span.enter();
+            tracing::warn!(method = %"tools/call\n2026 ERROR forged\u{1b}]0;t\u{7}", "refused\r");
+        });
+        String::from_utf8(lines.0.lock().clone()).unwrap()
+    }
+
+    #[test]
+    fn nothing_that_a_peer_says_begins_a_line_or_moves_the_cursor() {
+        for is_json in [false, true] {
+            let line = written(is_json);
+            assert_eq!(line.matches('\n').count(), 1, "{line:?}");
+            assert!(line.ends_with('\n') && line.contains("forged"), "{line:?}");
+            assert!(!line.trim_end().chars().any(is_hidden), "{line:?}");
+        }
+        assert!(serde_json::from_str::<serde_json::Value>(&written(true)).is_ok());
+    }
+}

@@ -40,7 +40,7 @@ pub(super) struct Agents {
 
 #[derive(Default)]
 struct Connections {
-    by_agent: HashMap<Box<str>, Connection, RandomState>,
+    by_agent: HashMap<Principal, Connection, RandomState>,
     begin: Begin,
 }
 
@@ -80,12 +80,13 @@ impl Agents {
 
     /// Whether this agent may have a connection.
     pub(super) fn admits(&self, agent: &Principal) -> bool {
-        !self.config.only_for_its_agents() || self.config.agents.contains_key(agent.as_str())
+        !self.config.only_for_its_agents()
+            || agent.agent_name().is_some_and(|name| self.config.agents.contains_key(name))
     }
 
     /// Whether this agent may have a connection, and anything that it may use it for.
     pub(super) fn reaches(&self, agent: &Principal) -> bool {
-        self.admits(agent) && self.parts.access.reaches(agent.as_str(), &self.config.id)
+        self.admits(agent) && self.parts.access.reaches(&agent.access_id(), &self.config.id)
     }
 
     /// What of the server's lists is this agent's.
@@ -93,7 +94,7 @@ impl Agents {
         if !self.reaches(agent) {
             return Share::Nothing;
         }
-        self.of_server.offered.of(agent.as_str()).map_or(Share::Coming, Share::Own)
+        self.of_server.offered.of(agent).map_or(Share::Coming, Share::Own)
     }
 
     /// The connection of this agent, which begins if there is none.
@@ -111,7 +112,7 @@ impl Agents {
             ));
         }
         let mut connections = self.connections.lock();
-        if let Some(connection) = connections.by_agent.get_mut(agent.as_str()) {
+        if let Some(connection) = connections.by_agent.get_mut(agent) {
             connection.used_at = Instant::now();
             return Ok(Arc::clone(&connection.instance));
         }
@@ -133,12 +134,12 @@ impl Agents {
         let instance = Arc::new(instance);
         instance.supervised.start();
         let connection = Connection { instance: Arc::clone(&instance), used_at: Instant::now() };
-        connections.by_agent.insert(agent.as_str().into(), connection);
+        connections.by_agent.insert(agent.clone(), connection);
         Ok(instance)
     }
 
     /// The connection of this agent, if there is one.
-    pub(super) fn of(&self, agent: &str) -> Option<Arc<Instance>> {
+    pub(super) fn of(&self, agent: &Principal) -> Option<Arc<Instance>> {
         self.connections.lock().by_agent.get(agent).map(|connection| Arc::clone(&connection.instance))
     }
 
@@ -175,7 +176,7 @@ impl Agents {
     }
 
     fn begin(&self, agent: &Principal) -> Result<Instance, StartError> {
-        let line = Line::of_agent(self.config.id.as_str().into(), agent.as_str());
+        let line = Line::of_agent(self.config.id.as_str().into(), agent);
         Instance::new(&self.parts, &self.config, line, &self.of_server)
     }
 
@@ -283,7 +284,7 @@ mod tests {
             let ended = agents.idle();
             ended
                 .iter()
-                .map(|ended| ended.shared.line.agent.as_deref().unwrap().to_owned())
+                .map(|ended| ended.shared.line.agent.as_ref().unwrap().as_str().to_owned())
                 .collect::<Vec<_>>()
         };
         assert_eq!(ended(&agents), ["bob"]);

@@ -1,31 +1,39 @@
 use std::sync::Arc;
 
-use mgp_discovery::Config;
+use mgp_discovery::config::model::AgentSettings;
 use mgp_security::permission::{ApprovalAnswer, ApprovalQuestion, Approver, ElicitApprover};
-use mgp_types::{BoxFuture, Error, Principal};
+use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalKind};
 use tokio::sync::watch;
 
 use crate::parts::Parts;
-use crate::settings;
 
 /// Who asks humans: the one in front of the client that calls, if the configuration says that there is one, else
 /// whoever looks at what is pending. Counts in `asked` how often.
 pub(super) fn of(parts: &Arc<Parts>, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
     let known = Arc::downgrade(parts);
-    let operator = move |agent: &Principal| {
+    let person = move |context: &Context| {
         let parts = known.upgrade()?;
-        has_human(&parts.config.load(), agent.as_str())
-            .then(|| Principal::operator(format!("human.{}", agent.as_str())))
+        // The question goes to the client whose connection it is, for whomever that speaks.
+        let client = context.speaker.as_ref().or(context.principal.as_ref())?;
+        let is_there = has_person(&parts.config.load().agents, client);
+        is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
     };
-    let inner = ElicitApprover::new(Arc::new(operator), Arc::new(parts.pending.clone()), parts.clock.clone());
+    let inner = ElicitApprover::new(Arc::new(person), Arc::new(parts.pending.clone()), parts.clock.clone());
     Arc::new(Counted { inner, asked: asked.clone() })
 }
 
-fn has_human(config: &Config, agent: &str) -> bool {
-    match config.agents.iter().find(|known| known.id == agent) {
-        Some(known) => known.human,
-        // Whoever starts the kernel as a child sits in front of it.
-        None => agent == settings::LOCAL_AGENT && !config.agents.iter().any(|known| known.stdio),
+/// Whether somebody sits in front of this client who can be asked. The way by which the client came decides: what is
+/// configured of the agent on standard input and output holds for no other client that bears its name.
+fn has_person(agents: &[AgentSettings], client: &Principal) -> bool {
+    let known = agents.iter().find(|known| known.id == client.as_str());
+    match client.kind() {
+        // Whoever starts the kernel as a child sits in front of it, unless the configuration says otherwise.
+        PrincipalKind::LocalClient => known.is_none_or(|known| known.human),
+        PrincipalKind::Agent => known.is_some_and(|known| known.human),
+        PrincipalKind::KeyHolder | PrincipalKind::KeylessClient => {
+            known.is_some_and(|known| known.human && !known.stdio)
+        }
+        _ => false,
     }
 }
 
@@ -39,5 +47,37 @@ impl Approver for Counted {
     fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
         self.asked.send_modify(|asked| *asked += 1);
         self.inner.ask(question)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_in_front_of_a_channel_and_not_of_a_name() {
+        let agents: Vec<AgentSettings> = serde_json::from_str(
+            r#"[{"id":"desk","stdio":true,"human":true},{"id":"web","human":true},{"id":"ci"}]"#,
+        )
+        .unwrap();
+        use PrincipalKind::{
+            Agent, Delegated, KeyHolder, KeyOperator, KeylessClient, LocalClient, Operator, Person,
+        };
+        let asked = |kind, name: &str| has_person(&agents, &Principal::of(kind, name));
+        assert!(asked(LocalClient, "desk") && asked(LocalClient, "local"));
+        assert!(asked(KeyHolder, "web") && asked(KeylessClient, "web") && asked(Agent, "desk"));
+        for (kind, name) in [
+            (KeyHolder, "desk"),
+            (KeylessClient, "desk"),
+            (KeyHolder, "local"),
+            (Agent, "local"),
+            (LocalClient, "ci"),
+            (Delegated, "web"),
+            (Operator, "web"),
+            (KeyOperator, "desk"),
+            (Person, "web"),
+        ] {
+            assert!(!asked(kind, name), "{kind:?} {name}");
+        }
     }
 }

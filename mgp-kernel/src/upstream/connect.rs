@@ -11,7 +11,7 @@ use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, Stderr};
 use mgp_transport::http::HttpClientBuilder;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, RawJson, RpcService};
+use mgp_types::{Error, Principal, RawJson, RpcService};
 use tower_layer::Layer;
 
 use super::confined::{self, Program};
@@ -98,7 +98,8 @@ fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
         Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
     })?;
     let mut agents = expanded.agents;
-    let own = shared.line.agent.as_deref().and_then(|agent| agents.remove(agent));
+    let own =
+        shared.line.agent.as_ref().and_then(Principal::agent_name).and_then(|agent| agents.remove(agent));
     Ok(own.unwrap_or(expanded.endpoint))
 }
 

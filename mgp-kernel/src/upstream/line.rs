@@ -1,5 +1,4 @@
 use std::fmt;
-use std::sync::Arc;
 
 use mgp_security::definition::pinned_for;
 use mgp_types::Principal;
@@ -10,7 +9,7 @@ use mgp_types::mgp::ServerId;
 pub(crate) struct Line {
     pub(crate) server: ServerId,
     /// Whose it is, if agents have their own.
-    pub(crate) agent: Option<Arc<str>>,
+    pub(crate) agent: Option<Principal>,
 }
 
 impl Line {
@@ -20,21 +19,21 @@ impl Line {
     }
 
     /// That of `agent`.
-    pub(crate) fn of_agent(server: ServerId, agent: &str) -> Self {
-        Self { server, agent: Some(agent.into()) }
+    pub(crate) fn of_agent(server: ServerId, agent: &Principal) -> Self {
+        Self { server, agent: Some(agent.clone()) }
     }
 
     /// The id under which the definitions of what is listed on it are pinned.
     pub(crate) fn holder(&self) -> ServerId {
         match &self.agent {
             None => self.server.clone(),
-            Some(agent) => pinned_for(&self.server, agent),
+            Some(agent) => pinned_for(&self.server, &agent.access_id()),
         }
     }
 
     /// Whether what is said on it concerns this agent.
     pub(crate) fn is_for(&self, agent: &Principal) -> bool {
-        self.agent.as_deref().is_none_or(|own| own == agent.as_str())
+        self.agent.as_ref().is_none_or(|own| own == agent)
     }
 }
 

@@ -231,7 +231,7 @@ impl Upstream {
     /// The connection that this agent uses, or would.
     pub(crate) fn line(&self, agent: &Principal) -> Line {
         match &self.connections {
-            Connections::ByAgent(_) => Line::of_agent(self.id.clone(), agent.as_str()),
+            Connections::ByAgent(_) => Line::of_agent(self.id.clone(), agent),
             Connections::Shared(_) => Line::shared(self.id.clone()),
             #[cfg(test)]
             Connections::Fake(_) => Line::shared(self.id.clone()),
@@ -313,7 +313,7 @@ impl Upstream {
 
     fn view(&self, instance: Option<&Instance>) -> ServerView {
         let shared = instance.map(|instance| &instance.shared);
-        let agent = shared.and_then(|shared| shared.line.agent.as_deref());
+        let agent = shared.and_then(|shared| shared.line.agent.as_ref());
         let tools = match agent {
             Some(agent) => self.of_server.offered.of(agent),
             None => Some(self.parts.catalog.snapshot()),
@@ -329,7 +329,7 @@ impl Upstream {
         let is_up = state == ServerState::Connected;
         ServerView {
             id: self.id.clone(),
-            agent: agent.map(str::to_owned),
+            agent: agent.map(|agent| agent.access_id().into_owned()),
             state,
             last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),

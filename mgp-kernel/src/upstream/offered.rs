@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_discovery::catalog::{Catalog, CatalogError, CatalogSnapshot};
-use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
+use mgp_types::{Object, Principal};
 
 use super::told::What;
 
@@ -13,7 +13,7 @@ use super::told::What;
 ///
 /// It is changed by one at a time; whoever looks never waits.
 #[derive(Clone, Default)]
-pub(super) struct Offered(Arc<ArcSwap<BTreeMap<Box<str>, Arc<Catalog>>>>);
+pub(super) struct Offered(Arc<ArcSwap<BTreeMap<Principal, Arc<Catalog>>>>);
 
 /// All of a kind that a connection lists.
 pub(super) enum Listed {
@@ -57,7 +57,7 @@ impl Listed {
 
 impl Offered {
     /// What the connection of `agent` lists, if it did.
-    pub(super) fn of(&self, agent: &str) -> Option<Arc<CatalogSnapshot>> {
+    pub(super) fn of(&self, agent: &Principal) -> Option<Arc<CatalogSnapshot>> {
         self.0.load().get(agent).map(|lists| lists.snapshot())
     }
 
@@ -67,17 +67,17 @@ impl Offered {
     }
 
     /// The connection of `agent` has listed `lists`.
-    pub(super) fn put(&self, agent: &str, lists: &Arc<Catalog>) {
+    pub(super) fn put(&self, agent: &Principal, lists: &Arc<Catalog>) {
         let shares = self.0.load();
         if !shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists)) {
             let mut shares = BTreeMap::clone(&shares);
-            shares.insert(agent.into(), Arc::clone(lists));
+            shares.insert(agent.clone(), Arc::clone(lists));
             self.0.store(Arc::new(shares));
         }
     }
 
     /// The connection of `agent` that listed `lists` has ended; whether it was the last one of that agent's.
-    pub(super) fn end(&self, agent: &str, lists: &Arc<Catalog>) -> bool {
+    pub(super) fn end(&self, agent: &Principal, lists: &Arc<Catalog>) -> bool {
         let shares = self.0.load();
         let was_last = shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists));
         if was_last {

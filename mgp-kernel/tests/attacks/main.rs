@@ -18,6 +18,8 @@ mod home;
 mod kernel;
 mod loopback;
 mod paths;
+mod principals;
+mod questions;
 #[path = "../support/runner.rs"]
 mod runner;
 mod server;
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         confinement::TESTS,
         cloned_folder::TESTS,
         paths::TESTS,
+        principals::TESTS,
+        questions::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, ToolName};
-use mgp_types::{Method, Request, Role};
+use mgp_types::{Method, Request};
 
 use crate::chance;
 
@@ -29,8 +29,8 @@ fn actor(request: &Request) -> Actor {
     let Some(principal) = &request.context.principal else {
         return Actor::new(ActorType::Agent, "anonymous");
     };
-    let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
-    Actor::new(kind, clip(principal.as_str()))
+    let actor = Actor::of(principal);
+    Actor::new(actor.kind, clip(&actor.id))
 }
 
 /// The tool that somebody resolved, or what the trail says, or else what the request names.

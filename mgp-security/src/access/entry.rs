@@ -55,7 +55,7 @@ impl AccessEntry {
             server_id: grant.server_id,
             tool_name,
             permission: grant.permission,
-            granted_by: by.as_str().to_owned(),
+            granted_by: by.id().into_owned(),
             label: grant.granted_by,
             justification: grant.justification,
             granted_at: now,

@@ -115,10 +115,11 @@ impl Settings {
             return Ok(Admitted::Whole);
         }
         let agent = match (&self.agent, &request.context.principal) {
-            (Some(agent), _) => agent.as_str(),
-            (None, Some(principal)) => principal.as_str(),
+            (Some(agent), _) => Cow::Borrowed(agent.as_str()),
+            (None, Some(principal)) => principal.access_id(),
             (None, None) => return Err(unauthenticated(request)),
         };
+        let agent = &*agent;
         let resolved = request.context.tool.as_deref();
         let Some(server) = resolved.map(|tool| &tool.server).or(self.server.as_ref()) else {
             return without_server(request);

@@ -145,7 +145,7 @@ impl AccessPolicy {
     /// # Errors
     /// An agent asks about another.
     pub fn query(&self, by: &Principal, query: &AccessQuery) -> Result<AccessState, AccessError> {
-        if by.role() != Role::Operator && by.as_str() != query.agent_id.as_str() {
+        if by.role() != Role::Operator && by.agent_name() != Some(query.agent_id.as_str()) {
             return Err(AccessError::NotAboutItself);
         }
         let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());

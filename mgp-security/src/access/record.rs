@@ -64,7 +64,7 @@ impl Change {
 
     fn new(by: &Principal, trace: Option<TraceId>, kind: EventType, details: Details) -> Self {
         let trace = trace.unwrap_or_else(random::trace_id);
-        Self { trace, kind, by: by.as_str().to_owned(), details }
+        Self { trace, kind, by: by.id().into_owned(), details }
     }
 }
 

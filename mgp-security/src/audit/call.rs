@@ -5,7 +5,7 @@ use mgp_types::mgp::{
     Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool,
     ServerId, ToolName, TraceId, Trail, ValidatorName, code,
 };
-use mgp_types::{CallEnding, Error, Method, Object, Origin, Principal, RawJson, Request, Response, Role};
+use mgp_types::{CallEnding, Error, Method, Object, Origin, Principal, RawJson, Request, Response};
 use tokio::time::Instant;
 
 use super::clip::clip;
@@ -161,8 +161,8 @@ impl Call {
             let name = self.settings.agent.as_ref().map_or("anonymous", AgentId::as_str);
             return Actor::new(ActorType::Agent, clip(name, MAX_NAME_BYTES));
         };
-        let kind = if principal.role() == Role::Operator { ActorType::Operator } else { ActorType::Agent };
-        Actor::new(kind, clip(principal.as_str(), MAX_NAME_BYTES))
+        let actor = Actor::of(principal);
+        Actor::new(actor.kind, clip(&actor.id, MAX_NAME_BYTES))
     }
 
     /// What the trail says, for it comes from whoever decided; or else what the request said when it came in.
@@ -207,7 +207,7 @@ impl Call {
             details.text("approved_by", &clip(approver, MAX_NAME_BYTES));
         }
         if let Some(speaker) = &self.speaker {
-            details.text("spoken_by", &clip(speaker.as_str(), MAX_NAME_BYTES));
+            details.text("spoken_by", &clip(&speaker.id(), MAX_NAME_BYTES));
         }
         if ending == Ending::Cancelled {
             details.flag("cancelled");

@@ -14,6 +14,9 @@ pub enum AuthError {
     /// The key was right and is over.
     #[error("the key has expired")]
     Expired,
+    /// The key is right, and its owner has a name by which somebody else is known.
+    #[error("the owner of the key has a reserved name; have a key issued to another owner")]
+    ReservedOwner,
     /// The key is used too often.
     #[error("the key is used too often")]
     TooOften {
@@ -28,7 +31,7 @@ pub enum AuthError {
 impl From<AuthError> for Error {
     fn from(error: AuthError) -> Self {
         let code = match error {
-            AuthError::Unknown => code::AUTH_REQUIRED,
+            AuthError::Unknown | AuthError::ReservedOwner => code::AUTH_REQUIRED,
             AuthError::Expired => code::AUTH_EXPIRED,
             AuthError::NotPermitted => code::PERMISSION_DENIED,
             AuthError::TooOften { wait } => return limited(wait),
@@ -43,6 +46,7 @@ impl AuthError {
         match self {
             Self::Unknown => "unauthenticated",
             Self::Expired => "expired",
+            Self::ReservedOwner => "reserved-owner",
             Self::TooOften { .. } => "key-rate",
             Self::NotPermitted => "not-permitted",
         }

@@ -124,7 +124,7 @@ fn refusal<R: Default>(error: AuthError) -> http::Response<R> {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(why));
             StatusCode::UNAUTHORIZED
         }
-        AuthError::Unknown => {
+        AuthError::Unknown | AuthError::ReservedOwner => {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             StatusCode::UNAUTHORIZED
         }

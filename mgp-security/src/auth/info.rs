@@ -1,5 +1,5 @@
-use mgp_types::Principal;
 use mgp_types::mgp::Timestamp;
+use mgp_types::{Principal, PrincipalKind, Role};
 
 use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId};
 use crate::rates::Rates;
@@ -48,8 +48,14 @@ pub struct StoredKey {
 }
 
 impl KeyRequest {
-    /// A key for `owner`.
-    pub const fn new(owner: Principal) -> Self {
+    /// Asks for a key for the agent or operator that `owner` is. Whoever sends it is known as one that has a key,
+    /// and never as a principal of the same name that came in another way.
+    pub fn new(owner: &Principal) -> Self {
+        let kind = match owner.role() {
+            Role::Operator => PrincipalKind::KeyOperator,
+            _ => PrincipalKind::KeyHolder,
+        };
+        let owner = Principal::of(kind, owner.as_str());
         Self { owner, permissions: Vec::new(), rate_limit: None, label: String::new(), expires_at: None }
     }
 

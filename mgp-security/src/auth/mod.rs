@@ -10,7 +10,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let ring = KeyRing::open(MemoryKeyStore::new())?;
-//! let wanted = KeyRequest::new(Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("echo".into()));
+//! let wanted = KeyRequest::new(&Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("echo".into()));
 //! let (info, key) = ring.issue(wanted).await?;
 //! let caller = ring.verify(key.expose())?;
 //! assert_eq!(caller.principal().as_str(), "agent.one");
@@ -26,6 +26,7 @@
 //! | [`AuthLayer`] | demands one with each request |
 //! | [`HttpAuthLayer`] | demands one with each HTTP request |
 //! | [`ApiPermission`] | what a key lets its owner do |
+//! | [`reserved_owner`] | names that no owner of a key may have |
 //! | [`KeyStore`] | where keys are kept |
 
 mod demand;
@@ -34,6 +35,7 @@ mod http;
 mod info;
 mod key;
 mod layer;
+mod names;
 mod permission;
 mod ring;
 #[cfg(feature = "sqlite")]
@@ -45,6 +47,7 @@ pub use self::http::{HttpAuth, HttpAuthLayer};
 pub use self::info::{KeyInfo, KeyRequest, StoredKey};
 pub use self::key::{KeyDigest, KeyId, SecretKey};
 pub use self::layer::{Auth, AuthLayer};
+pub use self::names::reserved_owner;
 pub use self::permission::{ApiPermission, ApiPermissions};
 pub use self::ring::{Authenticated, KeyRing};
 #[cfg(feature = "sqlite")]

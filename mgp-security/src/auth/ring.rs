@@ -12,6 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{
     ApiPermissions, AuthError, KeyDigest, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey,
+    reserved_owner,
 };
 use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
@@ -38,6 +39,8 @@ type Keys = HashMap<KeyId, Arc<Key>, foldhash::quality::RandomState>;
 
 struct Key {
     stored: StoredKey,
+    /// Whether somebody else is known by the name of the owner; then the key is worth nothing.
+    is_reserved: bool,
     /// The digest of the secret alone, once the whole key was right: with the id it proves as much, and hashing it is half
     /// of the work.
     proved: OnceLock<KeyDigest>,
@@ -73,6 +76,10 @@ impl KeyRing {
     pub fn with_clock(store: impl KeyStore, clock: Clock) -> Result<Self, StoreError> {
         let keys: Keys =
             store.load()?.into_iter().map(|key| (key.info.id, Arc::new(Key::new(key)))).collect();
+        for key in keys.values().filter(|key| key.is_reserved) {
+            let (id, owner) = (key.stored.info.id, key.stored.info.owner.as_str());
+            tracing::warn!(key = %id, owner, "a key lets nobody in: its owner has a reserved name; revoke it");
+        }
         Ok(Self(Arc::new(Inner {
             keys: ArcSwap::from_pointee(keys),
             store: Arc::new(store),
@@ -140,6 +147,9 @@ impl KeyRing {
         };
         let Some(found) = found.filter(|_| right) else { return Err(AuthError::Unknown) };
         found.proved.get_or_init(|| part);
+        if found.is_reserved {
+            return Err(AuthError::ReservedOwner);
+        }
         let info = &found.stored.info;
         let now = self.0.clock.now();
         if info.expires_at.is_some_and(|end| self.0.latest.after(now) >= end) {
@@ -207,6 +217,7 @@ impl Key {
     fn new(stored: StoredKey) -> Self {
         let last_used = stored.info.last_used.map_or(NEVER, Timestamp::as_millis);
         Self {
+            is_reserved: reserved_owner(stored.info.owner.as_str()).is_some(),
             pace: stored.info.rate_limit.map(Pace::new),
             stored,
             proved: OnceLock::new(),

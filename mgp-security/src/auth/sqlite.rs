@@ -1,5 +1,5 @@
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Principal, Role};
+use mgp_types::{Principal, PrincipalKind, Role};
 use rusqlite::{Row, params};
 
 use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyStore, StoredKey};
@@ -84,8 +84,8 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
     let time = |millis| Timestamp::from_millis(millis).ok_or_else(|| damaged("a time out of range"));
     let optional_time = |column| row.get::<_, Option<i64>>(column)?.map(time).transpose();
     let owner = match text(3)? {
-        "agent" => Principal::new(text(2)?),
-        "operator" => Principal::operator(text(2)?),
+        "agent" => Principal::of(PrincipalKind::KeyHolder, text(2)?),
+        "operator" => Principal::of(PrincipalKind::KeyOperator, text(2)?),
         _ => return Err(damaged("a role that is none")),
     };
     let permissions: Vec<ApiPermission> =

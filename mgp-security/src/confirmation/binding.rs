@@ -1,7 +1,7 @@
 use std::fmt;
 
 use mgp_types::mgp::ResolvedTool;
-use mgp_types::{Error, Principal, RawJson, Role};
+use mgp_types::{Error, Principal, RawJson};
 use sha2::{Digest as _, Sha256};
 
 use crate::digest;
@@ -31,14 +31,10 @@ impl Binding {
         };
         let arguments = canonical(arguments.unwrap_or(&RawJson::empty_object()))?;
         let definition = canonical(&tool.definition.to_raw())?;
-        let role: &[u8] = match principal.role() {
-            Role::Operator => b"operator",
-            _ => b"agent",
-        };
         let mut hash = Sha256::new();
         for part in [
             PURPOSE,
-            role,
+            principal.kind().as_str().as_bytes(),
             principal.as_str().as_bytes(),
             tool.server.as_str().as_bytes(),
             tool.name.as_str().as_bytes(),

@@ -16,7 +16,6 @@ mod binding;
 mod rounds;
 mod service;
 mod settings;
-mod shown;
 mod tickets;
 
 pub use self::binding::Binding;

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,10 +11,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::rounds::Rounds;
-use super::shown::shown;
 use super::{Binding, ConfirmationSettings, Tickets};
 use crate::GateFuture;
-use crate::permission::{ApprovalQuestion, Approver, Subject, check_operator};
+use crate::permission::{ApprovalQuestion, Approver, ShownArguments, Subject, check_operator};
 use crate::refusal::advice;
 
 /// Makes [`Confirmation`] services.
@@ -143,7 +143,10 @@ impl Shared {
     /// # Errors
     /// A human says no, nobody answers in time, or the one who answers may not.
     async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<Principal, Error> {
-        let answered = tokio::time::timeout(self.settings.patience(), self.ask(call, request)).await;
+        let arguments = ShownArguments::of(request.params.get("arguments").as_ref())
+            .map_err(|why| refuse("unshowable", format!("the call cannot be confirmed: {why}"), request))?;
+        let answered =
+            tokio::time::timeout(self.settings.patience(), self.ask(call, arguments, request)).await;
         let approver = match answered {
             Err(_) => return Err(refuse("timeout", "nobody confirmed the call in time", request)),
             Ok(Err(error)) if error.origin() == Origin::InputRequired => return Err(error),
@@ -164,12 +167,16 @@ impl Shared {
     }
 
     /// What was decided, and by whom: the answer to the question, or a ticket given in the meantime.
-    async fn ask(&self, call: &Unconfirmed, request: &Request) -> Result<(Decision, Principal), Error> {
-        let arguments = request.params.get("arguments");
+    async fn ask(
+        &self,
+        call: &Unconfirmed,
+        arguments: ShownArguments,
+        request: &Request,
+    ) -> Result<(Decision, Principal), Error> {
         let subject = Subject::Call {
             tool: call.tool.name.clone(),
             risk: call.tool.security.risk,
-            arguments: shown(arguments.as_ref()),
+            arguments,
             binding: call.binding.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, request.context.clone());
@@ -197,16 +204,17 @@ impl Shared {
 
 fn note(request: &Request, approver: &Principal) {
     if let Some(trail) = &request.context.trail {
-        trail.note_approved_by(approver.as_str());
+        trail.note_approved_by(&*approver.id());
     }
 }
 
-fn refuse(reason: &'static str, message: &'static str, request: &Request) -> Error {
+fn refuse(reason: &'static str, message: impl Into<Cow<'static, str>>, request: &Request) -> Error {
     tracing::debug!(reason, "a call was not confirmed");
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
     }
     let next = match reason {
+        "unshowable" => "call it again with less at once, so that a person can be shown all of it",
         "denied" => "do not call it again with these arguments; ask the user what to do instead",
         _ => "tell the user that an operator has to confirm it, and call again then",
     };

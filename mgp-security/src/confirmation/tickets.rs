@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ResolvedTool, code,
-};
+use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ResolvedTool, code};
 use mgp_types::{Error, Principal, RawJson};
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -77,12 +75,12 @@ impl Tickets {
             now,
             random::trace_id(),
             EventType::PermissionGranted,
-            Actor::new(ActorType::Operator, operator.as_str()),
+            Actor::of(operator),
             AuditTarget::new(Some(tool.server.clone()), Some(tool.name.clone())),
             Outcome::Success,
         )
         .with_detail("confirmation", &binding.to_string())
-        .with_detail("agent_id", caller.as_str())
+        .with_detail("agent_id", &caller.access_id())
         .with_detail("expires_at", &now.saturating_add(valid_for.min(MAX_VALIDITY)));
         let id = TicketId(random::name()?.into());
         // One at a time, so that the room that was found is still there when the record is made.

@@ -7,8 +7,8 @@ use crate::canonical::{CanonicalError, Digest, Tree};
 
 /// A definition as it is pinned: everything that a model reads or that decides about calls, in canonical form.
 ///
-/// All members are in it, those that nobody knows yet included: a client may show a model the whole object. Only
-/// what can do nothing but please the eye or age a cache is left out, so that a new icon quarantines no tool.
+/// All members are in it, those that nobody knows yet included: a client may show a model the whole object, and people know
+/// a tool by its icon. Only what does nothing but age a cache is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     name: ToolName,
@@ -33,7 +33,8 @@ impl Definition {
                 entries.retain(|(key, _)| !is_stamp(key));
             }
         }
-        // A server that adds an empty `_meta` has changed nothing.
+        // A server that adds an empty `_meta` or list of icons has changed nothing.
+        members.retain(|(member, value)| member != "icons" || *value != Tree::Array(Vec::new()));
         members.retain(|(member, value)| member != "_meta" || *value != Tree::Object(Vec::new()));
         Self::from_members(members)
     }
@@ -97,7 +98,7 @@ pub enum DefinitionError {
 
 /// Whether a member of a definition is neither read by a model nor decides anything.
 fn is_unread(member: &str) -> bool {
-    matches!(member, "icons" | "ttlMs" | "cacheScope")
+    matches!(member, "ttlMs" | "cacheScope")
 }
 
 /// Whether a key of `_meta` says when or on whose behalf the list was made, rather than something of the tool.
@@ -115,7 +116,6 @@ const STAMPS: &[&str] = &[
     "etag",
     "fetchedat",
     "generatedat",
-    "icons",
     "lastmodified",
     "progresstoken",
     "requestid",
@@ -158,15 +158,16 @@ mod tests {
             ("security", r#"{"risk_level":"moderate"}"#),
             ("_meta", r#"{"_mgp":{"admin_only":false}}"#),
             ("not_known_yet", "1"),
+            ("icons", r#"[{"src":"https://example.com/a.png"}]"#),
         ] {
             assert_ne!(changed(member, value), unchanged(), "{member}");
         }
     }
 
     #[test]
-    fn icons_stamps_and_spelling_do_not_count() {
+    fn stamps_and_spelling_do_not_count() {
         for (member, value) in [
-            ("icons", r#"[{"src":"https://example.com/a.png"}]"#),
+            ("icons", "[]"),
             ("ttlMs", "5"),
             (
                 "_meta",

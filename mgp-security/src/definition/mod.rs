@@ -23,6 +23,7 @@ pub use self::fingerprint::{Definition, DefinitionError, fingerprint};
 pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason};
 pub use self::holder::{pinned_for, server_of};
 pub use self::layer::{GuardLayer, Guarded};
+pub(crate) use self::names::skeleton;
 pub use self::names::{Names, check_name};
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
 pub use self::scan::{scan_definition, scan_text};

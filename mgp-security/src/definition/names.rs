@@ -101,8 +101,8 @@ fn folded(name: &str) -> String {
     strip_invisible(name).nfkc().flat_map(char::to_lowercase).map(look_alike).collect()
 }
 
-/// What is left of a name without separators, case, and the difference between characters that look alike.
-fn skeleton(name: &str) -> String {
+/// Returns what is left of a name without separators, case, and the difference between characters that look alike.
+pub(crate) fn skeleton(name: &str) -> String {
     let joined: String = folded(name).chars().filter(|it| it.is_alphanumeric()).collect();
     look_alikes_undone(&joined).into_owned()
 }

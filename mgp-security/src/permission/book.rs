@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Permission, ServerId,
-    Timestamp, TraceId, code,
+    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Permission, ServerId, Timestamp, TraceId,
+    code,
 };
 use mgp_types::{Error, Principal, Role};
 use parking_lot::Mutex;
@@ -262,7 +262,7 @@ impl GrantBook {
             ruling.server.clone(),
             ruling.permission.clone(),
             ruling.verdict.clone(),
-            ruling.operator.as_str(),
+            ruling.operator.id(),
             self.now(),
         );
         let mut entry =
@@ -348,7 +348,7 @@ impl Ruling {
             Verdict::Denied if self.revoked => EventType::PermissionRevoked,
             Verdict::Denied => EventType::PermissionDenied,
         };
-        let actor = Actor::new(ActorType::Operator, self.operator.as_str());
+        let actor = Actor::of(&self.operator);
         event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome)
     }
 }
@@ -385,10 +385,7 @@ pub(crate) fn check_operator(principal: &Principal) -> Result<(), Error> {
     if principal.role() == Role::Operator {
         return Ok(());
     }
-    tracing::warn!(
-        principal = principal.as_str(),
-        "somebody who is no operator tried to decide about a permission"
-    );
+    tracing::warn!(?principal, "somebody who is no operator tried to decide about a permission");
     Err(Error::new(code::PERMISSION_DENIED, "only an operator decides about permissions"))
 }
 

@@ -38,10 +38,9 @@ mod store;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use self::approval::plain;
 pub use self::approval::{
     ApprovalAnswer, ApprovalId, ApprovalQuestion, Approver, AskedOperator, ElicitApprover, PendingApproval,
-    PendingApprovals, Subject,
+    PendingApprovals, ShownArguments, Subject, Unshowable,
 };
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;

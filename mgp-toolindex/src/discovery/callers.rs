@@ -41,7 +41,7 @@ impl Callers {
     /// same tools wherever it comes from. Of those that are not known, the ones that describe themselves in the same words
     /// are one.
     pub(super) fn key(&self, context: &Context, sessions: &ToolSessions) -> SessionKey {
-        let agent = context.principal.as_ref().map(|principal| AgentId::new(principal.as_str()));
+        let agent = context.principal.as_ref().map(|principal| AgentId::new(&*principal.access_id()));
         match &context.session {
             Some(session) if agent.is_none() || !session.revision.is_stateless() => {
                 SessionKey::new(self.name(session, agent.as_ref(), sessions), agent)

@@ -129,7 +129,7 @@ impl Learning {
 
     /// Callers that nobody knows teach nothing: they would teach all others like them.
     fn tenant(&self, context: &Context) -> Option<Arc<str>> {
-        self.tenant.clone().or_else(|| Some(context.principal.as_ref()?.as_str().into()))
+        self.tenant.clone().or_else(|| Some(context.principal.as_ref()?.access_id().into()))
     }
 
     fn is_of(&self, snapshot: &Snapshot) -> bool {

@@ -9,6 +9,7 @@ pub fn binding(principal: Option<&Principal>, method: &Method, params: &Params) 
         digest.update((bytes.len() as u64).to_be_bytes());
         digest.update(bytes);
     };
+    part(principal.map_or("", |principal| principal.kind().as_str()).as_bytes());
     part(principal.map_or("", Principal::as_str).as_bytes());
     part(method.as_str().as_bytes());
     for (name, value) in params.iter() {

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ServerId, Timestamp, ToolName, TraceId};
-use crate::{BoxFuture, Error, Object};
+use crate::{BoxFuture, Error, Object, Principal, Role};
 
 macro_rules! event_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)+) => {
@@ -147,6 +147,15 @@ impl Actor {
     /// The party `id`.
     pub fn new(kind: ActorType, id: impl Into<String>) -> Self {
         Self { kind, id: id.into() }
+    }
+
+    /// Returns the party that `principal` is: an operator or an agent, by its [id](Principal::id).
+    pub fn of(principal: &Principal) -> Self {
+        let kind = match principal.role() {
+            Role::Operator => ActorType::Operator,
+            Role::Agent => ActorType::Agent,
+        };
+        Self::new(kind, principal.id())
     }
 
     /// What stands between agents and servers.

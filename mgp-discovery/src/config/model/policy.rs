@@ -14,7 +14,8 @@ pub struct AgentSettings {
     pub id: String,
     /// Whether the client on standard input and output is this agent.
     pub stdio: bool,
-    /// Whether a human sits in front of its client, who is then asked there what only an operator may decide.
+    /// Whether a human sits in front of its client, who is then asked there what only an operator may decide. With `stdio`
+    /// that holds for the client on standard input and output alone, else for clients over HTTP with a key of this agent's.
     pub human: bool,
     /// Agents in whose name it may call, by `_meta` or `agent_id`; a `*` at the end stands for anything.
     pub speaks_for: Vec<String>,

@@ -11,7 +11,7 @@ use crate::upstream::Line;
 
 /// What comes on a connection of this agent's own.
 fn of(server: &ServerId, agent: &str) -> Line {
-    Line::of_agent(server.clone(), agent)
+    Line::of_agent(server.clone(), &Principal::new(agent))
 }
 
 fn is(found: Option<Arc<mgp_types::Session>>, peer: &Peer) -> bool {

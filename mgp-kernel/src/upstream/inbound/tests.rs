@@ -48,7 +48,8 @@ impl Connection {
         let (calls, elicitations) = (CallsInWork::default(), Elicitations::default());
         let layer = InboundLayer(Arc::new(Shared {
             server: "a".into(),
-            line: agent.map_or_else(|| "a".into(), |agent| Line::of_agent("a".into(), agent)),
+            line: agent
+                .map_or_else(|| "a".into(), |agent| Line::of_agent("a".into(), &Principal::new(agent))),
             parts: Arc::clone(&scene.parts),
             calls: calls.clone(),
             elicitations: elicitations.clone(),

@@ -48,7 +48,10 @@ async fn a_stream_needs_a_key_too() {
     let asked = server.0.lock();
     assert_eq!(asked.len(), 1);
     assert!(!asked[0].headers().contains_key("authorization"));
-    assert_eq!(asked[0].extensions().get::<Principal>(), Some(&Principal::new("agent.one")));
+    assert_eq!(
+        asked[0].extensions().get::<Principal>(),
+        Some(&Principal::of(mgp_types::PrincipalKind::KeyHolder, "agent.one"))
+    );
     assert!(asked[0].extensions().get::<Authenticated>().is_some());
 }
 
@@ -73,7 +76,7 @@ async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     let hands = Hands::default();
     let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
     let wanted =
-        KeyRequest::new(Principal::new("a")).rate_limit(Rates::new().per_hour(n(1))).expires_at(at(9));
+        KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new().per_hour(n(1))).expires_at(at(9));
     let (_, key) = ring.issue(wanted).await.unwrap();
     let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
     assert_eq!(guarded.call(get(key.expose())).await.unwrap().status(), StatusCode::OK);
@@ -90,7 +93,7 @@ async fn an_expired_key_and_one_used_too_often_are_told_apart() {
 #[tokio::test]
 async fn a_request_that_was_let_in_counts_once() {
     let ring = ring();
-    let wanted = KeyRequest::new(Principal::new("a")).rate_limit(Rates::new().per_hour(n(1)));
+    let wanted = KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new().per_hour(n(1)));
     let (_, key) = ring.issue(wanted).await.unwrap();
     let server = Server::default();
     HttpAuthLayer::new(ring.clone()).layer(server.clone()).call(get(key.expose())).await.unwrap();
@@ -98,7 +101,7 @@ async fn a_request_that_was_let_in_counts_once() {
     let mut request = mgp_types::Request::call("ping", mgp_types::Object::new());
     request.extensions.insert(parts);
     let mut service = crate::auth::AuthLayer::http(ring).layer(Asked);
-    assert_eq!(service.call(request).await.unwrap_err().message(), "asked by \"a\"");
+    assert_eq!(service.call(request).await.unwrap_err().message(), "asked by key holder \"a\"");
 }
 
 /// A service that says who asked it.

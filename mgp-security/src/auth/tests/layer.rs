@@ -47,7 +47,10 @@ async fn the_key_says_who_the_caller_is_and_goes_no_further() {
     layer.layer(listing.clone()).call(call).await.unwrap();
     drop(shared);
     let asked = listing.seen.lock();
-    assert_eq!(asked[0].context.principal, Some(Principal::new("agent.one")));
+    assert_eq!(
+        asked[0].context.principal,
+        Some(Principal::of(mgp_types::PrincipalKind::KeyHolder, "agent.one"))
+    );
     let head = asked[0].extensions.get::<Parts>().unwrap();
     assert!(!head.headers.contains_key("authorization"));
     assert_eq!(head.headers["x-other"], "kept");
@@ -66,7 +69,13 @@ async fn who_brings_no_key_may_be_known_and_who_brings_a_wrong_one_is_not() {
     let wrong = over_http(call(), &bearer(&SecretKey::new("mgp_wrong")));
     assert_eq!(service.call(wrong).await.unwrap_err().code(), code::AUTH_REQUIRED);
     let callers: Vec<_> = listing.seen.lock().iter().map(|seen| seen.context.principal.clone()).collect();
-    assert_eq!(callers, [Some(Principal::new("local")), Some(Principal::new("agent.one"))]);
+    assert_eq!(
+        callers,
+        [
+            Some(Principal::new("local")),
+            Some(Principal::of(mgp_types::PrincipalKind::KeyHolder, "agent.one"))
+        ]
+    );
 }
 
 // covers: GGEN-7-14

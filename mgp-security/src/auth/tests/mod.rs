@@ -21,7 +21,7 @@ fn ring() -> KeyRing {
 }
 
 async fn issue(ring: &KeyRing, permissions: &[ApiPermission]) -> (KeyInfo, SecretKey) {
-    let wanted = KeyRequest::new(Principal::new("agent.one"));
+    let wanted = KeyRequest::new(&Principal::new("agent.one"));
     let wanted = permissions.iter().cloned().fold(wanted, KeyRequest::allow);
     ring.issue(wanted).await.unwrap()
 }

@@ -14,7 +14,10 @@ async fn a_key_is_known_again_and_no_other_is() {
     let (info, key) = issue(&ring, &[ApiPermission::ToolsListAll]).await;
     let (_, other) = issue(&ring, &[]).await;
     let caller = ring.verify(key.expose()).unwrap();
-    assert_eq!((caller.principal(), caller.key()), (&Principal::new("agent.one"), info.id));
+    assert_eq!(
+        (caller.principal(), caller.key()),
+        (&Principal::of(mgp_types::PrincipalKind::KeyHolder, "agent.one"), info.id)
+    );
     assert!(caller.permissions().contains(&ApiPermission::ToolsListAll));
     let mixed = format!("{}{}", &key.expose()[..21], &other.expose()[21..]);
     let unknown = format!("mgp_{}_{}", "0".repeat(16), &key.expose()[21..]);
@@ -86,7 +89,7 @@ async fn secrets_are_long_random_and_kept_nowhere() {
 async fn an_expired_key_says_so_to_who_has_it_and_stays_expired() {
     let hands = Hands::default();
     let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
-    let wanted = KeyRequest::new(Principal::new("a")).expires_at(at(100));
+    let wanted = KeyRequest::new(&Principal::new("a")).expires_at(at(100));
     let (_, key) = ring.issue(wanted).await.unwrap();
     hands.set(99);
     assert!(ring.verify(key.expose()).is_ok());
@@ -115,7 +118,7 @@ async fn a_revoked_key_is_worthless_at_once() {
 async fn a_key_can_have_a_rate_and_only_its_owner_uses_it_up() {
     let ring = ring();
     let rates = Rates::new().per_minute(n(2)).per_hour(n(3));
-    let wanted = KeyRequest::new(Principal::new("a")).rate_limit(rates);
+    let wanted = KeyRequest::new(&Principal::new("a")).rate_limit(rates);
     let (info, key) = ring.issue(wanted).await.unwrap();
     assert_eq!(info.rate_limit, Some(rates));
     let guessed = format!("{}{}", &key.expose()[..21], "A".repeat(43));

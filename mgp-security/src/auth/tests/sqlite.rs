@@ -11,7 +11,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let path = directory.path().join("state.db");
     let (hands, open) = (Hands::default(), || SqliteKeyStore::new(Database::open(&path).unwrap()).unwrap());
     let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
-    let wanted = KeyRequest::new(Principal::operator("admin"))
+    let wanted = KeyRequest::new(&Principal::operator("admin"))
         .allow(ApiPermission::ToolInvoke("it's".into()))
         .allow(ApiPermission::ToolRead("r".into()))
         .allow(ApiPermission::ToolsListAll)
@@ -21,7 +21,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
         .label("for the demo")
         .expires_at(at(1000));
     let (info, key) = ring.issue(wanted).await.unwrap();
-    let (gone, _) = ring.issue(KeyRequest::new(Principal::new("a"))).await.unwrap();
+    let (gone, _) = ring.issue(KeyRequest::new(&Principal::new("a"))).await.unwrap();
     ring.revoke(gone.id).await.unwrap();
     hands.set(7);
     ring.verify(key.expose()).unwrap();
@@ -32,7 +32,10 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let mut expected = info;
     expected.last_used = Some(at(7));
     assert_eq!(ring.keys(), [expected]);
-    assert_eq!(ring.verify(key.expose()).unwrap().principal(), &Principal::operator("admin"));
+    assert_eq!(
+        ring.verify(key.expose()).unwrap().principal(),
+        &Principal::of(mgp_types::PrincipalKind::KeyOperator, "admin")
+    );
     drop(ring);
     let secret = &key.expose().as_bytes()[21..];
     for file in std::fs::read_dir(directory.path()).unwrap() {
@@ -61,7 +64,7 @@ async fn a_key_that_was_tampered_with_opens_no_ring() {
     ] {
         let database = Database::in_memory().unwrap();
         let ring = KeyRing::open(SqliteKeyStore::new(database.clone()).unwrap()).unwrap();
-        ring.issue(KeyRequest::new(Principal::new("a")).rate_limit(Rates::new())).await.unwrap();
+        ring.issue(KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new())).await.unwrap();
         database.connection().execute_batch(broken).unwrap();
         assert!(SqliteKeyStore::new(database).unwrap().load().is_err(), "{broken}");
     }

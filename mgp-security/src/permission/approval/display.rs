@@ -7,12 +7,12 @@ use mgp_types::is_hidden;
 ///
 /// What is shown comes from servers and models, and a terminal or a page that shows it as it is can be made to show
 /// something else.
-pub(crate) fn plain(text: &str, max_chars: usize) -> String {
+pub(super) fn plain(text: &str, max_chars: usize) -> String {
     shown(text, max_chars, |c| c == '\n')
 }
 
 /// A name as people can be shown it, in backticks within a sentence: it ends neither its quotes nor its line.
-pub(crate) fn line(name: &str) -> String {
+pub(in crate::permission) fn line(name: &str) -> String {
     shown(name, MAX_NAME_CHARS, |_| false).replace('`', "\\u{60}")
 }
 

@@ -1,14 +1,16 @@
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
+use futures_util::future::{Either, select};
 use mgp_types::mgp::{Decision, ServerId, Timestamp};
-use mgp_types::{BoxFuture, Error, Method, Object, Principal, RawJson, json};
+use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson, json};
 use parking_lot::Mutex;
 
-use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
+use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, Approver, ShownArguments, Subject};
 use crate::{Clock, random};
 
 /// Asks the human in front of the client that called, by elicitation, in both eras.
@@ -27,8 +29,8 @@ pub struct ElicitApprover {
     clock: Clock,
 }
 
-/// Which operator answers in front of the client with this principal; `None` if no human does.
-pub type AskedOperator = Arc<dyn Fn(&Principal) -> Option<Principal> + Send + Sync>;
+/// Says which operator answers in front of the client that makes a call of this context; `None` if no person does.
+pub type AskedOperator = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
 
 /// What a question is about, and who asks.
 type Key = (ServerId, Box<str>, Principal);
@@ -73,7 +75,27 @@ impl ElicitApprover {
         is_it
     }
 
+    /// Asks in front of the client; where the question has no room for the whole call, operators find it beside that, and
+    /// the first answer counts.
     async fn elicit(
+        &self,
+        mut question: ApprovalQuestion,
+        operator: Principal,
+        key: Key,
+    ) -> Result<ApprovalAnswer, Error> {
+        if !question.arguments().is_some_and(ShownArguments::is_abridged) {
+            return self.ask_client(question, operator, key).await;
+        }
+        question.id = Some(ApprovalId::random()?);
+        let beside = self.otherwise.ask(question.clone());
+        match select(pin!(self.ask_client(question, operator, key)), beside).await {
+            Either::Left((answer, _)) | Either::Right((answer @ Ok(_), _)) => answer,
+            // There is no room for it beside; the client is asked all the same.
+            Either::Right((Err(_), client)) => client.await,
+        }
+    }
+
+    async fn ask_client(
         &self,
         question: ApprovalQuestion,
         operator: Principal,
@@ -98,7 +120,7 @@ impl ElicitApprover {
 impl Approver for ElicitApprover {
     fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
         let asker = question.asker().cloned();
-        match asker.and_then(|asker| Some(((self.operator)(&asker)?, asker))) {
+        match asker.and_then(|asker| Some(((self.operator)(&question.context)?, asker))) {
             Some((operator, asker)) => {
                 // Servers name permissions as they like; none of them must be the name of a call.
                 let subject = match &question.subject {

@@ -3,6 +3,7 @@
 mod display;
 mod elicit;
 mod pending;
+mod shown;
 
 use std::fmt;
 
@@ -10,10 +11,10 @@ use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
 use mgp_types::{BoxFuture, Context, Error, Principal};
 
 pub(super) use self::display::line;
-pub(crate) use self::display::plain;
 pub use self::elicit::{AskedOperator, ElicitApprover};
 pub(super) use self::elicit::{form, read};
 pub use self::pending::{ApprovalId, PendingApproval, PendingApprovals};
+pub use self::shown::{ShownArguments, Unshowable};
 use super::Terms;
 
 /// Whoever asks an operator.
@@ -38,6 +39,8 @@ pub struct ApprovalQuestion {
     pub subject: Subject,
     /// The context of the call that gives rise to it; empty if none does.
     pub context: Context,
+    /// The id under which operators find it, if it has one before it waits for them.
+    pub id: Option<ApprovalId>,
 }
 
 /// What an approval is asked for.
@@ -53,6 +56,8 @@ pub enum Subject {
         risk: RiskLevel,
         /// The tool whose call needs it; `None` if the server needs it to operate.
         tool: Option<ToolName>,
+        /// The arguments of that call; `None` if no call needs it.
+        arguments: Option<ShownArguments>,
     },
     /// One call.
     #[non_exhaustive]
@@ -61,8 +66,8 @@ pub enum Subject {
         tool: ToolName,
         /// What can come of it.
         risk: RiskLevel,
-        /// The arguments for people: what is secret is left out, and what is long is cut.
-        arguments: String,
+        /// The arguments, for people.
+        arguments: ShownArguments,
         /// What ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
     },
@@ -83,7 +88,7 @@ pub struct ApprovalAnswer {
 impl ApprovalQuestion {
     /// Asks for `subject` on behalf of `server`.
     pub fn new(server: ServerId, subject: Subject, context: Context) -> Self {
-        Self { server, subject, context }
+        Self { server, subject, context, id: None }
     }
 
     /// Who called.
@@ -95,23 +100,55 @@ impl ApprovalQuestion {
     /// its line.
     pub fn message(&self) -> String {
         let server = line(self.server.as_str());
-        match &self.subject {
-            Subject::Permission { permission, risk, tool } => {
+        let message = match &self.subject {
+            Subject::Permission { permission, risk, tool, arguments } => {
                 let permission = line(permission.as_str());
-                let why = match tool {
-                    Some(tool) => format!("to call its tool `{}`", line(tool.as_str())),
-                    None => "to operate".to_owned(),
+                let why = match (tool, arguments) {
+                    (Some(tool), _) => format!("to call its tool `{}`", line(tool.as_str())),
+                    (None, Some(_)) => "to answer a request".to_owned(),
+                    (None, None) => "to operate".to_owned(),
                 };
-                format!("The server `{server}` needs the permission `{permission}` ({risk}) {why}. Grant it?")
+                let asker = self.asker().map(|asker| format!(" for `{}`", line(&asker.access_id())));
+                let call = asker.unwrap_or_default() + &called_with(arguments.as_ref());
+                format!("The server `{server}` needs the permission `{permission}` ({risk}) {why}{call}")
             }
             Subject::Call { tool, risk, arguments, .. } => {
-                let asker = self.asker().map_or_else(String::new, |asker| line(asker.as_str()));
+                let asker = self.asker().map_or_else(String::new, |asker| line(&asker.access_id()));
                 let tool = line(tool.as_str());
+                let arguments = arguments.brief();
                 format!(
                     "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?\n{arguments}"
                 )
             }
+        };
+        match &self.id {
+            Some(id) if self.arguments().is_some_and(ShownArguments::is_abridged) => {
+                format!("{message}\nThe whole is shown by `mgp permissions show {}`.", id.as_str())
+            }
+            _ => message,
         }
+    }
+
+    /// Returns the arguments of the call that gives rise to it, if one does.
+    pub fn arguments(&self) -> Option<&ShownArguments> {
+        self.subject.arguments()
+    }
+}
+
+impl Subject {
+    /// Returns the arguments of the call that it is about, if it is about one.
+    pub const fn arguments(&self) -> Option<&ShownArguments> {
+        match self {
+            Self::Permission { arguments, .. } => arguments.as_ref(),
+            Self::Call { arguments, .. } => Some(arguments),
+        }
+    }
+}
+
+fn called_with(arguments: Option<&ShownArguments>) -> String {
+    match arguments {
+        Some(arguments) => format!(", with these arguments. Grant it?\n{}", arguments.brief()),
+        None => ". Grant it?".to_owned(),
     }
 }
 
@@ -138,8 +175,12 @@ mod tests {
         let message = |server: &str, subject| {
             ApprovalQuestion::new(server.into(), subject, Context::default()).message()
         };
-        let permission =
-            |permission, tool| Subject::Permission { permission, risk: RiskLevel::Dangerous, tool };
+        let permission = |permission, tool| Subject::Permission {
+            permission,
+            risk: RiskLevel::Dangerous,
+            tool,
+            arguments: None,
+        };
         let plain = permission(Permission::Camera, Some("t".into()));
         for (question, quotes) in [
             (message(forged, plain), 6),

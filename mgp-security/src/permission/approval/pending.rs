@@ -130,8 +130,10 @@ impl PendingApprovals {
             }
             None if is_full => return Err(full()),
             None => {
+                let id = question.id.clone().map_or_else(ApprovalId::random, Ok)?;
+                let question = ApprovalQuestion { id: Some(id.clone()), ..question.clone() };
                 let shown = PendingApproval {
-                    id: ApprovalId(random::name()?.into()),
+                    id,
                     server: question.server.clone(),
                     subject: question.subject.clone(),
                     asker: question.asker().cloned(),
@@ -201,6 +203,11 @@ impl Drop for Waiting {
 }
 
 impl ApprovalId {
+    /// Makes an id that nobody can guess.
+    pub(super) fn random() -> Result<Self, Error> {
+        Ok(Self(random::name()?.into()))
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -243,7 +250,7 @@ mod tests {
         let risk = permission.risk();
         ApprovalQuestion::new(
             "s".into(),
-            Subject::Permission { permission, risk, tool: None },
+            Subject::Permission { permission, risk, tool: None, arguments: None },
             Context::default(),
         )
     }
@@ -333,7 +340,12 @@ mod tests {
 
     fn from(agent: Option<&str>, server: &str, number: usize) -> ApprovalQuestion {
         let permission = Permission::read(&format!("com.example.{server}.p{number}"));
-        let subject = Subject::Permission { permission, risk: mgp_types::mgp::RiskLevel::Safe, tool: None };
+        let subject = Subject::Permission {
+            permission,
+            risk: mgp_types::mgp::RiskLevel::Safe,
+            tool: None,
+            arguments: None,
+        };
         let mut context = Context::default();
         context.principal = agent.map(Principal::new);
         ApprovalQuestion::new(server.into(), subject, context)

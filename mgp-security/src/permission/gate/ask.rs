@@ -2,7 +2,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
-use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, ToolName, TraceId, code};
+use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, TraceId, code};
 use mgp_types::{Context, Error, Origin, Request};
 
 use super::judge::{Admission, Judgement};
@@ -10,7 +10,8 @@ use super::refusal::{Reason, refuse};
 use super::{PermissionGate, Settled};
 use crate::permission::book::{Ruling, check_operator, event};
 use crate::permission::settings::Say;
-use crate::permission::{ApprovalAnswer, ApprovalQuestion, Approver, Subject, Verdict};
+use crate::permission::{ApprovalAnswer, ApprovalQuestion, Approver, ShownArguments, Subject, Verdict};
+use crate::refusal::advice;
 
 impl PermissionGate {
     /// Has everything decided that `request` waits for, or waits until nobody has the patience any more.
@@ -18,8 +19,7 @@ impl PermissionGate {
     /// # Errors
     /// A decision cannot be recorded, or the caller has to be asked first.
     pub(super) async fn wait(&self, request: &Request, undecided: &[Permission]) -> Result<(), Error> {
-        let tool = request.context.tool.as_ref().map(|tool| &tool.name);
-        self.settle_all(undecided, tool, &request.context).await
+        self.settle_all(undecided, Some(request)).await
     }
 
     /// Whether `request` may go on now that it has waited.
@@ -37,14 +37,13 @@ impl PermissionGate {
         }
     }
 
-    /// Has all of `permissions` decided, at the same time.
+    /// Has all of `permissions` decided, at the same time: for `call`, or for the server to operate.
     pub(super) async fn settle_all(
         &self,
         permissions: &[Permission],
-        tool: Option<&ToolName>,
-        context: &Context,
+        call: Option<&Request>,
     ) -> Result<(), Error> {
-        let settling = permissions.iter().map(|permission| self.settle(permission, tool, context));
+        let settling = permissions.iter().map(|permission| self.settle(permission, call));
         let mut outcome = Ok(());
         for settled in join_all(settling).await {
             match settled {
@@ -58,18 +57,13 @@ impl PermissionGate {
     }
 
     /// Has `permission` decided, by the settings or by an operator. It may stay undecided.
-    async fn settle(
-        &self,
-        permission: &Permission,
-        tool: Option<&ToolName>,
-        context: &Context,
-    ) -> Result<(), Error> {
+    async fn settle(&self, permission: &Permission, call: Option<&Request>) -> Result<(), Error> {
         let verdict = match self.0.settings.say(permission, self.0.book.now()) {
             Say::Approved(terms, _) => Verdict::Approved(terms.clone()),
             Say::Denied => Verdict::Denied,
-            Say::Ask => return self.ask(permission, tool, context).await,
+            Say::Ask => return self.ask(permission, call).await,
         };
-        self.record(permission, &verdict, context.trace).await
+        self.record(permission, &verdict, call.and_then(|call| call.context.trace)).await
     }
 
     /// Puts what the settings say into the audit trail; from then on it counts.
@@ -102,12 +96,7 @@ impl PermissionGate {
         Ok(())
     }
 
-    async fn ask(
-        &self,
-        permission: &Permission,
-        tool: Option<&ToolName>,
-        context: &Context,
-    ) -> Result<(), Error> {
+    async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<(), Error> {
         // What an operator has decided before is asked again only when it has run out.
         if !self.is_undecided(permission) {
             return Ok(());
@@ -120,13 +109,16 @@ impl PermissionGate {
         let subject = Subject::Permission {
             permission: permission.clone(),
             risk: self.0.settings.risk(permission),
-            tool: tool.cloned(),
+            tool: call.and_then(|call| call.context.tool.as_ref()).map(|tool| tool.name.clone()),
+            arguments: call.map(shown).transpose()?,
         };
-        let question = ApprovalQuestion::new(self.server().clone(), subject, context.clone());
+        let context = call.map_or_else(Context::default, |call| call.context.clone());
+        let trace = context.trace;
+        let question = ApprovalQuestion::new(self.server().clone(), subject, context);
         let answered =
             tokio::time::timeout(self.0.settings.patience(), self.answer(approver, question, permission));
         match answered.await {
-            Ok(Ok(Some(answer))) => self.take(permission, answer, context.trace).await,
+            Ok(Ok(Some(answer))) => self.take(permission, answer, trace).await,
             Ok(Ok(None)) | Err(_) => Ok(()),
             Ok(Err(error)) => Err(error),
         }
@@ -179,6 +171,21 @@ impl PermissionGate {
         };
         permissions.first().as_ref().is_some_and(expired)
     }
+}
+
+/// The call as people are shown it: the arguments of a tool, or all that another request says.
+fn shown(call: &Request) -> Result<ShownArguments, Error> {
+    let arguments = match call.context.tool {
+        Some(_) => call.params.get("arguments"),
+        None => Some(call.params.to_raw()),
+    };
+    ShownArguments::of(arguments.as_ref()).map_err(|why| {
+        Error::new(code::PERMISSION_DENIED, format!("the call cannot be put before a person: {why}"))
+            .with_recovery(advice(
+                code::PERMISSION_DENIED,
+                &[("reason", "unshowable"), ("next", "call again with less at once")],
+            ))
+    })
 }
 
 /// A server thinks up names as it likes; what the settings say of each is kept, and recorded, only for so many.

@@ -79,7 +79,7 @@ impl PermissionGate {
         if permissions.is_empty() || self.0.connected.load().is_none() {
             return Ok(CANCELLED);
         }
-        self.settle_all(permissions, None, &mgp_types::Context::default()).await?;
+        self.settle_all(permissions, None).await?;
         let standing = self.0.book.standing();
         let now = self.0.book.now();
         let mut answer = APPROVED;

@@ -5,7 +5,7 @@ use mgp_types::mgp::{
     ApprovalPolicy, Decision, Extension, MgpVersion, Permission, PermissionRequest, PermissionResponse,
     Recovery, Timestamp, code, method,
 };
-use mgp_types::{Context, Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session};
+use mgp_types::{Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session};
 use parking_lot::Mutex;
 
 use super::judge::Judgement;
@@ -65,7 +65,7 @@ impl PermissionGate {
         }
         //= mgp §3.4
         //# (client checks policy)
-        self.settle_all(&permissions, None, &Context::default()).await?;
+        self.settle_all(&permissions, None).await?;
         if hears {
             self.send_decisions(service, &connected).await?;
         }

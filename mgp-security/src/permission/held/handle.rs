@@ -73,6 +73,8 @@ fn purpose(principal: Option<&Principal>) -> Vec<u8> {
     let mut purpose = b"mgp permission grants".to_vec();
     if let Some(principal) = principal {
         purpose.push(0);
+        purpose.extend_from_slice(principal.kind().as_str().as_bytes());
+        purpose.push(0);
         purpose.extend_from_slice(principal.as_str().as_bytes());
     }
     purpose

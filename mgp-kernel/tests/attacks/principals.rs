@@ -1,0 +1,136 @@
+//! Who takes the name of somebody else to be taken for them.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::home::Home;
+use crate::kernel::Kernel;
+use crate::runner::tests;
+use crate::server;
+
+tests![
+    no_key_is_issued_in_the_name_of_somebody_else,
+    a_stored_key_with_the_name_of_somebody_else_lets_nobody_in,
+    the_holder_of_a_key_is_not_the_client_that_started_the_kernel,
+    nobody_speaks_for_the_client_that_started_the_kernel,
+];
+
+const LISTENS: &[&str] = &["--http", "127.0.0.1:0", "--stdio"];
+
+/// Who else is known by a name like these.
+const NAMES: &[&str] = &[
+    "local",
+    "Local",
+    "l0cal",
+    "lоcal",
+    "local-http",
+    "operator",
+    "human.local",
+    "HUMAN.ada",
+    "mgp",
+    "mgp.toml",
+    "uid 0",
+    "uid-1000",
+    "root",
+    "kernel",
+];
+
+async fn no_key_is_issued_in_the_name_of_somebody_else() {
+    let home = Home::with_state();
+    for name in NAMES {
+        for operator in [&[][..], &["--operator"]] {
+            let ran = home.run(["keys", "new", name].iter().chain(operator));
+            assert_ne!(ran.code, Some(0), "{name}: {ran:?}");
+            assert!(ran.err.contains("another name"), "{name}: {ran:?}");
+        }
+    }
+    assert_eq!(home.run(["keys", "new", "agent.research"]).code, Some(0));
+}
+
+/// Issues a key, and gives it the owner that an older version would have let it have.
+fn stored_key(home: &Home, owner: &str, options: &[&str]) -> String {
+    let key =
+        home.run(["keys", "new", "agent.old", "--allow", "list", "--allow", "call:*"].iter().chain(options));
+    assert_eq!(key.code, Some(0), "{key:?}");
+    let database = rusqlite::Connection::open(home.path("state/mgp.db")).unwrap();
+    let changed =
+        database.execute("UPDATE api_keys SET owner = ?1 WHERE owner = 'agent.old'", [owner]).unwrap();
+    assert_eq!(changed, 1);
+    key.out.trim().to_owned()
+}
+
+async fn a_stored_key_with_the_name_of_somebody_else_lets_nobody_in() {
+    let home = Home::with_state();
+    let keys: Vec<_> = ["local", "human.local", "mgp.toml"].map(|owner| stored_key(&home, owner, &[])).into();
+    let kernel = Kernel::start(&home, LISTENS);
+    for key in &keys {
+        let answer = call(kernel.port(), key, "files.echo", json!({}));
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    }
+    let list = home.json(["keys", "list"]);
+    assert!(list["keys"].as_array().unwrap().iter().all(|key| key["reserved"] == true), "{list}");
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.out.contains("`human.local` has a reserved name"), "{doctor:?}");
+}
+
+async fn the_holder_of_a_key_is_not_the_client_that_started_the_kernel() {
+    let home = Home::with_state();
+    let desk = "\n[[agents]]\nid = \"desk\"\nstdio = true\nhuman = true\n";
+    let server = server::configured(&home, "files", "");
+    home.write(
+        "mgp.toml",
+        &format!(
+            "{}{desk}{server}\n[permissions]\npatience_secs = 1\n[confirmation]\npatience_secs = 1\n",
+            home.read("mgp.toml")
+        ),
+    );
+    let key = home.run(["keys", "new", "desk", "--allow", "list", "--allow", "call:*"]);
+    let kernel = Kernel::start(&home, LISTENS);
+    // The client says that somebody in front of it can be asked, and would answer by itself.
+    let meta = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}});
+    let answer = call(kernel.port(), key.out.trim(), "files.delete_everything", meta);
+    assert!(!answer.contains("input_required"), "it was asked: {answer}");
+    assert!(answer.contains("isError") || answer.contains("error"), "{answer}");
+    assert_eq!(server::calls(&home, "files"), Vec::<String>::new());
+}
+
+async fn nobody_speaks_for_the_client_that_started_the_kernel() {
+    let home = Home::with_state();
+    let server = server::configured(&home, "files", "");
+    let agents = "\n[[agents]]\nid = \"host\"\nspeaks_for = [\"*\"]\n";
+    home.write("mgp.toml", &format!("{}{agents}{server}", home.read("mgp.toml")));
+    let key = home.run(["keys", "new", "host", "--allow", "list", "--allow", "call:*"]);
+    let kernel = Kernel::start(&home, LISTENS);
+    let said = |agent: &str| {
+        let meta = json!({"dev.cloto/mgp/agent": agent, "io.modelcontextprotocol/clientCapabilities": {}});
+        call(kernel.port(), key.out.trim(), "files.echo", meta)
+    };
+    for agent in ["local", "human.local", "mgp"] {
+        let answer = said(agent);
+        assert!(answer.contains("may not speak for this agent"), "{answer}");
+    }
+    let answer = said("agent.one");
+    assert!(answer.contains("hello"), "{answer}");
+}
+
+/// Calls a tool over HTTP, as a request that describes itself, and returns the whole answer.
+fn call(port: u16, key: &str, tool: &str, mut meta: Value) -> String {
+    meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+    meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "t", "version": "1"});
+    let params = json!({"name": tool, "arguments": {"text": "hello", "what": "all"}, "_meta": meta});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len(),
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -1,0 +1,107 @@
+//! Names that no owner of a key may have, because others are known by them.
+
+use mgp_types::is_hidden;
+
+use crate::definition::skeleton;
+
+/// Says why no key can be issued to an owner of this name, and no agent be claimed under it, if so: somebody else is
+/// known by the name, or by one that people cannot tell from it.
+///
+/// Case, separators, width and characters that look alike make no difference.
+pub fn reserved_owner(name: &str) -> Option<&'static str> {
+    if name.trim() != name || name.chars().any(is_hidden) {
+        return Some("it has spaces around it, or characters that nobody sees");
+    }
+    let words: Vec<String> =
+        name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(skeleton).collect();
+    let is = |known: &str| words.concat() == skeleton(&known.replace('-', ""));
+    let begins = |known: &str| words.first().is_some_and(|first| *first == skeleton(known));
+    if let Some((_, whose)) = WHOLE.iter().find(|(known, _)| is(known)) {
+        return Some(whose);
+    }
+    let is_number = |word: &String| word.chars().all(|c| c.is_ascii_digit() || matches!(c, 'o' | 'l'));
+    if begins("uid") && words.len() > 1 && words[1..].iter().all(is_number) {
+        return Some("users of the system are called so");
+    }
+    FIRST_WORDS.iter().find(|(known, _)| begins(known)).map(|(_, whose)| *whose)
+}
+
+/// Names that are taken as a whole, and by whom.
+const WHOLE: [(&str, &str); 9] = [
+    ("local", "the client that starts the kernel is called so"),
+    ("local-http", "clients over HTTP without a key are called so"),
+    ("operator", "operators are called so"),
+    ("root", "the system's administrator is called so"),
+    ("kernel", "the kernel is called so"),
+    ("anonymous", "whoever is not known is called so"),
+    ("configuration", "decisions of the configuration are called so"),
+    ("auto-approve", "decisions of a policy are called so"),
+    ("human", "people in front of clients are called so"),
+];
+
+/// First words of names that are taken whatever comes behind them, and by whom.
+const FIRST_WORDS: [(&str, &str); 2] =
+    [("human", "people in front of clients are called so"), ("mgp", "the kernel's own parts are called so")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_others_are_reserved_however_they_are_spelled() {
+        for name in [
+            "local",
+            "Local",
+            "LOCAL",
+            "lоcal",
+            "l0cal",
+            "local-http",
+            "local_http",
+            "operator",
+            "Operator",
+            "root",
+            "kernel",
+            "mgp",
+            "MGP",
+            "mgp.toml",
+            "mgp-kernel",
+            "human",
+            "human.local",
+            "Human.ada",
+            "human-ada",
+            "uid 0",
+            "uid-1000",
+            "UID 0",
+            "anonymous",
+            "configuration",
+            "ｌｏｃａｌ",
+            " local",
+            "ada\u{200b}",
+            "a\nb",
+        ] {
+            assert!(reserved_owner(name).is_some(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn names_as_people_give_them_are_free() {
+        for name in [
+            "agent.one",
+            "agent.research",
+            "ada",
+            "localhost-ci",
+            "local.laptop",
+            "operators.ci",
+            "humane",
+            "rooted",
+            "kernel-builder",
+            "build bot",
+            "müller",
+            "uid",
+            "agent.human",
+            "ci-42",
+        ] {
+            assert_eq!(reserved_owner(name), None, "{name:?}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::config::model::{FirstUse as ConfiguredFirstUse, ListLevel, ServerConfig};
+use mgp_discovery::config::model::{FirstUse as ConfiguredFirstUse, ListLevel, RevokedCalls, ServerConfig};
 use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::FirstUse;
@@ -20,6 +20,8 @@ use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::level::Level;
 use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
+use mgp_transport::http::HttpConfig;
+use mgp_types::RunningCalls;
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, ValidatorName};
 
 use crate::StartError;
@@ -35,6 +37,33 @@ pub(crate) fn first_use(config: &Config) -> FirstUse {
         ConfiguredFirstUse::Approve => FirstUse::Ask,
         _ => FirstUse::Trust,
     }
+}
+
+/// What becomes of the calls in work of a key that is revoked or expires.
+pub(crate) fn revoked_calls(config: &Config) -> RunningCalls {
+    match config.listen.revoked_calls {
+        RevokedCalls::Finish => RunningCalls::Finish,
+        _ => RunningCalls::Cancel,
+    }
+}
+
+/// How many connections over HTTP there may be, and how long they may be silent.
+pub(crate) fn connections(config: &Config, mut http: HttpConfig) -> HttpConfig {
+    let listen = &config.listen;
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    if let Some(most) = listen.max_connections {
+        http = http.max_connections(count(most)).max_connections_per_peer(count(most.div_ceil(2)));
+    }
+    if let Some(most) = listen.max_connections_per_peer {
+        http = http.max_connections_per_peer(count(most));
+    }
+    if let Some(millis) = listen.header_timeout_ms {
+        http = http.header_timeout(Duration::from_millis(millis));
+    }
+    if let Some(millis) = listen.idle_timeout_ms {
+        http = http.idle_timeout(Duration::from_millis(millis));
+    }
+    http
 }
 
 pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {

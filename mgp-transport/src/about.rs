@@ -95,11 +95,12 @@ pub(crate) fn name(params: &mut Params, id: &Id) {
     params.set(REQUEST_ID, id.to_raw());
 }
 
-/// The number of a call of ours; some peers write numbers as strings.
+/// The number of a call of ours. A string is never one of ours, though it may hold the same digits: JSON-RPC has the id come
+/// back as it was sent.
 pub(crate) fn number(id: &Id) -> Option<i64> {
     match id {
         Id::Number(number) => Some(*number),
-        Id::Text(text) => text.parse().ok(),
+        Id::Text(_) => None,
     }
 }
 

@@ -262,9 +262,22 @@ impl Merge<'_> {
     }
 
     fn listen(&mut self, folder: &ListenSettings) {
-        let ListenSettings { http: _, allowed_hosts: _, allowed_origins: _, require_keys, agent: _ } =
-            *folder;
-        self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent"]);
+        let ListenSettings {
+            http: _,
+            allowed_hosts: _,
+            allowed_origins: _,
+            require_keys,
+            agent: _,
+            max_connections: _,
+            max_connections_per_peer: _,
+            header_timeout_ms: _,
+            idle_timeout_ms: _,
+            revoked_calls: _,
+        } = *folder;
+        self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent", "revoked_calls"]);
+        let connections =
+            ["max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms"];
+        self.users_only("listen", &connections);
         self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);
     }
 

@@ -23,7 +23,7 @@ pub(super) enum Keys {
     New(New),
     /// List keys, without their secrets
     List(List),
-    /// Make a key worthless
+    /// Make a key worthless, and end what is open by it
     Revoke(Revoke),
 }
 
@@ -65,6 +65,9 @@ pub(super) struct List {
 pub(super) struct Revoke {
     /// The key's number, as `mgp keys list` shows it
     id: String,
+    /// Let calls in work finish; else they are cancelled, unless `listen.revoked_calls` says otherwise
+    #[arg(long)]
+    let_calls_finish: bool,
 }
 
 pub(super) async fn run(place: &Place, output: &Output, keys: Keys) -> Result<Exit, Failure> {
@@ -114,7 +117,8 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
 }
 
 async fn revoke(link: &Link, output: &Output, wanted: Revoke) -> Result<Exit, Failure> {
-    let revoked: RevokedKey = link.ask(method::KEYS_REVOKE, &RevokeKey { id: wanted.id.clone() }).await?;
+    let asked = RevokeKey { id: wanted.id.clone(), let_calls_finish: wanted.let_calls_finish };
+    let revoked: RevokedKey = link.ask(method::KEYS_REVOKE, &asked).await?;
     if !revoked.revoked {
         return Err(Failure::usage(format!("there is no key {}", wanted.id))
             .hint("`mgp keys list` shows those there are"));

@@ -25,7 +25,7 @@ impl Kernel {
     ///
     /// On the loopback address whoever has no key has to be the user that this process runs as, or root, where the system
     /// tells (Linux). Off it, or where the configuration demands it, nobody is let in without a key. A key that is
-    /// wrong is refused everywhere.
+    /// wrong is refused everywhere, and what was opened with one ends when it is revoked or expires.
     ///
     /// # Errors
     /// The socket cannot be used.
@@ -45,7 +45,8 @@ impl Kernel {
             let agent = config.listen.agent.as_deref().unwrap_or(settings::KEYLESS_AGENT);
             (AuthLayer::http_or(ring, Principal::of(PrincipalKind::KeylessClient, agent)), guard.optional())
         };
-        let mut http = HttpConfig::default().shutdown_grace(settings::drain(&config));
+        let mut http =
+            settings::connections(&config, HttpConfig::default()).shutdown_grace(settings::drain(&config));
         for host in &config.listen.allowed_hosts {
             http = http.allow_host(host.as_str());
         }
@@ -60,6 +61,10 @@ impl Kernel {
         let layer = Stack::new(PathsLayer::metrics(parts.clone(), beside.clone()), guard);
         let layer = Stack::new(layer, OwnUserLayer);
         let layer = Stack::new(layer, PathsLayer::health(parts.clone(), beside));
-        serve_layered_until(socket, self.accept_by(&auth), http, layer, stop).await
+        let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
+        tokio::select! {
+            served = serving => served,
+            never = parts.keys.end_expired(|| settings::revoked_calls(&parts.config.load())) => match never {},
+        }
     }
 }

@@ -5,12 +5,13 @@ use std::num::NonZeroU32;
 use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_owner};
 use mgp_security::limit::Rates;
 use mgp_types::mgp::{AuditTarget, Timestamp, ToolName};
-use mgp_types::{Error, Principal, Role};
+use mgp_types::{Error, Principal, Role, RunningCalls};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
 use super::page::Page;
 use crate::parts::Parts;
+use crate::settings;
 
 /// Asks for a new key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -78,6 +79,9 @@ pub(crate) struct Keys {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RevokeKey {
     pub(crate) id: String,
+    /// Whether calls in work are let finish, whatever the configuration says.
+    #[serde(default)]
+    pub(crate) let_calls_finish: bool,
 }
 
 /// Whether there was such a key.
@@ -133,7 +137,11 @@ pub(super) async fn revoke(asked: &Asked, key: &RevokeKey) -> Result<RevokedKey,
     })?;
     let detail = ("key", key.id.as_str());
     asked.record("dev.cloto.mgp.key_revoked", AuditTarget::new(None, None), &[detail]).await?;
-    Ok(RevokedKey { revoked: asked.parts.keys.revoke(id).await? })
+    let calls = match settings::revoked_calls(&asked.parts.config.load()) {
+        _ if key.let_calls_finish => RunningCalls::Finish,
+        configured => configured,
+    };
+    Ok(RevokedKey { revoked: asked.parts.keys.revoke(id, calls).await? })
 }
 
 impl Key {

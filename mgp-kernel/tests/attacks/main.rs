@@ -11,11 +11,13 @@ mod approves_itself;
 mod cloned_folder;
 mod commands;
 mod confinement;
+mod connections;
 mod control;
 #[path = "../support/home.rs"]
 mod home;
 #[path = "../support/program.rs"]
 mod kernel;
+mod lenient_names;
 mod loopback;
 mod paths;
 mod principals;
@@ -41,6 +43,8 @@ fn main() -> ExitCode {
         paths::TESTS,
         principals::TESTS,
         questions::TESTS,
+        connections::TESTS,
+        lenient_names::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

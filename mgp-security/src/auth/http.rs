@@ -42,8 +42,8 @@ impl<S> Layer<S> for HttpAuthLayer {
 /// The service of [`HttpAuthLayer`].
 ///
 /// Sits in front of the HTTP server, where it sees what becomes no request of the protocol: streams that are opened,
-/// sessions that are ended. It puts the [`Principal`](mgp_types::Principal), to which sessions are bound, and what
-/// the key permits into the extensions of the request, for [`Auth`](super::Auth) to go by, and takes `Authorization`
+/// sessions that are ended. It puts the [`Principal`](mgp_types::Principal), to which sessions are bound, the
+/// [`Validity`](mgp_types::Validity), with which streams and sessions end, and what the key permits into the extensions of the request, for [`Auth`](super::Auth) to go by, and takes `Authorization`
 /// out. Refuses with 401, or with 429 where a key is used too often. Allocates on refusal and for the extensions it
 /// adds. Never waits; dropping the future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
@@ -74,6 +74,7 @@ where
             Ok(caller) => {
                 request.headers_mut().remove(AUTHORIZATION);
                 request.extensions_mut().insert(caller.principal().clone());
+                request.extensions_mut().insert(caller.validity().clone());
                 request.extensions_mut().insert(caller);
                 GateFuture::passed(self.inner.call(request))
             }

@@ -4,12 +4,13 @@ use std::task::{Context, Poll};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Principal, Request, Response, RpcService};
+use mgp_types::{Error, Method, Principal, Request, Response, RpcService, Validity};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::demand::{Demand, StandIns};
 use super::http::{authenticate, strip};
+use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::{GateFuture, ListingFuture};
 
@@ -87,7 +88,8 @@ impl<S> Layer<S> for AuthLayer {
 /// that is used too often, and 1000 for what a key does not permit.
 ///
 /// What proved the caller goes no further: `Authorization` is taken out of the head of the HTTP request. Why a caller
-/// was refused goes into `context.trail`. Without an HTTP request, it allocates on refusal and for lists only. Never
+/// was refused goes into `context.trail`. A call in work whose key is revoked or expires ends with 1002, unless it may
+/// finish; one that listens ends in any case. Without an HTTP request, it allocates on refusal and for lists only. Never
 /// waits; dropping the future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct Auth<S> {
@@ -98,7 +100,7 @@ pub struct Auth<S> {
 impl<S: RpcService> Service<Request> for Auth<S> {
     type Response = Response;
     type Error = Error;
-    type Future = ListingFuture<S::Future>;
+    type Future = ListingFuture<WhileValid<S::Future>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -106,10 +108,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         match self.layer.admit(&request) {
-            Ok(Admitted { principal, visible }) => {
+            Ok(Admitted { principal, visible, validity }) => {
+                let listens = request.method == Method::LISTEN;
                 request.context.principal = Some(principal);
                 strip(&mut request.extensions);
-                let future = self.inner.call(request);
+                let future = WhileValid::new(self.inner.call(request), validity, listens);
                 match visible {
                     None => ListingFuture::whole(GateFuture::passed(future)),
                     Some(visible) if visible.contains(&ApiPermission::ToolsListAll) => {
@@ -134,15 +137,19 @@ struct Admitted {
     principal: Principal,
     /// For a list of tools, what the caller may see.
     visible: Option<ApiPermissions>,
+    /// How long the key holds; `None` where there is none.
+    validity: Option<Validity>,
 }
 
 impl AuthLayer {
     fn admit(&self, request: &Request) -> Result<Admitted, AuthError> {
         let caller = match &*self.source {
-            Source::Known(principal) => return Ok(Admitted { principal: principal.clone(), visible: None }),
+            Source::Known(principal) => {
+                return Ok(Admitted { principal: principal.clone(), visible: None, validity: None });
+            }
             Source::Configured(ring, key) => ring.verify(key.expose())?,
             Source::HttpOr(_, principal) if !brings_key(request) => {
-                return Ok(Admitted { principal: principal.clone(), visible: None });
+                return Ok(Admitted { principal: principal.clone(), visible: None, validity: None });
             }
             Source::Http(ring) | Source::HttpOr(ring, _) => {
                 let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
@@ -157,7 +164,8 @@ impl AuthLayer {
             return Err(AuthError::NotPermitted);
         }
         let visible = (demand == Demand::ListedTools).then(|| caller.permissions().clone());
-        Ok(Admitted { principal: caller.principal().clone(), visible })
+        let validity = Some(caller.validity().clone());
+        Ok(Admitted { principal: caller.principal().clone(), visible, validity })
     }
 }
 

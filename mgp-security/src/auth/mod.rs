@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use mgp_security::auth::{ApiPermission, KeyRequest, KeyRing, MemoryKeyStore};
-//! use mgp_types::Principal;
+//! use mgp_types::{Principal, RunningCalls};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,7 +14,7 @@
 //! let (info, key) = ring.issue(wanted).await?;
 //! let caller = ring.verify(key.expose())?;
 //! assert_eq!(caller.principal().as_str(), "agent.one");
-//! ring.revoke(info.id).await?;
+//! ring.revoke(info.id, RunningCalls::Cancel).await?;
 //! assert!(ring.verify(key.expose()).is_err());
 //! # Ok(())
 //! # }
@@ -41,6 +41,7 @@ mod ring;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+mod while_valid;
 
 pub use self::error::AuthError;
 pub use self::http::{HttpAuth, HttpAuthLayer};
@@ -53,6 +54,7 @@ pub use self::ring::{Authenticated, KeyRing};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteKeyStore;
 pub use self::store::{KeyStore, MemoryKeyStore};
+pub use self::while_valid::WhileValid;
 
 #[cfg(test)]
 mod tests;

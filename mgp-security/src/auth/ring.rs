@@ -1,12 +1,13 @@
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mgp_types::Principal;
 use mgp_types::mgp::Timestamp;
+use mgp_types::{Principal, RunningCalls, Validity};
 use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -50,6 +51,8 @@ struct Key {
     last_used: AtomicI64,
     /// The last use that the store knows.
     noted: AtomicI64,
+    /// What is open by the key ends with it.
+    validity: Validity,
 }
 
 /// Who sent a key that was right, and what the key permits.
@@ -58,6 +61,7 @@ pub struct Authenticated {
     principal: Principal,
     key: KeyId,
     permissions: ApiPermissions,
+    validity: Validity,
 }
 
 impl KeyRing {
@@ -113,20 +117,42 @@ impl KeyRing {
         Ok((info, secret))
     }
 
-    /// Makes a key worthless, from the next request on; says whether there was one. It needs a tokio runtime.
+    /// Makes a key worthless; says whether there was one. It needs a tokio runtime.
+    ///
+    /// Sessions and streams that were opened with it end at once, and calls in work as `calls` says.
     ///
     /// # Errors
     /// It could not be stored; the key still holds.
     ///
     /// # Cancel safety
     /// Dropping the future revokes the key or leaves it as it was.
-    pub async fn revoke(&self, id: KeyId) -> Result<bool, StoreError> {
+    pub async fn revoke(&self, id: KeyId, calls: RunningCalls) -> Result<bool, StoreError> {
         self.change(move |inner| {
             inner.store.remove(id)?;
             let before = inner.keys.rcu(|keys| without(keys, id));
-            Ok(before.contains_key(&id))
+            let revoked = before.get(&id);
+            if let Some(key) = revoked {
+                key.validity.end(calls);
+            }
+            Ok(revoked.is_some())
         })
         .await
+    }
+
+    /// Ends what is open by keys that have expired, within a second; calls in work as `calls` says then. Whoever lets callers
+    /// in by the ring runs it beside that, and drops it in the end.
+    pub async fn end_expired(&self, calls: impl Fn() -> RunningCalls) -> Infallible {
+        let mut second = tokio::time::interval(Duration::from_secs(1));
+        second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            second.tick().await;
+            let now = self.0.latest.after(self.0.clock.now());
+            for key in self.0.keys.load().values() {
+                if key.stored.info.expires_at.is_some_and(|end| now >= end) {
+                    key.validity.end(calls());
+                }
+            }
+        }
     }
 
     /// Whose key `key` is, and what it permits. This is a use of the key.
@@ -157,7 +183,12 @@ impl KeyRing {
         }
         found.take(self.0.started)?;
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
-        Ok(Authenticated { principal: info.owner.clone(), key: id, permissions: info.permissions.clone() })
+        Ok(Authenticated {
+            principal: info.owner.clone(),
+            key: id,
+            permissions: info.permissions.clone(),
+            validity: found.validity.clone(),
+        })
     }
 
     /// What is known about all keys, expired ones included, with their last use.
@@ -224,6 +255,7 @@ impl Key {
             meter: Mutex::default(),
             last_used: AtomicI64::new(last_used),
             noted: AtomicI64::new(last_used),
+            validity: Validity::new(),
         }
     }
 
@@ -266,6 +298,11 @@ impl Authenticated {
     /// By which key.
     pub const fn key(&self) -> KeyId {
         self.key
+    }
+
+    /// How long the key holds.
+    pub const fn validity(&self) -> &Validity {
+        &self.validity
     }
 
     /// What the key permits.

@@ -114,10 +114,20 @@ mod tests {
     }
 
     #[test]
+    fn a_string_and_a_number_are_different_ids() {
+        let mut table = Correlation::default();
+        table.sent(1, "ours");
+        table.began("1".into(), "theirs");
+        assert_eq!(table.answered(&"1".into()), None);
+        assert_eq!(table.ended(&Id::Number(1)), None);
+        assert_eq!(table.ended(&"1".into()), Some("theirs"));
+    }
+
+    #[test]
     fn a_second_answer_finds_nobody() {
         let mut table: Correlation<_, ()> = Correlation::default();
         table.sent(1, ());
-        assert!(table.answered(&"1".into()).is_some());
+        assert!(table.answered(&Id::Number(1)).is_some());
         assert!(table.answered(&Id::Number(1)).is_none());
         assert!(table.answered(&Id::Number(7)).is_none());
     }

@@ -423,9 +423,13 @@ impl<S: RpcService> Incoming<S> {
 
     pub(super) fn replied(&mut self, id: &Id, outcome: Result<RawJson, Error>) {
         let Some(waiter) = self.waiting.answered(id) else {
-            tracing::debug!(%id, "ignoring an answer nobody waits for");
+            tracing::debug!(?id, "ignoring an answer nobody waits for");
             return;
         };
+        let outcome = outcome.and_then(|result| {
+            frame::check_result(&waiter.method, &result)?;
+            Ok(result)
+        });
         if let (true, Ok(result)) = (waiter.method == Method::INITIALIZE, &outcome) {
             self.opened(result);
         }

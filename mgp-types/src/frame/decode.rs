@@ -3,6 +3,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use super::spelling::{Misspelled, check_envelope, check_error, check_method, check_params};
 use crate::json::{Limits, Object, RawJson, Scanner, scan_members, unescape};
 use crate::{Error, Id, JsonError, JsonFault, Method, Origin, Params};
 
@@ -127,6 +128,8 @@ struct Envelope {
     trace_id: Option<Range<usize>>,
     /// A result or an error was begun.
     answers: bool,
+    /// The first member that reads like another one.
+    misspelled: Option<Misspelled>,
 }
 
 enum Found {
@@ -180,6 +183,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
             b"result" => envelope.result = Some(value),
             b"error" => envelope.error = Some(value),
             b"trace_id" => envelope.trace_id = Some(value),
+            _ if envelope.misspelled.is_none() => envelope.misspelled = check_envelope(name).err(),
             _ => {}
         }
     }
@@ -209,13 +213,20 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         error: Error::invalid_request(why),
         answerable: !is_reply,
     };
+    if let Some(misspelled) = &envelope.misspelled {
+        let error = Error::invalid_request(misspelled.to_string());
+        return Err(Malformed { id, error, answerable: !is_reply });
+    }
     if envelope.jsonrpc.map(|span| &bytes[span]) != Some(br#""2.0""#) {
         return Err(malformed(id, r#"`jsonrpc` must be "2.0""#));
     }
     if is_reply {
         let outcome = match (envelope.result, envelope.error) {
             (Some(result), None) => Ok(RawJson::from_valid(bytes.slice(result))),
-            (None, Some(error)) => Err(peer_error(&bytes[error])),
+            (None, Some(error)) => match check_error(&bytes[error.clone()]) {
+                Ok(()) => Err(peer_error(&bytes[error])),
+                Err(misspelled) => Err(Error::misbehaved(format!("in the answer, {misspelled}"))),
+            },
             _ => Err(Error::misbehaved("the answer has both a result and an error")),
         };
         if id.is_none() && outcome.is_ok() {
@@ -226,6 +237,15 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
     let Some(method) = envelope.method.and_then(|span| method(&bytes[span])) else {
         return Err(malformed(id, "`method` must be a string"));
     };
+    if method.known().is_none()
+        && let Err(misspelled) = check_method(method.as_str())
+    {
+        return Err(Malformed {
+            id,
+            error: Error::invalid_request(misspelled.to_string()),
+            answerable: true,
+        });
+    }
     if envelope.result.is_some() || envelope.error.is_some() {
         return Err(malformed(id, "a request has neither result nor error"));
     }
@@ -243,6 +263,10 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
             return Err(Malformed { id, error, answerable: !is_notification });
         }
     };
+    if let Err(misspelled) = check_params(&method, &params) {
+        let error = Error::invalid_params(misspelled.to_string());
+        return Err(Malformed { id, error, answerable: !is_notification });
+    }
     // MGP §6.5 lets it stand in either place; those further in look in one.
     if let Some(trace_id) = envelope.trace_id.map(|span| bytes.slice(span))
         && !params.contains(TRACE_ID)

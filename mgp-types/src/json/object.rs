@@ -140,6 +140,14 @@ impl Object {
         kept.chain(self.added().map(|(name, value)| (Cow::Borrowed(name), value.clone())))
     }
 
+    /// The members as they came: the name between its quotes, whether it has escapes, and the value.
+    pub(crate) fn scanned(&self) -> impl Iterator<Item = (&[u8], bool, &[u8])> {
+        let bytes = |span: &Span| &self.frame[range(span)];
+        self.members
+            .iter()
+            .map(move |member| (bytes(&member.key.span), member.key.escaped, bytes(&member.value)))
+    }
+
     /// Sets the member called `name`, in its old place if it was there, else at the end.
     pub fn set(&mut self, name: &str, value: RawJson) {
         self.change(name, Some(value));

@@ -101,6 +101,22 @@ macro_rules! body {
             }
         }
 
+        impl $crate::mcp::shape::Shaped for $name {
+            fn shape() -> $crate::mcp::shape::Shape {
+                const MEMBERS: &[$crate::mcp::shape::Member] = &[
+                    $($crate::mcp::shape::Member {
+                        name: $tag,
+                        shape: <String as $crate::mcp::shape::Shaped>::shape,
+                    },)?
+                    $($crate::mcp::shape::Member {
+                        name: $wire,
+                        shape: <$type as $crate::mcp::shape::Shaped>::shape,
+                    },)*
+                ];
+                $crate::mcp::shape::Shape::Object(MEMBERS)
+            }
+        }
+
         impl $crate::mcp::ForRevision for $name {
             #[allow(unused_variables, reason = "an object may have no members of its own")]
             fn fit(&mut self, revision: $crate::Revision) {

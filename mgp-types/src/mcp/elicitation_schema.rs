@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::body::{body, builders};
 use super::open_enum::open_enum;
+use super::shape::{Shape, Shaped};
 use super::{ForRevision, Map, Number};
 use crate::{RawJson, Revision};
 
@@ -333,6 +334,19 @@ impl ForRevision for PrimitiveSchema {
             Self::MultiSelect(schema) => schema.fit(revision),
             Self::Unknown(_) => {}
         }
+    }
+}
+
+impl Shaped for PrimitiveSchema {
+    fn shape() -> Shape {
+        const KINDS: &[fn() -> Shape] = &[
+            StringSchema::shape,
+            NumberSchema::shape,
+            BooleanSchema::shape,
+            SingleSelectSchema::shape,
+            MultiSelectSchema::shape,
+        ];
+        Shape::AnyOf(KINDS)
     }
 }
 

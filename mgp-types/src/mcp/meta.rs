@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::shape::{Member, Shaped as _};
 use super::{
     ClientCapabilities, ForRevision, Implementation, LogLevel, Map, ProgressToken, task::RelatedTask,
 };
-use crate::{Id, RawJson, Revision};
+use crate::{Id, RawJson, Revision, mgp};
 
 /// Metadata that rides along with a message or a part of it: members by key, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -215,6 +216,28 @@ impl<'de> Deserialize<'de> for Meta {
         Map::deserialize(deserializer).map(Self)
     }
 }
+
+/// The keys that MCP and MGP know, and the shapes of their values.
+pub(crate) const KEYS: &[Member] = &[
+    Member { name: key::PROTOCOL_VERSION, shape: String::shape },
+    Member { name: key::CLIENT_INFO, shape: Implementation::shape },
+    Member { name: key::CLIENT_CAPABILITIES, shape: ClientCapabilities::shape },
+    Member { name: key::LOG_LEVEL, shape: LogLevel::shape },
+    Member { name: key::SERVER_INFO, shape: Implementation::shape },
+    Member { name: key::SUBSCRIPTION_ID, shape: Id::shape },
+    Member { name: key::RELATED_TASK, shape: RelatedTask::shape },
+    Member { name: key::PROGRESS_TOKEN, shape: ProgressToken::shape },
+    Member { name: key::TRACEPARENT, shape: String::shape },
+    Member { name: "tracestate", shape: String::shape },
+    Member { name: "baggage", shape: String::shape },
+    Member { name: mgp::EXTENSION_ID, shape: RawJson::shape },
+    Member { name: mgp::method::GRANTS_META, shape: RawJson::shape },
+    Member { name: mgp::method::INDEX_META, shape: RawJson::shape },
+    Member { name: "dev.cloto/mgp/agent", shape: RawJson::shape },
+    Member { name: "dev.cloto/mgp/events", shape: RawJson::shape },
+    Member { name: "dev.cloto/mgp/permissions", shape: RawJson::shape },
+    Member { name: "dev.cloto/mgp/server", shape: RawJson::shape },
+];
 
 /// The keys of `_meta` that MCP reserves.
 pub mod key {

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::shape::{Shape, Shaped};
 use super::{ForRevision, task, task_extension};
 use crate::{RawJson, Revision};
 
@@ -66,6 +67,36 @@ macro_rules! requests {
                 }
             )+
         )*
+
+        /// The names of all methods.
+        pub(crate) const NAMES: &[&str] = &[$($method),*];
+
+        /// Returns the shape of the params of a method, if it is known.
+        pub(crate) fn params_shape(method: &str) -> Option<Shape> {
+            Some(match method {
+                $($method => {
+                    const KINDS: &[fn() -> Shape] = &[$(<$params as Shaped>::shape),+];
+                    Shape::one_of(KINDS)
+                })*
+                _ => return None,
+            })
+        }
+
+        /// Returns the shape of the results of a method, if it is known.
+        pub(crate) fn result_shape(method: &str) -> Option<Shape> {
+            Some(match method {
+                $($method => {
+                    const KINDS: &[fn() -> Shape] = &[
+                        $(<$result as Shaped>::shape,)+
+                        super::InputRequiredResult::shape,
+                        task::CreateTaskResult::shape,
+                        task_extension::CreateTaskResult::shape,
+                    ];
+                    Shape::AnyOf(KINDS)
+                })*
+                _ => return None,
+            })
+        }
 
         /// Whether `revision` or one of its official extensions defines the method.
         pub fn is_defined(method: &str, revision: Revision) -> bool {
@@ -137,7 +168,7 @@ requests! {
 
 /// The names of the notifications.
 pub mod notification_name {
-    use super::{NotificationBody, RangeInclusive, Revision, task, task_extension};
+    use super::{NotificationBody, RangeInclusive, Revision, Shape, Shaped as _, task, task_extension};
     use crate::mcp;
 
     /// Names of notifications, their params and revisions.
@@ -152,6 +183,17 @@ pub mod notification_name {
                     const REVISIONS: RangeInclusive<Revision> = revisions!($($range)*);
                 }
             )*
+
+            /// The names of all notifications.
+            pub(crate) const NAMES: &[&str] = &[$($method),*];
+
+            /// Returns the shape of the params of a notification, if it is known.
+            pub(crate) fn params_shape(method: &str) -> Option<Shape> {
+                Some(match method {
+                    $($method => <$params>::shape(),)*
+                    _ => return None,
+                })
+            }
 
             /// Whether `revision` or one of its official extensions defines the notification.
             pub fn is_defined(method: &str, revision: Revision) -> bool {

@@ -52,6 +52,7 @@ mod resource;
 mod result;
 mod roots;
 mod sampling;
+pub(crate) mod shape;
 mod subscription;
 pub mod task;
 pub mod task_extension;

@@ -6,6 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::for_revision::same_in_every_revision;
+use super::shape::opaque;
 
 /// A JSON number that stays an integer if it came as one.
 #[derive(Clone, Copy)]
@@ -122,3 +123,4 @@ impl<'de> Deserialize<'de> for Number {
 }
 
 same_in_every_revision!(Number);
+opaque!(Number);

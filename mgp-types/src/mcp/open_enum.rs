@@ -56,6 +56,7 @@ macro_rules! open_enum {
         }
 
         $crate::mcp::for_revision::same_in_every_revision!($name);
+        $crate::mcp::shape::opaque!($name);
     };
 }
 pub(super) use open_enum;

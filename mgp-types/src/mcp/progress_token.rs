@@ -6,6 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::for_revision::same_in_every_revision;
+use super::shape::opaque;
 
 /// The token that ties progress notifications to their request: a string or an integer, chosen by the sender
 /// of the request and returned exactly as it came.
@@ -85,3 +86,4 @@ impl<'de> Deserialize<'de> for ProgressToken {
 }
 
 same_in_every_revision!(ProgressToken);
+opaque!(ProgressToken);

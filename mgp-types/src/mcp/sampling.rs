@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::body::{body, builders};
 use super::open_enum::open_enum;
+use super::shape::{Shape, Shaped};
 use super::task::TaskMetadata;
 use super::{ForRevision, Meta, Number, Role, SamplingContent, Tool};
 use crate::{RawJson, Revision};
@@ -55,6 +56,12 @@ impl ForRevision for SamplingContents {
             Self::One(block) => block.fit(revision),
             Self::Many(blocks) => blocks.fit(revision),
         }
+    }
+}
+
+impl Shaped for SamplingContents {
+    fn shape() -> Shape {
+        Shape::Each(SamplingContent::shape)
     }
 }
 

@@ -77,6 +77,14 @@ macro_rules! union {
             }
         }
 
+        impl $crate::mcp::shape::Shaped for $name {
+            fn shape() -> $crate::mcp::shape::Shape {
+                const KINDS: &[fn() -> $crate::mcp::shape::Shape] =
+                    &[$(<$body as $crate::mcp::shape::Shaped>::shape),*];
+                $crate::mcp::shape::Shape::AnyOf(KINDS)
+            }
+        }
+
         impl $crate::mcp::ForRevision for $name {
             fn fit(&mut self, revision: $crate::Revision) {
                 $($(

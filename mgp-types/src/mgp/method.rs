@@ -76,6 +76,41 @@ pub const GRANTS_META: &str = "dev.cloto/mgp/grants";
 /// The key of a tool's `_meta` under which a server says how it wants the tool to be found (§16.4).
 pub const INDEX_META: &str = "dev.cloto/mgp/index";
 
+/// The names of all methods and notifications of MGP.
+pub(crate) const NAMES: &[&str] = &[
+    PERMISSION_REQUEST,
+    PERMISSION_RESPONSE,
+    PERMISSION_AWAIT,
+    PERMISSION_GRANT,
+    ACCESS_QUERY,
+    ACCESS_GRANT,
+    ACCESS_REVOKE,
+    AUDIT,
+    HEALTH_PING,
+    HEALTH_STATUS,
+    LIFECYCLE_SHUTDOWN,
+    LIFECYCLE,
+    STREAM_CHUNK,
+    STREAM_PROGRESS,
+    STREAM_CANCEL,
+    STREAM_PACE,
+    STREAM_GAP,
+    STREAM_GAP_UNRECOVERABLE,
+    EVENTS_SUBSCRIBE,
+    EVENTS_UNSUBSCRIBE,
+    EVENTS_REPLAY,
+    EVENT,
+    CALLBACK_REQUEST,
+    CALLBACK_RESPOND,
+    DISCOVERY_LIST,
+    DISCOVERY_REGISTER,
+    DISCOVERY_DEREGISTER,
+    TOOLS_DISCOVER,
+    TOOLS_REQUEST,
+    TOOLS_SESSION,
+    TOOLS_SESSION_EVICT,
+];
+
 /// How the name of a tool that stands for a method is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "names of tools take no other characters")]

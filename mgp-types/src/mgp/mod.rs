@@ -27,6 +27,7 @@
 pub const MEMBER: &str = "_mgp";
 
 pub mod code;
+pub(crate) mod members;
 pub mod method;
 
 mod access;

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::kernel::{KernelSettings, RegistrationSettings, TelemetrySettings};
-pub use self::listen::ListenSettings;
+pub use self::listen::{ListenSettings, RevokedCalls};
 pub use self::policy::{
     AccessRule, AccessSettings, AgentSettings, AuditArguments, AuditDurability, AuditSettings,
     ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, RuleSource,

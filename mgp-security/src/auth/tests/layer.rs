@@ -1,6 +1,6 @@
 use ::http::request::Parts;
 use mgp_types::mgp::Trail;
-use mgp_types::{Error, Object, Request, Response, code};
+use mgp_types::{Error, Object, Request, Response, RunningCalls, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -235,7 +235,7 @@ async fn a_key_from_the_configuration_can_be_revoked() {
     let (info, key) = issue(&ring, &[]).await;
     let layer = AuthLayer::with_key(ring.clone(), key);
     assert!(ask(&layer, request("ping", "{}")).await.is_ok());
-    ring.revoke(info.id).await.unwrap();
+    ring.revoke(info.id, RunningCalls::Cancel).await.unwrap();
     assert_eq!(ask(&layer, request("ping", "{}")).await.unwrap_err().code(), code::AUTH_REQUIRED);
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mgp_types::{Error, code};
+use mgp_types::{Error, RunningCalls, code};
 use proptest::prelude::*;
 
 use super::*;
@@ -41,7 +41,7 @@ async fn nobody_learns_why_a_key_is_wrong() {
     let first = told(&wrong_secret);
     assert_eq!(first.0, code::AUTH_REQUIRED);
     assert_eq!(first, told("nonsense"));
-    ring.revoke(info.id).await.unwrap();
+    ring.revoke(info.id, RunningCalls::Cancel).await.unwrap();
     assert_eq!(first, told(key.expose()));
 }
 
@@ -63,7 +63,7 @@ async fn a_key_that_was_right_before_is_still_told_from_every_other() {
         let mixed = format!("{}{}", &key.expose()[..21], &other.expose()[21..]);
         assert_eq!(ring.verify(&mixed).unwrap_err(), AuthError::Unknown);
     }
-    ring.revoke(info.id).await.unwrap();
+    ring.revoke(info.id, RunningCalls::Cancel).await.unwrap();
     assert_eq!(ring.verify(key.expose()).unwrap_err(), AuthError::Unknown);
 }
 
@@ -107,8 +107,8 @@ async fn a_revoked_key_is_worthless_at_once() {
     let ring = ring();
     let (info, key) = issue(&ring, &[]).await;
     let (_, other) = issue(&ring, &[]).await;
-    assert!(ring.revoke(info.id).await.unwrap());
-    assert!(!ring.revoke(info.id).await.unwrap());
+    assert!(ring.revoke(info.id, RunningCalls::Cancel).await.unwrap());
+    assert!(!ring.revoke(info.id, RunningCalls::Cancel).await.unwrap());
     assert_eq!(ring.verify(key.expose()).unwrap_err(), AuthError::Unknown);
     assert!(ring.verify(other.expose()).is_ok());
 }

@@ -22,7 +22,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
         .expires_at(at(1000));
     let (info, key) = ring.issue(wanted).await.unwrap();
     let (gone, _) = ring.issue(KeyRequest::new(&Principal::new("a"))).await.unwrap();
-    ring.revoke(gone.id).await.unwrap();
+    ring.revoke(gone.id, mgp_types::RunningCalls::Cancel).await.unwrap();
     hands.set(7);
     ring.verify(key.expose()).unwrap();
     ring.note_uses_now().await.unwrap();

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
 
+use mgp_types::frame::check_result;
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService, Session};
 use tower_service::Service;
 
@@ -135,9 +136,12 @@ fn exchange<P: Peer>(owner: &Arc<Owner<P>>, request: Request) -> BoxFuture<'stat
     let owner = Arc::clone(owner);
     Box::pin(async move {
         // Made where it is awaited: it is large, and would be copied from wherever else it was made.
+        let method = request.method.clone();
         let outcome = Arc::clone(&owner.peer).exchange(request).await;
         drop(owner);
-        outcome
+        let response = outcome?;
+        check_result(&method, &response.result)?;
+        Ok(response)
     })
 }
 

@@ -19,7 +19,11 @@ impl Session {
         frame::write_call(&mut json, &Id::Number(id), &request.method, &request.params);
         stream.push(&json).await?;
         match timeout(self.config().peer_timeout, answer).await {
-            Ok(Ok(outcome)) => outcome.map(Response::new),
+            Ok(Ok(outcome)) => {
+                let result = outcome?;
+                frame::check_result(&request.method, &result)?;
+                Ok(Response::new(result))
+            }
             Ok(Err(_)) => Err(Error::disconnected("the session has ended")),
             Err(_) => Err(Error::timeout("the client did not answer")),
         }

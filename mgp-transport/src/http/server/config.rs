@@ -40,8 +40,10 @@ pub struct HttpConfig {
     pub(super) path: Box<str>,
     pub(super) sse_paths: Option<(Box<str>, Box<str>)>,
     pub(super) max_connections: usize,
+    pub(super) max_connections_per_peer: usize,
     pub(super) max_header_bytes: usize,
     pub(super) header_timeout: Duration,
+    pub(super) idle_timeout: Duration,
     pub(super) shutdown_grace: Duration,
     pub(super) marks: Option<Marks>,
 }
@@ -94,8 +96,10 @@ impl Default for HttpConfig {
             path: "/mcp".into(),
             sse_paths: Some(("/sse".into(), "/message".into())),
             max_connections: 1024,
+            max_connections_per_peer: 512,
             max_header_bytes: 64 << 10,
-            header_timeout: Duration::from_secs(30),
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_mins(1),
             shutdown_grace: Duration::from_secs(2),
             marks: None,
         }
@@ -222,9 +226,18 @@ impl HttpConfig {
         self
     }
 
-    /// How many connections [`serve`](super::serve()) holds open; further ones wait. Default: 1024.
+    /// Sets how many connections [`serve`](super::serve()) holds open, and 16 more for those who ask for its health.
+    ///
+    /// A further one takes the place of one that has no request in work: of one that never sent one, if there is any, and
+    /// of the one that has been idle for longest. Default: 1024.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
+        self
+    }
+
+    /// Sets how many of the connections may be of one address. Default: 512.
+    pub fn max_connections_per_peer(mut self, connections: usize) -> Self {
+        self.max_connections_per_peer = connections;
         self
     }
 
@@ -234,10 +247,17 @@ impl HttpConfig {
         self
     }
 
-    /// How long a connection may be silent in [`serve`](super::serve()) between one answer and the head of
-    /// the next request; it ends after once to twice as long. Default: 30 s.
+    /// Sets how long a new connection to [`serve`](super::serve()) has for the head of its first request; it ends after once
+    /// to one and a half times as long. Default: 10 s.
     pub fn header_timeout(mut self, timeout: Duration) -> Self {
         self.header_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a connection to [`serve`](super::serve()) may be idle between one answer and the head of the next
+    /// request. Default: 60 s.
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
         self
     }
 

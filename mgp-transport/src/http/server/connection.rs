@@ -7,8 +7,9 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -19,38 +20,95 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use super::body::HttpBody;
 use super::config::{Ends, Marks};
+use super::places::Place;
 use super::serve::HttpService;
 
 /// What the server knows about a connection, and wants of it.
-#[derive(Default)]
+#[derive(Debug)]
 pub(super) struct Watched {
+    /// The place of the connection, until it has to make room for another.
+    place: Mutex<Option<Place>>,
     order: AtomicU8,
-    /// How many requests are in work.
+    /// How many requests have begun whose answers were not taken yet.
     active: AtomicU64,
-    /// Counts heads that were read and pieces that were written.
+    /// How many of them lack a part of their body.
+    awaited: AtomicU64,
+    /// Whether a whole head was read.
+    spoke: AtomicBool,
+    began: Instant,
+    /// When something happened last, in milliseconds since `began`: a head was read or a piece was written.
     progress: AtomicU64,
-    /// What `progress` was when the server looked last; 0 if it has not looked yet.
-    looked: AtomicU64,
     /// The task of the connection.
     task: Mutex<Option<Waker>>,
 }
 
 impl Watched {
+    pub(super) fn new(place: Place) -> Self {
+        Self {
+            place: Mutex::new(Some(place)),
+            order: AtomicU8::new(SERVE),
+            active: AtomicU64::new(0),
+            awaited: AtomicU64::new(0),
+            spoke: AtomicBool::new(false),
+            began: Instant::now(),
+            progress: AtomicU64::new(0),
+            task: Mutex::new(None),
+        }
+    }
+
     /// Lets the connection end after what is in work.
     pub(super) fn finish(&self) {
         self.give(FINISH);
     }
 
-    /// Drops the connection if nothing has happened on it since the last look.
-    pub(super) fn look(&self) {
-        let now = self.progress.load(Ordering::Relaxed) + 1;
-        let idle = self.looked.swap(now, Ordering::Relaxed) == now;
-        if idle && self.active.load(Ordering::Acquire) == 0 {
-            self.give(DROP);
-        }
+    /// Ends the connection, which leaves its place at once.
+    pub(super) fn end(&self) {
+        drop(self.place.lock().take());
+        self.give(END);
+    }
+
+    /// Whether no request has come.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.spoke.load(Ordering::Relaxed)
+    }
+
+    /// Whether a request has come without the whole of its body.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.awaited.load(Ordering::Acquire) > 0
+    }
+
+    /// Since when nothing has happened on the connection; `None` while a whole request is in work, or when it has to end.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let in_work = self.active.load(Ordering::Acquire) > self.awaited.load(Ordering::Acquire);
+        let is_idle = !in_work && !self.is_ended();
+        is_idle.then(|| self.began + Duration::from_millis(self.progress.load(Ordering::Relaxed)))
+    }
+
+    /// Whether the connection has to end.
+    pub(super) fn is_ended(&self) -> bool {
+        self.order.load(Ordering::Acquire) == END
+    }
+
+    /// Whether the connection is for health alone.
+    pub(super) fn is_reserved(&self) -> bool {
+        self.with_place(Place::is_reserved).unwrap_or_default()
+    }
+
+    /// Looks at the place of the connection, if it still has it.
+    pub(super) fn with_place<T>(&self, look: impl FnOnce(&Place) -> T) -> Option<T> {
+        self.place.lock().as_ref().map(look)
+    }
+
+    /// Notes that a request is in work until the guard is dropped.
+    pub(super) fn begin(self: &Arc<Self>) -> Active {
+        self.spoke.store(true, Ordering::Relaxed);
+        self.active.fetch_add(1, Ordering::Relaxed);
+        self.note_progress();
+        Active(Arc::clone(self))
     }
 
     fn give(&self, order: u8) {
@@ -62,7 +120,8 @@ impl Watched {
     }
 
     fn note_progress(&self) {
-        self.progress.fetch_add(1, Ordering::Relaxed);
+        let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.progress.store(millis, Ordering::Relaxed);
     }
 }
 
@@ -80,13 +139,17 @@ pub(super) async fn run<S: HttpService>(
     }
     let marks = marks
         .and_then(|marks| marks.of(Ends { peer: stream.peer_addr().ok()?, own: stream.local_addr().ok()? }));
+    let is_reserved = watched.is_reserved();
     let service = service_fn({
         let watched = Arc::clone(&watched);
         move |mut request: http::Request<Incoming>| {
             if let Some(marks) = &marks {
                 request.extensions_mut().extend(marks.clone());
             }
-            let active = Active::new(&watched);
+            let active = watched.begin();
+            if is_reserved {
+                request.extensions_mut().insert(Crowded);
+            }
             let mut service = service.clone();
             async move {
                 poll_fn(|cx| service.poll_ready(cx)).await?;
@@ -99,12 +162,12 @@ pub(super) async fn run<S: HttpService>(
     });
     let socket = Socket { inner: TokioIo::new(stream), watched: Arc::clone(&watched) };
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(max_buffer).header_read_timeout(None);
+    builder.max_buf_size(max_buffer).header_read_timeout(None).keep_alive(!is_reserved);
     let connection = builder.serve_connection(socket, service);
     tokio::pin!(connection);
     let mut registered = false;
     let mut finishing = false;
-    let outcome = poll_fn(|cx| {
+    let served = poll_fn(|cx| {
         // The waker of a task stays the same, so once is enough.
         if !registered || watched.order.load(Ordering::Acquire) != SERVE {
             *watched.task.lock() = Some(cx.waker().clone());
@@ -120,33 +183,54 @@ pub(super) async fn run<S: HttpService>(
             _ => return Poll::Ready(Ok(())),
         }
         connection.as_mut().poll(cx)
-    })
-    .await;
-    if let Err(error) = outcome {
+    });
+    if let Err(error) = CONNECTION.scope(Arc::clone(&watched), served).await {
         tracing::debug!(%error, "connection ended");
     }
 }
 
 const SERVE: u8 = 0;
 const FINISH: u8 = 1;
-const DROP: u8 = 2;
+const END: u8 = 2;
 
 /// A request in work, until the last byte of its answer was taken.
-struct Active(Arc<Watched>);
-
-impl Active {
-    fn new(watched: &Arc<Watched>) -> Self {
-        watched.active.fetch_add(1, Ordering::Relaxed);
-        watched.note_progress();
-        Self(Arc::clone(watched))
-    }
-}
+#[derive(Debug)]
+pub(super) struct Active(Arc<Watched>);
 
 impl Drop for Active {
     fn drop(&mut self) {
+        self.0.note_progress();
         self.0.active.fetch_sub(1, Ordering::Release);
     }
 }
+
+tokio::task_local! {
+    /// The connection whose task this is. An extension of each request would cost an allocation.
+    static CONNECTION: Arc<Watched>;
+}
+
+/// A request whose body has not come whole, until this is dropped.
+#[derive(Debug)]
+pub(super) struct AwaitedBody(Arc<Watched>);
+
+impl AwaitedBody {
+    /// Notes it of the connection whose task this is, if there is one.
+    pub(super) fn begin() -> Option<Self> {
+        let watched = CONNECTION.try_with(Arc::clone).ok()?;
+        watched.awaited.fetch_add(1, Ordering::AcqRel);
+        Some(Self(watched))
+    }
+}
+
+impl Drop for AwaitedBody {
+    fn drop(&mut self) {
+        self.0.awaited.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Marks the requests of a connection that is there for health alone, as all others have requests in work.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crowded;
 
 struct Guarded {
     body: HttpBody,

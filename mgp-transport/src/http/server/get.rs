@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Response, StatusCode};
+use mgp_types::Validity;
 
 use super::HttpServer;
 use super::body::{Events, HttpBody};
@@ -33,7 +34,15 @@ impl<A: Accept> HttpServer<A> {
                 session.resume(number, last).map_err(gone)?
             }
         };
-        Ok(events(HttpBody::events(Events::new(stream, reader).holding(Touch(session)))))
+        let watch = parts.extensions.get::<Validity>().map(|validity| {
+            let stream = Arc::downgrade(&stream);
+            validity.on_end(move |_| {
+                if let Some(stream) = stream.upgrade() {
+                    stream.close();
+                }
+            })
+        });
+        Ok(events(HttpBody::events(Events::new(stream, reader).holding((Touch(session), watch)))))
     }
 
     /// Ends a session.

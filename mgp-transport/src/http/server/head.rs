@@ -12,6 +12,8 @@ use crate::http::header;
 pub(super) struct Head<'a> {
     pub(super) host: Option<&'a HeaderValue>,
     pub(super) origin: Option<&'a HeaderValue>,
+    /// Whether a browser says that a page of another site or port sent it.
+    pub(super) is_cross_origin: bool,
     pub(super) content_type: Option<&'a HeaderValue>,
     pub(super) content_length: Option<&'a HeaderValue>,
     pub(super) accepts: Accepts,
@@ -72,6 +74,10 @@ impl<'a> Head<'a> {
                     let first = head.marks.session == SessionMark::Absent;
                     head.marks.session = SessionMark::read(value.as_bytes());
                     first
+                }
+                "sec-fetch-site" => {
+                    head.is_cross_origin |= !matches!(value.as_bytes(), b"same-origin" | b"none");
+                    continue;
                 }
                 "mcp-method" => head.marks.method.replace(value.clone()).is_none(),
                 "mcp-name" => head.marks.name.replace(value.clone()).is_none(),

@@ -26,8 +26,7 @@ use crate::http::sse::Event;
 impl<A: Accept> HttpServer<A> {
     /// Opens a session that lives as long as its stream.
     pub(super) fn sse_open(&self, parts: &Parts, message_path: &str) -> Result<Response<HttpBody>, Refusal> {
-        let principal = parts.extensions.get::<Principal>().cloned();
-        let live = self.open(principal, StreamKind::Named)?;
+        let live = self.open(parts, StreamKind::Named)?;
         let session = Arc::clone(&live.session);
         let endpoint = format!("{message_path}?{SESSION_ID}={}", session.id.as_str());
         let stream = Arc::clone(session.standalone());

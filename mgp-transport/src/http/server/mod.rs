@@ -9,7 +9,7 @@
 //! | `stream`, `replay` | streams of events, and what is kept of them |
 //! | `named`, `shared_way` | messages about a call: which it is, and calls that share a stream |
 //! | `session`, `session_id`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
-//! | `serve`, `connection`, `routes` | a server on a socket |
+//! | `serve`, `connection`, `places`, `routes` | a server on a socket |
 
 mod ask;
 mod batch;
@@ -28,6 +28,7 @@ mod legacy_sse;
 mod named;
 mod negotiate;
 mod origin;
+mod places;
 mod post;
 mod read;
 mod replay;
@@ -187,15 +188,24 @@ impl<A: Accept> HttpServer<A> {
 
     /// Refuses what a web page may have sent, and what two readers may read differently.
     fn guard(&self, parts: &Parts, head: &Head<'_>) -> Result<(), Refusal> {
-        let host = head.host.map(http::HeaderValue::as_bytes);
-        let host = host.or_else(|| parts.uri.authority().map(|authority| authority.as_str().as_bytes()));
-        match host {
-            Some(host) if self.config().accepts_host(host) => {}
-            Some(_) => return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Host` is not served")),
-            None => return Err(Refusal::because(StatusCode::BAD_REQUEST, "the header Host is missing")),
+        // A request target in absolute form names a host as well, and a proxy may go by either.
+        let target = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
+        let header = head.host.map(http::HeaderValue::as_bytes);
+        if header.or(target).is_none() {
+            return Err(Refusal::because(StatusCode::BAD_REQUEST, "the header Host is missing"));
         }
-        if head.origin.is_some_and(|origin| !self.config().accepts_origin(origin.as_bytes())) {
-            return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Origin` is not allowed"));
+        if ![header, target].into_iter().flatten().all(|host| self.config().accepts_host(host)) {
+            return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Host` is not served"));
+        }
+        match head.origin {
+            Some(origin) if self.config().accepts_origin(origin.as_bytes()) => {}
+            Some(_) => return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Origin` is not allowed")),
+            // Pages send some requests without an `Origin`, such as those for images.
+            None if head.is_cross_origin => {
+                let why = "a page of another origin sent this without an `Origin`";
+                return Err(Refusal::because(StatusCode::FORBIDDEN, why));
+            }
+            None => {}
         }
         match head.repeated {
             None => Ok(()),

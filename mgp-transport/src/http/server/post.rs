@@ -7,7 +7,8 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    CallOf, Error, Id, Kind, Method, Outbox, Params, Principal, RawJson, Request, RpcService, StreamId, code,
+    CallOf, Error, Id, Kind, Method, Outbox, Params, Principal, RawJson, Request, RpcService, StreamId,
+    Validity, code,
 };
 use tokio::time::timeout;
 
@@ -110,8 +111,7 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn initialize(&self, parts: Arc<Parts>, id: Id, params: Params) -> Result<Step, Refusal> {
-        let principal = parts.extensions.get::<Principal>().cloned();
-        let live = self.open(principal, StreamKind::Kept { primed: false });
+        let live = self.open(&parts, StreamKind::Kept { primed: false });
         let live = live.map_err(|refusal| refusal.of(Some(id.clone())))?;
         let session = Arc::clone(&live.session);
         let mut request = request(Kind::Call, Method::INITIALIZE, params, parts);
@@ -187,18 +187,16 @@ impl<A: Accept> HttpServer<A> {
     }
 
     /// A new session, not yet to be found.
-    pub(super) fn open(
-        &self,
-        principal: Option<Principal>,
-        kind: StreamKind,
-    ) -> Result<Live<A::Service>, Refusal> {
+    pub(super) fn open(&self, parts: &Parts, kind: StreamKind) -> Result<Live<A::Service>, Refusal> {
+        let principal = parts.extensions.get::<Principal>().cloned();
         let refuse = |error| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
         let Some(permit) = self.sessions().reserve() else {
             return Err(refuse(Error::new(code::RESOURCE_EXHAUSTED, "too many sessions are open")));
         };
         let session = Arc::new(Session::new(Arc::clone(self.config()), principal, kind).map_err(refuse)?);
         let outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
-        Ok(Live::new(session, self.accept(outbox), permit))
+        let watch = parts.extensions.get::<Validity>().map(|validity| session.end_with(validity));
+        Ok(Live::new(session, self.accept(outbox), permit, watch))
     }
 }
 

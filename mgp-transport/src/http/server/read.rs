@@ -10,6 +10,8 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
+use super::connection::AwaitedBody;
+
 pin_project! {
     /// A body on its way in. A body of one chunk, which nearly all are, is not copied.
     pub(super) struct Reader<B> {
@@ -21,6 +23,7 @@ pin_project! {
         timeout: Duration,
         // Most bodies arrive with the head and never wait.
         deadline: Option<Pin<Box<Sleep>>>,
+        awaited: Option<AwaitedBody>,
     }
 }
 
@@ -34,7 +37,15 @@ pub(super) enum Unread {
 
 impl<B: Body> Reader<B> {
     pub(super) fn new(body: B, max_bytes: usize, timeout: Duration) -> Self {
-        Self { body, first: Bytes::new(), more: Vec::new(), max_bytes, timeout, deadline: None }
+        Self {
+            body,
+            first: Bytes::new(),
+            more: Vec::new(),
+            max_bytes,
+            timeout,
+            deadline: None,
+            awaited: None,
+        }
     }
 
     pub(super) fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Bytes, Unread>> {
@@ -46,6 +57,9 @@ impl<B: Body> Reader<B> {
             let frame = match this.body.as_mut().poll_frame(cx) {
                 Poll::Ready(frame) => frame,
                 Poll::Pending => {
+                    if this.deadline.is_none() {
+                        *this.awaited = AwaitedBody::begin();
+                    }
                     let deadline = this.deadline.get_or_insert_with(|| Box::pin(sleep(*this.timeout)));
                     ready!(deadline.as_mut().poll(cx));
                     return Poll::Ready(Err(Unread::TooSlow));

@@ -9,6 +9,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::body::HttpBody;
+use super::connection::Crowded;
 use super::future::{ResponseFuture, Target};
 use super::get::not_allowed;
 use super::head::{Head, SessionMark};
@@ -36,6 +37,12 @@ impl<A: Accept> Routes<A> {
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
         let config = self.server.config();
+        if request.extensions().get::<Crowded>().is_some() {
+            let why = "too many connections are open; try again later";
+            return ResponseFuture::ready(
+                Refusal::because(StatusCode::SERVICE_UNAVAILABLE, why).into_response(),
+            );
+        }
         if request.uri().path() == &*config.path {
             return self.server.handle(request);
         }

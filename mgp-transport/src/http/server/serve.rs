@@ -2,12 +2,10 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tower_layer::{Identity, Layer};
@@ -16,7 +14,8 @@ use tower_service::Service;
 use super::HttpServer;
 use super::body::HttpBody;
 use super::config::HttpConfig;
-use super::connection::{self, Watched};
+use super::connection;
+use super::places::Places;
 use super::routes::Routes;
 use crate::Accept;
 
@@ -106,14 +105,13 @@ where
     };
     let config = config.reachable_at(socket.local_addr()?.ip());
     let routes = HttpServer::new(accept).with_config(config).routes();
-    let mut connections = Connections::default();
+    let places = Places::new(routes.server().config());
+    let mut connections = Connections { tasks: JoinSet::new(), places };
     let service = layer.layer(routes.clone());
     accept_until(&socket, routes.server().config(), &service, &mut connections, stop).await;
     drop(socket);
     let grace = routes.server().config().shutdown_grace;
-    for watched in connections.watched.drain(..).filter_map(|watched| watched.upgrade()) {
-        watched.finish();
-    }
+    connections.places.finish();
     if !ended(&mut connections.tasks, grace).await {
         routes.server().close_sessions();
         ended(&mut connections.tasks, grace).await;
@@ -148,25 +146,9 @@ impl<S> HttpService for S where
 {
 }
 
-#[derive(Default)]
 struct Connections {
     tasks: JoinSet<()>,
-    watched: Vec<Weak<Watched>>,
-}
-
-impl Connections {
-    fn add(&mut self, watched: &Arc<Watched>) {
-        // Those that ended are forgotten now and then, however fast they come.
-        if self.watched.len() > 2 * self.tasks.len() + 64 {
-            self.watched.retain(|watched| watched.strong_count() > 0);
-        }
-        self.watched.push(Arc::downgrade(watched));
-    }
-
-    /// Drops the connections on which nothing happens.
-    fn look(&mut self) {
-        self.watched.retain(|watched| watched.upgrade().map(|watched| watched.look()).is_some());
-    }
+    places: Places,
 }
 
 async fn accept_until<S: HttpService>(
@@ -176,28 +158,25 @@ async fn accept_until<S: HttpService>(
     connections: &mut Connections,
     stop: impl Future<Output = ()>,
 ) {
-    let permits = Arc::new(Semaphore::new(config.max_connections.min(Semaphore::MAX_PERMITS)));
-    let mut looks = interval(config.header_timeout.clamp(SHORTEST_LOOK, LONGEST_LOOK));
+    let mut looks = interval((config.header_timeout / 2).clamp(SHORTEST_LOOK, LONGEST_LOOK));
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tokio::pin!(stop);
     loop {
-        let next = async {
-            let permit = Arc::clone(&permits).acquire_owned().await;
-            (permit, socket.accept().await)
-        };
-        let (permit, accepted) = tokio::select! {
+        let accepted = tokio::select! {
             () = &mut stop => return,
             _ = looks.tick() => {
-                connections.look();
+                connections.places.look(config);
                 continue;
             }
-            next = next => next,
+            accepted = socket.accept() => accepted,
         };
         while connections.tasks.try_join_next().is_some() {}
         match accepted {
-            Ok((stream, _)) => {
-                let watched = Arc::new(Watched::default());
-                connections.add(&watched);
+            Ok((stream, peer)) => {
+                let Some(watched) = connections.places.enter(peer.ip()) else {
+                    tracing::warn!(peer = %peer.ip(), "connection refused: there is no room for it");
+                    continue;
+                };
                 let connection = connection::run(
                     stream,
                     service.clone(),
@@ -205,18 +184,23 @@ async fn accept_until<S: HttpService>(
                     config.marks.clone(),
                     watched,
                 );
-                connections.tasks.spawn(async move {
-                    let _permit = permit;
-                    connection.await;
-                });
+                connections.tasks.spawn(connection);
             }
             // A peer that left at once, or no file descriptors: neither ends the server.
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
+                if is_descriptor_shortage(&error) {
+                    connections.places.end_an_idle_one();
+                }
                 sleep(Duration::from_millis(50)).await;
             }
         }
     }
+}
+
+/// Whether the process, or the system, can open no further file (`EMFILE`, `ENFILE`).
+fn is_descriptor_shortage(error: &io::Error) -> bool {
+    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
 
 async fn ended(connections: &mut JoinSet<()>, within: Duration) -> bool {

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::{
-    BoxFuture, Error, Id, Origin, OutboxPort, Principal, RawJson, Request, Response, Revision, StreamId,
+    BoxFuture, Error, Id, Origin, OutboxPort, Principal, RawJson, Request, Response, Revision, RunningCalls,
+    StreamId, Validity, ValidityWatch,
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -39,6 +40,8 @@ pub(super) struct Session {
     /// When the last sweep was that found it set.
     last_seen: Mutex<Instant>,
     closed: AtomicBool,
+    /// The key it was opened with holds no longer, and its calls are let finish.
+    retired: AtomicBool,
 }
 
 /// What the peer was asked and has not answered.
@@ -77,6 +80,7 @@ impl Session {
             seen: AtomicBool::new(true),
             last_seen: Mutex::new(Instant::now()),
             closed: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
         })
     }
 
@@ -171,6 +175,9 @@ impl Session {
 
     /// Whether nothing has happened for so long that the session may go.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
+        if self.is_over() {
+            return self.calls.is_empty();
+        }
         let mut last_seen = self.last_seen.lock();
         if self.seen.swap(false, Ordering::Relaxed) {
             *last_seen = now;
@@ -208,6 +215,33 @@ impl Session {
 
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+
+    /// Ends the session, as the key that it was opened with holds no longer: at once, or when its calls are done.
+    fn retire(&self, calls: RunningCalls) {
+        match calls {
+            // The answers of HTTP+SSE come on the one stream that ends.
+            RunningCalls::Finish if !self.is_sse => {
+                self.retired.store(true, Ordering::Release);
+                self.standalone.shut();
+            }
+            _ => self.close(),
+        }
+    }
+
+    /// Ends the session when `validity` does, until the watch is dropped.
+    pub(super) fn end_with(self: &Arc<Self>, validity: &Validity) -> ValidityWatch {
+        let session = Arc::downgrade(self);
+        validity.on_end(move |calls| {
+            if let Some(session) = session.upgrade() {
+                session.retire(calls);
+            }
+        })
+    }
+
+    /// Whether nothing new may begin in the session.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_closed() || self.retired.load(Ordering::Acquire)
     }
 
     /// Hands an answer to whoever asked. An answer that nobody waits for is ignored.

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mgp_types::{Principal, RpcService};
+use mgp_types::{Principal, RpcService, ValidityWatch};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
@@ -19,11 +19,18 @@ pub(super) struct Live<S> {
     pub(super) session: Arc<Session>,
     service: Mutex<S>,
     _permit: OwnedSemaphorePermit,
+    /// Ends the session with the key that it was opened with.
+    _watch: Option<ValidityWatch>,
 }
 
 impl<S: Clone> Live<S> {
-    pub(super) fn new(session: Arc<Session>, service: S, permit: OwnedSemaphorePermit) -> Self {
-        Self { session, service: Mutex::new(service), _permit: permit }
+    pub(super) fn new(
+        session: Arc<Session>,
+        service: S,
+        permit: OwnedSemaphorePermit,
+        watch: Option<ValidityWatch>,
+    ) -> Self {
+        Self { session, service: Mutex::new(service), _permit: permit, _watch: watch }
     }
 
     pub(super) fn service(&self) -> S {
@@ -64,7 +71,7 @@ impl<S: RpcService> Table<S> {
     /// The session with this id, if it is that of `principal` and still lives.
     pub(super) fn find(&self, id: SessionId, principal: Option<&Principal>) -> Option<Arc<Live<S>>> {
         let live = self.shard(id).lock().get(&id).map(Arc::clone)?;
-        (live.session.belongs_to(principal) && !live.session.is_closed()).then_some(live)
+        (live.session.belongs_to(principal) && !live.session.is_over()).then_some(live)
     }
 
     pub(super) fn remove(&self, id: SessionId) {

@@ -1,0 +1,73 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use mgp_types::{Error, Response, RunningCalls, Validity, ValidityWatch};
+use parking_lot::Mutex;
+use pin_project_lite::pin_project;
+
+use super::AuthError;
+
+pin_project! {
+    /// A call that goes on while the key of its caller holds. Dropping it drops the call.
+    pub struct WhileValid<F> {
+        #[pin]
+        call: Option<F>,
+        validity: Option<Validity>,
+        // A subscription has no end of its own, so it is never let finish.
+        listens: bool,
+        watch: Option<Watch>,
+    }
+}
+
+/// Wakes the call when the key no longer holds.
+struct Watch {
+    waker: Arc<Mutex<Waker>>,
+    _told: ValidityWatch,
+}
+
+impl<F> WhileValid<F> {
+    pub(super) fn new(call: F, validity: Option<Validity>, listens: bool) -> Self {
+        Self { call: Some(call), validity, listens, watch: None }
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let mut this = self.project();
+        let Some(call) = this.call.as_mut().as_pin_mut() else { return Poll::Pending };
+        if let Poll::Ready(outcome) = call.poll(cx) {
+            return Poll::Ready(outcome);
+        }
+        let Some(validity) = this.validity else { return Poll::Pending };
+        // Only a call that waits is watched; most are done when they are first looked at.
+        if let Some(watch) = this.watch {
+            watch.waker.lock().clone_from(cx.waker());
+        } else {
+            let waker = Arc::new(Mutex::new(cx.waker().clone()));
+            let told = Arc::clone(&waker);
+            let told = validity.on_end(move |_| {
+                let waker = told.lock().clone();
+                waker.wake();
+            });
+            *this.watch = Some(Watch { waker, _told: told });
+        }
+        match validity.ended() {
+            Some(calls) if calls == RunningCalls::Cancel || *this.listens => {
+                this.call.set(None);
+                Poll::Ready(Err(AuthError::Unknown.into()))
+            }
+            _ => Poll::Pending,
+        }
+    }
+}
+
+impl<F> fmt::Debug for WhileValid<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WhileValid")
+    }
+}

@@ -1,0 +1,347 @@
+//! Names that only look like those of the protocol: what a lenient reader would take for a member or a method that a strict
+//! one does not see.
+//!
+//! What is known is data: the shapes of `mcp::shape`, which the types of the bodies give, and the names of `mgp::members`.
+//! Arguments of tools, schemas and other opaque values are stepped over. A member that is spelled as the protocol spells it
+//! costs comparisons and allocates nothing.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::json::unescape;
+use crate::mcp::meta::KEYS;
+use crate::mcp::method;
+use crate::mcp::method::notification_name;
+use crate::mcp::shape::Shape;
+use crate::mgp::{self, members};
+use crate::{Error, Params, RawJson, folded};
+
+/// A name that reads like one the protocol knows, and is another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Misspelled {
+    what: What,
+    found: Box<str>,
+    proper: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Member,
+    Method,
+}
+
+impl fmt::Display for Misspelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.what {
+            What::Member => "member",
+            What::Method => "method",
+        };
+        let found: String = self.found.chars().take(LONGEST_SHOWN).flat_map(char::escape_default).collect();
+        write!(
+            f,
+            "the {what} \"{found}\" is spelled \"{}\"; lenient readers take one for the other",
+            self.proper
+        )
+    }
+}
+
+const LONGEST_SHOWN: usize = 64;
+
+/// Refuses a result with a member that a lenient reader takes for another one of the protocol.
+///
+/// A frame says nothing of the request that it answers, so this is for whoever knows the request.
+///
+/// # Errors
+/// The peer misbehaved: a member at any level that the protocol knows is not spelled as the protocol spells it.
+///
+/// ```
+/// use mgp_types::{Method, RawJson, frame};
+///
+/// let check = |result: &'static str| frame::check_result(&Method::TOOLS_CALL, &RawJson::parse(result).unwrap());
+/// assert!(check(r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"IsError":true}}"#).is_ok());
+/// assert!(check(r#"{"content":[],"IsError":true}"#).is_err());
+/// ```
+pub fn check_result(method: &crate::Method, result: &RawJson) -> Result<(), Error> {
+    let shape = match method.as_str() {
+        method::TASKS_RESULT => Shape::AnyOf(&[
+            || method::result_shape(method::TOOLS_CALL).unwrap_or(Shape::Opaque),
+            || method::result_shape(method::SAMPLING_CREATE_MESSAGE).unwrap_or(Shape::Opaque),
+            || method::result_shape(method::ELICITATION_CREATE).unwrap_or(Shape::Opaque),
+        ]),
+        name => method::result_shape(name).unwrap_or_else(|| other(method.is_mgp())),
+    };
+    check_value(result.as_bytes(), shape)
+        .map_err(|misspelled| Error::misbehaved(format!("in the answer, {misspelled}")))
+}
+
+/// Refuses params with a member that a lenient reader takes for another one of the protocol.
+pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<(), Misspelled> {
+    if params.is_empty() {
+        return Ok(());
+    }
+    let name = method.as_str();
+    let known = if method.is_notification() {
+        notification_name::params_shape(name)
+    } else {
+        method::params_shape(name)
+    };
+    let shape = known.unwrap_or_else(|| other(method.is_mgp()));
+    for (name, escaped, value) in params.scanned() {
+        let shape = member(name, escaped, shape, IN_PARAMS)?;
+        check_value(value, shape)?;
+    }
+    Ok(())
+}
+
+/// Refuses an error with a member that a lenient reader takes for another one of the protocol.
+pub(super) fn check_error(error: &[u8]) -> Result<(), Misspelled> {
+    check_value(error, Shape::Names(&["code", "message", "data"]))
+}
+
+/// Refuses a member of a message that is none of JSON-RPC's and reads like one.
+#[cold]
+pub(super) fn check_envelope(name: &[u8]) -> Result<(), Misspelled> {
+    Name::of(name).check(&["jsonrpc", "id", "method", "params", "result", "error", TRACE_ID])
+}
+
+/// Refuses a method that is none of the protocol's and reads like one.
+#[cold]
+pub(super) fn check_method(name: &str) -> Result<(), Misspelled> {
+    let known = [method::NAMES, notification_name::NAMES, mgp::method::NAMES];
+    if known.iter().any(|known| known.contains(&name)) {
+        return Ok(());
+    }
+    let name = Name::of(name.as_bytes());
+    let checked = known.iter().try_for_each(|known| name.check(known));
+    checked.map_err(|misspelled| Misspelled { what: What::Method, ..misspelled })
+}
+
+/// What is known of a message of another protocol.
+fn other(is_mgp: bool) -> Shape {
+    Shape::Names(if is_mgp { members::NAMES } else { &[] })
+}
+
+/// What MGP adds to objects of MCP.
+const ADDED: &[&str] = &["_meta", mgp::MEMBER, mgp::LEGACY_MEMBER];
+/// What params may have besides.
+const IN_PARAMS: &[&str] = &[TRACE_ID];
+const TRACE_ID: &str = "trace_id";
+
+/// Checks a value that was scanned before.
+fn check_value(bytes: &[u8], shape: Shape) -> Result<(), Misspelled> {
+    match shape {
+        Shape::Opaque => Ok(()),
+        shape => Walk { bytes, at: 0 }.value(shape),
+    }
+}
+
+/// Returns the shape of the value of a member, whose name is as it was scanned.
+fn member(name: &[u8], escaped: bool, shape: Shape, besides: &[&'static str]) -> Result<Shape, Misspelled> {
+    let name = if escaped { Cow::Owned(unescape(name)) } else { Cow::Borrowed(name) };
+    if let Some(found) = find(shape, &name) {
+        return Ok(found);
+    }
+    match &*name {
+        b"_meta" => return Ok(Shape::Object(KEYS)),
+        b"_mgp" => return Ok(Shape::Names(members::NAMES)),
+        name if besides.iter().any(|known| known.as_bytes() == name) => return Ok(Shape::Opaque),
+        _ => {}
+    }
+    let name = Name::of(&name);
+    name.check(ADDED)?;
+    name.check(besides)?;
+    name.check_shape(shape)?;
+    Ok(Shape::Opaque)
+}
+
+/// A name that is none of those known, and how a lenient reader takes it. It is folded once, however many names it is
+/// compared with: a message may have very many members.
+struct Name<'a> {
+    spelled: Cow<'a, str>,
+    read: Cow<'a, str>,
+}
+
+impl<'a> Name<'a> {
+    fn of(name: &'a [u8]) -> Self {
+        let spelled = String::from_utf8_lossy(name);
+        let read = if spelled.bytes().all(|byte| byte.is_ascii_graphic()) {
+            spelled.clone()
+        } else {
+            Cow::Owned(folded(&spelled).into_owned())
+        };
+        Self { spelled, read }
+    }
+
+    /// Refuses the name if it reads like one of these; they are ASCII.
+    fn check(&self, known: &[&'static str]) -> Result<(), Misspelled> {
+        known.iter().try_for_each(|known| self.check_one(known))
+    }
+
+    fn check_one(&self, known: &'static str) -> Result<(), Misspelled> {
+        if self.read.eq_ignore_ascii_case(known) && *self.spelled != *known {
+            return Err(Misspelled { what: What::Member, found: (&*self.spelled).into(), proper: known });
+        }
+        Ok(())
+    }
+
+    fn check_shape(&self, shape: Shape) -> Result<(), Misspelled> {
+        match shape {
+            Shape::Object(members) => members.iter().try_for_each(|member| self.check_one(member.name)),
+            Shape::Names(names) => self.check(names),
+            Shape::AnyOf(kinds) => kinds.iter().try_for_each(|kind| self.check_shape(kind())),
+            Shape::Opaque | Shape::Each(_) | Shape::Values(_) => Ok(()),
+        }
+    }
+}
+
+/// Returns the shape of the member of exactly this name.
+fn find(shape: Shape, name: &[u8]) -> Option<Shape> {
+    match shape {
+        Shape::Object(members) => {
+            let member = members.iter().find(|member| member.name.as_bytes() == name)?;
+            Some((member.shape)())
+        }
+        Shape::Names(names) => names.iter().any(|known| known.as_bytes() == name).then_some(Shape::Opaque),
+        Shape::AnyOf(kinds) => {
+            let mut found = kinds.iter().filter_map(|kind| find(kind(), name));
+            let first = found.next()?;
+            // The same name may stand for a text in one kind and for an object in another.
+            Some(if let Shape::Opaque = first {
+                found.find(|shape| !matches!(shape, Shape::Opaque)).unwrap_or(first)
+            } else {
+                first
+            })
+        }
+        Shape::Opaque | Shape::Each(_) | Shape::Values(_) => None,
+    }
+}
+
+/// Walks over a value that is known to be JSON.
+struct Walk<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self, shape: Shape) -> Result<(), Misspelled> {
+        self.skip_space();
+        match (self.peek(), shape) {
+            (Some(b'{'), Shape::Object(_) | Shape::Names(_) | Shape::AnyOf(_)) => {
+                self.members(|name, escaped| member(name, escaped, shape, &[]))
+            }
+            (Some(b'{'), Shape::Values(inner)) => self.members(|_, _| Ok(inner())),
+            (Some(b'{'), Shape::Each(inner)) => self.value(inner()),
+            (Some(b'['), Shape::Each(inner)) => self.elements(inner),
+            _ => {
+                self.skip();
+                Ok(())
+            }
+        }
+    }
+
+    fn members(
+        &mut self,
+        shape: impl Fn(&'a [u8], bool) -> Result<Shape, Misspelled>,
+    ) -> Result<(), Misspelled> {
+        self.at += 1;
+        loop {
+            self.skip_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'"') => {
+                    let start = self.at + 1;
+                    self.skip();
+                    let name = self.bytes.get(start..self.at.saturating_sub(1)).unwrap_or_default();
+                    let shape = shape(name, memchr::memchr(b'\\', name).is_some())?;
+                    self.skip_space();
+                    self.at += 1; // The colon.
+                    self.value(shape)?;
+                }
+                _ => {
+                    self.at += 1;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn elements(&mut self, inner: fn() -> Shape) -> Result<(), Misspelled> {
+        self.at += 1;
+        loop {
+            self.skip_space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') | None => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(_) => self.value(inner())?,
+            }
+        }
+    }
+
+    /// Steps over one value, whatever is in it.
+    fn skip(&mut self) {
+        let mut open = 0_usize;
+        loop {
+            match self.peek() {
+                Some(b'"') => self.skip_string(),
+                Some(b'{' | b'[') => {
+                    open += 1;
+                    self.at += 1;
+                }
+                Some(b'}' | b']') => {
+                    if open == 0 {
+                        return;
+                    }
+                    open -= 1;
+                    self.at += 1;
+                }
+                Some(b',' | b':' | b' ' | b'\n' | b'\r' | b'\t') if open > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                None | Some(b',' | b':' | b' ' | b'\n' | b'\r' | b'\t') => return,
+                Some(_) => {
+                    let end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t');
+                    let rest = &self.bytes[self.at..];
+                    self.at += rest.iter().position(end).unwrap_or(rest.len());
+                }
+            }
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
+    fn skip_string(&mut self) {
+        self.at += 1;
+        loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            match memchr::memchr2(b'"', b'\\', rest) {
+                Some(found) if rest[found] == b'\\' => self.at += found + 2,
+                Some(found) => {
+                    self.at += found + 1;
+                    return;
+                }
+                None => {
+                    self.at = self.bytes.len();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! What the members of a value are called, derived from the types of the bodies.
+
+use super::{Map, Meta};
+use crate::{Id, RawJson};
+
+/// The names that the protocol knows in a value, level by level.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    /// The protocol knows no names in it: a text, or a value that belongs to tools, schemas and applications.
+    Opaque,
+    /// An object with these members; others may stand beside them.
+    Object(&'static [Member]),
+    /// An object with members of these names, whose values are opaque.
+    Names(&'static [&'static str]),
+    /// A list of such values, or one of them in its place.
+    Each(fn() -> Self),
+    /// An object whose member names are data, and whose values are such.
+    Values(fn() -> Self),
+    /// A value of one of these kinds.
+    AnyOf(&'static [fn() -> Self]),
+}
+
+impl Shape {
+    /// Returns the shape of a value of one of these kinds.
+    pub(super) fn one_of(kinds: &'static [fn() -> Self]) -> Self {
+        match kinds {
+            [one] => one(),
+            _ => Self::AnyOf(kinds),
+        }
+    }
+}
+
+/// A member of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub(crate) name: &'static str,
+    /// The shape of its value. A function, because bodies contain themselves.
+    pub(crate) shape: fn() -> Shape,
+}
+
+/// A type of the wire whose member names are known.
+pub(crate) trait Shaped {
+    /// Returns the shape of its values.
+    fn shape() -> Shape;
+}
+
+/// Types without members of their own.
+macro_rules! opaque {
+    ($($name:ty),* $(,)?) => {
+        $(impl $crate::mcp::shape::Shaped for $name {
+            fn shape() -> $crate::mcp::shape::Shape {
+                $crate::mcp::shape::Shape::Opaque
+            }
+        })*
+    };
+}
+pub(super) use opaque;
+
+opaque!(String, Box<str>, bool, i64, Id, RawJson);
+
+impl<T: Shaped> Shaped for Option<T> {
+    fn shape() -> Shape {
+        T::shape()
+    }
+}
+
+impl<T: Shaped> Shaped for Box<T> {
+    fn shape() -> Shape {
+        T::shape()
+    }
+}
+
+impl<T: Shaped> Shaped for Vec<T> {
+    fn shape() -> Shape {
+        Shape::Each(T::shape)
+    }
+}
+
+impl<V: Shaped> Shaped for Map<V> {
+    fn shape() -> Shape {
+        Shape::Values(V::shape)
+    }
+}
+
+impl Shaped for Meta {
+    fn shape() -> Shape {
+        Shape::Object(super::meta::KEYS)
+    }
+}

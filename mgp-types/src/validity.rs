@@ -1,0 +1,137 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+/// Whether the credential that proved a caller still holds, for what lasts longer than the request that brought it: sessions,
+/// streams, calls in work. A handle: clones share everything.
+///
+/// Whoever takes a credential back [ends](Self::end) it; whoever keeps something open for its holder is told
+/// [at once](Self::on_end).
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// use mgp_types::{RunningCalls, Validity};
+///
+/// let validity = Validity::new();
+/// let closed = Arc::new(AtomicBool::new(false));
+/// let stream = Arc::clone(&closed);
+/// let _watch = validity.on_end(move |_| stream.store(true, Ordering::Relaxed));
+/// validity.end(RunningCalls::Cancel);
+/// assert!(closed.load(Ordering::Relaxed) && validity.ended() == Some(RunningCalls::Cancel));
+/// ```
+#[derive(Clone, Default)]
+pub struct Validity(Arc<Mutex<Watches>>);
+
+/// What becomes of the calls in work of a caller whose credential no longer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a call goes on or it does not")]
+pub enum RunningCalls {
+    /// They are cancelled.
+    Cancel,
+    /// They are let finish.
+    Finish,
+}
+
+#[derive(Default)]
+struct Watches {
+    ended: Option<RunningCalls>,
+    last: u64,
+    waiting: BTreeMap<u64, Callback>,
+}
+
+type Callback = Box<dyn FnOnce(RunningCalls) + Send>;
+
+/// Something that is told when a credential no longer holds, until this is dropped.
+#[must_use]
+pub struct ValidityWatch(Option<(Validity, u64)>);
+
+impl Validity {
+    /// A credential that holds.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends it, and tells everybody who waits for that, in this thread. Only the first time counts.
+    pub fn end(&self, calls: RunningCalls) {
+        let mut watches = self.0.lock();
+        if watches.ended.is_some() {
+            return;
+        }
+        watches.ended = Some(calls);
+        let waiting = std::mem::take(&mut watches.waiting);
+        drop(watches);
+        for tell in waiting.into_values() {
+            tell(calls);
+        }
+    }
+
+    /// Returns what becomes of calls in work, if it no longer holds.
+    pub fn ended(&self) -> Option<RunningCalls> {
+        self.0.lock().ended
+    }
+
+    /// Calls `tell` when it no longer holds: at once, if that is so already.
+    pub fn on_end(&self, tell: impl FnOnce(RunningCalls) + Send + 'static) -> ValidityWatch {
+        let mut watches = self.0.lock();
+        if let Some(calls) = watches.ended {
+            drop(watches);
+            tell(calls);
+            return ValidityWatch(None);
+        }
+        watches.last += 1;
+        let number = watches.last;
+        watches.waiting.insert(number, Box::new(tell));
+        ValidityWatch(Some((self.clone(), number)))
+    }
+}
+
+impl Drop for ValidityWatch {
+    fn drop(&mut self) {
+        let Some((validity, number)) = self.0.take() else { return };
+        let forgotten = validity.0.lock().waiting.remove(&number);
+        // Outside the lock: what a callback holds may have a watch of its own.
+        drop(forgotten);
+    }
+}
+
+impl fmt::Debug for Validity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Validity").field("ended", &self.ended()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ValidityWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ValidityWatch")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn who_waits_is_told_once_and_who_left_is_not() {
+        let validity = Validity::new();
+        let told = Arc::new(AtomicU32::new(0));
+        let count = |by: u32| {
+            let told = Arc::clone(&told);
+            move |_| {
+                told.fetch_add(by, Ordering::Relaxed);
+            }
+        };
+        let stays = validity.on_end(count(1));
+        drop(validity.on_end(count(10)));
+        validity.end(RunningCalls::Finish);
+        validity.end(RunningCalls::Cancel);
+        let late = validity.on_end(count(100));
+        assert_eq!((told.load(Ordering::Relaxed), validity.ended()), (101, Some(RunningCalls::Finish)));
+        drop((stays, late));
+    }
+}

@@ -95,6 +95,7 @@ impl Kernel {
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity), _beside: beside }));
         let parts = &kernel.0.parts;
         upstream::clear_scratch(&parts.state).await;
+        registration::remove_copies(&parts.state).await;
         parts.fleet.install(parts, parts.fleet.prepare(parts, &parts.config.load().servers, false)?);
         if let Some(registry) = parts.registry.get() {
             registration::remove_left_over(&parts.state, registry).await;

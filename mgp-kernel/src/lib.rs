@@ -55,7 +55,7 @@ mod stack;
 mod telemetry;
 mod upstream;
 
-pub use self::confine::set_confinement_launcher;
+pub use self::confine::{check_confinement, set_confinement_launcher};
 pub use self::error::StartError;
 pub use self::fleet::Applied;
 pub use self::kernel::Kernel;

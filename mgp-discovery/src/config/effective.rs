@@ -61,8 +61,9 @@ impl ServerConfig {
     }
 
     /// Whether its program is confined by the system.
-    pub const fn is_confined(&self) -> bool {
-        self.confine || self.confinement.is_some()
+    pub fn is_confined(&self) -> bool {
+        let is_sandboxed = self.command.is_some() && self.trust() == TrustLevel::Sandboxed;
+        self.confine.unwrap_or(self.confinement.is_some() || is_sandboxed)
     }
 
     /// Whether agents have connections of their own, so that nobody else reaches the server.
@@ -77,6 +78,16 @@ mod tests {
 
     fn listening(http: &str) -> ListenSettings {
         ListenSettings { http: Some(http.into()), ..ListenSettings::default() }
+    }
+
+    #[test]
+    fn what_is_sandboxed_or_has_a_confinement_is_confined_unless_it_is_said_not_to_be() {
+        let confined = |json: &str| serde_json::from_str::<ServerConfig>(json).unwrap().is_confined();
+        assert!(!confined(r#"{"command":"a"}"#) && confined(r#"{"command":"a","confine":true}"#));
+        assert!(confined(r#"{"command":"a","confinement":{}}"#));
+        assert!(confined(r#"{"command":"a","security":{"trust_level":"sandboxed"}}"#));
+        assert!(!confined(r#"{"command":"a","confine":false,"security":{"trust_level":"sandboxed"}}"#));
+        assert!(!confined(r#"{"url":"http://a.example","security":{"trust_level":"sandboxed"}}"#));
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Checks<'_> {
     }
 
     fn confinement(&mut self, server: &ServerConfig, place: &Place) {
-        let key = if server.confine { "confine" } else { "confinement" };
+        let key = if server.confine.is_some() { "confine" } else { "confinement" };
         if server.is_confined() && (server.url.is_some() || server.socket.is_some()) {
             let what = "only a program that the kernel starts can be confined";
             self.error(&place.key(key), what, format!("remove `{key}`, or start the server by `command`"));

@@ -77,6 +77,12 @@ impl<'a> Template<'a> {
     }
 }
 
+impl From<String> for Secret {
+    fn from(value: String) -> Self {
+        Self(value.into())
+    }
+}
+
 impl Secret {
     /// The value.
     pub fn expose(&self) -> &str {

@@ -2,7 +2,7 @@ use mgp_types::mgp::{Permission, RegisterServer, RiskLevel, ServerId, Timestamp,
 use mgp_types::{Principal, Role};
 
 use super::policy::{RegistrationPolicy, is_web};
-use super::program::Code;
+use super::program::{Code, loads_code};
 use super::{Approval, Launch, Registered, Registrant, RegistryError, Terms, WebTransport};
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 
@@ -53,6 +53,8 @@ pub(super) fn admit(
         registered_at: now,
         approval,
         digest: None,
+        files: Vec::new(),
+        unconfined: None,
         lifetime: terms.lifetime,
     };
     check_code(&server)?;
@@ -83,11 +85,22 @@ pub(super) fn check_again(policy: &RegistrationPolicy, server: &Registered) -> R
     }
 }
 
+/// A script that is to be inspected.
+#[derive(Debug)]
+pub(super) struct ScriptOf<'a> {
+    pub(super) path: &'a str,
+    pub(super) language: &'static str,
+    /// Which argument names it.
+    pub(super) argument: usize,
+}
+
 /// The script that is to be inspected, if there is one.
-pub(super) fn script(server: &Registered) -> Option<(&str, &'static str)> {
+pub(super) fn script(server: &Registered) -> Option<ScriptOf<'_>> {
     let Launch::Program { command, args, .. } = &server.launch else { return None };
     match Code::of(command, args) {
-        Code::Script { path, language } if server.trust == TrustLevel::Sandboxed => Some((path, language)),
+        Code::Script { path, language, argument } if server.trust == TrustLevel::Sandboxed => {
+            Some(ScriptOf { path, language, argument })
+        }
         _ => None,
     }
 }
@@ -192,6 +205,11 @@ fn environment(
                 "`env.{name}` has the value of the kernel's variable: write \"${{{name}}}\""
             )));
         }
+    }
+    if let Some(name) = wanted.env.keys().find(|name| loads_code(name)) {
+        return Err(forbidden(format!(
+            "`env.{name}` makes programs load code that is not inspected: a server that needs it stands in mgp.toml"
+        )));
     }
     Ok(wanted.env.keys().cloned().partition(|name| policy.allows_variable(name)))
 }

@@ -29,6 +29,17 @@ pub enum RegistryError {
     /// The code of a sandboxed server does what it may not.
     #[error(transparent)]
     Code(Box<CodeRejection>),
+    /// The code is another one than was approved, or shown to whoever approves it.
+    #[error(
+        "the code of the server {id:?} has changed ({}): it is held back; `mgp registrations list --waiting` shows it, \
+         and `mgp registrations approve {id}` starts it as it is now", .files.join(", ")
+    )]
+    Changed {
+        /// The server.
+        id: ServerId,
+        /// The files that are new, gone or changed.
+        files: Vec<String>,
+    },
     /// The change could not be recorded, so it was not made.
     #[error("the change could not be recorded and was not made")]
     Unrecorded(#[source] Error),
@@ -49,6 +60,7 @@ impl From<RegistryError> for Error {
             RegistryError::Taken(_) => code::SERVER_ALREADY_REGISTERED,
             RegistryError::Full(_) | RegistryError::Store(StoreError::Full) => code::RESOURCE_EXHAUSTED,
             RegistryError::Busy(_) => code::SERVER_NOT_READY,
+            RegistryError::Changed { .. } => code::CODE_SAFETY_VIOLATION,
             RegistryError::Code(rejection) => return rejected(&rejection),
             RegistryError::Unrecorded(error) | RegistryError::Fleet(error) => return error,
             RegistryError::Store(error) => {

@@ -13,6 +13,8 @@ pub(super) enum Deed {
     Deny,
     Deregister,
     Keep,
+    /// Its code has changed, so that it waits again.
+    Hold,
 }
 
 /// Who does it, and in which chain of requests.
@@ -48,17 +50,24 @@ pub(super) fn done(doer: &Doer, deed: Deed, server: &Registered, outcome: Outcom
         .with_detail("trust_level", &server.trust)
         .with_detail("registrant", &server.registrant)
         .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
-    if deed != Deed::Register {
+    if !matches!(deed, Deed::Register | Deed::Approve | Deed::Hold) {
         return event;
     }
     let event = match &server.launch {
-        Launch::Program { command, env, .. } => event.with_detail("command", command).with_detail("env", env),
+        Launch::Program { command, env, .. } => event
+            .with_detail("command", command)
+            .with_detail("command_line", &server.launch.line())
+            .with_detail("folder", &std::env::current_dir().ok())
+            .with_detail("env", env)
+            .with_detail("inline_code", &server.inline_code())
+            .with_detail("unconfined", &server.unconfined),
         Launch::Web { transport, .. } => event.with_detail("transport", transport),
     };
     event
         .with_detail("approval", &server.approval)
         .with_detail("permissions_required", &server.permissions)
         .with_detail("code_digest", &server.digest)
+        .with_detail("code_files", &server.files)
         .with_detail("created_by_label", &server.label)
         .with_detail("justification", &server.justification)
 }
@@ -81,6 +90,7 @@ impl Deed {
             Self::Deny => "dev.cloto.mgp.server_denied",
             Self::Deregister => "dev.cloto.mgp.server_deregistered",
             Self::Keep => "dev.cloto.mgp.server_kept",
+            Self::Hold => "dev.cloto.mgp.server_held",
         };
         EventType::Custom(name.into())
     }

@@ -9,7 +9,9 @@
 //!   with a listed one. Of the environment only listed variables are passed on, with the values that the kernel has.
 //! * What an agent registers is sandboxed. The script of a sandboxed server is inspected ([`InspectCode`]), no dangerous
 //!   permission may be asked for, and it is not started before an operator has approved it.
-//! * A script that has changed since it was inspected is not started.
+//! * What runs is what was inspected: the script and every file of its own that it loads are pinned by one digest, and
+//!   looked at again before each start. A server whose code has changed waits until it is approved again.
+//! * What an agent registered runs confined by the system. Where the system cannot, an operator is told and decides.
 //!
 //! | | |
 //! |---|---|
@@ -18,32 +20,40 @@
 //! | [`Terms`], [`Lifetime`] | for how long, and whether it has been approved already |
 //! | [`Registered`], [`Launch`] | a server that was registered |
 //! | [`Fleet`], [`ServerView`] | the servers that run: implemented by whoever runs them |
-//! | [`InspectCode`], [`Script`] | what looks at code: implemented by whoever can |
+//! | [`InspectCode`], [`Script`], [`InspectedCode`] | what looks at code: implemented by whoever can |
 //! | [`RegistryStore`], [`MemoryRegistryStore`], [`SqliteRegistryStore`] | what survives a restart |
 //! | [`DiscoveryLayer`], [`Discovery`] | the methods, and the same as tools |
 
 mod admission;
 mod blocking;
+mod builder;
 mod claim;
+mod code;
 mod error;
 mod event;
+mod inline;
+mod inspection;
 mod layer;
 mod policy;
 mod ports;
 mod program;
 mod record;
 mod service;
+mod shown;
 #[cfg(feature = "store")]
 mod sqlite;
 mod store;
 mod view;
 
+pub use self::builder::RegistryBuilder;
+pub use self::code::{ApprovedCode, CodeFile, InspectedCode};
 pub use self::error::{RegistryError, StoreError};
 pub use self::layer::{Discovery, DiscoveryFuture, DiscoveryLayer};
 pub use self::policy::RegistrationPolicy;
 pub use self::ports::{Fleet, InspectCode, Inspection, Script, ServerView};
 pub use self::record::{Approval, Launch, Lifetime, Registered, Registrant, Terms, WebTransport};
-pub use self::service::{Registry, RegistryBuilder};
+pub use self::service::Registry;
+pub use self::shown::visible;
 #[cfg(feature = "store")]
 pub use self::sqlite::SqliteRegistryStore;
 pub use self::store::{MemoryRegistryStore, RegistryStore};

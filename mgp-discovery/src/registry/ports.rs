@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::mgp::{CodeRejection, MgpVersion, Permission, ServerId, ServerStatus, TrustLevel};
 use mgp_types::{BoxFuture, Context, Error};
 
-use super::Registered;
+use super::{InspectedCode, Registered};
 
 /// The servers that run. Whoever runs them implements it.
 pub trait Fleet: Send + Sync + fmt::Debug + 'static {
@@ -19,6 +19,12 @@ pub trait Fleet: Send + Sync + fmt::Debug + 'static {
 
     /// Stops a server and forgets it. It is no error if there is none.
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// Whether the system can confine what is started here.
+    ///
+    /// # Errors
+    /// It cannot, in words.
+    fn confines(&self) -> Result<(), String>;
 }
 
 /// A server that runs, as it is listed.
@@ -58,8 +64,14 @@ impl ServerView {
 
 /// Looks at the code of sandboxed servers. Whoever has the code safety framework implements it, at its strictest level.
 pub trait InspectCode: Send + Sync + fmt::Debug + 'static {
-    /// Reads the script and says what is in it.
+    /// Reads the script and every file of its own that it loads, and says what is in them.
     fn inspect<'a>(&'a self, script: Script<'a>) -> BoxFuture<'a, Inspection>;
+
+    /// Whether a program may be started with these arguments, as far as they tell what it does.
+    ///
+    /// # Errors
+    /// It may not, in words.
+    fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String>;
 }
 
 /// A script that a program is given.
@@ -77,10 +89,7 @@ pub struct Script<'a> {
 #[non_exhaustive]
 pub enum Inspection {
     /// Nothing that a sandboxed server may not do.
-    Harmless {
-        /// A digest of the code, by which it is seen whether it has changed.
-        digest: String,
-    },
+    Harmless(Box<InspectedCode>),
     /// Something that it may not do.
     Rejected(Box<CodeRejection>),
     /// It could not be read, or no one can read its language.

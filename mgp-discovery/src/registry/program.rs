@@ -4,7 +4,7 @@
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Code<'a> {
     /// A script, in a language.
-    Script { path: &'a str, language: &'static str },
+    Script { path: &'a str, language: &'static str, argument: usize },
     /// The program's own code, which nobody here can read.
     Own,
     /// It could be any code.
@@ -20,16 +20,16 @@ impl<'a> Code<'a> {
         let Some(interpreter) = INTERPRETERS.iter().find(|known| known.names.contains(&&*name)) else {
             return Self::Own;
         };
-        let mut rest = args.iter().map(String::as_str).peekable();
-        if interpreter.needs_run && rest.next_if_eq(&"run").is_none() {
+        let mut rest = args.iter().map(String::as_str).enumerate().peekable();
+        if interpreter.needs_run && rest.next_if(|(_, arg)| *arg == "run").is_none() {
             return Self::Hidden(format!("`{name}` has to be given `run` and a script"));
         }
-        while rest.next_if(|arg| interpreter.harmless.contains(arg)).is_some() {}
+        while rest.next_if(|(_, arg)| interpreter.harmless.contains(arg)).is_some() {}
         match rest.next() {
-            Some(path) if !path.is_empty() && !path.starts_with('-') && !path.contains("://") => {
-                Self::Script { path, language: interpreter.language }
+            Some((argument, path)) if !path.is_empty() && !path.starts_with('-') && !path.contains("://") => {
+                Self::Script { path, language: interpreter.language, argument }
             }
-            Some(other) => {
+            Some((_, other)) => {
                 let shown: String = other.chars().take(LONGEST_SHOWN).collect();
                 Self::Hidden(format!("`{name}` has to be given a script first, not `{shown}`"))
             }
@@ -48,7 +48,7 @@ struct Interpreter {
 }
 
 /// The name without its directory, its version and `.exe`, in small letters.
-fn program_name(command: &str) -> String {
+pub(super) fn program_name(command: &str) -> String {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command).to_ascii_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-').to_owned()
@@ -86,6 +86,75 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { names: &["cmd"], language: "batch", harmless: &[], needs_run: false },
 ];
 
+/// Whether a variable makes programs load code that nobody looked at: what begins like this, or is called so.
+pub(super) fn loads_code(variable: &str) -> bool {
+    let variable = variable.to_ascii_uppercase();
+    LOADING_FAMILIES.iter().any(|begin| variable.starts_with(begin)) || LOADING.contains(&&*variable)
+}
+
+const LOADING_FAMILIES: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "PYTHON",
+    "NODE_",
+    "NPM_CONFIG_",
+    "PERL",
+    "RUBY",
+    "LUA_",
+    "PHP",
+    "BASH_FUNC_",
+    "BUN_",
+    "DENO_",
+    "JAVA_",
+    "JDK_",
+    "MAVEN_",
+    "GIT_",
+    "DOTNET_",
+    "CORECLR_",
+    "GCONV_",
+    "MALLOC_",
+    "GLIBC_",
+    "UV_",
+    "PIP_",
+    "CONDA_",
+];
+
+const LOADING: &[&str] = &[
+    "_JAVA_OPTIONS",
+    "BASH_ENV",
+    "BASHOPTS",
+    "CDPATH",
+    "CLASSPATH",
+    "COMSPEC",
+    "ENV",
+    "GEM_HOME",
+    "GEM_PATH",
+    "HOME",
+    "IFS",
+    "OPENSSL_CONF",
+    "OPENSSL_MODULES",
+    "PATH",
+    "PATHEXT",
+    "PROMPT_COMMAND",
+    "PS4",
+    "SHELL",
+    "SHELLOPTS",
+    "TMPDIR",
+    "TS_NODE_PROJECT",
+    "VIRTUAL_ENV",
+    "ZDOTDIR",
+    "TSX_TSCONFIG_PATH",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "LOCPATH",
+    "NLSPATH",
+    "HOSTALIASES",
+    "RESOLV_HOST_CONF",
+    "RES_OPTIONS",
+    "TERMINFO",
+    "TERMCAP",
+];
+
 /// Programs that are given another one to start.
 const STARTERS: &[&str] = &[
     "env", "sudo", "doas", "su", "nice", "nohup", "setsid", "timeout", "xargs", "busybox", "toybox",
@@ -104,7 +173,7 @@ mod tests {
         let command = words.next().unwrap();
         let args: Vec<_> = words.collect();
         match Code::of(&command, &args) {
-            Code::Script { path, language } => format!("{language}: {path}"),
+            Code::Script { path, language, .. } => format!("{language}: {path}"),
             Code::Own => "own".into(),
             Code::Hidden(_) => "hidden".into(),
         }

@@ -5,6 +5,9 @@ use mgp_types::mgp::{Permission, ServerId, Timestamp, TrustLevel};
 use mgp_types::{Principal, Role};
 use serde::{Deserialize, Serialize};
 
+use super::inline::Inline;
+use super::{CodeFile, visible};
+
 /// A server that was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -29,8 +32,15 @@ pub struct Registered {
     pub registered_at: Timestamp,
     /// Whether it may be started.
     pub approval: Approval,
-    /// The digest of its script when that was inspected; `None` if there was nothing to inspect.
+    /// One digest of its script, and of all files that it loads, when they were inspected; `None` if there was nothing
+    /// to inspect.
     pub digest: Option<String>,
+    /// The script and the files that it loads, as they were inspected.
+    #[serde(default)]
+    pub files: Vec<CodeFile>,
+    /// Why this system cannot confine it, if it cannot: an operator who approves it approves that it runs all the same.
+    #[serde(default)]
+    pub unconfined: Option<String>,
     /// For how long it is kept. What is stored is kept.
     #[serde(skip)]
     pub lifetime: Lifetime,
@@ -122,6 +132,21 @@ impl Registered {
     /// Whether it may be started.
     pub const fn is_approved(&self) -> bool {
         matches!(self.approval, Approval::Approved { .. })
+    }
+
+    /// Whether it is a program that runs confined by the system.
+    pub fn is_confined(&self) -> bool {
+        matches!(self.launch, Launch::Program { .. })
+            && self.trust == TrustLevel::Sandboxed
+            && self.unconfined.is_none()
+    }
+
+    /// Returns in words what the program does with code, or with another program, that stands on its command line, and
+    /// that code; `None` if there is none.
+    pub fn inline_code(&self) -> Option<String> {
+        let Launch::Program { command, args, .. } = &self.launch else { return None };
+        let inline = Inline::of(command, args)?;
+        Some(format!("{}: {}", inline.what, visible(&inline.text)))
     }
 }
 

@@ -1,21 +1,20 @@
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
-    AuditPort, CodeRejection, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome,
-    RegisterServer, RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
+    AuditPort, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome, RegisterServer,
+    RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
 };
 use mgp_types::{Context, Principal, Role};
 
-use super::admission::{Admitted, admit, check_again, script};
+use super::admission::{Admitted, admit, check_again};
 use super::blocking::off_the_runtime;
 use super::claim::{Claim, Shelf};
 use super::event::{Deed, Doer, done, refused};
 use super::{
-    Approval, Fleet, InspectCode, Inspection, Lifetime, MemoryRegistryStore, Registered, Registrant,
-    RegistrationPolicy, RegistryError, RegistryStore, Script, ServerView, StoreError, Terms,
+    Approval, Fleet, InspectCode, Lifetime, Registered, Registrant, RegistrationPolicy, RegistryBuilder,
+    RegistryError, RegistryStore, ServerView, StoreError, Terms,
 };
 
 /// Who registered which server, and what has become of it (§15.4, §15.5).
@@ -29,34 +28,22 @@ use super::{
 /// [`resume`](Registry::resume) starts what was not started, and a stopped server that is still there can be deregistered
 /// again.
 #[derive(Clone)]
-pub struct Registry(Arc<Inner>);
+pub struct Registry(pub(super) Arc<Inner>);
 
-struct Inner {
-    shelf: Shelf,
-    policy: ArcSwap<RegistrationPolicy>,
-    fleet: Arc<dyn Fleet>,
-    inspector: Option<Arc<dyn InspectCode>>,
-    store: Arc<dyn RegistryStore>,
-    audit: Option<Arc<dyn AuditPort>>,
-}
-
-/// Sets up a [`Registry`].
-#[derive(Debug)]
-#[must_use]
-pub struct RegistryBuilder {
-    policy: RegistrationPolicy,
-    fleet: Arc<dyn Fleet>,
-    inspector: Option<Arc<dyn InspectCode>>,
-    store: Option<Arc<dyn RegistryStore>>,
-    audit: Option<Arc<dyn AuditPort>>,
+pub(super) struct Inner {
+    pub(super) shelf: Shelf,
+    pub(super) policy: ArcSwap<RegistrationPolicy>,
+    pub(super) fleet: Arc<dyn Fleet>,
+    pub(super) inspector: Option<Arc<dyn InspectCode>>,
+    pub(super) store: Arc<dyn RegistryStore>,
+    pub(super) audit: Option<Arc<dyn AuditPort>>,
 }
 
 impl Registry {
     /// A registry in front of `fleet` that lets nobody register anything, keeps what it has in memory and records
     /// nothing, until it is told otherwise. Without an inspector no script of a sandboxed server is accepted.
     pub fn builder(fleet: Arc<dyn Fleet>) -> RegistryBuilder {
-        let policy = RegistrationPolicy::default();
-        RegistryBuilder { policy, fleet, inspector: None, store: None, audit: None }
+        RegistryBuilder::new(fleet)
     }
 
     /// Changes the policy. It holds for what is registered, approved and resumed from now on.
@@ -228,15 +215,6 @@ impl Registry {
         self.0.shelf.all()
     }
 
-    /// Fails if the script of a registered server is another one than was inspected; asked before each of its starts.
-    pub async fn check_code(&self, id: &ServerId) -> Result<(), RegistryError> {
-        let server = self.0.shelf.all().into_iter().find(|server| server.id == *id);
-        match server {
-            Some(server) => self.inspect_again(&server).await,
-            None => Ok(()),
-        }
-    }
-
     async fn try_register(
         &self,
         by: &Principal,
@@ -245,11 +223,11 @@ impl Registry {
         terms: Terms,
     ) -> Result<RegisteredServer, RegistryError> {
         let policy = self.0.policy.load_full();
-        let Admitted { mut server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
+        let Admitted { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
         let claim = self.0.shelf.claim_new(&server.id, policy.max_servers())?;
-        server.digest = self.inspect(&server).await?;
-        if server.trust == TrustLevel::Sandboxed && server.digest.is_none() {
-            // An approval given beforehand is one of code that was inspected.
+        let mut server = self.judged(server).await?;
+        if server.trust == TrustLevel::Sandboxed && (server.digest.is_none() || server.unconfined.is_some()) {
+            // An approval given beforehand is one of code that was inspected, and of a server that is confined.
             server.approval = Approval::Pending;
         }
         let (_claim, server) = self.put(doer, Deed::Register, claim, server).await?;
@@ -274,7 +252,13 @@ impl Registry {
             return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
         }
         check_again(&self.0.policy.load(), &server)?;
-        self.inspect_again(&server).await?;
+        let code = self.inspect(&server).await?;
+        let files = server.changes(code.as_ref());
+        if !files.is_empty() {
+            // Nobody approves what nobody was shown.
+            self.hold(claim, &server, code.as_ref()).await?;
+            return Err(RegistryError::Changed { id: id.clone(), files });
+        }
         let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
         let approved = Registered { approval, ..Registered::clone(&server) };
         let (_claim, approved) = self.put(doer, Deed::Approve, claim, approved).await?;
@@ -282,9 +266,14 @@ impl Registry {
     }
 
     async fn start_again(&self, id: &ServerId) -> Result<(), RegistryError> {
-        let (_claim, server) = self.0.shelf.claim(id)?;
+        let (claim, server) = self.0.shelf.claim(id)?;
         check_again(&self.0.policy.load(), &server)?;
-        self.inspect_again(&server).await?;
+        let code = self.inspect(&server).await?;
+        let files = server.changes(code.as_ref());
+        if !files.is_empty() {
+            self.hold(claim, &server, code.as_ref()).await?;
+            return Err(RegistryError::Changed { id: id.clone(), files });
+        }
         self.0.fleet.start(server).await.map_err(RegistryError::Fleet)
     }
 
@@ -294,10 +283,13 @@ impl Registry {
         if !server.is_approved() {
             let inspected = if server.digest.is_some() { "was" } else { "could not be" };
             let id = &server.id;
+            let unconfined =
+                server.unconfined.as_ref().map(|why| format!("; it would run unconfined: {why}"));
             tracing::warn!(server = %id, "a registered server waits: `mgp registrations approve {id}` starts it");
             return told(ServerStatus::PendingApproval).with_message(format!(
                 "its code {inspected} inspected; before it is started an operator has to approve it: \
-                 `mgp registrations approve {id}`"
+                 `mgp registrations approve {id}`{}",
+                unconfined.unwrap_or_default()
             ));
         }
         match self.0.fleet.start(server.clone()).await {
@@ -309,34 +301,9 @@ impl Registry {
         }
     }
 
-    /// The digest of the script, if the server has one that has to be inspected.
-    async fn inspect(&self, server: &Registered) -> Result<Option<String>, RegistryError> {
-        let Some((path, language)) = script(server) else { return Ok(None) };
-        let Some(inspector) = &self.0.inspector else {
-            return Err(RegistryError::Forbidden(
-                "nobody here can inspect the code of a sandboxed server".into(),
-            ));
-        };
-        match inspector.inspect(Script { path: Path::new(path), language }).await {
-            Inspection::Harmless { digest } => Ok(Some(digest)),
-            Inspection::Rejected(rejection) => Err(RegistryError::Code(rejection)),
-            Inspection::Unreadable(why) => Err(RegistryError::Forbidden(format!(
-                "the script of a sandboxed server has to be inspected: {why}"
-            ))),
-        }
-    }
-
-    async fn inspect_again(&self, server: &Registered) -> Result<(), RegistryError> {
-        if self.inspect(server).await? == server.digest {
-            return Ok(());
-        }
-        let changed = "The script has changed since it was registered: register it again";
-        Err(RegistryError::Code(Box::new(CodeRejection::new(vec![changed.into()]))))
-    }
-
     /// Records the deed, stores the server as it is from now on, and shows it: the last two in one step that nobody can
     /// interrupt. The claim is handed back, for nobody may stop a server that is about to be started.
-    async fn put(
+    pub(super) async fn put(
         &self,
         doer: &Doer,
         deed: Deed,
@@ -428,48 +395,6 @@ impl Registry {
             let _ = audit.record(refused(doer, deed, id, why)).await;
         }
         outcome
-    }
-}
-
-impl RegistryBuilder {
-    /// Holds what is registered to `policy`.
-    pub fn policy(mut self, policy: RegistrationPolicy) -> Self {
-        self.policy = policy;
-        self
-    }
-
-    /// Has scripts of sandboxed servers inspected.
-    pub fn inspector(mut self, inspector: Arc<dyn InspectCode>) -> Self {
-        self.inspector = Some(inspector);
-        self
-    }
-
-    /// Keeps what is registered in `store`.
-    pub fn store(mut self, store: Arc<dyn RegistryStore>) -> Self {
-        self.store = Some(store);
-        self
-    }
-
-    /// Records each change, and each that is refused, with `audit`.
-    pub fn audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
-        self.audit = Some(audit);
-        self
-    }
-
-    /// Reads the store, which may block. Nothing is started before [`resume`](Registry::resume).
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn build(self) -> Result<Registry, StoreError> {
-        let store = self.store.unwrap_or_else(|| Arc::new(MemoryRegistryStore::new()));
-        Ok(Registry(Arc::new(Inner {
-            shelf: Shelf::of(store.load()?),
-            policy: ArcSwap::from_pointee(self.policy),
-            fleet: self.fleet,
-            inspector: self.inspector,
-            store,
-            audit: self.audit,
-        })))
     }
 }
 

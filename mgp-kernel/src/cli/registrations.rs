@@ -69,22 +69,49 @@ async fn list(link: &Link, output: &Output, wanted: &List) -> Result<Exit, Failu
     let page = Page { offset: wanted.offset, limit: wanted.limit };
     let asked = ListRegistrations { waiting: wanted.waiting, page };
     let list: RegistrationList = link.ask(method::REGISTRATIONS_LIST, &asked).await?;
-    output.table(&list, "no server was registered", |list, table| {
-        table.headings(&["SERVER", "STATE", "BY", "STARTS", "TRUST", "PERMISSIONS", "BECAUSE"]);
+    output.show(&list, |list, out| {
         for row in &list.registrations {
-            let permissions: Vec<_> = row.permissions.iter().map(Permission::as_str).collect();
-            table.row([
-                row.server_id.to_string(),
-                state(row).to_owned(),
-                row.registered_by.clone(),
-                row.launch.clone(),
-                row.trust_level.to_string(),
-                if permissions.is_empty() { "-".to_owned() } else { permissions.join(",") },
-                row.justification.clone().unwrap_or_else(|| "-".to_owned()),
-            ]);
+            shown(row, out)?;
         }
+        if list.registrations.is_empty() {
+            writeln!(out, "no server was registered")?;
+        }
+        Ok(())
     })?;
     Ok(Exit::Done)
+}
+
+/// Writes all that a server is decided by. Nothing is cut: what is not seen cannot be approved.
+fn shown(row: &RegistrationRow, out: &mut Vec<u8>) -> std::io::Result<()> {
+    writeln!(out, "{}: {}, registered by {}", row.server_id, state(row), printable(&row.registered_by))?;
+    let mut say =
+        |what: &str, told: &str| writeln!(out, "  {what:<12}{}", printable(told).replace('\n', " "));
+    say("starts", &row.launch)?;
+    if let Some(code) = &row.inline_code {
+        say("", code)?;
+    }
+    if let Some(folder) = &row.folder {
+        say("in", folder)?;
+    }
+    if !row.env.is_empty() {
+        say("variables", &row.env.join(", "))?;
+    }
+    let permissions: Vec<_> = row.permissions.iter().map(Permission::as_str).collect();
+    let permissions = permissions.join(", ");
+    say("trust", &row.trust_level.to_string())?;
+    say("permissions", if permissions.is_empty() { "none" } else { &permissions })?;
+    say("code", row.digest.as_deref().unwrap_or("nobody inspected it"))?;
+    for file in &row.files {
+        say("", &format!("{}  {}", file.digest, file.path))?;
+    }
+    match &row.unconfined {
+        Some(why) => say("confined", &format!("no, though it should be: {why}"))?,
+        None => say("confined", if row.confined { "yes, by the system" } else { "no" })?,
+    }
+    if let Some(because) = &row.justification {
+        say("because", because)?;
+    }
+    Ok(())
 }
 
 async fn approve(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failure> {

@@ -17,6 +17,21 @@ pub fn set_confinement_launcher(mgp: impl Into<PathBuf>) {
     let _first = LAUNCHER.get_or_init(|| mgp.into());
 }
 
+/// Whether servers can be confined here: by this system, and by a launcher that was set.
+///
+/// # Errors
+/// They cannot, in words.
+pub fn check_confinement() -> Result<(), String> {
+    support().confines()?;
+    launcher().map(drop)
+}
+
+fn launcher() -> Result<&'static PathBuf, String> {
+    LAUNCHER
+        .get()
+        .ok_or_else(|| "no program was set that confines: `set_confinement_launcher` does it".to_owned())
+}
+
 /// How a confined program is started.
 #[derive(Debug)]
 pub(crate) struct Launch {

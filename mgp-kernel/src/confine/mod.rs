@@ -25,7 +25,7 @@ mod support;
 
 #[cfg(unix)]
 pub(crate) use self::launcher::become_program;
-pub use self::launcher::set_confinement_launcher;
 pub(crate) use self::launcher::{Launch, launch};
+pub use self::launcher::{check_confinement, set_confinement_launcher};
 pub(crate) use self::opened::{Confined, opened};
 pub(crate) use self::support::support;

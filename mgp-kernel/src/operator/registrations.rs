@@ -1,7 +1,9 @@
 //! Servers that registered themselves: which there are, and whether they may be started and stay.
 
 use mgp_discovery::clients::without_secrets;
-use mgp_discovery::registry::{Approval, Launch, Lifetime, Registered, Registrant, Registry};
+use mgp_discovery::registry::{
+    Approval, CodeFile, Launch, Lifetime, Registered, Registrant, Registry, visible,
+};
 use mgp_types::Error;
 use mgp_types::mgp::{Permission, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
@@ -28,13 +30,19 @@ pub(crate) struct Registrations {
     pub(crate) next_offset: Option<u64>,
 }
 
-/// A registered server, as far as it is decided by. What its program is given may hold secrets and is not shown.
+/// A registered server, with all that it is decided by.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RegistrationRow {
     pub(crate) server_id: ServerId,
     pub(crate) state: RegistrationWord,
-    /// The program, or the address without what may be a secret in it.
+    /// The whole command line, or the address without what may be a secret in it. What hides is spelled out.
     pub(crate) launch: String,
+    /// Where the program begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<String>,
+    /// Code, or another program, that stands on the command line, and what is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) inline_code: Option<String>,
     /// Which variables of the kernel's environment it gets.
     #[serde(default)]
     pub(crate) env: Vec<String>,
@@ -49,8 +57,17 @@ pub(crate) struct RegistrationRow {
     pub(crate) justification: Option<String>,
     pub(crate) registered_at: Timestamp,
     pub(crate) approved_by: Option<String>,
-    /// The digest of the script that was inspected.
+    /// One digest of the script, and of all files that it loads, that were inspected.
     pub(crate) digest: Option<String>,
+    /// These files, each with its digest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) files: Vec<CodeFile>,
+    /// Whether the system confines it.
+    #[serde(default)]
+    pub(crate) confined: bool,
+    /// Why the system does not, though it should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unconfined: Option<String>,
     /// Whether it goes with the session that it was registered for.
     pub(crate) for_session: bool,
 }
@@ -114,10 +131,11 @@ impl RegistrationRow {
             Registrant::Operator(name) => (name.clone(), false),
             _ => (String::new(), true),
         };
-        let (launch, env) = match &server.launch {
-            Launch::Program { command, env, .. } => (command.clone(), env.clone()),
-            Launch::Web { url, .. } => (without_secrets("url", url), Vec::new()),
-            _ => (String::new(), Vec::new()),
+        let here = || std::env::current_dir().ok().map(|folder| visible(&folder.display().to_string()));
+        let (launch, env, folder) = match &server.launch {
+            Launch::Program { env, .. } => (server.launch.line(), env.clone(), here()),
+            Launch::Web { url, .. } => (visible(&without_secrets("url", url)), Vec::new(), None),
+            _ => (String::new(), Vec::new(), None),
         };
         let (state, approved_by) = match &server.approval {
             Approval::Approved { by, .. } => (RegistrationWord::Approved, Some(by.clone())),
@@ -127,6 +145,8 @@ impl RegistrationRow {
             server_id: server.id.clone(),
             state,
             launch,
+            folder,
+            inline_code: server.inline_code(),
             env,
             trust_level: server.trust,
             permissions: server.permissions.clone(),
@@ -137,6 +157,9 @@ impl RegistrationRow {
             registered_at: server.registered_at,
             approved_by,
             digest: server.digest.clone(),
+            files: server.files.clone(),
+            confined: server.is_confined(),
+            unconfined: server.unconfined.clone(),
             for_session: server.lifetime != Lifetime::Kept,
         }
     }

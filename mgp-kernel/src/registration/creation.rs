@@ -38,6 +38,9 @@ impl Creator {
     ) -> Result<(), Error> {
         let parts = self.parts.upgrade().ok_or_else(|| Error::disconnected("the kernel stops"))?;
         let agent = permitted(&parts, context)?;
+        crate::check_confinement().map_err(|why| {
+            Error::invalid_request(format!("no tool is made where none can be confined: {why}"))
+        })?;
         let answer = context.ask("mgp-create", Method::CREATE_MESSAGE, instruction(request, wanted)).await?;
         let code = code_of(&answer)?;
         let mut declaration = CodeSafety::new(SafetyLevel::Strict);

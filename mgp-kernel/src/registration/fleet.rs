@@ -59,6 +59,10 @@ impl Fleet for Running {
             Ok(())
         })
     }
+
+    fn confines(&self) -> Result<(), String> {
+        crate::check_confinement()
+    }
 }
 
 /// The server as `caller` may see it: an agent's is what its own connection leads to.
@@ -105,6 +109,7 @@ fn config(server: &Registered) -> ServerConfig {
         }
         _ => {}
     }
+    config.confine = Some(server.is_confined());
     config.description.clone_from(&server.justification);
     config.security.trust_level = Some(server.trust);
     let mut mgp = ServerMgp::default();

@@ -1,56 +1,36 @@
 use std::path::Path;
 
-use mgp_discovery::registry::{InspectCode, Inspection, Script};
-use mgp_security::code_safety::{CodePolicy, Method, scan};
+use mgp_discovery::registry::{InspectCode, Inspection, Launch, Script};
+use mgp_security::validator::sandbox::{CommandPolicy, check_command};
 use mgp_types::BoxFuture;
-use mgp_types::mgp::{CodeSafety, SafetyLevel};
-use sha2::{Digest as _, Sha256};
-use tokio::io::AsyncReadExt as _;
 
-/// Reads scripts by the code safety framework at its strictest level (§7).
+use super::graph::{self, Refused};
+
+/// Reads scripts, and what they load, by the code safety framework at its strictest level (§7), and command lines by the
+/// rules of the validator `sandbox` (§4.5).
 #[derive(Debug)]
 pub(super) struct StrictInspector;
 
 impl InspectCode for StrictInspector {
     fn inspect<'a>(&'a self, script: Script<'a>) -> BoxFuture<'a, Inspection> {
+        let (path, language) = (script.path.to_owned(), script.language.to_owned());
         Box::pin(async move {
-            match read(script.path).await {
-                Ok(code) => inspected(&code, script.language),
-                Err(error) => Inspection::Unreadable(format!("{}: {error}", script.path.display())),
-            }
+            let shown = path.display().to_string();
+            let read = tokio::task::spawn_blocking(move || read(&path, &language)).await;
+            read.unwrap_or_else(|panic| Inspection::Unreadable(format!("{shown}: {panic}")))
         })
     }
-}
 
-fn inspected(code: &str, language: &str) -> Inspection {
-    let mut declaration = CodeSafety::new(SafetyLevel::Strict);
-    declaration.language = Some(language.into());
-    match scan(code, &CodePolicy::new(&declaration)) {
-        Ok(scanned) if scanned.method == Method::Unchecked => {
-            Inspection::Unreadable(format!("nobody here can read {language}"))
-        }
-        Ok(_) => Inspection::Harmless { digest: digest(code) },
-        Err(rejection) => Inspection::Rejected(Box::new(rejection)),
+    fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String> {
+        let line = Launch::Program { command: command.into(), args: args.to_vec(), env: Vec::new() }.line();
+        check_command(&line, &CommandPolicy::default()).map_err(|finding| finding.to_string())
     }
 }
 
-fn digest(code: &str) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(code).iter().fold(String::from("sha256:"), |mut text, byte| {
-        // A string takes whatever is written to it.
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-async fn read(path: &Path) -> std::io::Result<String> {
-    let mut code = String::new();
-    let file = tokio::fs::File::open(path).await?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut code).await?;
-    if code.len() as u64 > MOST_BYTES {
-        return Err(std::io::Error::other("it is too long to be inspected"));
+fn read(path: &Path, language: &str) -> Inspection {
+    match graph::read(path, language) {
+        Ok(code) => Inspection::Harmless(Box::new(code)),
+        Err(Refused::Rejected(rejection)) => Inspection::Rejected(rejection),
+        Err(Refused::Unreadable(why)) => Inspection::Unreadable(why),
     }
-    Ok(code)
 }
-
-const MOST_BYTES: u64 = 1 << 20;

@@ -1,8 +1,11 @@
 //! Servers that register themselves, and tools that are made on demand.
 
+mod copy;
 mod creation;
 mod fleet;
+mod graph;
 mod inspector;
+mod modules;
 mod scripts;
 
 use std::sync::Arc;
@@ -10,6 +13,7 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_discovery::registry::{RegistrationPolicy, Registry, SqliteRegistryStore};
 
+pub(crate) use self::copy::{CodeCopy, remove_copies};
 pub(crate) use self::creation::Creator;
 use self::fleet::Running;
 use self::inspector::StrictInspector;

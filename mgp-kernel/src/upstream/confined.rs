@@ -1,10 +1,11 @@
-//! A server that is started within a confinement.
+//! How the program of a server is started: from the code that was inspected, and within its confinement.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mgp_discovery::config::Secret;
+use mgp_discovery::registry::ApprovedCode;
 use mgp_security::permission::Terms;
 use mgp_transport::child::ChildCommand;
 use mgp_types::Error;
@@ -15,79 +16,99 @@ use super::environment;
 use super::shared::Shared;
 use crate::confine::{Confined, Launch, launch, opened};
 use crate::parts::Parts;
+use crate::registration::CodeCopy;
 use crate::settings;
 
 /// What a server is started with, with every reference resolved.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Program {
     pub(super) command: Secret,
     pub(super) args: Vec<Secret>,
     pub(super) cwd: Option<Secret>,
     pub(super) env: BTreeMap<String, Secret>,
-    /// The folder of its code, if it runs from the copy that was inspected.
-    pub(super) code: Option<PathBuf>,
 }
 
-/// How a server is started within its confinement.
-pub(super) struct Confinement {
-    launch: Launch,
-    /// The folder that is its own to write to. It goes with the last start that had it.
-    _scratch: TempDir,
+/// How a server is started, and the folders that it has to itself until the next start.
+pub(super) struct ProgramStart {
+    program: Program,
+    /// The copy of its code that it runs, if that was inspected.
+    code: Option<CodeCopy>,
+    /// How it is confined, if it is, and where it writes.
+    confinement: Option<(Launch, TempDir)>,
 }
 
-impl Program {
+impl ProgramStart {
     /// The command that starts the server: itself, or the launcher in its place.
-    pub(super) fn command(&self, confinement: Option<&Confinement>) -> ChildCommand {
-        let args = self.args.iter().map(Secret::expose);
-        let Some(Confinement { launch, .. }) = confinement else {
-            let program = ChildCommand::new(self.command.expose()).args(args);
-            return self.place(environment::limited(program, &self.env));
+    pub(super) fn command(&self) -> ChildCommand {
+        let Program { command, args, cwd, env } = &self.program;
+        let args = args.iter().map(Secret::expose);
+        let mut program = match &self.confinement {
+            None => environment::limited(ChildCommand::new(command.expose()).args(args), env),
+            Some((launch, _)) => {
+                let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
+                let program = environment::limited(program, env).env_remove("XDG_RUNTIME_DIR");
+                let variables = launch.variables.iter().filter(|(name, _)| !env.contains_key(*name));
+                variables.fold(program, |program, (name, value)| program.env(name, value))
+            }
         };
-        let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
-        let program = environment::limited(program, &self.env).env_remove("XDG_RUNTIME_DIR");
-        let of_server = |name: &str| self.env.contains_key(name);
-        let variables = launch.variables.iter().filter(|(name, _)| !of_server(name));
-        self.place(variables.fold(program, |program, (name, value)| program.env(name, value)))
-    }
-
-    fn place(&self, program: ChildCommand) -> ChildCommand {
-        match &self.cwd {
-            Some(folder) => program.current_dir(folder.expose()),
-            None => program,
+        if let Some(folder) = cwd {
+            program = program.current_dir(folder.expose());
+        } else if let Some(code) = &self.code {
+            // Runtimes read settings from where they begin, which nobody inspected elsewhere.
+            program = program.current_dir(code.folder());
         }
+        program
     }
 }
 
-/// Returns how the server is started within its confinement, if it is to be confined.
+/// Prepares a start: copies the `code` that was inspected, and works out the confinement if the server is to be confined.
 ///
 /// # Errors
-/// It is to be confined and cannot be.
-pub(super) async fn confinement(
+/// The code cannot be copied, or the server is to be confined and cannot be.
+pub(super) async fn start(
     shared: &Arc<Shared>,
-    program: &Program,
-) -> Result<Option<Confinement>, Error> {
-    if !shared.config.is_confined() {
-        return Ok(None);
-    }
-    let (shared, program) = (Arc::clone(shared), program.clone());
+    program: Program,
+    code: Option<ApprovedCode>,
+) -> Result<ProgramStart, Error> {
+    let shared = Arc::clone(shared);
     let server = shared.server.clone();
-    // Folders are looked at, which may take a while.
-    let made = tokio::task::spawn_blocking(move || make(&shared, &program)).await;
-    let made = made.unwrap_or_else(|panic| Err(panic.to_string()));
-    let made = made.map_err(|why| {
-        Error::invalid_params(format!("the server `{server}` is to be confined and is not started: {why}"))
-    });
-    made.map(Some)
+    // Files are written and folders looked at, which may take a while.
+    let prepared = tokio::task::spawn_blocking(move || prepare(&shared, program, code)).await;
+    let prepared = prepared.unwrap_or_else(|panic| Err(panic.to_string()));
+    prepared.map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))
 }
 
-fn make(shared: &Shared, program: &Program) -> Result<Confinement, String> {
+fn prepare(
+    shared: &Shared,
+    mut program: Program,
+    code: Option<ApprovedCode>,
+) -> Result<ProgramStart, String> {
+    let mut copy = None;
+    if let Some(ApprovedCode { code, argument, .. }) = code {
+        let made = CodeCopy::new(&shared.parts.state, &code);
+        let made = made.map_err(|error| format!("its code cannot be copied: {error}"))?;
+        let script = program.args.get_mut(argument).ok_or("its script is none of its arguments")?;
+        *script = made.script().display().to_string().into();
+        copy = Some(made);
+    }
+    let confinement =
+        shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
+    let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
+    Ok(ProgramStart { program, code: copy, confinement })
+}
+
+fn confinement(
+    shared: &Shared,
+    program: &Program,
+    code: Option<&CodeCopy>,
+) -> Result<(Launch, TempDir), String> {
     let unusable = |error: std::io::Error| format!("it has no folder of its own: {error}");
     let folder = scratch(&shared.parts.state);
     std::fs::create_dir_all(&folder).map_err(unusable)?;
     let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
     let here = std::env::current_dir().map_err(unusable)?;
-    let variable = |name: &str| std::env::var(name).ok();
-    let path = program.env.get("PATH").map(|path| path.expose().to_owned()).or_else(|| variable("PATH"));
+    let path = program.env.get("PATH").map(|path| path.expose().to_owned());
+    let path = path.or_else(|| std::env::var("PATH").ok());
     let home = std::env::home_dir();
     let args: Vec<&str> = program.args.iter().map(Secret::expose).collect();
     let confined = Confined {
@@ -98,12 +119,12 @@ fn make(shared: &Shared, program: &Program) -> Result<Confinement, String> {
         path: path.as_deref().unwrap_or_default(),
         granted: &granted(&shared.parts, &shared.server, shared)?,
         scratch: scratch.path(),
-        code: program.code.as_deref(),
+        code: code.map(CodeCopy::folder),
         state: &shared.parts.state,
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;
-    Ok(Confinement { launch: launch(&file, &confinement, scratch.path())?, _scratch: scratch })
+    Ok((launch(&file, &confinement, scratch.path())?, scratch))
 }
 
 /// What the server is permitted now of what a confinement can hold. A policy that approves everything approves what the

@@ -45,9 +45,10 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .inbound_layer(InboundLayer::new(&shared))
         .inbound_layer(PassOnLayer::new(shared.calls.clone(), shared.elicitations.clone()));
     // Whoever registered a script may have written another one since the last start.
-    if let Some(registry) = shared.parts.registry.get() {
-        registry.check_code(&shared.server).await?;
-    }
+    let code = match shared.parts.registry.get() {
+        Some(registry) => registry.check_code(&shared.server).await?,
+        None => None,
+    };
     match place(config) {
         Some(place) => shared.parts.fleet.keep_task_owners(&shared.line, place, &back.tasks),
         // A program that ended took its tasks with it, and the next one may begin to count anew.
@@ -55,12 +56,10 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
     }
     match endpoint(&shared)? {
         Endpoint::Child { command, args, cwd, env } => {
-            let program = Program { command, args, cwd, env, code: None };
-            let confinement = confined::confinement(&shared, &program).await?;
-            let client =
-                builder.connect_child(|| heard(&shared, program.command(confinement.as_ref()))).await;
-            // What the start before this one had goes now, and this one's with the next.
-            *shared.confinement.lock() = confinement;
+            let start = confined::start(&shared, Program { command, args, cwd, env }, code).await?;
+            let client = builder.connect_child(|| heard(&shared, start.command())).await;
+            // The folders of the start before this one go now, and this one's with the next.
+            *shared.started.lock() = Some(start);
             client
         }
         // One that knows no Streamable HTTP is spoken to over HTTP+SSE.

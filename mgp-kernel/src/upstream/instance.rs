@@ -75,7 +75,7 @@ impl Instance {
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
             missed: Arc::default(),
-            confinement: Mutex::default(),
+            started: Mutex::default(),
             pid: Arc::default(),
         });
         let supervised = supervised(&shared);

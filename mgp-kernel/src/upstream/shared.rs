@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::audit;
 use super::changed::{Changed, Lists};
-use super::confined::Confinement;
+use super::confined::ProgramStart;
 use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
@@ -63,8 +63,8 @@ pub(super) struct Shared {
     pub(super) connects: AtomicU64,
     /// Lists that could not be had.
     pub(super) missed: Arc<Mutex<Missed>>,
-    /// The confinement of the program that was started last, if it is confined.
-    pub(super) confinement: Mutex<Option<Confinement>>,
+    /// How its program was started last, for the folders that it has to itself.
+    pub(super) started: Mutex<Option<ProgramStart>>,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
 }

@@ -242,7 +242,7 @@ async fn a_server_that_cannot_be_confined_is_not_started() {
     home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
     let told = home.run(["tools", "--server", "jail"]);
     let doctor = home.run(["doctor"]);
-    assert!(doctor.out.contains("is to be confined and is not started"), "{told:?} {doctor:?}");
+    assert!(doctor.out.contains("is not started: it is to be confined, and"), "{told:?} {doctor:?}");
     assert!(server::requests(&home, "jail").is_empty());
 }
 

@@ -22,6 +22,7 @@ mod loopback;
 mod paths;
 mod principals;
 mod questions;
+mod registration;
 #[path = "../support/runner.rs"]
 mod runner;
 mod server;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         questions::TESTS,
         connections::TESTS,
         lenient_names::TESTS,
+        registration::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

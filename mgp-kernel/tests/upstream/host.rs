@@ -78,8 +78,13 @@ pub(crate) async fn ask<S: RpcService>(
     Ok(result.into())
 }
 
-/// Whether there is a Python to run scripts with. A test for which there is none says that it does nothing.
+/// Whether there is a Python to run scripts with, and a system that confines it. A test for which there is none says that
+/// it does nothing.
 pub(crate) fn has_python() -> bool {
+    if let Err(why) = mgp_kernel::check_confinement() {
+        println!("skipped: {why}");
+        return false;
+    }
     let version = std::process::Command::new("python3").arg("--version").output();
     let is_there = version.is_ok_and(|ran| ran.status.success());
     if !is_there {

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == server::SERVE) {
         return server::serve_stdio();
     }
+    mgp_kernel::set_confinement_launcher(env!("CARGO_BIN_EXE_mgp"));
     let tests = [
         fleet::TESTS,
         telling::TESTS,

@@ -1,7 +1,9 @@
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use mgp_types::mgp::{CodeLocation, SafetyLevel};
+
+use super::scan::Import;
 
 /// What is wrong with code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -19,11 +21,12 @@ pub(super) struct Findings {
     level: SafetyLevel,
     seen: HashSet<Violation>,
     found: Vec<(Violation, Option<usize>)>,
+    imported: BTreeSet<Import>,
 }
 
 impl Findings {
     pub(super) fn new(level: SafetyLevel) -> Self {
-        Self { level, seen: HashSet::new(), found: Vec::new() }
+        Self { level, seen: HashSet::new(), found: Vec::new(), imported: BTreeSet::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -32,6 +35,16 @@ impl Findings {
 
     pub(super) fn level(&self) -> SafetyLevel {
         self.level
+    }
+
+    /// Notes what is imported, whether it may be or not.
+    pub(super) fn note_import(&mut self, import: Import) {
+        self.imported.insert(import);
+    }
+
+    /// What was imported.
+    pub(super) fn into_imports(self) -> Vec<Import> {
+        self.imported.into_iter().collect()
     }
 
     /// Records an import at the byte `at`.

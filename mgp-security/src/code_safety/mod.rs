@@ -40,4 +40,4 @@ mod unfinished;
 
 pub use self::language::Language;
 pub use self::policy::CodePolicy;
-pub use self::scan::{Method, Scan, scan};
+pub use self::scan::{Import, Inspected, Method, Scan, inspect, scan};

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use mgp_types::mgp::{CodeHints, CodeSafety, SafetyLevel};
 
 use super::language::Language;
@@ -20,6 +22,8 @@ pub struct CodePolicy {
     allowed: ModuleList,
     /// Whether modules that the code brings along are allowed as well: where no list says otherwise.
     allows_own: bool,
+    /// Modules that lie beside the code and are checked like it.
+    beside: BTreeSet<Box<str>>,
     patterns: Box<[Pattern]>,
     hints: CodeHints,
 }
@@ -66,9 +70,18 @@ impl CodePolicy {
             always_blocked,
             allowed,
             allows_own,
+            beside: BTreeSet::new(),
             patterns,
             hints,
         }
+    }
+
+    /// Allows modules of these names, whatever they are called, unless they are blocked: they lie beside the code, and whoever
+    /// checks it checks them, too.
+    #[must_use]
+    pub fn with_modules_beside(mut self, names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        self.beside.extend(names.into_iter().map(Into::into));
+        self
     }
 
     /// How far code is restricted.
@@ -96,7 +109,8 @@ impl CodePolicy {
         self.blocks_import(module)
             || (self.level >= SafetyLevel::Strict
                 && !self.allowed.has(module)
-                && !(self.allows_own && python::is_own_module(module)))
+                && !(self.allows_own && python::is_own_module(module))
+                && !self.beside.contains(module.split('.').next().unwrap_or(module)))
     }
 
     /// Whether the module is blocked by name, at any level.

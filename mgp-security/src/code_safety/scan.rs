@@ -28,6 +28,32 @@ pub struct Scan {
     pub method: Method,
 }
 
+/// A module that code imports, as it is written there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Import {
+    /// `import a.b`, or `from ..a import b`, which is a module `b` or a name of the module `a`, so both are listed.
+    Python {
+        /// How many dots stand in front.
+        dots: usize,
+        /// What stands behind them; empty for the package itself.
+        path: Box<str>,
+    },
+    /// `import "x"`, `export … from "x"`, `require("x")` or `import("x")`.
+    JavaScript(Box<str>),
+}
+
+/// What acceptable code is, and what it needs beside itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspected {
+    /// How the code was checked.
+    pub method: Method,
+    /// What it imports, in order and each once. From strict on that is all: an import whose module is not known before the
+    /// code runs is a violation.
+    pub imports: Vec<Import>,
+}
+
 /// Checks `code` against `policy`.
 ///
 /// Works on bytes in memory only, does not recurse with the depth of the code, and takes time in proportion to its
@@ -36,13 +62,21 @@ pub struct Scan {
 /// # Errors
 /// The code is refused; the rejection says what was found, where, and what would be accepted (§7.4).
 pub fn scan(code: &str, policy: &CodePolicy) -> Result<Scan, CodeRejection> {
+    inspect(code, policy).map(|Inspected { method, .. }| Scan { method })
+}
+
+/// Checks `code` against `policy` like [`scan`], and returns what it imports.
+///
+/// # Errors
+/// As for [`scan`].
+pub fn inspect(code: &str, policy: &CodePolicy) -> Result<Inspected, CodeRejection> {
     if policy.level() == SafetyLevel::Unrestricted {
-        return Ok(Scan { method: Method::Unchecked });
+        return Ok(Inspected { method: Method::Unchecked, imports: Vec::new() });
     }
     let mut findings = Findings::new(policy.level());
     let method = check(code, policy, &mut findings);
     if findings.is_empty() {
-        return Ok(Scan { method });
+        return Ok(Inspected { method, imports: findings.into_imports() });
     }
     Err(CodeRejection::new(findings.violations())
         .with_hints(policy.hints().clone())

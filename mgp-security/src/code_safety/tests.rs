@@ -3,7 +3,7 @@
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 use proptest::prelude::*;
 
-use super::{CodePolicy, Method, scan};
+use super::{CodePolicy, Import, Method, inspect, scan};
 
 fn policy(level: SafetyLevel, language: &str) -> CodePolicy {
     CodePolicy::new(&CodeSafety::new(level).with_language(language))
@@ -285,3 +285,33 @@ const PIECES: &[&str] = &[
     "u'\\N{DASH}'",
     "f'{x!r:{y}}'",
 ];
+
+#[test]
+fn what_code_imports_is_told() {
+    let imports = |language: &str, code: &str| {
+        let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Strict).with_language(language));
+        inspect(code, &policy.with_modules_beside(["one", "two"])).map(|inspected| inspected.imports)
+    };
+    let python = |dots, path: &str| Import::Python { dots, path: path.into() };
+    assert_eq!(
+        imports("python", "import one.a as b, json\nfrom two import c\nfrom . import d\nfrom ..e import f")
+            .unwrap(),
+        [
+            python(0, "json"),
+            python(0, "one.a"),
+            python(0, "two"),
+            python(0, "two.c"),
+            python(1, ""),
+            python(1, "d"),
+            python(2, "e"),
+            python(2, "e.f"),
+        ]
+    );
+    let javascript =
+        "import a from './a.js'; export * from './b.js'; const c = './c'; require(c); import('./d.mjs');";
+    let found: Vec<_> =
+        ["./a.js", "./b.js", "./c", "./d.mjs"].map(|path| Import::JavaScript(path.into())).into();
+    assert_eq!(imports("javascript", javascript).unwrap(), found);
+    assert!(imports("javascript", "import(process.argv[2])").is_err());
+    assert!(imports("python", "import three_of_these").is_err());
+}

@@ -27,9 +27,9 @@ pub struct ServerConfig {
     pub env: BTreeMap<String, String>,
     /// Whether the program is confined by the system: it reads the system's programs and libraries and its own folder,
     /// writes to a temporary folder of its own, and reaches no network, beside what it is permitted. It is not started
-    /// where the system cannot do that.
-    pub confine: bool,
-    /// What a confined program may reach without being permitted. The table alone confines it, too.
+    /// where the system cannot do that. Programs of servers that are trusted as `sandboxed` are, if left out.
+    pub confine: Option<bool>,
+    /// What a confined program may reach without being permitted. The table confines it where `confine` is left out.
     pub confinement: Option<ServerConfinement>,
     /// Where the server is reached over HTTP.
     pub url: Option<String>,
@@ -77,7 +77,7 @@ impl Default for ServerConfig {
             args: Vec::new(),
             cwd: None,
             env: BTreeMap::new(),
-            confine: false,
+            confine: None,
             confinement: None,
             url: None,
             headers: BTreeMap::new(),

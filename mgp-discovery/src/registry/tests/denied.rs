@@ -213,3 +213,16 @@ async fn what_cannot_be_recorded_is_not_done() {
     *world.trail.is_full.lock() = false;
     world.register(&admin(), standard("a")).await.unwrap();
 }
+
+#[test]
+fn variables_that_load_code_are_refused_although_they_are_listed() {
+    let world = world();
+    let mut listed = settings();
+    listed.env = ["LD_PRELOAD", "PYTHONPATH", "node_options", "BASH_ENV", "TOKEN"].map(str::to_owned).into();
+    world.registry.set_policy(RegistrationPolicy::new(&listed, []));
+    for name in ["LD_PRELOAD", "PYTHONPATH", "node_options", "BASH_ENV"] {
+        let mut wanted = script("a", "a.py");
+        wanted.env.insert(name.into(), String::new());
+        assert_eq!(world.refused(&maker(), wanted), code::PERMISSION_DENIED, "{name}");
+    }
+}

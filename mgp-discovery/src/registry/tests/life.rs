@@ -179,3 +179,40 @@ async fn a_change_beside_another_of_the_same_server_is_put_off() {
     assert_eq!(error.code(), code::SERVER_NOT_READY);
     assert!(error.recovery().unwrap().may_retry());
 }
+
+#[tokio::test]
+async fn code_that_changed_before_a_start_is_held_until_it_is_approved_again() {
+    let world = world();
+    world.register(&maker(), script("new", "a.py")).await.unwrap();
+    world.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    let checked = world.registry.check_code(&"new".into()).await.unwrap().unwrap();
+    assert_eq!((checked.argument, &*checked.code.script), (0, "a.py"));
+    *world.eye.0.lock() += 1;
+    let held = world.registry.check_code(&"new".into()).await.unwrap_err();
+    assert!(
+        held.to_string().contains("a.py") && held.to_string().contains("registrations approve new"),
+        "{held}"
+    );
+    assert!(!world.registry.registered()[0].is_approved());
+    let again = world.registry.check_code(&"new".into()).await;
+    assert!(matches!(again, Err(RegistryError::Forbidden(_))), "nobody approved the new code: {again:?}");
+    tokio::task::yield_now().await;
+    world.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    assert_eq!(world.ships.log(), ["+new", "-new", "+new"]);
+    assert!(world.registry.check_code(&"nobody".into()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_confined_an_operator_decides() {
+    let world = world();
+    *world.ships.unconfined.lock() = Some("it is too old".into());
+    let terms = Terms::default().approved_by("auto_approve");
+    let told = world.registry.register(&maker(), None, script("new", "a.py"), terms).await.unwrap();
+    assert!(told.message.unwrap().contains("it would run unconfined: it is too old"));
+    assert!(world.ships.log().is_empty());
+    world.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    assert!(!world.registry.registered()[0].is_confined());
+    *world.ships.unconfined.lock() = None;
+    world.register(&maker(), script("other", "a.py")).await.unwrap();
+    assert!(world.registry.registered()[1].is_confined());
+}

@@ -22,6 +22,8 @@ struct Ships {
     /// What was started and stopped, as `+id` and `-id`.
     log: Mutex<Vec<String>>,
     broken: Mutex<Option<Error>>,
+    /// Why nothing can be confined here.
+    unconfined: Mutex<Option<String>>,
 }
 
 impl Ships {
@@ -68,6 +70,10 @@ impl Fleet for Ships {
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         self.note(format!("-{server}"))
     }
+
+    fn confines(&self) -> Result<(), String> {
+        self.unconfined.lock().clone().map_or(Ok(()), Err)
+    }
 }
 
 /// Refuses scripts with `evil` in their path, cannot read those with `odd` in it, and says how often a script has changed.
@@ -83,9 +89,15 @@ impl InspectCode for Eye {
         } else if path.contains("odd") {
             Inspection::Unreadable(format!("no one reads {}", script.language))
         } else {
-            Inspection::Harmless { digest: format!("{} {}", script.language, self.0.lock()) }
+            let digest = format!("{} {}", script.language, self.0.lock());
+            let file = (CodeFile::new("a.py", digest.clone()), Arc::from(&b"1"[..]));
+            Inspection::Harmless(Box::new(InspectedCode::new(digest, "a.py", vec![file])))
         };
         Box::pin(async { found })
+    }
+
+    fn judge_line(&self, command: &str, _: &[String]) -> Result<(), String> {
+        if command.contains("starter") { Err("it starts another program".into()) } else { Ok(()) }
     }
 }
 

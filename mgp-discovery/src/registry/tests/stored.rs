@@ -38,13 +38,20 @@ async fn what_changed_while_the_kernel_was_away_is_not_started() {
     let later = world_with(store);
     *later.eye.0.lock() += 1;
     let failed = later.registry.resume().await;
-    assert!(matches!(&failed[..], [(id, RegistryError::Code(_))] if id.as_str() == "own"), "{failed:?}");
-    *later.eye.0.lock() -= 1;
+    assert!(
+        matches!(&failed[..], [(_, RegistryError::Changed { files, .. })] if files == &["a.py"]),
+        "{failed:?}"
+    );
+    assert!(!later.registry.registered()[0].is_approved(), "it waits again");
+    assert_eq!(later.trail.lines(), ["server_held SUCCESS"]);
+    assert!(later.registry.resume().await.is_empty());
+    later.registry.approve(&admin(), None, &"own".into()).await.unwrap();
+    assert_eq!(later.ships.log(), ["+own"]);
     later.registry.set_policy(RegistrationPolicy::default());
     assert!(matches!(&later.registry.resume().await[..], [(_, RegistryError::Forbidden(_))]));
     later.registry.set_policy(RegistrationPolicy::new(&settings(), ["own".into()]));
     assert!(matches!(&later.registry.resume().await[..], [(_, RegistryError::Taken(_))]));
-    assert!(later.ships.log().is_empty());
+    assert_eq!(later.ships.log(), ["+own"]);
 }
 
 #[test]

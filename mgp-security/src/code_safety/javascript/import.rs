@@ -3,6 +3,7 @@
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use super::Check;
+use crate::code_safety::scan::Import;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
@@ -32,6 +33,7 @@ impl<'t> Check<'_, 't> {
     }
 
     fn module(&mut self, module: &str, at: usize) {
+        self.findings.note_import(Import::JavaScript(module.into()));
         let is_own = OWN.iter().any(|start| module.starts_with(start)) || matches!(module, "." | "..");
         let is_native = module.rsplit('.').next().is_some_and(|ending| ending.eq_ignore_ascii_case("node"));
         let is_code =

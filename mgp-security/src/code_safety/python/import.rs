@@ -6,6 +6,7 @@ use super::Check;
 use super::dangerous::DANGEROUS;
 use super::modules::BLOCKED_IN_PARTS;
 use super::scope::dotted;
+use crate::code_safety::scan::Import;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
@@ -17,6 +18,7 @@ impl<'t> Check<'_, 't> {
             .collect();
         let Some(module) = node.field("module_name") else {
             for (name, at) in names {
+                self.note(0, &name);
                 if self.policy.refuses_import(&name) || self.is_unexplained(&name, node) {
                     self.findings.import(&name, at);
                 }
@@ -27,7 +29,12 @@ impl<'t> Check<'_, 't> {
         let from = written.trim_start_matches('.');
         // What is imported from the own package cannot be one of the modules that are allowed or blocked by name,
         // unless the package holds a copy or a reference of such a one.
-        let is_relative = from.len() < written.len();
+        let dots = written.len() - from.len();
+        let is_relative = dots > 0;
+        self.note(dots, from);
+        for (name, _) in &names {
+            self.note(dots, &if from.is_empty() { name.clone() } else { format!("{from}.{name}") });
+        }
         if self.policy.blocks_import(from) || (!is_relative && self.refuses_all(from, &names)) {
             self.findings.import(from, module.at());
             return;
@@ -44,6 +51,10 @@ impl<'t> Check<'_, 't> {
         if node.children().any(|child| child.kind() == "wildcard_import") && has_dangerous() {
             self.findings.pattern(Standard, &format!("from {from} import *"), node.at());
         }
+    }
+
+    fn note(&mut self, dots: usize, path: &str) {
+        self.findings.note_import(Import::Python { dots, path: path.into() });
     }
 
     /// Whether a module is imported of which some parts are blocked, and nothing is taken of it where it is seen.

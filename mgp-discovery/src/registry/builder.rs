@@ -1,0 +1,66 @@
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use mgp_types::mgp::AuditPort;
+
+use super::claim::Shelf;
+use super::service::{Inner, Registry};
+use super::{Fleet, InspectCode, MemoryRegistryStore, RegistrationPolicy, RegistryStore, StoreError};
+
+/// Sets up a [`Registry`].
+#[derive(Debug)]
+#[must_use]
+pub struct RegistryBuilder {
+    policy: RegistrationPolicy,
+    fleet: Arc<dyn Fleet>,
+    inspector: Option<Arc<dyn InspectCode>>,
+    store: Option<Arc<dyn RegistryStore>>,
+    audit: Option<Arc<dyn AuditPort>>,
+}
+
+impl RegistryBuilder {
+    pub(super) fn new(fleet: Arc<dyn Fleet>) -> Self {
+        let policy = RegistrationPolicy::default();
+        Self { policy, fleet, inspector: None, store: None, audit: None }
+    }
+
+    /// Holds what is registered to `policy`.
+    pub fn policy(mut self, policy: RegistrationPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Has scripts of sandboxed servers inspected.
+    pub fn inspector(mut self, inspector: Arc<dyn InspectCode>) -> Self {
+        self.inspector = Some(inspector);
+        self
+    }
+
+    /// Keeps what is registered in `store`.
+    pub fn store(mut self, store: Arc<dyn RegistryStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Records each change, and each that is refused, with `audit`.
+    pub fn audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Reads the store, which may block. Nothing is started before [`resume`](Registry::resume).
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn build(self) -> Result<Registry, StoreError> {
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryRegistryStore::new()));
+        Ok(Registry(Arc::new(Inner {
+            shelf: Shelf::of(store.load()?),
+            policy: ArcSwap::from_pointee(self.policy),
+            fleet: self.fleet,
+            inspector: self.inspector,
+            store,
+            audit: self.audit,
+        })))
+    }
+}

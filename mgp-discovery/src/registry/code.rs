@@ -1,0 +1,86 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Registered;
+
+/// A file of the code of a server: the script itself, or one that it loads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CodeFile {
+    /// The path from the folder that holds all of the code, with `/` between its parts.
+    pub path: String,
+    /// The digest of what the file holds.
+    pub digest: String,
+}
+
+/// The code of a server as it was when it was inspected: what was read is what is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InspectedCode {
+    /// One digest of all files, of their paths and of what they hold.
+    pub digest: String,
+    /// The script, by its path among the files.
+    pub script: String,
+    /// The files, each with what it holds, in the order of their paths.
+    pub files: Vec<(CodeFile, Arc<[u8]>)>,
+}
+
+/// The code that a server may be started with, and which of its arguments names the script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApprovedCode {
+    /// The code.
+    pub code: InspectedCode,
+    /// Which argument it is, counted from 0.
+    pub argument: usize,
+}
+
+impl CodeFile {
+    /// A file of this path and digest.
+    pub fn new(path: impl Into<String>, digest: impl Into<String>) -> Self {
+        Self { path: path.into(), digest: digest.into() }
+    }
+}
+
+impl InspectedCode {
+    /// Code of these files, with one digest of them all.
+    pub fn new(
+        digest: impl Into<String>,
+        script: impl Into<String>,
+        files: Vec<(CodeFile, Arc<[u8]>)>,
+    ) -> Self {
+        Self { digest: digest.into(), script: script.into(), files }
+    }
+
+    pub(super) fn pinned(&self) -> Vec<CodeFile> {
+        self.files.iter().map(|(file, _)| file.clone()).collect()
+    }
+}
+
+impl Registered {
+    /// What is different in the code that was found now: the paths of files that are new, gone or changed.
+    pub(super) fn changes(&self, found: Option<&InspectedCode>) -> Vec<String> {
+        if self.digest.as_deref() == found.map(|code| code.digest.as_str()) {
+            return Vec::new();
+        }
+        let before: BTreeMap<_, _> = self.files.iter().map(|file| (&*file.path, &*file.digest)).collect();
+        let files = found.map(|code| code.files.as_slice()).unwrap_or_default();
+        let now: BTreeMap<_, _> = files.iter().map(|(file, _)| (&*file.path, &*file.digest)).collect();
+        let paths = before.keys().chain(now.keys()).filter(|path| before.get(**path) != now.get(**path));
+        let mut changed: Vec<String> = paths.map(|path| (*path).to_owned()).collect();
+        changed.sort();
+        changed.dedup();
+        if changed.is_empty() {
+            changed.push("the script".to_owned());
+        }
+        changed
+    }
+
+    /// The server with this code pinned.
+    pub(super) fn with_code(self, code: Option<&InspectedCode>) -> Self {
+        let digest = code.map(|code| code.digest.clone());
+        Self { digest, files: code.map(InspectedCode::pinned).unwrap_or_default(), ..self }
+    }
+}

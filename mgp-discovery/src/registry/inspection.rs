@@ -1,0 +1,95 @@
+//! What a registry knows of the code of its servers: it is inspected, pinned, and looked at again before each start.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mgp_types::mgp::ServerId;
+
+use super::admission::{ScriptOf, script};
+use super::claim::Claim;
+use super::event::{Deed, Doer};
+use super::{
+    Approval, ApprovedCode, InspectedCode, Inspection, Launch, Registered, Registry, RegistryError, Script,
+};
+
+impl Registry {
+    /// Returns the code that a registered server may be started with, as it was read just now; asked before each of its
+    /// starts. `None` if it is no server that was registered, or has no script.
+    ///
+    /// # Errors
+    /// The code is another one than was approved; then the server is held until it is approved again. Or it does what
+    /// it may not.
+    pub async fn check_code(&self, id: &ServerId) -> Result<Option<ApprovedCode>, RegistryError> {
+        let Some(server) = self.0.shelf.get(id) else { return Ok(None) };
+        if !server.is_approved() {
+            let why = format!("the server {id:?} waits: `mgp registrations approve {id}` starts it");
+            return Err(RegistryError::Forbidden(why));
+        }
+        let code = self.inspect(&server).await?;
+        let files = server.changes(code.as_ref());
+        if files.is_empty() {
+            let argument = script(&server).map(|script| script.argument);
+            return Ok(code.zip(argument).map(|(code, argument)| ApprovedCode { code, argument }));
+        }
+        // Whoever changes it at this moment finds out about the code as well.
+        if let Ok((claim, server)) = self.0.shelf.claim(id) {
+            self.hold(claim, &server, code.as_ref()).await?;
+            let (fleet, held) = (Arc::clone(&self.0.fleet), id.clone());
+            // Whoever asks is the start that the fleet gives up then.
+            tokio::spawn(async move {
+                if let Err(error) = fleet.stop(&held).await {
+                    tracing::warn!(server = %held, %error, "a server that is held back is not forgotten");
+                }
+            });
+        }
+        Err(RegistryError::Changed { id: id.clone(), files })
+    }
+
+    /// Has a server wait for an approval of the code that was found.
+    pub(super) async fn hold(
+        &self,
+        claim: Claim,
+        server: &Registered,
+        found: Option<&InspectedCode>,
+    ) -> Result<(), RegistryError> {
+        let (id, files) = (&server.id, server.changes(found).join(", "));
+        tracing::warn!(server = %id, files, "changed code is held back: `mgp registrations approve {id}` starts it");
+        let held = Registered { approval: Approval::Pending, ..server.clone() }.with_code(found);
+        self.put(&Doer::kernel(), Deed::Hold, claim, held).await.map(drop)
+    }
+
+    /// The server with what was found out about its code, its command line and the system that is to confine it.
+    pub(super) async fn judged(&self, server: Registered) -> Result<Registered, RegistryError> {
+        let code = self.inspect(&server).await?;
+        let mut server = server.with_code(code.as_ref());
+        if !server.is_confined() {
+            return Ok(server);
+        }
+        if let (Launch::Program { command, args, .. }, None, Some(inspector)) =
+            (&server.launch, &server.digest, &self.0.inspector)
+        {
+            inspector
+                .judge_line(command, args)
+                .map_err(|why| RegistryError::Forbidden(format!("`{}`: {why}", server.launch.line())))?;
+        }
+        server.unconfined = self.0.fleet.confines().err();
+        Ok(server)
+    }
+
+    /// The code of the server, if it has a script that has to be inspected.
+    pub(super) async fn inspect(&self, server: &Registered) -> Result<Option<InspectedCode>, RegistryError> {
+        let Some(ScriptOf { path, language, .. }) = script(server) else { return Ok(None) };
+        let Some(inspector) = &self.0.inspector else {
+            return Err(RegistryError::Forbidden(
+                "nobody here can inspect the code of a sandboxed server".into(),
+            ));
+        };
+        match inspector.inspect(Script { path: Path::new(path), language }).await {
+            Inspection::Harmless(code) => Ok(Some(*code)),
+            Inspection::Rejected(rejection) => Err(RegistryError::Code(rejection)),
+            Inspection::Unreadable(why) => Err(RegistryError::Forbidden(format!(
+                "the script of a sandboxed server has to be inspected: {why}"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The copy of inspected code that a server runs from, so that what was inspected is what runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mgp_discovery::registry::InspectedCode;
+use tempfile::TempDir;
+
+/// The code of a server as it runs. It goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct CodeCopy {
+    folder: TempDir,
+    script: PathBuf,
+}
+
+impl CodeCopy {
+    /// Writes what was read when the code was inspected into a new folder of the kernel's own. May block.
+    pub(crate) fn new(state: &Path, code: &InspectedCode) -> io::Result<Self> {
+        let copies = copies(state);
+        std::fs::create_dir_all(&copies)?;
+        let folder = tempfile::Builder::new().prefix("code-").tempdir_in(copies)?;
+        for (file, content) in &code.files {
+            let path = folder.path().join(&file.path);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(&path, content)?;
+        }
+        let script = folder.path().join(&code.script);
+        Ok(Self { folder, script })
+    }
+
+    /// The folder of all of it.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The script within it.
+    pub(crate) fn script(&self) -> &Path {
+        &self.script
+    }
+}
+
+/// Removes the copies of the last kernel.
+pub(crate) async fn remove_copies(state: &Path) {
+    let folder = copies(state);
+    match tokio::fs::remove_dir_all(&folder).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(folder = %folder.display(), %error, "copies of code that was inspected stay");
+        }
+        _ => {}
+    }
+}
+
+fn copies(state: &Path) -> PathBuf {
+    state.join("inspected")
+}

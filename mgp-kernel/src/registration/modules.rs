@@ -1,0 +1,199 @@
+//! Where modules lie: the files that an import of Python or JavaScript would load.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+/// What an import leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// To what is installed with the interpreter.
+    Elsewhere,
+    /// To these files. Where rules differ between versions of an interpreter, these are the files of all of them.
+    Files(Vec<PathBuf>),
+    /// To what is not inspected.
+    Refused(String),
+}
+
+/// The names of modules and packages that lie in a folder. A folder without `__init__.py` is none: a package that is
+/// installed would go before it.
+pub(super) fn beside(folder: &Path) -> BTreeSet<String> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| {
+        let path = entry.path();
+        let is_module =
+            path.join("__init__.py").is_file() || path.extension().is_some_and(|ending| ending == "py");
+        path.file_stem()?.to_str().filter(|_| is_module).map(str::to_owned)
+    });
+    names.collect()
+}
+
+/// The files of a module of Python, of the packages around it, and nothing if none of them lies below `folder`, the first
+/// place where Python looks.
+pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) -> Found {
+    let mut at = folder.to_owned();
+    if dots > 0 {
+        let package = importer.ancestors().nth(dots);
+        match package.filter(|package| package.starts_with(folder)) {
+            Some(package) => package.clone_into(&mut at),
+            None => {
+                return Found::Refused(format!(
+                    "'{}{path}' leads out of the script's folder",
+                    ".".repeat(dots)
+                ));
+            }
+        }
+    }
+    let mut files = Vec::new();
+    add_file(&mut files, at.join("__init__.py"), dots > 0);
+    for name in path.split('.').filter(|name| !name.is_empty()) {
+        if let Some(compiled) = compiled(&at, name) {
+            return Found::Refused(format!("'{path}' is {compiled}, which is no source that can be read"));
+        }
+        add_file(&mut files, at.join(format!("{name}.py")), true);
+        at.push(name);
+        add_file(&mut files, at.join("__init__.py"), true);
+        if !at.is_dir() {
+            break;
+        }
+    }
+    if files.is_empty() { Found::Elsewhere } else { Found::Files(files) }
+}
+
+fn add_file(files: &mut Vec<PathBuf>, file: PathBuf, wanted: bool) {
+    if wanted && file.is_file() {
+        files.push(file);
+    }
+}
+
+/// The file of a module that Python would load without its source.
+fn compiled(folder: &Path, name: &str) -> Option<String> {
+    let entries = folder.read_dir().ok()?.flatten();
+    let mut files = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    files.find(|file| {
+        let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+        rest.is_some_and(|rest| {
+            COMPILED.iter().any(|ending| rest == *ending || rest.ends_with(&format!(".{ending}")))
+        })
+    })
+}
+
+/// The files of a module of JavaScript or TypeScript.
+pub(super) fn javascript(importer: &Path, module: &str) -> Found {
+    let name = module.strip_prefix("node:").unwrap_or(module);
+    if name.len() < module.len() || is_builtin(name) {
+        return Found::Elsewhere;
+    }
+    let is_path = module.starts_with("./")
+        || module.starts_with("../")
+        || module.starts_with('/')
+        || matches!(module, "." | "..");
+    if !is_path {
+        return Found::Refused(format!(
+            "'{module}' is a package, or a path that settings explain, and is not inspected: bundle it into the script, or \
+             have an operator add the server to mgp.toml"
+        ));
+    }
+    if module.contains(['%', '?', '#', '\\']) {
+        return Found::Refused(format!("'{module}' has another spelling: write the path plainly"));
+    }
+    let at = plain(&importer.parent().unwrap_or(Path::new("/")).join(module));
+    let mut files = Vec::new();
+    candidates(&at, &mut files);
+    if at.is_dir() {
+        let settings = at.join(SETTINGS);
+        if let Some(main) = main(&settings) {
+            candidates(&plain(&at.join(main)), &mut files);
+        }
+        add_file(&mut files, settings, true);
+        candidates(&at.join("index"), &mut files);
+    }
+    if let Some(native) = files
+        .iter()
+        .find(|file| file.extension().is_some_and(|ending| NATIVE.iter().any(|known| ending == *known)))
+    {
+        return Found::Refused(format!(
+            "'{module}' is {}, which is no source that can be read",
+            native.display()
+        ));
+    }
+    if files.is_empty() {
+        return Found::Refused(format!("'{module}' is not there"));
+    }
+    Found::Files(files)
+}
+
+/// The files that a path may mean: itself, with an ending added, and with the ending that it has before it is compiled.
+fn candidates(at: &Path, files: &mut Vec<PathBuf>) {
+    add_file(files, at.to_owned(), true);
+    let Some(name) = at.file_name().and_then(|name| name.to_str()) else { return };
+    for ending in ENDINGS {
+        add_file(files, at.with_file_name(format!("{name}.{ending}")), true);
+    }
+    for (compiled, sources) in SOURCES {
+        if let Some(stem) = name.strip_suffix(compiled) {
+            for source in *sources {
+                add_file(files, at.with_file_name(format!("{stem}{source}")), true);
+            }
+        }
+    }
+}
+
+/// What the settings of a package say is loaded for the whole of it.
+fn main(settings: &Path) -> Option<String> {
+    let settings: Value = serde_json::from_slice(&std::fs::read(settings).ok()?).ok()?;
+    settings["main"].as_str().map(str::to_owned)
+}
+
+/// The settings that say how a file is read: those of the package that it lies in.
+pub(super) fn settings(file: &Path) -> Option<PathBuf> {
+    let ending = file.extension()?.to_str()?;
+    if !ENDINGS.contains(&ending) {
+        return None;
+    }
+    file.ancestors()
+        .skip(1)
+        .take(MOST_FOLDERS)
+        .map(|folder| folder.join(SETTINGS))
+        .find(|file| file.is_file())
+}
+
+/// Whether a file holds values that are read, and no code.
+pub(super) fn is_data(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "json")
+}
+
+/// The path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+fn is_builtin(module: &str) -> bool {
+    let root = module.split('/').next().unwrap_or(module);
+    BUILTIN.split_whitespace().any(|name| name == root)
+}
+
+const SETTINGS: &str = "package.json";
+const MOST_FOLDERS: usize = 4;
+const COMPILED: &[&str] = &["so", "pyd", "pyc", "dylib", "dll"];
+const NATIVE: &[&str] = &["node", "wasm"];
+const ENDINGS: &[&str] = &["js", "mjs", "cjs", "json", "node", "ts", "mts", "cts", "tsx", "jsx"];
+const SOURCES: &[(&str, &[&str])] =
+    &[(".js", &[".ts", ".tsx"]), (".jsx", &[".tsx"]), (".mjs", &[".mts"]), (".cjs", &[".cts"])];
+
+/// The modules that are part of Node.
+const BUILTIN: &str = "\
+    assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events \
+    fs http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream \
+    string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib";

@@ -229,7 +229,7 @@ impl ShownServer {
         }
         let (id, enabled, cwd) = (server.id.clone(), server.enabled, server.cwd.clone());
         let confinement = server.confinement.as_ref().and_then(|reached| serde_json::to_string(reached).ok());
-        let confined = (server.confine || confinement.is_some()).then(|| confinement.unwrap_or_default());
+        let confined = server.is_confined().then(|| confinement.unwrap_or_default());
         Self { id, enabled, starts, cwd, variables, headers, confined }
     }
 }

@@ -62,8 +62,8 @@ impl ServerConfig {
 
     /// Whether its program is confined by the system.
     pub fn is_confined(&self) -> bool {
-        let is_sandboxed = self.command.is_some() && self.trust() == TrustLevel::Sandboxed;
-        self.confine.unwrap_or(self.confinement.is_some() || is_sandboxed)
+        let is_sandboxed = || self.command.is_some() && self.trust() == TrustLevel::Sandboxed;
+        self.confine.unwrap_or_else(|| self.confinement.is_some() || is_sandboxed())
     }
 
     /// Whether agents have connections of their own, so that nobody else reaches the server.

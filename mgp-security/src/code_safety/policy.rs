@@ -106,11 +106,14 @@ impl CodePolicy {
 
     /// Whether the module must not be imported.
     pub(super) fn refuses_import(&self, module: &str) -> bool {
-        self.blocks_import(module)
-            || (self.level >= SafetyLevel::Strict
-                && !self.allowed.has(module)
-                && !(self.allows_own && python::is_own_module(module))
-                && !self.beside.contains(module.split('.').next().unwrap_or(module)))
+        if self.blocks_import(module) {
+            return true;
+        }
+        let root = module.split('.').next().unwrap_or(module);
+        let is_known = self.allowed.has(module)
+            || (self.allows_own && python::is_own_module(module))
+            || self.beside.contains(root);
+        self.level >= SafetyLevel::Strict && !is_known
     }
 
     /// Whether the module is blocked by name, at any level.

@@ -13,11 +13,6 @@ impl ModuleList {
         Self { index: names.iter().cloned().collect(), names }
     }
 
-    /// The names in a text, with space between them.
-    pub(super) fn of_words(words: &str) -> Self {
-        Self::new(words.split_whitespace())
-    }
-
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| &**name)
     }
@@ -41,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_name_stands_for_what_is_below_it_and_not_for_longer_names() {
-        let list = ModuleList::of_words("code fs @scope/kit urllib.request");
+        let list = ModuleList::new(["code", "fs", "@scope/kit", "urllib.request"].into_iter());
         for module in ["code", "code.interact", "node:fs", "fs/promises", "@scope/kit/x.js", "urllib.request"]
         {
             assert!(list.has(module), "{module}");

@@ -41,13 +41,14 @@ impl CodePolicy {
             Language::JavaScript | Language::TypeScript => {
                 (javascript::BLOCKED_MODULES, javascript::ALLOWED_MODULES)
             }
-            Language::Bash | Language::Other(_) => ("", &[][..]),
+            Language::Bash | Language::Other(_) => (&[][..], &[][..]),
         };
         let level = declaration.level;
         let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
         let max_bytes = declaration.max_code_size_bytes.or(usual_max_bytes);
         let declared_blocked = ModuleList::new(declaration.blocked_imports.iter().map(|name| &**name));
-        let always_blocked = ModuleList::of_words(always_blocked);
+        let always_blocked =
+            ModuleList::new(always_blocked.iter().flat_map(|words| words.split_whitespace()));
         let allowed = match &declaration.allowed_imports {
             Some(names) => ModuleList::new(names.iter().map(|name| &**name)),
             None if level >= SafetyLevel::Strict => {

@@ -4,7 +4,7 @@ use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
 use super::constant::number;
-use super::dangerous::BUILTIN_CLASSES;
+use super::dangerous::{BUILTIN_CLASSES, SENSITIVE};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -23,6 +23,22 @@ impl<'t> Check<'_, 't> {
             "require" if !self.scopes.is_declared("require", node) => self.dynamic_import("require", node),
             "setTimeout" | "setInterval" | "setImmediate" if first.is_some_and(is_text) => {
                 self.findings.pattern(Standard, &format!("{name}("), node.at());
+            }
+            // What is sent is the address, too.
+            "fetch"
+                if first.is_some_and(|address| {
+                    let text = address.text();
+                    SENSITIVE.iter().any(|name| text.contains(name))
+                }) =>
+            {
+                self.findings.pattern(Strict, "fetch(", node.at());
+            }
+            "createElement"
+                if first.is_some_and(|tag| {
+                    tag.text().trim_matches(['\'', '"', '`']).eq_ignore_ascii_case("script")
+                }) =>
+            {
+                self.findings.pattern(Strict, "createElement('script')", node.at());
             }
             "defineProperty" | "defineProperties" | "assign" | "create" | "freeze" => {
                 let is_builtin = first.is_some_and(|of| {

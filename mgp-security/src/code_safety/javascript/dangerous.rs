@@ -63,6 +63,8 @@ pub(super) const STRICT_MEMBERS: &[&str] = &[
     "stackTraceLimit",
     "compileStreaming",
     "instantiateStreaming",
+    "sendBeacon",
+    "serviceWorker",
     "asyncDispose",
     "dispose",
     "fromAsync",
@@ -146,13 +148,21 @@ pub(super) const PROCESS_MEMBERS: &[&str] = &[
     "execArgv",
 ];
 
-/// Global names that plain code has no use for.
+/// Global names that plain code has no use for: what opens connections other than HTTP, starts threads, or reaches
+/// behind objects.
 pub(super) const STRICT_GLOBALS: &[&str] = &[
     "Proxy",
     "Reflect",
     "Worker",
     "SharedWorker",
     "ServiceWorker",
+    "XMLHttpRequest",
+    "WebSocket",
+    "WebSocketStream",
+    "WebTransport",
+    "EventSource",
+    "RTCPeerConnection",
+    "BroadcastChannel",
     "SuppressedError",
     "DisposableStack",
     "AsyncDisposableStack",
@@ -161,3 +171,7 @@ pub(super) const STRICT_GLOBALS: &[&str] = &[
 /// Names of the object that has all global names.
 pub(super) const GLOBAL_OBJECTS: &[&str] =
     &["globalThis", "global", "window", "self", "root", "GLOBAL", "top", "parent", "frames"];
+
+/// What only the user and the operator should see, as code writes it.
+pub(super) const SENSITIVE: &[&str] =
+    &["process.env", "document.cookie", "localStorage", "sessionStorage", "Deno.env"];

@@ -1,13 +1,13 @@
 //! Which modules code may import.
 
 /// Modules that start processes, run code, reach into the runtime or talk to the network below HTTP.
-pub(in super::super) const BLOCKED_MODULES: &str = "\
+pub(in super::super) const BLOCKED_MODULES: &[&str] = &["\
     child_process cluster worker_threads vm vm2 isolated-vm inspector module repl v8 net dgram tls http2 dns \
     process async_hooks diagnostics_channel trace_events wasi perf_hooks fs fs-extra graceful-fs rimraf \
     shelljs execa cross-spawn node-pty ffi-napi ffi ref-napi koffi edge-js node-gyp bindings domain sys test \
     sea sqlite constants _http_agent _tls_wrap node-serialize serialize-javascript safe-eval static-eval \
     eval import-fresh proxyquire rewire require-from-string decache jsdom puppeteer playwright ssh2 \
-    simple-git sudo-prompt pidusage zx bun:ffi bun deno";
+    simple-git sudo-prompt pidusage zx bun:ffi bun deno"];
 
 /// Modules that compute, read what they are given, or speak HTTP; a scope stands for all of its packages.
 pub(in super::super) const ALLOWED_MODULES: &[&str] = &["\

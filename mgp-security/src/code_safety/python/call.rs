@@ -38,6 +38,7 @@ impl<'t> Check<'_, 't> {
             "builtins.type.__call__" if positional(node).count() == 4 => {
                 self.findings.pattern(Strict, "type(", at);
             }
+            "types.FunctionType" | "types.LambdaType" => self.findings.pattern(Strict, path, at),
             "builtins.globals" | "builtins.locals" | "builtins.vars" => self.namespace(path, node),
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
                 self.findings.pattern(Standard, path, at);
@@ -114,6 +115,16 @@ impl<'t> Check<'_, 't> {
                 self.findings.pattern(Strict, "extractall(", node.at());
             }
             "chmod" => self.mode("chmod", node),
+            "create_connection"
+            | "create_server"
+            | "create_unix_server"
+            | "create_unix_connection"
+            | "create_datagram_endpoint"
+            | "sock_connect"
+            | "enable_load_extension"
+            | "load_extension" => {
+                self.findings.pattern(Strict, &format!("{name}("), node.at());
+            }
             "load" | "load_all"
                 if keyword(node, "Loader").is_some_and(|loader| !loader.text().contains("Safe")) =>
             {

@@ -1,19 +1,16 @@
 //! Modules that no code may import, and what of them it may use all the same.
 
-/// Modules that start processes, load foreign code, reach into the interpreter or talk to the network below HTTP.
-pub(in crate::code_safety) const BLOCKED_MODULES: &str = "\
-    subprocess shutil socket socketserver ctypes _ctypes cffi pty code codeop pickle _pickle cPickle \
-    cloudpickle dill jsonpickle marshal shelve builtins __builtin__ __main__ importlib _frozen_importlib \
-    _frozen_importlib_external imp _imp runpy pkgutil zipimport multiprocessing _posixsubprocess posix nt \
-    _winapi _thread gc antigravity commands popen2 telnetlib ftplib smtplib poplib imaplib nntplib smtpd \
-    asyncore asynchat xmlrpc http.server wsgiref cgitb pdb bdb trace faulthandler tracemalloc \
-    idlelib distutils setuptools pip ensurepip venv site sitecustomize usercustomize webbrowser msvcrt \
-    winreg crypt spwd pwd grp nis syslog resource mmap fcntl termios tty asyncio.subprocess \
-    asyncio.unix_events asyncio.base_subprocess logging.config multiprocess joblib paramiko fabric pexpect \
-    sh plumbum invoke psutil scapy nmap impacket pwn pwnlib pyautogui pynput doctest profile cProfile timeit \
-    numpy.f2py numpy.distutils numpy.ctypeslib torch.utils.cpp_extension ossaudiodev _io _osx_support \
-    lib2to3 pydoc pipes rlcompleter cmd opcode _xxsubinterpreters _interpreters interpreters test turtledemo \
-    this __phello__";
+use super::standard::{CONNECTS, DEFERS, REACHES, RUNS, SPIES, WRITES};
+
+/// Modules that no code may import, by what they do.
+pub(in crate::code_safety) const BLOCKED_MODULES: &[&str] =
+    &[RUNS, REACHES, CONNECTS, WRITES, DEFERS, SPIES, FOREIGN];
+
+/// Packages that start programs, load objects from files, or drive other machines or this one.
+const FOREIGN: &str = "\
+    cffi cloudpickle dill jsonpickle multiprocess joblib paramiko fabric pexpect sh plumbum invoke psutil scapy \
+    nmap impacket pwn pwnlib pyautogui pynput numpy.f2py numpy.distutils numpy.ctypeslib \
+    torch.utils.cpp_extension pycurl zmq nest_asyncio docker kubernetes ansible keyring browser_cookie3 mss pyperclip";
 
 /// Parts of blocked modules that only read what was installed, what is on the machine, or what they are given.
 pub(in crate::code_safety) const EXEMPT_MODULES: &[&str] = &[

@@ -9,4 +9,4 @@ pub(in super::super) use self::blocked::{BLOCKED_IN_PARTS, BLOCKED_MODULES, EXEM
 pub(in super::super) use self::own::is_own;
 
 /// The modules that are allowed where no list of them is declared.
-pub(in super::super) const ALLOWED_MODULES: &[&str] = &[standard::STANDARD, packages::PACKAGES];
+pub(in super::super) const ALLOWED_MODULES: &[&str] = &[standard::COMPUTES, packages::PACKAGES];

@@ -131,6 +131,9 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
     for code in reading.values(Kind::Code).chain(operands()) {
         found = true;
         not_from_elsewhere(code)?;
+        if call.program == "expect" {
+            spawned(judge, &code.text)?;
+        }
         scan(&code.text)?;
         if !modules.is_empty() {
             scan(&format!("{modules}; {}", code.text))?;
@@ -170,6 +173,20 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
         Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
         Text::Absent => Ok(()),
     }
+}
+
+/// What a script of expect spawns or executes.
+fn spawned(judge: &mut Judge<'_>, script: &str) -> Result<(), Finding> {
+    for statement in script.split([';', '\n', '[', ']']) {
+        let words = statement.trim_start();
+        let command = words.strip_prefix("spawn ").or_else(|| words.strip_prefix("exec "));
+        let Some(command) = command else { continue };
+        if is_bare_shell(command) {
+            return Err(refuse(REFUSE_CODE));
+        }
+        judge.text(command, &Flow::default())?;
+    }
+    Ok(())
 }
 
 fn is_written(judge: &Judge<'_>, arg: &Arg) -> bool {
@@ -313,7 +330,7 @@ fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<
                 judge.text(command, &Flow::default())?;
                 return Err(refuse(REFUSE_CODE));
             }
-            Effect::Writes(file) => super::argv::check_output(&Arg::new(file), call.directory)?,
+            Effect::Writes(file) => super::argv::check_output(&Arg::new(file), &call.files)?,
         }
     }
     Ok(())

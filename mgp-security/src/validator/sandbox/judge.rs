@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use crate::Finding;
 
 use super::CommandPolicy;
-use super::argv::{self, Call};
+use super::argv::{self, Call, Files};
 use super::finding::{
-    REFUSE_COMPLEX, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_OPTION,
+    REFUSE_COMPLEX, REFUSE_DOWNLOAD, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_OPTION,
     REFUSE_UNDECIDABLE, refuse,
 };
-use super::known::Reading;
+use super::known::{Kind, Reading};
 use super::place::Place;
 use super::read::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
 use super::read::{Flaw, read};
@@ -150,14 +150,14 @@ impl<'p> Judge<'p> {
                 Direction::Duplicate => {}
                 Direction::Text => input = Flow { text: known(&target), marks: target.marks },
                 Direction::In => {
-                    argv::check_input(&target, &self.directory, &stage.body)?;
+                    argv::check_input(&target, &self.files_of(), &stage.body)?;
                     let kept = self.files.get(&file_key(&target.text)).cloned();
                     input = kept.unwrap_or_else(|| {
                         Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE))
                     });
                 }
                 Direction::Out => {
-                    argv::check_output(&target, &self.directory)?;
+                    argv::check_output(&target, &self.files_of())?;
                     written.push(target);
                 }
             }
@@ -268,6 +268,11 @@ impl<'p> Judge<'p> {
         self.command(&args, input)
     }
 
+    /// What is known of files, seen from the working directory.
+    fn files_of(&self) -> Files<'_> {
+        Files { protected: &self.policy.protected, directory: &self.directory }
+    }
+
     /// Judges one program and its arguments.
     pub(super) fn command(&mut self, args: &[Arg], input: &Flow) -> Result<Flow, Finding> {
         self.step()?;
@@ -275,7 +280,9 @@ impl<'p> Judge<'p> {
         let program = program_name(head)?;
         let program = self.copies.get(&file_key(&head.text)).cloned().unwrap_or(program);
         let directory = self.directory.clone();
-        let call = Call { program: &program, head: &head.text, args: rest, input, directory: &directory };
+        let files = Files { protected: &self.policy.protected, directory: &directory };
+        let call =
+            Call { program: &program, head: &head.text, args: rest, input, directory: &directory, files };
         argv::check_arguments(&call)?;
         if self.functions.contains(&program) {
             return Ok(Flow::unknown(input.marks));
@@ -291,6 +298,13 @@ impl<'p> Judge<'p> {
             stranger::check(self, &call)?;
             return Ok(out);
         };
+        let packages = reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Package)).map(|(arg, _)| arg);
+        for package in packages.chain(reading.values(Kind::Package)) {
+            let kept = self.files.get(&file_key(&package.text));
+            if kept.is_some_and(|flow| flow.marks.has(Marks::FETCHED)) {
+                return Err(refuse(REFUSE_DOWNLOAD));
+            }
+        }
         for inner in inner_commands(&call, &reading)? {
             let flow = self.deeper(|judge| match inner {
                 Inner::Command(args) => judge.command(&args, input),

@@ -34,6 +34,7 @@ mod windows;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Finding;
+use crate::validator::path::Protected;
 
 use finding::{REFUSE_COMPLEX, REFUSE_INVISIBLE, refuse};
 use judge::Judge;
@@ -44,10 +45,11 @@ pub(crate) use literal::literal_commands;
 pub use one_word::check_word;
 
 /// What a command line may do beyond what is harmless everywhere.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct CommandPolicy {
     scratch: Vec<Place>,
     named_trees: bool,
+    protected: Protected,
 }
 
 impl CommandPolicy {
@@ -63,6 +65,12 @@ impl CommandPolicy {
     /// Not by default: the specification blocks recursive deletes, and what is named may still be all there is.
     pub const fn with_named_trees(mut self) -> Self {
         self.named_trees = true;
+        self
+    }
+
+    /// Keeps commands from the files of `protected`, besides those that are known by their names.
+    pub fn with_protected(mut self, protected: Protected) -> Self {
+        self.protected = protected;
         self
     }
 

@@ -195,7 +195,7 @@ static RULES: [(&str, Danger); 31] = [
         r"(?i)^\W*(?:mshta|regsvr32|rundll32|cscript|wscript|msiexec|installutil|odbcconf)\b.*(?:https?:|\\\\[\w.]+\\|javascript:|vbscript:|scrobj)",
         REFUSE_DOWNLOAD,
     ),
-    (r"(?i)^\W*(?:iex|invoke-expression)\b", REFUSE_DOWNLOAD),
+    (r"(?i)^\W*(?:iex|invoke-expression)\b\s*[^-\s]", REFUSE_DOWNLOAD),
     (
         r"(?i)^\W*reg\s+(?:add|delete|import|copy|save|load)\b.*(?:\\run\b|\\runonce|\\services\b|\\winlogon|\\policies|terminal server|hklm\\(?:sam|security|system)|image file execution|\\lsa\b|defender|safeboot)",
         REFUSE_SECURITY,

@@ -2,6 +2,7 @@
 
 use super::super::place::Place;
 use super::super::value::{Arg, Flow};
+use super::files::Files;
 
 /// A program that is about to run.
 pub(in super::super) struct Call<'a> {
@@ -13,6 +14,8 @@ pub(in super::super) struct Call<'a> {
     pub(in super::super) input: &'a Flow,
     /// The working directory, as far as it is known; empty if nothing changed it.
     pub(in super::super) directory: &'a str,
+    /// The files that no command may touch.
+    pub(in super::super) files: Files<'a>,
 }
 
 impl<'a> Call<'a> {

@@ -6,6 +6,7 @@ use super::super::finding::{
     REFUSE_ENVIRONMENT, REFUSE_LOG, REFUSE_OPTION, REFUSE_RUNS_LATER, REFUSE_UNDECIDABLE, refuse,
 };
 use super::super::judge::Judge;
+use super::super::package;
 use super::super::value::{Arg, Flow};
 use super::Call;
 use super::network::is_shell;
@@ -35,6 +36,7 @@ pub(in super::super) fn check_assignment(
     if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH") {
         return ssh_only(text);
     }
+    installs_from(name, text)?;
     if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") && text.contains(['$', '`']) {
         // The prompt is expanded each time it is shown.
         match judge.text(&format!("echo \"{text}\""), &Flow::default()) {
@@ -48,6 +50,21 @@ pub(in super::super) fn check_assignment(
         if is_shell(program) || (text.contains([';', '|', '&']) && text.contains("sh")) {
             return Err(refuse(REFUSE_ENVIRONMENT));
         }
+    }
+    Ok(())
+}
+
+/// Judges the variables that say where packages come from, or what builds them.
+fn installs_from(name: &str, value: &str) -> Result<(), Finding> {
+    let upper = name.to_ascii_uppercase();
+    if ["INDEX_URL", "REGISTRY", "GOPROXY", "FIND_LINKS", "DEFAULT_INDEX"]
+        .iter()
+        .any(|end| upper.ends_with(end))
+    {
+        return package::check_index(value);
+    }
+    if upper == "GOFLAGS" && value.contains("exec") {
+        return Err(refuse(REFUSE_ENVIRONMENT));
     }
     Ok(())
 }
@@ -70,6 +87,11 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             }
             if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH") {
                 ssh_only(value)?;
+            }
+            installs_from(name, value)?;
+            let program = value.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
+            if RUNNING.contains(&name) && is_shell(program) {
+                return Err(refuse(REFUSE_ENVIRONMENT));
             }
         }
     }
@@ -179,7 +201,9 @@ const LIBRARY_PATHS: [&str; 6] =
     ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB", "RUBYLIB", "NODE_PATH"];
 
 /// Whatever they hold is run by other programs.
-const RUNNING: [&str; 14] = [
+const RUNNING: [&str; 16] = [
+    "RUSTC_WRAPPER",
+    "CARGO_BUILD_RUSTC_WRAPPER",
     "GIT_EXTERNAL_DIFF",
     "GIT_PROXY_COMMAND",
     "SSH_ASKPASS",

@@ -20,8 +20,7 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
         || call.program == "cargo" && behind_dashes(call).is_some_and(stranger::decides);
     let ended = |arg: &super::Arg| arg.marks.has(Marks::KERNEL) || fits_kernel(&arg.text);
     let ends = reading.program.has(Trait::Ends) && call.operands().any(ended)
-        || matches!(call.program, "kill" | "tkill")
-            && call.args.iter().any(|arg| arg.marks.has(Marks::KERNEL));
+        || TOUCHING.contains(&call.program) && call.args.iter().any(|arg| arg.marks.has(Marks::KERNEL));
     if decides || ends { Err(refuse(REFUSE_DECISION)) } else { Ok(()) }
 }
 
@@ -71,6 +70,9 @@ pub(in super::super) fn is_own_file(text: &str) -> bool {
         own || name.strip_prefix("mgp-").is_some_and(|rest| rest.strip_suffix(".sock").is_some())
     })
 }
+
+/// Programs that end, change or look into a process by its number.
+const TOUCHING: [&str; 9] = ["kill", "tkill", "gdb", "lldb", "strace", "ltrace", "perf", "renice", "reptyr"];
 
 const OWN_FILES: [&str; 4] = ["mgp.db", "mgp.sock", "mgp.toml", "servers.toml"];
 

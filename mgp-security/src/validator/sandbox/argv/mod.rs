@@ -3,6 +3,7 @@
 mod call;
 pub(super) mod delete;
 mod environment;
+mod files;
 pub(super) mod kernel;
 mod network;
 mod power;
@@ -14,6 +15,7 @@ mod write;
 
 pub(super) use call::Call;
 pub(super) use environment::check_assignment;
+pub(super) use files::Files;
 pub(super) use network::{address_of_metadata, is_network_device, is_shell};
 pub(super) use secret::check_input;
 pub(super) use write::check_output;

@@ -96,7 +96,8 @@ fn holds_host(call: &Call<'_>) -> bool {
                     | "/sys"
                     | "/boot"
                     | "/dev"
-            ) || place.is_secret())
+            ) || place.is_secret()
+                || (place.is_vast() && !["/opt", "/srv", "/mnt", "/media"].contains(&place.as_str())))
     };
     running
         && texts.iter().enumerate().any(|(at, text)| {
@@ -106,6 +107,8 @@ fn holds_host(call: &Call<'_>) -> bool {
             *text == "--privileged"
                 || matches!(*text, "--pid=host" | "--cap-add=ALL" | "--cap-add=SYS_ADMIN")
                 || (matches!(*text, "--pid" | "--userns") && next == "host")
+                || text.strip_prefix("--device=").is_some_and(|device| call.place(device).is_device())
+                || (*text == "--device" && call.place(next).is_device())
                 || (*text == "--cap-add" && matches!(next, "ALL" | "SYS_ADMIN"))
                 || (matches!(*text, "-v" | "--volume") && volume(next))
                 || value.is_some_and(volume)

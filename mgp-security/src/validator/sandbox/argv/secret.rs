@@ -9,18 +9,18 @@ use super::super::known::{Facts, Kind, Reading, Trait};
 use super::super::place::Place;
 use super::super::read::syntax::Body;
 use super::super::value::{Arg, HOLE, Marks};
-use super::{Call, is_network_device, kernel};
+use super::{Call, Files, is_network_device, kernel};
 
 /// Judges a redirection from `target`.
-pub(in super::super) fn check_input(target: &Arg, directory: &str, body: &Body) -> Result<(), Finding> {
+pub(in super::super) fn check_input(target: &Arg, files: &Files<'_>, body: &Body) -> Result<(), Finding> {
     if is_network_device(&target.text) {
         return Err(refuse(REFUSE_REVERSE_SHELL));
     }
     if kernel::is_own_file(&target.text) {
         return Err(refuse(REFUSE_DECISION));
     }
-    let place = Place::new(&target.text, directory);
-    if place.is_secret() {
+    let place = Place::new(&target.text, files.directory);
+    if place.is_secret() || files.hides(&target.text) {
         return Err(refuse(REFUSE_SECRET));
     }
     // Who has nothing to hide writes `cat file`.
@@ -56,7 +56,10 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
         if is_key_option(call, &arg.text) {
             continue;
         }
-        let named = pieces(&arg.text).any(|piece| call.place(piece).is_secret());
+        let hidden = |piece: &str| {
+            call.place(piece).is_secret() || (!arg.marks.has(Marks::PATTERN) && call.files.hides(piece))
+        };
+        let named = pieces(&arg.text).any(hidden);
         if named || may_be_secret(arg, &call.place(path_in(&arg.text))) {
             return Err(refuse(REFUSE_SECRET));
         }
@@ -127,17 +130,26 @@ fn path_in(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// `scp -i key` uses the key and does not copy it.
+/// Whether an option says that the file is used and not shown: a key of the working folder, as `--ssl-keyfile key.pem`
+/// names it, and the key that a program logs in with.
 fn is_key_option(call: &Call<'_>, text: &str) -> bool {
-    matches!(call.program, "scp" | "rsync" | "sftp" | "curl" | "openssl")
-        && ["i", "key", "cert", "E", "inkey", "netrc-file", "identity", "sign", "e", "rsh"].iter().any(
-            |name| {
-                let option = if name.len() == 1 { format!("-{name}") } else { format!("--{name}") };
-                call.args.windows(2).any(|two| {
-                    (two[0].text == option || two[0].text == format!("-{name}")) && two[1].text == text
-                })
-            },
-        )
+    let names_key = |option: &str| {
+        let option = option.trim_start_matches('-').to_ascii_lowercase();
+        ["key", "cert", "identity", "netrc", "env-file", "kubeconfig"]
+            .iter()
+            .any(|word| option.contains(word))
+    };
+    if let Some((option, value)) = text.split_once('=') {
+        return option.starts_with('-') && names_key(option) && !value.starts_with(['/', '~', '.']);
+    }
+    let logs_in = matches!(call.program, "scp" | "rsync" | "sftp" | "curl" | "openssl");
+    let short = |option: &str| matches!(option, "-i" | "-E" | "-e" | "-sign");
+    call.args.windows(2).any(|two| {
+        let option = two[0].text.as_str();
+        two[1].text == text
+            && option.starts_with('-')
+            && (names_key(option) && (logs_in || !text.starts_with(['/', '~'])) || logs_in && short(option))
+    })
 }
 
 /// A pattern that a secret file fits.

@@ -8,14 +8,14 @@ use super::super::finding::{
 };
 use super::super::known::{Kind, Reading};
 use super::super::value::{Arg, Marks, Text};
-use super::{Call, is_network_device, kernel};
+use super::{Call, Files, is_network_device, kernel};
 
 /// Judges a redirection into `target`.
-pub(in super::super) fn check_output(target: &Arg, directory: &str) -> Result<(), Finding> {
+pub(in super::super) fn check_output(target: &Arg, files: &Files<'_>) -> Result<(), Finding> {
     if is_network_device(&target.text) {
         return Err(refuse(REFUSE_REVERSE_SHELL));
     }
-    written(&target.text, directory)
+    written(&target.text, files)
 }
 
 pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
@@ -48,13 +48,13 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
         if call.program == "tee" && call.input.marks.has(Marks::ENDLESS) && !target.starts_with("/dev/") {
             return Err(refuse(REFUSE_EXHAUSTION));
         }
-        written(target, call.directory)?;
+        written(target, &call.files)?;
     }
     Ok(())
 }
 
-fn written(path: &str, directory: &str) -> Result<(), Finding> {
-    let place = super::super::place::Place::new(path, directory);
+fn written(path: &str, files: &Files<'_>) -> Result<(), Finding> {
+    let place = super::super::place::Place::new(path, files.directory);
     if kernel::is_own_file(path) {
         return Err(refuse(REFUSE_DECISION));
     }
@@ -70,7 +70,7 @@ fn written(path: &str, directory: &str) -> Result<(), Finding> {
     if place.is_system() {
         return Err(refuse(REFUSE_SYSTEM_PATH));
     }
-    Ok(())
+    files.check_write(path)
 }
 
 /// The arguments into which `call` writes.
@@ -150,7 +150,7 @@ fn permissions<'a>(call: &Call<'a>) -> Vec<&'a str> {
 fn copy_blocks(call: &Call<'_>) -> Result<(), Finding> {
     let value = |key: &str| call.args.iter().find_map(|arg| arg.text.strip_prefix(key));
     if let Some(target) = value("of=") {
-        written(target, call.directory)?;
+        written(target, &call.files)?;
     }
     let endless =
         value("if=").is_some_and(|source| matches!(source, "/dev/zero" | "/dev/urandom" | "/dev/random"));

@@ -105,7 +105,7 @@ impl<'a> Reading<'a> {
                 Some(Runs::Shell(skip)) if skip <= self.operands.len() => {
                     return self.begin(&args[at..], true);
                 }
-                Some(Runs::Search) if !self.sets_up() && begins_command(args, at) => {
+                Some(Runs::Search) if !self.completes(text) && begins_command(args, at) => {
                     return self.begin(&args[at..], false);
                 }
                 _ => self.operands.push(arg),
@@ -114,9 +114,10 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether the program prints set-up code for a shell, whose name follows.
-    fn sets_up(&self) -> bool {
-        self.operands.iter().chain(&self.others).any(|arg| is_listed("setup", &arg.text))
+    /// Whether the program prints code that completes or sets up a shell: the name of the shell follows such a word.
+    fn completes(&self, next: &str) -> bool {
+        let is_word = |text: &str| is_listed("completes", text);
+        is_word(next) || self.operands.iter().chain(&self.others).any(|arg| is_word(&arg.text))
     }
 
     fn begin(&mut self, command: &'a [Arg], shell: bool) {
@@ -147,8 +148,15 @@ impl<'a> Reading<'a> {
         if name.len() < 5 || !name.starts_with("--") {
             return None;
         }
+        let matters = |takes: &Takes| {
+            matches!(
+                takes,
+                Takes::Refused(_) | Takes::Value(Kind::Command | Kind::Code | Kind::Action | Kind::Library)
+            )
+        };
         let begins = |facts: &&'static Facts| {
-            facts.options.iter().find(|(long, _)| long.starts_with(name)).map(|(long, takes)| (*long, *takes))
+            let mut options = facts.options.iter().filter(|(_, takes)| matters(takes));
+            options.find(|(long, _)| long.starts_with(name)).map(|(long, takes)| (*long, *takes))
         };
         self.chain.iter().rev().find_map(begins)
     }

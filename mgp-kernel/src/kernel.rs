@@ -91,6 +91,7 @@ impl Kernel {
         let front = Front::new(&parts, tools, registry);
         let mut beside = JoinSet::new();
         beside.spawn(tell_endings(Arc::clone(&parts.changes), parts.access.clone()));
+        beside.spawn(parts.seen_ends.clone().keep(parts.audit.heads()));
         beside.spawn(record::forget(&parts.config.load(), parts.audit.clone()));
         let kernel = Self(Arc::new(Inner { parts, front, identity: Arc::new(identity), _beside: beside }));
         let parts = &kernel.0.parts;
@@ -156,6 +157,11 @@ impl Kernel {
         self.stop_waiting();
         self.0.parts.life.shutdown(reason, timeout).await;
         self.0.parts.fleet.shut_down(reason, timeout).await;
+        let parts = &self.0.parts;
+        // What cannot be written now is told by the log.
+        let _ = parts.audit.flush().await;
+        let (ends, head) = (parts.seen_ends.clone(), parts.audit.head());
+        let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
     }
 
     /// Ends what would wait for clients without an end, so that they can be let go of: what they listen to, and calls

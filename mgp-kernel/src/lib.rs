@@ -48,6 +48,7 @@ mod reload;
 mod resolve;
 mod router;
 mod rules;
+mod seen_ends;
 mod serve;
 mod settings;
 mod speaker;

@@ -1,3 +1,4 @@
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +15,7 @@ use mgp_security::auth::{KeyRing, SqliteKeyStore};
 use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
 use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants};
-use mgp_security::sqlite::Database;
+use mgp_security::sqlite::{Database, check_own};
 use mgp_stream::event::Publisher;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_toolindex::learn::{LearnSettings, Learned};
@@ -27,6 +28,7 @@ use crate::events;
 use crate::fleet::Fleet;
 use crate::paths::OwnFiles;
 use crate::reload::Reload;
+use crate::seen_ends::SeenEnds;
 use crate::upstream::Told;
 use crate::{record, settings};
 
@@ -39,6 +41,8 @@ pub(crate) struct Parts {
     pub(crate) own_files: OwnFiles,
     pub(crate) clock: Clock,
     pub(crate) audit: AuditLog,
+    /// The ends that the record had.
+    pub(crate) seen_ends: SeenEnds,
     pub(crate) access: AccessPolicy,
     /// How often clients may ask, and what they have asked so far.
     pub(crate) limit: LimitLayer,
@@ -72,9 +76,11 @@ impl Parts {
         own_files: Vec<PathBuf>,
     ) -> Result<Arc<Self>, StartError> {
         create_private(&state)?;
+        check_own_files(&state)?;
         let own_files = OwnFiles::new(&config, &state, own_files);
         let clock = Clock::system();
         let audit = record::open(&config, &state)?;
+        let seen_ends = SeenEnds::open(&config, &state, &audit);
         let arguments = record::arguments(&config, &state)?;
         let port: Arc<dyn AuditPort> = Arc::new(audit.clone());
         // Whoever opens it holds its lock, so it is opened once and shared.
@@ -109,6 +115,7 @@ impl Parts {
             own_files,
             clock,
             audit,
+            seen_ends,
             arguments,
             access,
             grants,
@@ -136,6 +143,16 @@ impl Parts {
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
         Arc::new(self.audit.clone())
     }
+}
+
+/// Checks that all that lies in the kernel's folder is its user's, and no link to elsewhere.
+fn check_own_files(state: &Path) -> Result<(), StartError> {
+    let unreadable = |error| StartError::State { path: state.to_owned(), error };
+    for file in fs::read_dir(state).map_err(unreadable)? {
+        let path = file.map_err(unreadable)?.path();
+        check_own(&path).map_err(|error| StartError::Kept { path, error })?;
+    }
+    Ok(())
 }
 
 /// Keys and what was permitted are for nobody else to read.

@@ -1,7 +1,7 @@
 //! The SQLite file that the stores of all sections live in: opened once, migrated by each section.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,10 +28,15 @@ impl Database {
     /// # Errors
     /// [`StoreError::InUse`] if another process has it, or it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let path = &in_real_folder(path);
+        for suffix in ["", "-wal", "-shm", "-journal", ".lock"] {
+            check_own(&with_suffix(path, suffix))?;
+        }
         let lock = lock_beside(path)?;
         // SQLite would make it readable for everybody; what it makes beside it has the same mode.
         private().create(true).append(true).open(path).map_err(unavailable)?;
-        let connection = Connection::open(path)?;
+        let connection =
+            Connection::open_with_flags(path, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         Self::prepare(connection, Some(lock))
@@ -120,14 +125,60 @@ const fn is_unreadable(error: &rusqlite::Error) -> bool {
 }
 
 fn lock_beside(path: &Path) -> Result<File, StoreError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
+    let name = with_suffix(path, ".lock");
     let file = private().create(true).append(true).open(name).map_err(unavailable)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse),
         Err(TryLockError::Error(error)) => Err(unavailable(error)),
     }
+}
+
+/// Checks that what stands at `path`, if anything, is this user's own: whoever can put a link or a file of theirs there chooses
+/// what is read and written.
+///
+/// # Errors
+/// [`StoreError::NotOwn`] if it is a symbolic link, or belongs to another user.
+pub fn check_own(path: &Path) -> Result<(), StoreError> {
+    let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    let not_own = |what: String| Err(StoreError::NotOwn(what));
+    if found.is_symlink() {
+        let to = std::fs::read_link(path).unwrap_or_default();
+        return not_own(format!(
+            "{} is a symbolic link to {}; look who made it, and remove it",
+            path.display(),
+            to.display()
+        ));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let (owner, own) = (found.uid(), rustix::process::geteuid().as_raw());
+        if owner != own {
+            return not_own(format!(
+                "{} belongs to the user {owner}, and this is the user {own}; move it away, or run as its owner",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The same path without links in its folder. A folder may be a link of its owner's; a file in it may not.
+fn in_real_folder(path: &Path) -> PathBuf {
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    match (std::fs::canonicalize(folder), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// How a file is made that nobody else on the machine may read.
@@ -208,6 +259,23 @@ mod tests {
         assert!(files.len() >= 3, "the database, its log and its lock");
         for file in files {
             assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{:?}", file.file_name());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_place_of_a_file_is_refused_and_one_in_place_of_its_folder_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real"), directory.path().join("link"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        drop(Database::open(&link.join("state.db")).unwrap());
+        for suffix in ["", "-wal", ".lock"] {
+            let file = with_suffix(&real.join("other.db"), suffix);
+            std::os::unix::fs::symlink(real.join("state.db"), &file).unwrap();
+            let error = Database::open(&real.join("other.db")).unwrap_err();
+            assert!(matches!(&error, StoreError::NotOwn(what) if what.contains("symbolic link")), "{error}");
+            std::fs::remove_file(file).unwrap();
         }
     }
 

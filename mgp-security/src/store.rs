@@ -23,6 +23,9 @@ pub enum StoreError {
     /// What is stored is not what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// What stands where the store is kept is not this user's own.
+    #[error("{0}")]
+    NotOwn(String),
     /// The store cannot be reached.
     #[error("the store cannot be used")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),

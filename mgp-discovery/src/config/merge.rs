@@ -403,8 +403,9 @@ impl Merge<'_> {
     }
 
     fn audit(&mut self, folder: &AuditSettings) {
-        let AuditSettings { path: _, durability, arguments: _, keep_days: _, keep_bytes: _ } = *folder;
-        self.users_only("audit", &["path", "arguments", "keep_days", "keep_bytes"]);
+        let AuditSettings { path: _, durability, arguments: _, keep_days: _, keep_bytes: _, ends: _ } =
+            *folder;
+        self.users_only("audit", &["path", "arguments", "keep_days", "keep_bytes", "ends"]);
         let rank = |durability| u8::from(durability == AuditDurability::Sync);
         self.strictest("audit", "durability", durability, rank, |config| &mut config.audit.durability);
     }

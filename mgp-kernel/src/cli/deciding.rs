@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
+use mgp_security::permission::Lasts;
 use mgp_types::mgp::ServerId;
 use tokio::time::sleep;
 
@@ -38,11 +39,12 @@ impl Person {
             if !self.is_there {
                 return Err(undecided(question));
             }
-            let _: Decided = if says_yes(question).await? {
-                let yes = Approve { id: question.id.clone(), scope: None, expires_at: None };
-                link.ask(method::PERMISSIONS_APPROVE, &yes).await?
-            } else {
-                link.ask(method::PERMISSIONS_DENY, &Deny { id: question.id.clone() }).await?
+            let _: Decided = match says(question).await? {
+                Said::Yes(lasts) => {
+                    let yes = Approve { lasts, ..Approve::of(question.id.clone()) };
+                    link.ask(method::PERMISSIONS_APPROVE, &yes).await?
+                }
+                Said::No => link.ask(method::PERMISSIONS_DENY, &Deny { id: question.id.clone() }).await?,
             };
             self.answered.insert(question.id.clone());
         }
@@ -60,17 +62,29 @@ impl Person {
     }
 }
 
+/// What a person said.
+enum Said {
+    /// Yes, for so long; if nothing is said, for this command.
+    Yes(Option<Lasts>),
+    No,
+}
+
 /// Asks on the terminal.
-async fn says_yes(question: &Question) -> Result<bool, Failure> {
+async fn says(question: &Question) -> Result<Said, Failure> {
     let unanswered = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
-    let text = format!("{}\n[y/N] ", printable(&question.message).trim_end());
+    let choices = if question.permission.is_some() { "[y: for this command, always, N]" } else { "[y/N]" };
+    let text = format!("{}\n{choices} ", printable(&question.message).trim_end());
     io::stderr().write_all(text.as_bytes()).map_err(unanswered)?;
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         io::stdin().read_line(&mut line).map(|_| line)
     });
     let line = line.await.map_err(io::Error::other).and_then(|line| line).map_err(unanswered)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+    Ok(match line.trim() {
+        "y" | "Y" | "yes" => Said::Yes(None),
+        "always" if question.permission.is_some() => Said::Yes(Some(Lasts::Always)),
+        _ => Said::No,
+    })
 }
 
 fn undecided(question: &Question) -> Failure {
@@ -78,8 +92,9 @@ fn undecided(question: &Question) -> Failure {
     if let Some(permission) = &question.permission {
         let permission = permission.as_str();
         let message = format!("the server `{server}` needs {permission}, about which nobody has decided");
-        return Failure::new(Exit::Auth, message)
-            .hint(format!("`mgp permissions approve {server} {permission}` says yes; then call again"));
+        return Failure::new(Exit::Auth, message).hint(format!(
+            "`mgp permissions approve {server} {permission} --all-agents` says yes; then call again"
+        ));
     }
     let message =
         format!("a person has to confirm the call, and nobody is there to ask: {}", question.message);

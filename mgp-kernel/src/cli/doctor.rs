@@ -180,7 +180,9 @@ fn undecided(pending: &Pending, running: bool) -> Finding {
     finding.hint = match needs.first() {
         Some(Undecided { server_id, permission, .. }) => {
             let (permission, what) = (permission.as_str(), "mgp permissions");
-            Some(format!("`{what} approve {server_id} {permission}` says yes, `{what} deny …` no"))
+            Some(format!(
+                "`{what} approve {server_id} {permission} --all-agents` says yes, `{what} deny …` no"
+            ))
         }
         None if waiting > 0 && running => Some("`mgp permissions pending` shows them".to_owned()),
         None => None,

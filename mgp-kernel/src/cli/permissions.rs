@@ -2,7 +2,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use mgp_types::mgp::{Decision, Permission, Scope, ServerId, Timestamp};
+use mgp_security::permission::{GrantedTo, Lasts};
+use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
@@ -49,8 +50,23 @@ pub(super) struct Yes {
     #[arg(long, value_name = "FILE")]
     scope_file: Option<PathBuf>,
     /// Until when: a time, or a span like 2h
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = moment, group = "lasting")]
     until: Option<Moment>,
+    /// For the one call that is asked about
+    #[arg(long, group = "lasting", conflicts_with = "permission")]
+    once: bool,
+    /// Until the session ends in which it is asked for, as if nothing is said
+    #[arg(long, group = "lasting", conflicts_with = "permission")]
+    session: bool,
+    /// Until it is taken back
+    #[arg(long, group = "lasting")]
+    always: bool,
+    /// For this agent's calls, where a server is named
+    #[arg(long, value_name = "AGENT", requires = "permission", conflicts_with = "all_agents")]
+    agent: Option<String>,
+    /// For the calls of all agents
+    #[arg(long)]
+    all_agents: bool,
 }
 
 #[derive(Debug, Args)]
@@ -60,6 +76,9 @@ pub(super) struct No {
     what: String,
     /// The permission, if a server is named
     permission: Option<String>,
+    /// For this agent's calls alone, where a server is named
+    #[arg(long, value_name = "AGENT", requires = "permission")]
+    agent: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -142,10 +161,24 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
     let expires_at = yes.until.map(|until| until.ahead(Timestamp::now()));
     let decided = if let Some(permission) = yes.permission {
         let server_id = ServerId::from(yes.what.as_str());
-        let grant = Grant { server_id, permission: Permission::read(&permission), scope, expires_at };
-        link.ask(method::PERMISSIONS_GRANT, &grant).await
+        if yes.agent.is_none() && !yes.all_agents {
+            let (server, permission) = (&yes.what, &permission);
+            return Err(Failure::usage("nobody said for whose calls the permission is granted").hint(format!(
+                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent's, `--all-agents` \
+                 for all agents'"
+            )));
+        }
+        let (permission, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
+        link.ask(method::PERMISSIONS_GRANT, &Grant { server_id, permission, agent_id, scope, expires_at })
+            .await
     } else {
-        let answer = Approve { id: yes.what.clone(), scope, expires_at };
+        let lasts = match (yes.once, yes.always) {
+            (true, _) => Some(Lasts::Once),
+            (_, true) => Some(Lasts::Always),
+            _ => None,
+        };
+        let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
+        let answer = Approve { id: yes.what.clone(), scope, expires_at, lasts, granted_to };
         let decided = link.ask(method::PERMISSIONS_APPROVE, &answer).await;
         decided.map_err(|failure: Failure| unknown(failure, &yes.what))
     };
@@ -155,7 +188,8 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
 async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
     let decided = if let Some(permission) = no.permission {
         let server_id = ServerId::from(no.what.as_str());
-        let revoke = Revoke { server_id, permission: Permission::read(&permission) };
+        let agent_id = no.agent.as_deref().map(AgentId::from);
+        let revoke = Revoke { server_id, permission: Permission::read(&permission), agent_id };
         link.ask(method::PERMISSIONS_REVOKE, &revoke).await
     } else {
         let decided = link.ask(method::PERMISSIONS_DENY, &Deny { id: no.what.clone() }).await;
@@ -169,15 +203,19 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
     let asked = ListGrants { server_id: wanted.server.as_deref().map(ServerId::from), page };
     let list: Grants = link.ask(method::PERMISSIONS_LIST, &asked).await?;
     output.table(&list, "nothing was decided", |list, table| {
-        table.headings(&["SERVER", "PERMISSION", "DECISION", "BY", "UNTIL", "SCOPE"]);
+        table.headings(&["SERVER", "PERMISSION", "AGENT", "DECISION", "BY", "UNTIL", "SCOPE"]);
         for row in &list.grants {
             let scope = row.scope.as_ref().and_then(|scope| serde_json::to_string(scope).ok());
             table.row([
                 row.server_id.to_string(),
                 row.permission.as_str().to_owned(),
+                row.agent_id.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string),
                 word(row.decision).to_owned(),
                 row.approved_by.clone(),
-                row.expires_at.map_or_else(|| "-".to_owned(), |end| end.to_string()),
+                match (row.lasts, row.expires_at) {
+                    (Lasts::Session, None) => "the session ends".to_owned(),
+                    (_, end) => end.map_or_else(|| "-".to_owned(), |end| end.to_string()),
+                },
                 scope.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
@@ -192,7 +230,7 @@ fn told(output: &Output, decided: &Decided) -> Result<Exit, Failure> {
 
 fn unknown(failure: Failure, what: &str) -> Failure {
     failure.hint(format!(
-        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION` decides about a server"
+        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` decides about a server"
     ))
 }
 

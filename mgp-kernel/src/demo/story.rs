@@ -99,7 +99,7 @@ pub(super) async fn permission(stage: &Stage) -> Step {
     told.agent("calls shell.run_command: echo hello");
     told.kernel(refused);
     told.kernel(format!("asks the operator: {}", question.message));
-    let yes = permissions::Approve { id: question.id, scope: None, expires_at: None };
+    let yes = permissions::Approve::of(question.id);
     let _: permissions::Decided = stage.operate(method::PERMISSIONS_APPROVE, &yes).await?;
     told.operator(format!("mgp permissions approve {}", yes.id));
     let text = until("the permitted call", async || echo().await.ok()?.done().ok()).await?;
@@ -139,7 +139,7 @@ pub(super) async fn confirmation(stage: &Stage) -> Step {
     let report = json!({ "path": stage.file("report.txt"), "content": "All is well.\n" });
     let approve = async {
         let question = stage.question("files").await?;
-        let yes = permissions::Approve { id: question.id.clone(), scope: None, expires_at: None };
+        let yes = permissions::Approve::of(question.id.clone());
         let _: permissions::Decided = stage.operate(method::PERMISSIONS_APPROVE, &yes).await?;
         Ok::<_, anyhow::Error>(question)
     };

@@ -80,7 +80,11 @@ fn decided(parts: &Parts, answer: &Response) -> Result<Response, Error> {
     let records = parts.grants.records(&kernel);
     for (name, grant) in &mut told.grants {
         let permission = Permission::read(name);
-        let Some(record) = records.iter().find(|record| record.permission == permission) else { continue };
+        let Some(record) =
+            records.iter().find(|record| record.agent.is_none() && record.permission == permission)
+        else {
+            continue;
+        };
         let GrantRecord { verdict, approver, .. } = record;
         match verdict {
             Verdict::Denied => *grant = Grant::new(Decision::Denied),

@@ -1,7 +1,9 @@
 //! The record: searched, verified and written out, a page at a time.
 
 use mgp_security::StoreError;
-use mgp_security::audit::{Digest, Entry, ExportError, Filter, Head, LogReader, Order, Query, VerifyError};
+use mgp_security::audit::{
+    Digest, Entry, ExportError, Filter, Flaw, Head, LogReader, Order, Query, VerifyError,
+};
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
@@ -152,7 +154,9 @@ pub(super) async fn verify(parts: &Parts, asked: VerifyLog) -> Result<VerifiedLo
             "at most {MOST_KNOWN} ends can be held against the record"
         )));
     }
-    let known = asked.known.iter().map(LogEnd::read).collect::<Result<Vec<_>, _>>()?;
+    let mut known = asked.known.iter().map(LogEnd::read).collect::<Result<Vec<_>, _>>()?;
+    known.extend(parts.seen_ends.known());
+    let ends: Vec<u64> = known.iter().map(|end| end.seq).collect();
     match reading(parts, move |reader| reader.verify(&known)).await? {
         Ok(verified) => Ok(VerifiedLog {
             intact: true,
@@ -161,6 +165,21 @@ pub(super) async fn verify(parts: &Parts, asked: VerifyLog) -> Result<VerifiedLo
             changed_at: None,
             flaw: None,
         }),
+        Err(VerifyError::Changed { seq, flaw: Flaw::End }) if ends.contains(&seq) => {
+            let now = parts.audit.head().seq;
+            let flaw = if seq > now {
+                format!("cut: the last known event was {seq}, the record ends at {now}")
+            } else {
+                format!("replaced: the event {seq} is not the one that was known to be the last")
+            };
+            Ok(VerifiedLog {
+                intact: false,
+                events: None,
+                head: None,
+                changed_at: Some(seq),
+                flaw: Some(flaw),
+            })
+        }
         Err(VerifyError::Changed { seq, flaw }) => Ok(VerifiedLog {
             intact: false,
             events: None,
@@ -229,11 +248,11 @@ impl Events {
 }
 
 impl LogEnd {
-    fn of(head: Head) -> Self {
+    pub(crate) fn of(head: Head) -> Self {
         Self { seq: head.seq, hash: head.hash.to_string() }
     }
 
-    fn read(&self) -> Result<Head, Error> {
+    pub(crate) fn read(&self) -> Result<Head, Error> {
         let mut bytes = [0; 32];
         let digits = self.hash.as_bytes();
         let wrong = || Error::invalid_params("a hash has 64 hexadecimal digits, as `audit verify` prints it");

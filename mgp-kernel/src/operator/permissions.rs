@@ -1,10 +1,10 @@
 //! What servers may do: what waits for an operator, what was decided, and deciding.
 
 use mgp_security::permission::{
-    ApprovalAnswer, ApprovalId, GrantRecord, PendingApproval, Subject, Terms, Verdict,
+    ApprovalAnswer, ApprovalId, GrantRecord, GrantedTo, Lasts, PendingApproval, Subject, Terms, Verdict,
 };
 use mgp_types::Error;
-use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
+use mgp_types::mgp::{AgentId, Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
@@ -69,6 +69,20 @@ pub(crate) struct Approve {
     pub(crate) scope: Option<Scope>,
     #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
+    /// For how long; if nothing is said, until the end, or else for the session.
+    #[serde(default)]
+    pub(crate) lasts: Option<Lasts>,
+    /// For whose calls.
+    #[serde(default)]
+    pub(crate) granted_to: GrantedTo,
+}
+
+impl Approve {
+    /// For the agent that asked, until its session ends.
+    pub(crate) fn of(id: impl Into<String>) -> Self {
+        let id = id.into();
+        Self { id, scope: None, expires_at: None, lasts: None, granted_to: GrantedTo::Asker }
+    }
 }
 
 /// Answers a question with no.
@@ -82,6 +96,9 @@ pub(crate) struct Deny {
 pub(crate) struct Grant {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
+    /// For whose calls; for all agents' if there is none.
+    #[serde(default)]
+    pub(crate) agent_id: Option<AgentId>,
     #[serde(default)]
     pub(crate) scope: Option<Scope>,
     #[serde(default)]
@@ -93,6 +110,9 @@ pub(crate) struct Grant {
 pub(crate) struct Revoke {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
+    /// For whose calls; for all agents' if there is none.
+    #[serde(default)]
+    pub(crate) agent_id: Option<AgentId>,
 }
 
 /// What was decided.
@@ -124,6 +144,11 @@ pub(crate) struct Grants {
 pub(crate) struct GrantRow {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
+    /// For whose calls; for all agents' if there is none.
+    #[serde(default)]
+    pub(crate) agent_id: Option<AgentId>,
+    #[serde(default)]
+    pub(crate) lasts: Lasts,
     pub(crate) decision: Decision,
     pub(crate) scope: Option<Scope>,
     pub(crate) approved_by: String,
@@ -156,22 +181,30 @@ pub(super) fn show(parts: &Parts, asked: &ShowQuestion) -> Result<ShownQuestion,
 }
 
 pub(super) fn approve(asked: &Asked, answer: Approve) -> Result<Decided, Error> {
-    let terms = terms(answer.scope, answer.expires_at);
-    decide(asked, &answer.id, Decision::Approved, terms)
+    let lasts = match (answer.lasts, answer.expires_at) {
+        (Some(lasts), _) => lasts,
+        (None, Some(_)) => Lasts::Always,
+        (None, None) => Lasts::Session,
+    };
+    let terms = terms(answer.scope, answer.expires_at).lasting(lasts);
+    let yes = ApprovalAnswer::new(asked.by.clone(), Decision::Approved).with_terms(terms);
+    decide(asked, &answer.id, &yes.granted_to(answer.granted_to))
 }
 
 pub(super) fn deny(asked: &Asked, answer: &Deny) -> Result<Decided, Error> {
-    decide(asked, &answer.id, Decision::Denied, Terms::default())
+    decide(asked, &answer.id, &ApprovalAnswer::new(asked.by.clone(), Decision::Denied))
 }
 
 pub(super) async fn grant(asked: &Asked, grant: Grant) -> Result<Decided, Error> {
     let terms = terms(grant.scope, grant.expires_at);
-    asked.parts.grants.grant(&asked.by, &grant.server_id, &grant.permission, terms).await?;
+    let (by, agent) = (&asked.by, grant.agent_id);
+    asked.parts.grants.grant_for(by, agent, &grant.server_id, &grant.permission, terms).await?;
     Ok(Decided { decision: Decision::Approved })
 }
 
 pub(super) async fn revoke(asked: &Asked, revoke: &Revoke) -> Result<Decided, Error> {
-    asked.parts.grants.revoke(&asked.by, &revoke.server_id, &revoke.permission).await?;
+    let (by, agent) = (&asked.by, revoke.agent_id.clone());
+    asked.parts.grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;
     Ok(Decided { decision: Decision::Denied })
 }
 
@@ -182,10 +215,9 @@ pub(super) fn list(parts: &Parts, asked: &ListGrants) -> Grants {
     Grants { grants, next_offset }
 }
 
-fn decide(asked: &Asked, id: &str, decision: Decision, terms: Terms) -> Result<Decided, Error> {
-    let answer = ApprovalAnswer::new(asked.by.clone(), decision).with_terms(terms);
-    asked.parts.pending.decide(&asked.by, &ApprovalId::from(id), &answer)?;
-    Ok(Decided { decision })
+fn decide(asked: &Asked, id: &str, answer: &ApprovalAnswer) -> Result<Decided, Error> {
+    asked.parts.pending.decide(&asked.by, &ApprovalId::from(id), answer)?;
+    Ok(Decided { decision: answer.decision })
 }
 
 fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> Terms {
@@ -227,6 +259,8 @@ impl GrantRow {
         Self {
             server_id: record.server,
             permission: record.permission,
+            agent_id: record.agent,
+            lasts: terms.lasts,
             decision,
             scope: terms.scope.map(|scope| *scope),
             approved_by: record.approver.into(),

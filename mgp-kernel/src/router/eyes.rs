@@ -24,9 +24,10 @@ impl Eyes for CatalogEyes {
         self.0.upgrade().map_or(0, |parts| parts.access.revision() + parts.fleet.revision())
     }
 
-    fn missing_permissions(&self, _: &Context, tool: &Tool) -> Vec<Permission> {
+    fn missing_permissions(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
         let Some(parts) = self.0.upgrade() else { return tool.permissions.to_vec() };
-        let missing = |permission: &&Permission| !parts.grants.is_granted(&tool.server, permission);
+        let missing =
+            |permission: &&Permission| !parts.grants.is_granted_for(&tool.server, permission, context);
         tool.permissions.iter().filter(missing).cloned().collect()
     }
 }

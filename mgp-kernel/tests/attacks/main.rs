@@ -22,6 +22,7 @@ mod loopback;
 mod paths;
 mod principals;
 mod questions;
+mod record;
 mod registration;
 #[path = "../support/runner.rs"]
 mod runner;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         connections::TESTS,
         lenient_names::TESTS,
         registration::TESTS,
+        record::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

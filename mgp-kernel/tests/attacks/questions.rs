@@ -14,6 +14,10 @@ tests![
     a_confirmation_shows_arguments_whatever_they_are_called,
     a_confirmation_shows_both_ends_of_what_is_long_and_the_whole_on_demand,
     what_cannot_be_shown_cannot_be_confirmed,
+    a_question_about_a_permission_shows_the_call_and_says_how_long_a_yes_holds,
+    a_yes_to_one_call_is_none_to_the_next,
+    a_yes_holds_for_the_agent_that_asked_and_no_other,
+    all_agents_are_granted_a_permission_only_if_somebody_says_so,
 ];
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,6 +45,22 @@ fn question(home: &Home) -> Value {
     }
 }
 
+/// A server of which each call needs a permission, and whose dangerous calls need no confirmation.
+const NEEDS: &str = "\n[servers.security]\npermissions = [\"memory.write\"]\n";
+
+fn echo(talk: &mut Talk, text: &str) {
+    talk.tell("tools/call", &json!({"name": "files.echo", "arguments": {"text": text}}));
+}
+
+/// Waits until so many calls came through.
+fn came(home: &Home, count: usize) {
+    let end = Instant::now() + PATIENCE;
+    while server::calls(home, "files").len() < count {
+        assert!(Instant::now() < end, "{:?}", server::calls(home, "files"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn delete(talk: &mut Talk, arguments: &Value) {
     talk.tell("tools/call", &json!({"name": "files.delete_everything", "arguments": arguments}));
 }
@@ -48,16 +68,16 @@ fn delete(talk: &mut Talk, arguments: &Value) {
 async fn a_confirmation_shows_arguments_whatever_they_are_called() {
     let home = Home::with_state();
     let (_kernel, mut talk) = asking(&home, "");
+    let path = home.path("notes/files/all").display().to_string();
     delete(
         &mut talk,
         &json!({
-            "what": "x", "secret_path": "/home/ada", "token_kind": "root", "password": "x; rm -rf ~", "credentials_file": "/etc/shadow",
+            "what": "x", "secret_path": path, "token_kind": "root", "password": "x; ls", "credentials_file": path,
             "api_key": "ghp_0123456789abcdefABCDEF0123", "cookie": "all of them", "hidden": "a\u{202e}b\u{1b}[8m",
         }),
     );
     let message = question(&home)["message"].as_str().unwrap().to_owned();
-    for seen in ["/home/ada", "root", "x; rm -rf ~", "/etc/shadow", "all of them", "\\u{202e}", "\\u001b[8m"]
-    {
+    for seen in [&*path, "root", "x; ls", "all of them", "\\u{202e}", "\\u001b[8m"] {
         assert!(message.contains(seen), "{seen}: {message}");
     }
     assert!(
@@ -93,4 +113,68 @@ async fn what_cannot_be_shown_cannot_be_confirmed() {
     let answer = talk.ask("tools/call", &call).to_string();
     assert!(answer.contains("nested deeper"), "{answer}");
     assert_eq!(server::calls(&home, "files"), Vec::<String>::new());
+}
+
+async fn a_question_about_a_permission_shows_the_call_and_says_how_long_a_yes_holds() {
+    let home = Home::with_state();
+    let (_kernel, mut talk) = asking(&home, NEEDS);
+    echo(&mut talk, "the text of the call");
+    let question = question(&home);
+    let message = question["message"].as_str().unwrap();
+    assert_eq!(question["permission"], "memory.write", "{question}");
+    for seen in ["`echo`", "for `local`", "the text of the call", "until its session ends"] {
+        assert!(message.contains(seen), "{seen}: {message}");
+    }
+}
+
+async fn a_yes_to_one_call_is_none_to_the_next() {
+    let home = Home::with_state();
+    let (_kernel, mut talk) = asking(&home, NEEDS);
+    echo(&mut talk, "one");
+    let first = question(&home)["id"].as_str().unwrap().to_owned();
+    assert_eq!(home.run(["permissions", "approve", &first, "--once"]).code, Some(0));
+    came(&home, 1);
+    echo(&mut talk, "two");
+    let second = question(&home);
+    assert!(second["message"].as_str().unwrap().contains("two"), "{second}");
+    assert_eq!(home.json(["permissions", "list"])["grants"], json!([]));
+}
+
+async fn a_yes_holds_for_the_agent_that_asked_and_no_other() {
+    let home = Home::with_state();
+    let (_kernel, mut talk) = asking(&home, NEEDS);
+    echo(&mut talk, "one");
+    let first = question(&home)["id"].as_str().unwrap().to_owned();
+    assert_eq!(home.run(["permissions", "approve", &first, "--always"]).code, Some(0));
+    came(&home, 1);
+    echo(&mut talk, "two");
+    came(&home, 2);
+    // Whoever is another agent, as the operator at the terminal is, asks for itself.
+    let mut other = home.command(["call", "files.echo", "text=three"]).spawn().unwrap();
+    let asked = question(&home);
+    assert_ne!(asked["agent_id"], "local", "{asked}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let grants = home.json(["permissions", "list"]);
+    assert_eq!(grants["grants"][0]["agent_id"], "local", "{grants}");
+    assert_eq!(server::calls(&home, "files").len(), 2);
+}
+
+async fn all_agents_are_granted_a_permission_only_if_somebody_says_so() {
+    let home = Home::with_state();
+    let refused = home.run(["permissions", "approve", "files", "memory.write"]);
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.err.contains("--agent AGENT") && refused.err.contains("--all-agents"), "{refused:?}");
+    assert_eq!(home.run(["permissions", "approve", "files", "memory.write", "--all-agents"]).code, Some(0));
+    assert_eq!(home.run(["permissions", "approve", "files", "memory.write", "--agent", "one"]).code, Some(0));
+    let agents: Vec<_> = home.json(["permissions", "list"])["grants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|grant| grant["agent_id"].clone())
+        .collect();
+    assert_eq!(agents, [json!(null), json!("one")]);
+    assert_eq!(home.run(["permissions", "deny", "files", "memory.write"]).code, Some(0));
+    let left = home.json(["permissions", "list"]);
+    assert_eq!(left["grants"].as_array().unwrap().len(), 1, "{left}");
 }

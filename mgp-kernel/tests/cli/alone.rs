@@ -29,8 +29,8 @@ fn refused(home: &Home, arguments: &[&str]) -> Ran {
 fn a_call_that_needs_a_permission_names_the_command_that_gives_it() {
     let home = with_servers();
     let ran = refused(&home, &["shell.run_command", "command=ls"]);
-    assert!(ran.err.contains("mgp permissions approve shell shell.execute"), "{ran:?}");
-    assert_eq!(home.run(["permissions", "approve", "shell", "shell.execute"]).code, Some(0));
+    assert!(ran.err.contains("mgp permissions approve shell shell.execute --all-agents"), "{ran:?}");
+    assert_eq!(home.run(["permissions", "approve", "shell", "shell.execute", "--all-agents"]).code, Some(0));
     assert_eq!(home.run(["call", "shell.run_command", "command=ls"]).code, Some(0));
 }
 
@@ -47,8 +47,8 @@ fn what_doctor_says_of_open_decisions_can_be_done() {
     let found = home.run(["doctor"]);
     assert_eq!(found.code, Some(0), "{found:?}");
     assert!(found.out.contains("1 wait for a decision; shell needs shell.execute"), "{found:?}");
-    assert!(found.out.contains("`mgp permissions approve shell shell.execute`"), "{found:?}");
-    assert_eq!(home.run(["permissions", "approve", "shell", "shell.execute"]).code, Some(0));
+    assert!(found.out.contains("`mgp permissions approve shell shell.execute --all-agents`"), "{found:?}");
+    assert_eq!(home.run(["permissions", "approve", "shell", "shell.execute", "--all-agents"]).code, Some(0));
     assert!(home.run(["doctor"]).out.contains("0 wait for a decision"));
 }
 

@@ -123,7 +123,7 @@ impl Shared {
     fn admit(&self, request: &Request) -> Result<Option<Unconfirmed>, Error> {
         let tool = request.context.tool.as_ref();
         let tool = tool.ok_or_else(|| Error::invalid_request("nobody resolved the tool"))?;
-        if !self.settings.wants(tool) {
+        if !self.settings.wants(tool, request) {
             return Ok(None);
         }
         let caller = request.context.principal.clone();

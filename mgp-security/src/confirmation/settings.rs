@@ -1,8 +1,9 @@
 use std::time::Duration;
 
+use mgp_types::Request;
 use mgp_types::mgp::{ResolvedTool, RiskLevel};
 
-use crate::permission::GrantBook;
+use crate::permission::{GrantBook, GrantedOnce};
 
 /// Which calls a human confirms (§4.4). It is a switch of its own: a policy that approves all permissions leaves it as
 /// it is.
@@ -62,7 +63,7 @@ impl ConfirmationSettings {
         self
     }
 
-    pub(super) fn wants(&self, tool: &ResolvedTool) -> bool {
+    pub(super) fn wants(&self, tool: &ResolvedTool, call: &Request) -> bool {
         //= mgp §4.4
         //# Require explicit confirmation or permission
         self.every
@@ -70,7 +71,7 @@ impl ConfirmationSettings {
             || match tool.security.risk {
                 RiskLevel::Safe => false,
                 RiskLevel::Moderate => self.moderate,
-                RiskLevel::Dangerous => self.dangerous && !self.is_permitted(tool),
+                RiskLevel::Dangerous => self.dangerous && !self.is_permitted(tool, call),
             }
     }
 
@@ -78,11 +79,14 @@ impl ConfirmationSettings {
         self.patience
     }
 
-    fn is_permitted(&self, tool: &ResolvedTool) -> bool {
+    fn is_permitted(&self, tool: &ResolvedTool, call: &Request) -> bool {
         let Some(book) = &self.instead else { return false };
         let permissions = &tool.security.permissions;
         !permissions.is_empty()
-            && permissions.iter().all(|permission| book.is_granted(&tool.server, permission))
+            && permissions.iter().all(|permission| {
+                GrantedOnce::holds(call, permission)
+                    || book.is_granted_for(&tool.server, permission, &call.context)
+            })
     }
 }
 

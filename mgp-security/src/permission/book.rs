@@ -1,19 +1,19 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arc_swap::{ArcSwap, Guard};
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{
-    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Permission, ServerId, Timestamp, TraceId,
-    code,
+    Actor, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Permission, ServerId, Timestamp,
+    TraceId, code,
 };
-use mgp_types::{Error, Principal, Role};
+use mgp_types::{Context, Error, Principal, Role, Session};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::settings::Say;
-use super::{GrantRecord, GrantStore, PermissionSettings, ScopeCheck, Terms, Verdict};
+use super::{GrantRecord, GrantStore, Lasts, PermissionSettings, ScopeCheck, Terms, Verdict};
 use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
 use crate::{Clock, StoreError, random};
@@ -47,13 +47,34 @@ struct Inner {
 type Pages = HashMap<ServerId, Arc<Page>, RandomState>;
 
 /// What is decided about one server.
-type Page = HashMap<Permission, Arc<Entry>, RandomState>;
+type Page = HashMap<Permission, Decisions, RandomState>;
+
+/// What is decided about one permission of a server.
+#[derive(Debug, Clone, Default)]
+struct Decisions {
+    /// What holds for all agents of which nothing else is decided.
+    for_all: Option<Arc<Entry>>,
+    by_agent: BTreeMap<Box<str>, Arc<Entry>>,
+    /// How many calls run now for each of which it was granted once.
+    running_once: usize,
+}
+
+/// Who uses a permission.
+#[derive(Clone, Copy)]
+pub(super) enum Use<'a> {
+    /// The server, which has what it was granted for anybody: the gate holds single calls to what is theirs.
+    Server,
+    /// A call.
+    Call(&'a Context),
+}
 
 /// A decision, ready to be held against a call.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) record: GrantRecord,
     pub(super) scope: Option<ScopeCheck>,
+    /// The sessions for which it holds; for all if there are none.
+    sessions: Vec<Weak<Session>>,
     /// Whether it is in the trail and in the store; what is closed is so before that.
     kept: bool,
 }
@@ -69,6 +90,10 @@ pub(super) struct Ruling {
     pub(super) operator: Principal,
     pub(super) server: ServerId,
     pub(super) permission: Permission,
+    /// For whose calls; for all if for nobody's.
+    pub(super) agent: Option<AgentId>,
+    /// For which session, of a grant that lasts for one.
+    pub(super) session: Option<Weak<Session>>,
     pub(super) verdict: Verdict,
     /// Whether a grant is taken back, rather than refused in the first place.
     pub(super) revoked: bool,
@@ -92,7 +117,7 @@ impl GrantBook {
             let mut entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
             entry.kept = true;
             let page = pages.entry(entry.record.server.clone()).or_default();
-            page.insert(entry.record.permission.clone(), Arc::new(entry));
+            page.entry(entry.record.permission.clone()).or_default().put(Arc::new(entry));
         }
         let pages: Pages = pages.into_iter().map(|(server, page)| (server, Arc::new(page))).collect();
         Ok(Self(Arc::new(Inner {
@@ -107,7 +132,7 @@ impl GrantBook {
         })))
     }
 
-    /// Lets `operator` grant `permission` to `server`.
+    /// Lets `operator` grant `permission` to `server`, for the calls of all agents.
     ///
     /// # Errors
     /// The principal is no operator (1000), the scope cannot be checked (-32602), or the decision cannot be recorded:
@@ -119,7 +144,23 @@ impl GrantBook {
         permission: &Permission,
         terms: Terms,
     ) -> Result<(), Error> {
-        self.rule(Ruling::new(operator, server, permission, Verdict::Approved(terms))).await
+        self.grant_for(operator, None, server, permission, terms).await
+    }
+
+    /// Lets `operator` grant `permission` to `server` for the calls of `agent`, or of all if there is none.
+    ///
+    /// # Errors
+    /// As for [`grant`](Self::grant).
+    pub async fn grant_for(
+        &self,
+        operator: &Principal,
+        agent: Option<AgentId>,
+        server: &ServerId,
+        permission: &Permission,
+        terms: Terms,
+    ) -> Result<(), Error> {
+        let ruling = Ruling::new(operator, server, permission, Verdict::Approved(terms));
+        self.rule(Ruling { agent, ..ruling }).await
     }
 
     /// Lets `operator` deny `permission` to `server`.
@@ -146,35 +187,54 @@ impl GrantBook {
         server: &ServerId,
         permission: &Permission,
     ) -> Result<(), Error> {
+        self.revoke_for(operator, None, server, permission).await
+    }
+
+    /// Lets `operator` take `permission` back from `server` for the calls of `agent`; without one, whatever was decided for
+    /// single agents is taken back, too.
+    ///
+    /// # Errors
+    /// As for [`revoke`](Self::revoke).
+    pub async fn revoke_for(
+        &self,
+        operator: &Principal,
+        agent: Option<AgentId>,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Result<(), Error> {
         let ruling = Ruling::new(operator, server, permission, Verdict::Denied);
-        self.rule(Ruling { revoked: true, ..ruling }).await
+        self.rule(Ruling { agent, revoked: true, ..ruling }).await
     }
 
     /// What operators decided about `server`.
     pub fn records(&self, server: &ServerId) -> Vec<GrantRecord> {
         let pages = self.0.pages.load();
-        pages
-            .get(server)
-            .map(|page| page.values().map(|entry| entry.record.clone()).collect())
-            .unwrap_or_default()
+        let decisions = pages.get(server).into_iter().flat_map(|page| page.values());
+        decisions.flat_map(Decisions::entries).map(|entry| entry.record.clone()).collect()
     }
 
-    /// What operators decided about all servers, by server and permission.
+    /// What operators decided about all servers, by server, permission and agent.
     pub fn all_records(&self) -> Vec<GrantRecord> {
         let pages = self.0.pages.load();
-        let entries = pages.values().flat_map(|page| page.values());
+        let entries = pages.values().flat_map(|page| page.values()).flat_map(Decisions::entries);
         let mut records: Vec<_> = entries.map(|entry| entry.record.clone()).collect();
-        records.sort_by(|one, other| (&one.server, &one.permission).cmp(&(&other.server, &other.permission)));
+        let key =
+            |record: &GrantRecord| (record.server.clone(), record.permission.clone(), record.agent.clone());
+        records.sort_by_cached_key(key);
         records
     }
 
-    /// Whether an operator granted `permission` to `server`, and it still holds.
+    /// Whether an operator granted `permission` to `server` for all agents, and it still holds.
     pub fn is_granted(&self, server: &ServerId, permission: &Permission) -> bool {
         let standing = self.standing();
-        standing.entry(server, permission).is_some_and(|entry| match &entry.record.verdict {
-            Verdict::Approved(terms) => terms.hold_at(entry.record.decided_at, self.now()),
-            Verdict::Denied => false,
-        })
+        let decisions = standing.decisions(server, permission);
+        decisions.and_then(|found| found.for_all.as_ref()).is_some_and(|entry| entry.grants_at(self.now()))
+    }
+
+    /// Whether an operator granted `permission` to `server` for a call of this context, and it still holds.
+    pub fn is_granted_for(&self, server: &ServerId, permission: &Permission, call: &Context) -> bool {
+        let (standing, now) = (self.standing(), self.now());
+        standing.entry(server, permission, Use::Call(call), now).is_some_and(|entry| entry.grants_at(now))
     }
 
     /// Returns the terms on which `server` has `permission` now, by what operators decided and by what `settings` say;
@@ -186,7 +246,7 @@ impl GrantBook {
         permission: &Permission,
     ) -> Option<Terms> {
         let (standing, now) = (self.standing(), self.now());
-        match standing.entry(server, permission).map(|entry| &entry.record) {
+        match standing.entry(server, permission, Use::Server, now).map(|entry| &entry.record) {
             Some(GrantRecord { verdict: Verdict::Denied, .. }) => return None,
             Some(GrantRecord { verdict: Verdict::Approved(terms), decided_at, .. })
                 if settings.heeds_operators()
@@ -265,21 +325,32 @@ impl GrantBook {
             ruling.operator.id(),
             self.now(),
         );
+        let record = record.for_agent(ruling.agent.clone());
         let mut entry =
             Entry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
+        entry.sessions.extend(ruling.session.clone());
         // Several calls may have waited for one answer, which is one decision.
-        let is_decided = |old: &Entry| old.kept && old.record.says_the_same(&record, record.decided_at);
-        if !ruling.revoked
-            && self.standing().entry(&ruling.server, &ruling.permission).is_some_and(is_decided)
-        {
-            return Ok(());
+        let old = self
+            .standing()
+            .decisions(&ruling.server, &ruling.permission)
+            .and_then(|decisions| decisions.of(ruling.agent.as_ref()).filter(|old| old.kept).cloned());
+        if let Some(old) = old.filter(|old| old.record.says_the_same(&record, record.decided_at)) {
+            let is_decided = ruling.session.as_ref().is_none_or(|session| old.is_of_session(session));
+            if is_decided && !ruling.revoked {
+                return Ok(());
+            }
+            // The same for another session of the agent's.
+            entry.sessions.extend(old.sessions.iter().filter(|session| session.strong_count() > 0).cloned());
         }
         if ruling.verdict == Verdict::Denied {
-            self.publish(Entry { record: record.clone(), scope: None, kept: false });
+            let closed = Entry { record: record.clone(), scope: None, sessions: Vec::new(), kept: false };
+            self.publish(closed);
         }
         self.0.audit.record(ruling.event(record.decided_at, Outcome::Success)).await?;
         let (store, kept) = (Arc::clone(&self.0.store), record.clone());
-        if let Err(error) = off_the_runtime(move || store.put(&kept)).await {
+        let stored =
+            if record.is_lasting() { off_the_runtime(move || store.put(&kept)).await } else { Ok(()) };
+        if let Err(error) = stored {
             tracing::error!(%error, server = %ruling.server, "a decision about a permission cannot be kept");
             // The trail says that it was decided; it has to say as well that nothing came of it.
             let _ = self.0.audit.record(ruling.event(record.decided_at, Outcome::Failure)).await;
@@ -293,16 +364,109 @@ impl GrantBook {
     fn publish(&self, entry: Entry) {
         let (server, permission) = (entry.record.server.clone(), entry.record.permission.clone());
         let mut pages = Pages::clone(&self.0.pages.load());
-        Arc::make_mut(pages.entry(server.clone()).or_default()).insert(permission.clone(), Arc::new(entry));
+        let page = Arc::make_mut(pages.entry(server.clone()).or_default());
+        page.entry(permission.clone()).or_default().put(Arc::new(entry));
         self.0.pages.store(Arc::new(pages));
         self.0.waiting.lock().remove(&(server, permission));
         self.0.changes.send_modify(|version| *version += 1);
     }
 }
 
+impl GrantBook {
+    /// Records that `permission` was granted for the one call of `context`.
+    pub(super) async fn record_once(
+        &self,
+        operator: &Principal,
+        server: &ServerId,
+        permission: &Permission,
+        terms: Terms,
+        context: &Context,
+    ) -> Result<(), Error> {
+        let mut ruling = Ruling::new(operator, server, permission, Verdict::Approved(terms));
+        ruling.agent = context.principal.as_ref().map(|asker| AgentId::new(&*asker.access_id()));
+        ruling.trace = context.trace;
+        self.0.audit.record(ruling.event(self.now(), Outcome::Success)).await
+    }
+
+    /// Counts a call that runs with `permissions` that were granted for it alone, or that has ended.
+    pub(super) fn count_once(&self, server: &ServerId, permissions: &[Permission], runs: bool) {
+        self.0.pages.rcu(|pages| {
+            let mut pages = Pages::clone(pages);
+            let page = Arc::make_mut(pages.entry(server.clone()).or_default());
+            for permission in permissions {
+                let count = &mut page.entry(permission.clone()).or_default().running_once;
+                *count = if runs { *count + 1 } else { count.saturating_sub(1) };
+            }
+            pages
+        });
+        self.0.changes.send_modify(|version| *version += 1);
+    }
+}
+
+impl Decisions {
+    fn put(&mut self, entry: Arc<Entry>) {
+        match &entry.record.agent {
+            Some(agent) => {
+                self.by_agent.insert(agent.as_str().into(), entry);
+            }
+            None => {
+                // What is said of all is said of each of them.
+                self.by_agent.clear();
+                self.for_all = Some(entry);
+            }
+        }
+    }
+
+    /// What was decided for this agent, or for all.
+    fn of(&self, agent: Option<&AgentId>) -> Option<&Arc<Entry>> {
+        match agent {
+            Some(agent) => self.by_agent.get(agent.as_str()),
+            None => self.for_all.as_ref(),
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.for_all.iter().chain(self.by_agent.values())
+    }
+}
+
 impl Standing {
-    pub(super) fn entry(&self, server: &ServerId, permission: &Permission) -> Option<&Entry> {
-        self.0.get(server)?.get(permission).map(|entry| &**entry)
+    /// What decides about a use of a permission: what was decided for the agent and its session, else for all.
+    pub(super) fn entry(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        by: Use<'_>,
+        now: Timestamp,
+    ) -> Option<&Entry> {
+        let decisions = self.decisions(server, permission)?;
+        let for_all = decisions.for_all.as_deref();
+        match by {
+            Use::Call(context) => {
+                let own =
+                    context.principal.as_ref().and_then(|agent| decisions.by_agent.get(&*agent.access_id()));
+                let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
+                match own {
+                    // What has come to its end gives way to what holds for all.
+                    Some(own) if own.is_denial() || own.grants_at(now) || for_all.is_none() => Some(own),
+                    _ => for_all,
+                }
+            }
+            Use::Server => {
+                let holds = |entry: &&Entry| entry.grants_at(now);
+                let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
+                for_all.filter(holds).or_else(of_agents).or(for_all)
+            }
+        }
+    }
+
+    /// Whether a call runs now for which the permission was granted once.
+    pub(super) fn is_used_once(&self, server: &ServerId, permission: &Permission) -> bool {
+        self.decisions(server, permission).is_some_and(|decisions| decisions.running_once > 0)
+    }
+
+    fn decisions(&self, server: &ServerId, permission: &Permission) -> Option<&Decisions> {
+        self.0.get(server)?.get(permission)
     }
 
     pub(super) fn permissions(&self, server: &ServerId) -> impl Iterator<Item = &Permission> {
@@ -316,11 +480,40 @@ impl Entry {
             Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
             Verdict::Denied => None,
         };
-        Ok(Self { record, scope, kept: false })
+        Ok(Self { record, scope, sessions: Vec::new(), kept: false })
+    }
+
+    fn is_denial(&self) -> bool {
+        self.record.verdict == Verdict::Denied
+    }
+
+    /// Whether it is a grant that holds at `now`, for some session at least.
+    fn grants_at(&self, now: Timestamp) -> bool {
+        let is_live =
+            self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
+        match &self.record.verdict {
+            Verdict::Approved(terms) => is_live && terms.hold_at(self.record.decided_at, now),
+            Verdict::Denied => false,
+        }
+    }
+
+    /// Whether it holds for calls of this session.
+    fn is_for(&self, session: Option<&Arc<Session>>) -> bool {
+        let is_it = |own: &Weak<Session>| session.is_some_and(|session| own.as_ptr() == Arc::as_ptr(session));
+        self.sessions.is_empty() || self.sessions.iter().any(is_it)
+    }
+
+    fn is_of_session(&self, session: &Weak<Session>) -> bool {
+        self.sessions.is_empty() || self.sessions.iter().any(|own| own.ptr_eq(session))
     }
 }
 
 impl GrantRecord {
+    /// Whether it outlives the process.
+    fn is_lasting(&self) -> bool {
+        !matches!(&self.verdict, Verdict::Approved(terms) if terms.lasts != Lasts::Always)
+    }
+
     /// Whether `other` would change nothing at `now`. What does not hold any more can be said again.
     fn says_the_same(&self, other: &Self, now: Timestamp) -> bool {
         let holds = match &self.verdict {
@@ -339,7 +532,16 @@ impl Ruling {
         verdict: Verdict,
     ) -> Self {
         let (operator, server, permission) = (operator.clone(), server.clone(), permission.clone());
-        Self { operator, server, permission, verdict, revoked: false, trace: None }
+        Self {
+            operator,
+            server,
+            permission,
+            agent: None,
+            session: None,
+            verdict,
+            revoked: false,
+            trace: None,
+        }
     }
 
     fn event(&self, at: Timestamp, outcome: Outcome) -> AuditEvent {
@@ -349,7 +551,12 @@ impl Ruling {
             Verdict::Denied => EventType::PermissionDenied,
         };
         let actor = Actor::of(&self.operator);
-        event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome)
+        let event =
+            event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome);
+        match &self.agent {
+            Some(agent) => event.with_detail("agent_id", agent),
+            None => event,
+        }
     }
 }
 
@@ -374,9 +581,13 @@ pub(super) fn event(
         Some(scope) => event.with_detail("scope", scope),
         None => event,
     };
-    match &terms.expires_at {
+    let event = match &terms.expires_at {
         Some(end) => event.with_detail("expires_at", end),
         None => event,
+    };
+    match terms.lasts {
+        Lasts::Always => event,
+        lasts => event.with_detail("lasts", &lasts),
     }
 }
 

@@ -44,12 +44,13 @@ pub use self::approval::{
 };
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;
+pub(crate) use self::gate::GrantedOnce;
 pub use self::gate::{
     AnswersPermissions, AnswersPermissionsLayer, PermissionFuture, PermissionGate, PermissionLayer,
     Permitted, Settlement,
 };
 pub use self::held::{HandleKey, HeldPermissions, HeldPermissionsLayer, NeededPermissions};
-pub use self::record::{GrantRecord, Terms, Verdict};
+pub use self::record::{GrantRecord, GrantedTo, Lasts, Terms, Verdict};
 pub use self::scope::{ScopeCheck, ScopeError};
 pub use self::settings::{OnRefusal, PermissionSettings};
 #[cfg(feature = "sqlite")]

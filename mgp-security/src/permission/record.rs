@@ -1,6 +1,7 @@
 use std::fmt;
 
-use mgp_types::mgp::{Decision, Permission, Scope, ServerId, Timestamp};
+use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// What an operator decided about a permission of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +11,9 @@ pub struct GrantRecord {
     pub server: ServerId,
     /// The permission.
     pub permission: Permission,
+    /// The agent for whose calls it was decided, by its id in access control; `None` for all, and for what the server does
+    /// by itself.
+    pub agent: Option<AgentId>,
     /// Whether it is granted or denied; nothing is recorded while nobody has decided.
     pub verdict: Verdict,
     /// The operator.
@@ -36,6 +40,34 @@ pub struct Terms {
     pub scope: Option<Box<Scope>>,
     /// Until when.
     pub expires_at: Option<Timestamp>,
+    /// How often, or how long beside that.
+    pub lasts: Lasts,
+}
+
+/// How long a grant lasts that is not taken back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Lasts {
+    /// For one call: the one that it was asked for.
+    Once,
+    /// Until the session ends in which it was asked for; where there is none, until the process does.
+    Session,
+    /// Until its end, if it has one.
+    #[default]
+    Always,
+}
+
+/// For whose calls an answer holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GrantedTo {
+    /// For those of the agent whose call was asked about; where none was, for all.
+    #[default]
+    Asker,
+    /// For those of all agents.
+    AllAgents,
 }
 
 impl GrantRecord {
@@ -47,7 +79,14 @@ impl GrantRecord {
         approver: impl Into<Box<str>>,
         decided_at: Timestamp,
     ) -> Self {
-        Self { server, permission, verdict, approver: approver.into(), decided_at }
+        Self { server, permission, agent: None, verdict, approver: approver.into(), decided_at }
+    }
+
+    /// Limits the decision to the calls of `agent`, if there is one.
+    #[must_use]
+    pub fn for_agent(mut self, agent: Option<AgentId>) -> Self {
+        self.agent = agent;
+        self
     }
 }
 
@@ -71,6 +110,12 @@ impl Terms {
     /// Until `end`.
     pub const fn until(mut self, end: Timestamp) -> Self {
         self.expires_at = Some(end);
+        self
+    }
+
+    /// For as long as `lasts` says.
+    pub const fn lasting(mut self, lasts: Lasts) -> Self {
+        self.lasts = lasts;
         self
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, Timestamp};
 
-use super::{ScopeCheck, ScopeError, Terms};
+use super::{Lasts, ScopeCheck, ScopeError, Terms};
 
 /// How the permissions of a server are decided about: the policy (§3.3), and what is configured.
 ///
@@ -180,6 +180,6 @@ impl Default for PermissionSettings {
     }
 }
 
-static UNBOUNDED: Terms = Terms { scope: None, expires_at: None };
+static UNBOUNDED: Terms = Terms { scope: None, expires_at: None, lasts: Lasts::Always };
 
 const PATIENCE: Duration = Duration::from_mins(5);

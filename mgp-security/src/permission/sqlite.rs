@@ -1,7 +1,7 @@
-use mgp_types::mgp::{Permission, ServerId, Timestamp};
+use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
-use super::{GrantRecord, GrantStore, Terms, Verdict};
+use super::{GrantRecord, GrantStore, Lasts, Terms, Verdict};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -24,7 +24,7 @@ impl GrantStore for SqliteGrants {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
         let connection = self.0.connection();
         let mut statement = connection.prepare(
-            "SELECT server, permission, decision, scope, expires_at, approver, decided_at FROM permission_grants",
+            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent FROM permission_grants",
         )?;
         let records = statement.query_map([], |row| Ok(record(row)))?;
         records.map(|record| record.map_err(StoreError::from)?).collect()
@@ -37,10 +37,19 @@ impl GrantStore for SqliteGrants {
         };
         let scope = terms.scope.as_ref().map(serde_json::to_string).transpose();
         let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        self.0.connection().execute(
-            "INSERT INTO permission_grants (server, permission, decision, scope, expires_at, approver, decided_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (server, permission) DO UPDATE SET decision = excluded.decision, scope = excluded.scope,
+        let mut connection = self.0.connection();
+        let transaction = connection.transaction()?;
+        if record.agent.is_none() {
+            transaction.execute(
+                "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2",
+                params![record.server.as_str(), record.permission.as_str()],
+            )?;
+        }
+        transaction.execute(
+            "INSERT INTO permission_grants
+                 (server, permission, decision, scope, expires_at, approver, decided_at, agent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (server, permission, agent) DO UPDATE SET decision = excluded.decision, scope = excluded.scope,
                  expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at",
             params![
                 record.server.as_str(),
@@ -50,8 +59,10 @@ impl GrantStore for SqliteGrants {
                 terms.expires_at.map(Timestamp::as_millis),
                 record.approver,
                 record.decided_at.as_millis(),
+                record.agent.as_ref().map_or(ALL_AGENTS, AgentId::as_str),
             ],
         )?;
+        transaction.commit()?;
         Ok(())
     }
 }
@@ -71,6 +82,7 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
             Verdict::Approved(Terms {
                 scope,
                 expires_at: row.get::<_, Option<i64>>(4)?.map(time).transpose()?,
+                lasts: Lasts::Always,
             })
         }
         "denied" => Verdict::Denied,
@@ -78,8 +90,15 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
     };
     let server = ServerId::from(server.as_str());
     let approver = row.get::<_, String>(5)?;
-    Ok(GrantRecord::new(server, Permission::read(&permission), verdict, approver, time(row.get(6)?)?))
+    let agent = row.get::<_, String>(7)?;
+    let agent = (agent != ALL_AGENTS).then(|| AgentId::from(agent.as_str()));
+    let record =
+        GrantRecord::new(server, Permission::read(&permission), verdict, approver, time(row.get(6)?)?);
+    Ok(record.for_agent(agent))
 }
+
+/// What stands for the agent where a decision is for all.
+const ALL_AGENTS: &str = "";
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE permission_grants (
     server TEXT NOT NULL,
@@ -90,7 +109,22 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE permission_grants (
     approver TEXT NOT NULL,
     decided_at INTEGER NOT NULL,
     PRIMARY KEY (server, permission)
-) STRICT, WITHOUT ROWID"];
+) STRICT, WITHOUT ROWID",
+"ALTER TABLE permission_grants RENAME TO permission_grants_for_all;
+CREATE TABLE permission_grants (
+    server TEXT NOT NULL,
+    permission TEXT NOT NULL,
+    decision TEXT NOT NULL CHECK (decision IN ('approved', 'denied')),
+    scope TEXT,
+    expires_at INTEGER,
+    approver TEXT NOT NULL,
+    decided_at INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    PRIMARY KEY (server, permission, agent)
+) STRICT, WITHOUT ROWID;
+INSERT INTO permission_grants
+    SELECT server, permission, decision, scope, expires_at, approver, decided_at, '' FROM permission_grants_for_all;
+DROP TABLE permission_grants_for_all"];
 
 #[cfg(test)]
 mod tests {
@@ -120,6 +154,31 @@ mod tests {
         let mut records = store.load().unwrap();
         records.sort_by(|a, b| b.permission.as_str().cmp(a.permission.as_str()));
         assert_eq!(records, [granted, custom]);
+    }
+
+    #[test]
+    fn what_was_granted_before_there_were_agents_in_it_holds_for_all_of_them() {
+        let database = Database::in_memory().unwrap();
+        database.migrate("permission", &MIGRATIONS[..1]).unwrap();
+        let row =
+            "INSERT INTO permission_grants VALUES ('files', 'camera', 'approved', NULL, NULL, 'ada', 1000)";
+        database.connection().execute(row, []).unwrap();
+        let store = SqliteGrants::new(database).unwrap();
+        let granted = sample(Permission::Camera, Verdict::Approved(Terms::default()));
+        assert_eq!(store.load().unwrap(), [granted]);
+    }
+
+    #[test]
+    fn agents_have_records_of_their_own_until_all_have_one() {
+        let store = SqliteGrants::new(Database::in_memory().unwrap()).unwrap();
+        let granted = |agent: &str| {
+            sample(Permission::Camera, Verdict::Approved(Terms::default())).for_agent(Some(agent.into()))
+        };
+        store.put(&granted("one")).unwrap();
+        store.put(&granted("two")).unwrap();
+        assert_eq!(store.load().unwrap(), [granted("one"), granted("two")]);
+        store.put(&sample(Permission::Camera, Verdict::Denied)).unwrap();
+        assert_eq!(store.load().unwrap(), [sample(Permission::Camera, Verdict::Denied)]);
     }
 
     #[test]
@@ -160,12 +219,15 @@ mod tests {
     fn tables_of_a_newer_version_are_left_alone() {
         let database = Database::in_memory().unwrap();
         database
-            .migrate("permission", &[MIGRATIONS[0], "CREATE TABLE permission_more (x) STRICT"])
+            .migrate("permission", &[MIGRATIONS[0], MIGRATIONS[1], "CREATE TABLE permission_more (x) STRICT"])
             .unwrap_err();
         database
-            .migrate("permission", &[MIGRATIONS[0], "CREATE TABLE permission_more (x TEXT) STRICT"])
+            .migrate(
+                "permission",
+                &[MIGRATIONS[0], MIGRATIONS[1], "CREATE TABLE permission_more (x TEXT) STRICT"],
+            )
             .unwrap();
         let error = SqliteGrants::new(database).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { section: "permission", found: 2, known: 1 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { section: "permission", found: 3, known: 2 }), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use mgp_types::mgp::{Permission, ServerId};
+use mgp_types::mgp::{AgentId, Permission, ServerId};
 use parking_lot::Mutex;
 
 use super::GrantRecord;
@@ -18,8 +18,8 @@ pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
     /// They cannot be read, or what is read is not what was written.
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError>;
 
-    /// Keeps a record in place of an older one about the same permission of the same server. It is done when the
-    /// record is safe.
+    /// Keeps a record in place of an older one about the same permission of the same server, for the same agent. What
+    /// is decided for all agents takes the place of what was decided for single ones as well. It is done when the record is safe.
     ///
     /// # Errors
     /// It is not kept; the old one still is.
@@ -28,7 +28,7 @@ pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
 
 /// A store that is forgotten with the process.
 #[derive(Debug, Default)]
-pub struct MemoryGrants(Mutex<BTreeMap<(ServerId, Permission), GrantRecord>>);
+pub struct MemoryGrants(Mutex<BTreeMap<(ServerId, Permission, Option<AgentId>), GrantRecord>>);
 
 impl GrantStore for MemoryGrants {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
@@ -36,7 +36,14 @@ impl GrantStore for MemoryGrants {
     }
 
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
-        self.0.lock().insert((record.server.clone(), record.permission.clone()), record.clone());
+        let mut records = self.0.lock();
+        if record.agent.is_none() {
+            records.retain(|(server, permission, _), _| {
+                (&*server, &*permission) != (&record.server, &record.permission)
+            });
+        }
+        let key = (record.server.clone(), record.permission.clone(), record.agent.clone());
+        records.insert(key, record.clone());
         Ok(())
     }
 }

@@ -176,6 +176,9 @@ pub struct AuditSettings {
     pub keep_days: Option<u32>,
     /// How many bytes of the record are kept; all if left out.
     pub keep_bytes: Option<u64>,
+    /// A second file for the ends of the record, to which they are added; best one of another owner's that can only be
+    /// added to (`chattr +a`). None if left out.
+    pub ends: Option<String>,
 }
 
 /// Whether calls wait until they are recorded.

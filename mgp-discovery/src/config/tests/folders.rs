@@ -170,6 +170,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("validators", "first_use", &["'trust'", "'approve'"]),
     ("validators", "roots", &["['/']", "['/usr']", "['/usr/bin']", "['data']"]),
     ("audit", "path", TEXTS),
+    ("audit", "ends", TEXTS),
     ("audit", "durability", &["'async'", "'sync'"]),
     ("audit", "arguments", &["'omitted'", "'digest'", "'redacted'"]),
     ("audit", "keep_days", NUMBERS),

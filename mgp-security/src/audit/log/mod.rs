@@ -25,7 +25,7 @@ use std::thread::{self, JoinHandle};
 
 use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
 use mgp_types::{BoxFuture, Error};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 pub use self::chain::{ChainKey, Digest, Head};
 pub use self::entry::{Entry, Facets};
@@ -130,6 +130,11 @@ impl AuditLog {
     /// The end of what is durable.
     pub fn head(&self) -> Head {
         *self.inner.state.head.borrow()
+    }
+
+    /// The end of what is durable, as it changes.
+    pub fn heads(&self) -> watch::Receiver<Head> {
+        self.inner.state.head.subscribe()
     }
 
     /// What can be asked of the log.

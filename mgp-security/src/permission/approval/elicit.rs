@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Decision, ServerId, Timestamp};
-use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson, json};
+use mgp_types::mgp::{Decision, ServerId, Timestamp, ToolName};
+use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson, hex, json};
 use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
 
 use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, Approver, ShownArguments, Subject};
+use crate::permission::{Lasts, Terms};
 use crate::{Clock, random};
 
 /// Asks the human in front of the client that called, by elicitation, in both eras.
@@ -101,19 +103,24 @@ impl ElicitApprover {
         operator: Principal,
         key: Key,
     ) -> Result<ApprovalAnswer, Error> {
-        let form = form(&question.message());
+        let is_permission = matches!(question.subject, Subject::Permission { .. });
+        let form = if is_permission { form_with_end(&question.message()) } else { form(&question.message()) };
+        let read = |answer: &RawJson| {
+            let decided = ApprovalAnswer::new(operator.clone(), read(answer));
+            if is_permission { decided.with_terms(terms(answer, self.clock.now())) } else { decided }
+        };
         if question.context.input.is_none() {
             // The client is asked directly, and its reply is to this question and no other.
             let answer = question.context.ask("approval", Method::ELICIT, form).await?;
-            return Ok(ApprovalAnswer::new(operator, read(&answer)));
+            return Ok(read(&answer));
         }
         let name = self.name(&key)?;
         let answer = question.context.ask(&name, Method::ELICIT, form).await?;
         if !self.take(&key, &name) {
             // Another call with the same words was answered with it.
-            return Ok(ApprovalAnswer::new(operator, Decision::Deferred));
+            return Ok(ApprovalAnswer::new(operator.clone(), Decision::Deferred));
         }
-        Ok(ApprovalAnswer::new(operator, read(&answer)))
+        Ok(read(&answer))
     }
 }
 
@@ -124,7 +131,13 @@ impl Approver for ElicitApprover {
             Some((operator, asker)) => {
                 // Servers name permissions as they like; none of them must be the name of a call.
                 let subject = match &question.subject {
-                    Subject::Permission { permission, .. } => format!("permission {permission}"),
+                    Subject::Permission { permission, tool, arguments, .. } => {
+                        let call = arguments.as_ref().map_or("", ShownArguments::whole);
+                        let tool = tool.as_ref().map_or("", ToolName::as_str);
+                        let call: [u8; 32] = Sha256::digest(format!("{}:{tool}{call}", tool.len())).into();
+                        let call = hex::<64>(&call);
+                        format!("permission {permission} {}", String::from_utf8_lossy(&call))
+                    }
                     Subject::Call { binding, .. } => format!("call {binding}"),
                 };
                 let key = (question.server.clone(), subject.into(), asker);
@@ -162,6 +175,32 @@ pub(in crate::permission) fn read(answer: &RawJson) -> Decision {
     }
 }
 
+/// A form with one choice, and for how long it holds.
+fn form_with_end(message: &str) -> Object {
+    let mut params = form(message);
+    if let Ok(schema) = RawJson::parse(SCHEMA_WITH_END) {
+        params.set("requestedSchema", schema);
+    }
+    params
+}
+
+/// For how long a filled form says yes; for the session if it does not say.
+fn terms(answer: &RawJson, now: Timestamp) -> Terms {
+    let answer = Object::from_raw(answer).ok();
+    let content = answer.and_then(|answer| Object::from_raw(&answer.get("content")?).ok());
+    let lasts = content.as_ref().and_then(|content| content.text("lasts"));
+    let terms = Terms::default();
+    match lasts.as_deref() {
+        Some("once") => terms.lasting(Lasts::Once),
+        Some("hour") => terms.until(now.saturating_add(Duration::from_hours(1))),
+        Some("day") => terms.until(now.saturating_add(Duration::from_hours(24))),
+        Some("always") => terms,
+        _ => terms.lasting(Lasts::Session),
+    }
+}
+
+const SCHEMA_WITH_END: &str = r#"{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]},"lasts":{"type":"string","title":"For how long a yes holds, for this agent","enum":["once","session","hour","day","always"],"default":"session"}},"required":["decision"]}"#;
+
 const FORM: &str = r#"{"message":"","requestedSchema":{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]}},"required":["decision"]}}"#;
 
 const MAX_QUESTIONS: usize = 1024;
@@ -185,6 +224,24 @@ mod tests {
         ] {
             assert_eq!(read(&RawJson::parse(answer).unwrap()), decision, "{answer}");
         }
+    }
+
+    #[test]
+    fn a_yes_holds_for_the_session_unless_the_form_says_otherwise() {
+        let now = Timestamp::EPOCH;
+        let read = |content: &str| {
+            let answer = format!(r#"{{"action":"accept","content":{{"decision":"approve"{content}}}}}"#);
+            terms(&RawJson::parse(answer).unwrap(), now)
+        };
+        assert_eq!(read("").lasts, Lasts::Session);
+        assert_eq!(read(r#","lasts":"for ever""#).lasts, Lasts::Session);
+        assert_eq!(read(r#","lasts":"once""#).lasts, Lasts::Once);
+        assert_eq!(
+            read(r#","lasts":"hour""#),
+            Terms::default().until(now.saturating_add(Duration::from_hours(1)))
+        );
+        assert_eq!(read(r#","lasts":"always""#), Terms::default());
+        assert!(form_with_end("x").get("requestedSchema").unwrap().as_bytes() == SCHEMA_WITH_END.as_bytes());
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use self::elicit::{AskedOperator, ElicitApprover};
 pub(super) use self::elicit::{form, read};
 pub use self::pending::{ApprovalId, PendingApproval, PendingApprovals};
 pub use self::shown::{ShownArguments, Unshowable};
-use super::Terms;
+use super::{GrantedTo, Lasts, Terms};
 
 /// Whoever asks an operator.
 pub trait Approver: Send + Sync + fmt::Debug + 'static {
@@ -83,6 +83,8 @@ pub struct ApprovalAnswer {
     pub decision: Decision,
     /// How far a permission is granted, and for how long.
     pub terms: Terms,
+    /// For whose calls.
+    pub granted_to: GrantedTo,
 }
 
 impl ApprovalQuestion {
@@ -109,8 +111,15 @@ impl ApprovalQuestion {
                     (None, None) => "to operate".to_owned(),
                 };
                 let asker = self.asker().map(|asker| format!(" for `{}`", line(&asker.access_id())));
-                let call = asker.unwrap_or_default() + &called_with(arguments.as_ref());
-                format!("The server `{server}` needs the permission `{permission}` ({risk}) {why}{call}")
+                let lasts = match (&asker, arguments) {
+                    (Some(_), Some(_)) => "for this agent, until its session ends, unless you say otherwise",
+                    _ => "until the kernel stops, unless you say otherwise",
+                };
+                let (asker, call) = (asker.unwrap_or_default(), called_with(arguments.as_ref()));
+                format!(
+                    "The server `{server}` needs the permission `{permission}` ({risk}) {why}{asker}. Grant it? A yes \
+                     holds {lasts}.{call}"
+                )
             }
             Subject::Call { tool, risk, arguments, .. } => {
                 let asker = self.asker().map_or_else(String::new, |asker| line(&asker.access_id()));
@@ -147,15 +156,23 @@ impl Subject {
 
 fn called_with(arguments: Option<&ShownArguments>) -> String {
     match arguments {
-        Some(arguments) => format!(", with these arguments. Grant it?\n{}", arguments.brief()),
-        None => ". Grant it?".to_owned(),
+        Some(arguments) => format!("\nThe arguments of the call:\n{}", arguments.brief()),
+        None => String::new(),
     }
 }
 
 impl ApprovalAnswer {
-    /// `approver` decided so.
+    /// `approver` decided so: a yes is for the agent that asked, until its session ends.
     pub fn new(approver: Principal, decision: Decision) -> Self {
-        Self { approver, decision, terms: Terms::default() }
+        let terms = Terms::default().lasting(Lasts::Session);
+        Self { approver, decision, terms, granted_to: GrantedTo::Asker }
+    }
+
+    /// The answer for other calls than those of the agent that asked.
+    #[must_use]
+    pub const fn granted_to(mut self, whom: GrantedTo) -> Self {
+        self.granted_to = whom;
+        self
     }
 
     /// The answer with bounds.

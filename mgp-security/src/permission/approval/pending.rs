@@ -2,20 +2,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::mgp::{ServerId, Timestamp, code};
+use mgp_types::mgp::{Decision, ServerId, Timestamp, code};
 use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
-use super::super::ScopeCheck;
 use super::super::book::check_operator;
+use super::super::{Lasts, ScopeCheck};
 use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
 use crate::{Clock, random};
 
 /// The questions that wait for an operator, who sees them in a list and decides. Clones share it.
 ///
-/// Any number of callers that need the same permission for the same server ask one question, and get one answer. A
-/// question about a call is that of this call alone. A question that nobody waits for any more is taken back.
+/// What a server needs by itself is one question, however many wait for the answer, and so is what an agent needs for the same
+/// call. A question about a call is that of this call alone. A question that nobody waits for any more is taken back.
 ///
 /// There is room for so many questions as somebody may read, and nobody takes all of it: neither one agent by its
 /// calls nor one server by what it needs by itself.
@@ -104,8 +104,15 @@ impl PendingApprovals {
         let asked = place.and_then(|place| open.questions.remove(&place));
         self.0.count.send_replace(open.questions.len());
         drop(open);
-        let told = asked.into_iter().flat_map(|asked| asked.waiting);
-        let told = told.filter_map(|(_, waiting)| waiting.send(answer.clone()).ok()).count();
+        let mut answer = answer.clone();
+        let mut told = 0;
+        for (_, waiting) in asked.into_iter().flat_map(|asked| asked.waiting) {
+            told += usize::from(waiting.send(answer.clone()).is_ok());
+            if told > 0 && answer.terms.lasts == Lasts::Once {
+                // It was for one call; the others have to ask again.
+                answer.decision = Decision::Deferred;
+            }
+        }
         if told > 0 {
             return Ok(());
         }
@@ -175,8 +182,15 @@ impl Asked {
     /// Whether the answer to this question is one to the other as well.
     fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
         match (&self.shown.subject, &question.subject) {
-            (Subject::Permission { permission: shown, .. }, Subject::Permission { permission, .. }) => {
-                shown == permission && self.shown.server == question.server
+            (
+                Subject::Permission { permission: shown, arguments: None, .. },
+                Subject::Permission { permission, arguments: None, .. },
+            ) => shown == permission && self.shown.server == question.server,
+            // The same call by the same agent; of which one goes on if the permission is granted once.
+            (shown @ Subject::Permission { .. }, asked @ Subject::Permission { .. }) => {
+                shown == asked
+                    && self.shown.server == question.server
+                    && self.shown.asker.as_ref() == question.asker()
             }
             _ => false,
         }
@@ -241,7 +255,7 @@ const MAX_WAITING: usize = 1024;
 #[cfg(test)]
 mod tests {
     use mgp_types::Context;
-    use mgp_types::mgp::{Decision, Permission};
+    use mgp_types::mgp::Permission;
 
     use super::*;
     use crate::permission::Terms;

@@ -2,23 +2,38 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
-use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, TraceId, code};
+use mgp_types::mgp::{Actor, AgentId, Decision, EventType, Outcome, Permission, TraceId, code};
 use mgp_types::{Context, Error, Origin, Request};
 
+use super::PermissionGate;
 use super::judge::{Admission, Judgement};
 use super::refusal::{Reason, refuse};
-use super::{PermissionGate, Settled};
-use crate::permission::book::{Ruling, check_operator, event};
+use crate::permission::book::{Ruling, Use, check_operator, event};
 use crate::permission::settings::Say;
-use crate::permission::{ApprovalAnswer, ApprovalQuestion, Approver, ShownArguments, Subject, Verdict};
+use crate::permission::{
+    ApprovalAnswer, ApprovalQuestion, Approver, GrantedTo, Lasts, ShownArguments, Subject, Verdict,
+};
 use crate::refusal::advice;
 
+/// What became of a permission that was undecided.
+enum Settled {
+    /// It was granted for the one call, or
+    Once,
+    /// decided for more than that, or not at all.
+    ForMore,
+}
+
 impl PermissionGate {
-    /// Has everything decided that `request` waits for, or waits until nobody has the patience any more.
+    /// Has everything decided that `request` waits for, or waits until nobody has the patience any more. Returns what was
+    /// granted for this request alone.
     ///
     /// # Errors
     /// A decision cannot be recorded, or the caller has to be asked first.
-    pub(super) async fn wait(&self, request: &Request, undecided: &[Permission]) -> Result<(), Error> {
+    pub(super) async fn wait(
+        &self,
+        request: &Request,
+        undecided: &[Permission],
+    ) -> Result<Vec<Permission>, Error> {
         self.settle_all(undecided, Some(request)).await
     }
 
@@ -31,7 +46,8 @@ impl PermissionGate {
             Admission::Pass => Ok(()),
             Admission::Refused(error) => Err(error),
             Admission::Wait(undecided) => {
-                let reason = if self.has_expired(&undecided) { Reason::Expired } else { Reason::Deferred };
+                let reason =
+                    if self.has_expired(&undecided, request) { Reason::Expired } else { Reason::Deferred };
                 Err(refuse(self.server(), &reason, undecided.first(), request))
             }
         }
@@ -42,28 +58,30 @@ impl PermissionGate {
         &self,
         permissions: &[Permission],
         call: Option<&Request>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Permission>, Error> {
         let settling = permissions.iter().map(|permission| self.settle(permission, call));
-        let mut outcome = Ok(());
-        for settled in join_all(settling).await {
-            match settled {
+        let mut outcome = Ok(Vec::new());
+        for (settled, permission) in join_all(settling).await.into_iter().zip(permissions) {
+            match (settled, &mut outcome) {
                 // The caller is asked all questions at once, whatever else went wrong.
-                Err(error) if error.origin() == Origin::InputRequired => return Err(error),
-                Err(error) => outcome = Err(error),
-                Ok(()) => {}
+                (Err(error), _) if error.origin() == Origin::InputRequired => return Err(error),
+                (Err(error), _) => outcome = Err(error),
+                (Ok(Settled::Once), Ok(once)) => once.push(permission.clone()),
+                (Ok(_), _) => {}
             }
         }
         outcome
     }
 
     /// Has `permission` decided, by the settings or by an operator. It may stay undecided.
-    async fn settle(&self, permission: &Permission, call: Option<&Request>) -> Result<(), Error> {
+    async fn settle(&self, permission: &Permission, call: Option<&Request>) -> Result<Settled, Error> {
         let verdict = match self.0.settings.say(permission, self.0.book.now()) {
             Say::Approved(terms, _) => Verdict::Approved(terms.clone()),
             Say::Denied => Verdict::Denied,
             Say::Ask => return self.ask(permission, call).await,
         };
-        self.record(permission, &verdict, call.and_then(|call| call.context.trace)).await
+        self.record(permission, &verdict, call.and_then(|call| call.context.trace)).await?;
+        Ok(Settled::ForMore)
     }
 
     /// Puts what the settings say into the audit trail; from then on it counts.
@@ -90,21 +108,22 @@ impl PermissionGate {
             event(kind, Actor::kernel(), self.server(), permission, verdict, now, trace, Outcome::Success)
                 .with_detail("policy", &self.0.settings.policy());
         self.0.book.record(event).await?;
-        let mut settled = Settled::clone(&self.0.settled.load());
+        let mut settled = super::Settled::clone(&self.0.settled.load());
         settled.insert(permission.clone());
         self.0.settled.store(Arc::new(settled));
         Ok(())
     }
 
-    async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<(), Error> {
+    async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<Settled, Error> {
+        let by = call.map_or(Use::Server, |call| Use::Call(&call.context));
         // What an operator has decided before is asked again only when it has run out.
-        if !self.is_undecided(permission) {
-            return Ok(());
+        if !self.is_undecided(permission, by) {
+            return Ok(Settled::ForMore);
         }
         self.0.book.note_waiting(self.server(), permission);
         let Some(approver) = self.0.approver.as_deref().filter(|_| !self.0.settings.patience().is_zero())
         else {
-            return Ok(());
+            return Ok(Settled::ForMore);
         };
         let subject = Subject::Permission {
             permission: permission.clone(),
@@ -113,13 +132,12 @@ impl PermissionGate {
             arguments: call.map(shown).transpose()?,
         };
         let context = call.map_or_else(Context::default, |call| call.context.clone());
-        let trace = context.trace;
         let question = ApprovalQuestion::new(self.server().clone(), subject, context);
         let answered =
-            tokio::time::timeout(self.0.settings.patience(), self.answer(approver, question, permission));
+            tokio::time::timeout(self.0.settings.patience(), self.answer(approver, question, permission, by));
         match answered.await {
-            Ok(Ok(Some(answer))) => self.take(permission, answer, trace).await,
-            Ok(Ok(None)) | Err(_) => Ok(()),
+            Ok(Ok(Some(answer))) => self.take(permission, answer, call).await,
+            Ok(Ok(None)) | Err(_) => Ok(Settled::ForMore),
             Ok(Err(error)) => Err(error),
         }
     }
@@ -130,11 +148,12 @@ impl PermissionGate {
         approver: &dyn Approver,
         question: ApprovalQuestion,
         permission: &Permission,
+        by: Use<'_>,
     ) -> Result<Option<ApprovalAnswer>, Error> {
         let mut changes = self.0.book.changes();
         let decided = async {
             // The sender lives as long as the book does, so waiting fails only when nothing can be decided any more.
-            while self.is_undecided(permission) && changes.changed().await.is_ok() {}
+            while self.is_undecided(permission, by) && changes.changed().await.is_ok() {}
         };
         match select(approver.ask(question), pin!(decided)).await {
             Either::Left((answer, _)) => answer.map(Some),
@@ -146,28 +165,52 @@ impl PermissionGate {
         &self,
         permission: &Permission,
         answer: ApprovalAnswer,
-        trace: Option<TraceId>,
-    ) -> Result<(), Error> {
+        call: Option<&Request>,
+    ) -> Result<Settled, Error> {
         check_operator(&answer.approver)?;
-        let verdict = match answer.decision {
-            Decision::Approved => Verdict::Approved(answer.terms),
-            Decision::Denied => Verdict::Denied,
-            Decision::Deferred => return Ok(()),
+        let mut terms = answer.terms;
+        let verdict = match (answer.decision, call) {
+            (Decision::Approved, Some(call)) if terms.lasts == Lasts::Once => {
+                let (by, server) = (&answer.approver, self.server());
+                self.0.book.record_once(by, server, permission, terms, &call.context).await?;
+                return Ok(Settled::Once);
+            }
+            (Decision::Approved, _) => {
+                // Without a call there is no other use of it than the server's.
+                if terms.lasts == Lasts::Once {
+                    terms.lasts = Lasts::Session;
+                }
+                Verdict::Approved(terms)
+            }
+            (Decision::Denied, _) => Verdict::Denied,
+            (Decision::Deferred, _) => return Ok(Settled::ForMore),
         };
-        let ruling = Ruling::new(&answer.approver, self.server(), permission, verdict);
-        self.0.book.rule(Ruling { trace, ..ruling }).await
+        let asker = call.and_then(|call| call.context.principal.as_ref());
+        let asker = asker.filter(|_| answer.granted_to == GrantedTo::Asker);
+        let is_for_session = matches!(&verdict, Verdict::Approved(terms) if terms.lasts == Lasts::Session);
+        // Where each request describes itself, the agent is all there is to hold on to.
+        let session = call.and_then(|call| call.context.session.as_ref());
+        let session =
+            session.filter(|session| is_for_session && asker.is_some() && !session.revision.is_stateless());
+        let mut ruling = Ruling::new(&answer.approver, self.server(), permission, verdict);
+        ruling.agent = asker.map(|asker| AgentId::new(&*asker.access_id()));
+        ruling.session = session.map(Arc::downgrade);
+        ruling.trace = call.and_then(|call| call.context.trace);
+        self.0.book.rule(ruling).await?;
+        Ok(Settled::ForMore)
     }
 
-    fn is_undecided(&self, permission: &Permission) -> bool {
+    fn is_undecided(&self, permission: &Permission, by: Use<'_>) -> bool {
         let standing = self.0.book.standing();
-        matches!(self.judge(&standing, permission, self.0.book.now()), Judgement::Undecided { .. })
+        matches!(self.judge(&standing, permission, by, self.0.book.now()), Judgement::Undecided { .. })
     }
 
-    fn has_expired(&self, permissions: &[Permission]) -> bool {
+    fn has_expired(&self, permissions: &[Permission], call: &Request) -> bool {
         let standing = self.0.book.standing();
         let now = self.0.book.now();
         let expired = |permission: &&Permission| {
-            matches!(self.judge(&standing, permission, now), Judgement::Undecided { expired: true })
+            let by = Use::Call(&call.context);
+            matches!(self.judge(&standing, permission, by, now), Judgement::Undecided { expired: true })
         };
         permissions.first().as_ref().is_some_and(expired)
     }

@@ -6,7 +6,7 @@ use mgp_types::{Method, Object, RawJson, Request};
 
 use super::judge::Judgement;
 use super::{Connected, PermissionGate, Settled};
-use crate::permission::book::Moment;
+use crate::permission::book::{Moment, Use};
 
 /// What travels with each call, and what it was made of.
 pub(super) struct Attached {
@@ -104,7 +104,7 @@ impl PermissionGate {
         for (name, permission) in
             known.into_iter().map(|known| (connected.spelling(known), known)).chain(required)
         {
-            let grant = match self.judge(&standing, permission, now) {
+            let grant = match self.judge(&standing, permission, Use::Server, now) {
                 Judgement::Approved { terms, by, .. } => {
                     approvers.insert(by.into_owned());
                     end = [end, terms.expires_at].into_iter().flatten().min();
@@ -115,6 +115,8 @@ impl PermissionGate {
                     }
                 }
                 Judgement::Refused(_) => Grant::new(Decision::Denied),
+                // The gate lets through the call for which it was granted, and no other.
+                _ if standing.is_used_once(self.server(), permission) => Grant::new(Decision::Approved),
                 Judgement::Unsettled | Judgement::Undecided { .. } => Grant::new(Decision::Deferred),
             };
             grants.insert(name.to_owned(), grant);

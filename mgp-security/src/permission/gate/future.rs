@@ -9,6 +9,7 @@ use pin_project_lite::pin_project;
 
 use super::PermissionGate;
 use super::attach::Carried;
+use super::once::RunningOnce;
 use crate::GateFuture;
 
 pin_project! {
@@ -43,7 +44,8 @@ impl<F: Future<Output = Result<Response, Error>>> PermissionFuture<F> {
         undecided: Vec<Permission>,
     ) -> Self {
         let future = GateFuture::waiting(async move {
-            gate.wait(&request, &undecided).await?;
+            let once = gate.wait(&request, &undecided).await?;
+            let _running = RunningOnce::begin(gate.book(), gate.server(), once, &mut request);
             // What is decided while the way is blocked counts as well.
             gate.admit_late(&request)?;
             poll_fn(|cx| inner.poll_ready(cx)).await?;

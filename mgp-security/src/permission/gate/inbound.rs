@@ -10,6 +10,7 @@ use super::PermissionGate;
 use super::judge::Judgement;
 use super::negotiate::{MAX_NAME_BYTES, MAX_REQUIRED};
 use crate::permission::QUESTION_META;
+use crate::permission::book::Use;
 
 /// Makes [`AnswersPermissions`] services.
 #[derive(Debug, Clone)]
@@ -84,7 +85,7 @@ impl PermissionGate {
         let now = self.0.book.now();
         let mut answer = APPROVED;
         for permission in permissions {
-            match self.judge(&standing, permission, now) {
+            match self.judge(&standing, permission, Use::Server, now) {
                 Judgement::Approved { scope: None, .. } => {}
                 Judgement::Refused(_) => return Ok(DENIED),
                 _ => answer = CANCELLED,

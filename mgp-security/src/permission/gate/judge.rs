@@ -3,10 +3,11 @@ use std::borrow::Cow;
 use mgp_types::mgp::{Permission, Timestamp};
 use mgp_types::{Error, Kind, Object, RawJson, Request};
 
+use super::once::GrantedOnce;
 use super::refusal::{Reason, not_ready, not_resolved, refuse};
 use super::{Connected, PermissionGate, is_about_permissions};
 use crate::concern::Concern;
-use crate::permission::book::Standing;
+use crate::permission::book::{Standing, Use};
 use crate::permission::settings::Say;
 use crate::permission::{OnRefusal, ScopeCheck, Terms, Verdict};
 
@@ -70,20 +71,21 @@ impl PermissionGate {
         };
         let standing = self.0.book.standing();
         let now = self.0.book.now();
+        let by = Use::Call(&request.context);
         let mut undecided = Vec::new();
         // A definition that says nothing may stand for a tool that uses all the server was granted.
         let bounded =
             tool.map_or(matches!(class, Class::Resource | Class::Unknown), |tool| tool.security.derived);
         if self.0.settings.on_refusal() == OnRefusal::Reject || bounded {
             for (_, permission) in &connected.required {
-                let judged = self.judge(&standing, permission, now);
+                let judged = self.judge(&standing, permission, by, now);
                 if let Err(error) = self.weigh(judged, permission, request, bounded, &mut undecided) {
                     return Admission::Refused(error);
                 }
             }
         }
         for permission in tool.iter().flat_map(|tool| &tool.security.permissions) {
-            let judged = self.judge(&standing, permission, now);
+            let judged = self.judge(&standing, permission, by, now);
             if let Err(error) = self.weigh(judged, permission, request, true, &mut undecided) {
                 return Admission::Refused(error);
             }
@@ -91,15 +93,16 @@ impl PermissionGate {
         if undecided.is_empty() { Admission::Pass } else { Admission::Wait(undecided) }
     }
 
-    /// What is decided about `permission` at `now`.
+    /// What is decided about `permission` at `now`, for who uses it.
     pub(super) fn judge<'a>(
         &'a self,
         standing: &'a Standing,
         permission: &Permission,
+        by: Use<'_>,
         now: Timestamp,
     ) -> Judgement<'a> {
         let mut expired = false;
-        if let Some(entry) = standing.entry(self.server(), permission) {
+        if let Some(entry) = standing.entry(self.server(), permission, by, now) {
             match &entry.record.verdict {
                 Verdict::Denied => return Judgement::Refused(Reason::Denied),
                 Verdict::Approved(terms) if self.0.settings.heeds_operators() => {
@@ -145,6 +148,9 @@ impl PermissionGate {
             }
             Judgement::Approved { .. } => Ok(()),
             Judgement::Refused(reason) => Err(refuse(self.server(), &reason, Some(permission), request)),
+            Judgement::Unsettled | Judgement::Undecided { .. } if GrantedOnce::holds(request, permission) => {
+                Ok(())
+            }
             Judgement::Unsettled | Judgement::Undecided { .. } => {
                 if !undecided.contains(permission) {
                     undecided.push(permission.clone());

@@ -6,6 +6,7 @@ mod future;
 mod inbound;
 mod judge;
 mod negotiate;
+mod once;
 mod refusal;
 
 use std::collections::HashSet;
@@ -26,6 +27,7 @@ pub use self::future::PermissionFuture;
 pub use self::inbound::{AnswersPermissions, AnswersPermissionsLayer};
 use self::judge::Admission;
 pub use self::negotiate::Settlement;
+pub(crate) use self::once::GrantedOnce;
 use super::{Approver, GrantBook, PermissionSettings};
 
 /// What the permissions of one server come to: what it needs, what the settings say, and what operators decided.
@@ -100,6 +102,10 @@ impl PermissionGate {
     /// The server behind the gate.
     pub fn server(&self) -> &ServerId {
         &self.0.server
+    }
+
+    pub(super) fn book(&self) -> &GrantBook {
+        &self.0.book
     }
 }
 

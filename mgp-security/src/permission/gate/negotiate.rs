@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::judge::Judgement;
 use super::{Connected, PermissionGate};
 use crate::permission::OnRefusal;
+use crate::permission::book::Use;
 use crate::random;
 
 /// What became of the permissions that a server needs to operate.
@@ -103,7 +104,7 @@ impl PermissionGate {
         let now = self.0.book.now();
         let mut settlement = Settlement::default();
         for permission in permissions {
-            let list = match self.judge(&standing, permission, now) {
+            let list = match self.judge(&standing, permission, Use::Server, now) {
                 Judgement::Approved { .. } => &mut settlement.approved,
                 Judgement::Refused(_) => &mut settlement.denied,
                 Judgement::Unsettled | Judgement::Undecided { .. } => &mut settlement.deferred,
@@ -117,8 +118,9 @@ impl PermissionGate {
     fn asks_about(&self, permissions: &[Permission]) -> bool {
         let standing = self.0.book.standing();
         let now = self.0.book.now();
-        let undecided =
-            |permission| matches!(self.judge(&standing, permission, now), Judgement::Undecided { .. });
+        let undecided = |permission| {
+            matches!(self.judge(&standing, permission, Use::Server, now), Judgement::Undecided { .. })
+        };
         permissions.iter().any(undecided)
     }
 

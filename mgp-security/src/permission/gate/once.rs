@@ -1,0 +1,46 @@
+use mgp_types::Request;
+use mgp_types::mgp::{Permission, ServerId};
+
+use crate::permission::GrantBook;
+
+/// The permissions that were granted for the request that carries them, and no other. The gate puts them there, and nothing
+/// outside of this crate can.
+#[derive(Debug)]
+pub(crate) struct GrantedOnce(Vec<Permission>);
+
+/// A call that runs with permissions that were granted for it alone; while it does, the server has them.
+pub(super) struct RunningOnce {
+    book: GrantBook,
+    server: ServerId,
+    permissions: Vec<Permission>,
+}
+
+impl GrantedOnce {
+    /// Whether `permission` was granted for this request.
+    pub(crate) fn holds(request: &Request, permission: &Permission) -> bool {
+        request.extensions.get::<Self>().is_some_and(|once| once.0.contains(permission))
+    }
+}
+
+impl RunningOnce {
+    /// Lets `request` go on with `permissions`, until what is returned is dropped.
+    pub(super) fn begin(
+        book: &GrantBook,
+        server: &ServerId,
+        permissions: Vec<Permission>,
+        request: &mut Request,
+    ) -> Option<Self> {
+        if permissions.is_empty() {
+            return None;
+        }
+        book.count_once(server, &permissions, true);
+        request.extensions.insert(GrantedOnce(permissions.clone()));
+        Some(Self { book: book.clone(), server: server.clone(), permissions })
+    }
+}
+
+impl Drop for RunningOnce {
+    fn drop(&mut self) {
+        self.book.count_once(&self.server, &self.permissions, false);
+    }
+}

@@ -12,6 +12,7 @@ use crate::server;
 tests![
     a_second_spelling_of_the_tool_and_its_arguments_reaches_no_server,
     a_second_spelling_is_refused_at_every_level_of_an_envelope,
+    a_second_spelling_of_an_argument_reaches_no_server,
     a_method_in_other_capitals_reaches_no_server,
     a_notification_with_a_second_spelling_reaches_no_server,
     a_result_with_a_second_spelling_reaches_no_client,
@@ -102,6 +103,19 @@ async fn a_second_spelling_is_refused_at_every_level_of_an_envelope() {
     let calls = server::requests(&home, "box").into_iter().filter(|(method, _)| method == "tools/call");
     let calls: Vec<_> = calls.map(|(_, params)| params["arguments"].clone()).collect();
     assert_eq!(calls, [json!({"text": "x", "Name": "a", "Arguments": {"_Meta": 1}})]);
+}
+
+async fn a_second_spelling_of_an_argument_reaches_no_server() {
+    let (home, mut kernel) = attacked("");
+    let mut talk = Talk::open(&mut kernel);
+    for second in ["Text", "TEXT", "te\\u0078T", "text "] {
+        let params = format!(r#"{{"name":"box.echo","arguments":{{"text":"x","{second}":"y"}}}}"#);
+        let answer = ask_raw(&mut talk, "tools/call", &params);
+        let refused = answer["error"].is_object() || answer["result"]["isError"] == true;
+        assert!(refused && answer.to_string().contains("spells it `text`"), "{answer}");
+    }
+    reached(&home, &mut talk);
+    assert_eq!(server::calls(&home, "box"), ["echo"]);
 }
 
 async fn a_method_in_other_capitals_reaches_no_server() {

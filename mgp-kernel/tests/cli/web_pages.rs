@@ -20,7 +20,9 @@ fn a_page_that_has_its_own_name_lead_here_reads_neither_figures_nor_health() {
         &format!("[kernel]\nstate = {:?}\n[telemetry]\nmetrics = true\n", home.path("state")),
     );
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let _kernel = Kernel::start(&home, &["--http", &address, "--no-stdio"]);
+    let kernel = Kernel::start(&home, &["--http", &address, "--no-stdio"]);
+    // Its own socket is there before the other.
+    kernel.port();
     for path in ["/metrics", "/healthz", "/readyz"] {
         for (headers, expected) in [
             (format!("Host: {address}\r\n"), "200"),

@@ -7,6 +7,7 @@
 mod call;
 mod compose;
 mod layer;
+mod names;
 pub mod network;
 pub mod path;
 mod prepared;

@@ -6,6 +6,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
 
 use super::call::{Call, Located};
+use super::names::ArgumentNames;
 use super::registry::Validators;
 use super::validate::{Blocked, Validator};
 use crate::tool::Natures;
@@ -17,6 +18,7 @@ pub(super) struct Prepared {
     tool: Arc<ResolvedTool>,
     natures: Natures,
     schema: Option<Schema>,
+    names: ArgumentNames,
     validators: Vec<Arc<dyn Validator>>,
     /// Why no call of the tool can be checked, and so none is let through.
     fault: Option<Finding>,
@@ -41,6 +43,8 @@ impl Prepared {
                 None => fault = Some(unknown(name)),
             }
         }
+        let names =
+            tool.definition.get("inputSchema").map(|schema| ArgumentNames::of(&schema)).unwrap_or_default();
         let schema = match tool
             .definition
             .get("inputSchema")
@@ -57,7 +61,7 @@ impl Prepared {
                 None
             }
         };
-        Self { natures: Natures::of(&tool.definition), tool, schema, validators, fault }
+        Self { natures: Natures::of(&tool.definition), tool, schema, names, validators, fault }
     }
 
     /// Checks the arguments of a call: against the schema, then with each validator.
@@ -71,6 +75,7 @@ impl Prepared {
         if let Some(schema) = &self.schema {
             schema.check(arguments.as_bytes()).map_err(Wrong::Schema)?;
         }
+        self.names.check(arguments).map_err(blocked)?;
         if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
             return Ok(());
         }

@@ -5,8 +5,11 @@
 //! client; like the clients of others it prints a line of JSON for each check it makes. It checks the fixtures where the
 //! server lists them, and otherwise calls what is there: `echo`, or `list_allowed_directories`. A leg counts only if it
 //! reports `tools/list` and `tools/call`.
+//!
+//! `--peer go` is another one: a server in Go behind our kernel, which reads names as Go does.
 
 pub(crate) mod leg;
+mod lenient;
 pub(crate) mod peers;
 
 use std::{
@@ -44,8 +47,8 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let wanted = |name: &str| args.peer.as_deref().is_none_or(|peer| peer == name);
     let peers: Vec<_> = PEERS.iter().filter(|p| wanted(p.name)).collect();
-    if peers.is_empty() && !wanted(RMCP) {
-        let names: Vec<_> = PEERS.iter().map(|p| p.name).chain([RMCP]).collect();
+    if peers.is_empty() && !wanted(RMCP) && !wanted(lenient::NAME) {
+        let names: Vec<_> = PEERS.iter().map(|p| p.name).chain([RMCP, lenient::NAME]).collect();
         bail!("no such peer; there are {}", names.join(", "));
     }
 
@@ -73,6 +76,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if wanted(RMCP) && args.server.is_none() && args.client.is_none() {
         rmcp(workspace, &mut report);
+    }
+    if wanted(lenient::NAME) && args.server.is_none() && args.client.is_none() {
+        let checks = lenient::checks(workspace, &workspace.target.join("interop"));
+        let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
+        report.row(lenient::NAME, "kernel", "stdio", "legacy", &checks);
+        for fault in &checks.failed {
+            println!("    {fault}");
+        }
     }
     report.finish()
 }

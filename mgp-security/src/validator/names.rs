@@ -1,0 +1,115 @@
+use std::collections::HashMap;
+
+use mgp_types::{Object, RawJson, folded};
+use serde_json::Value;
+
+use super::call::Located;
+use crate::Finding;
+
+/// The names of the arguments that a tool's schema knows, level by level.
+///
+/// Validators judge `path` by its name, and a server that reads names without regard to case takes `Path` for it. So an
+/// argument that is none of the schema's and reads like one of them is refused; arguments that read like none are the
+/// tool's own.
+#[derive(Debug, Default)]
+pub(super) struct ArgumentNames {
+    members: HashMap<Box<str>, ArgumentNames, foldhash::fast::RandomState>,
+    /// The same names, as a lenient reader takes them.
+    read: HashMap<Box<str>, Box<str>, foldhash::fast::RandomState>,
+    /// Of the elements of a list.
+    items: Option<Box<ArgumentNames>>,
+}
+
+impl ArgumentNames {
+    /// Returns the names in a schema.
+    pub(super) fn of(schema: &RawJson) -> Self {
+        schema.to::<Value>().map(|schema| Self::in_schema(&schema)).unwrap_or_default()
+    }
+
+    fn in_schema(schema: &Value) -> Self {
+        let mut names = Self::default();
+        for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            names.read.insert(folded(name).into(), name.as_str().into());
+            names.members.insert(name.as_str().into(), Self::in_schema(schema));
+        }
+        let items = schema.get("items").map(Self::in_schema);
+        names.items = items.filter(|items| !items.is_empty()).map(Box::new);
+        names
+    }
+
+    fn is_empty(&self) -> bool {
+        self.members.is_empty() && self.items.is_none()
+    }
+
+    /// Refuses arguments with a name that reads like one of the schema's and is another.
+    pub(super) fn check(&self, arguments: &RawJson) -> Result<(), Located> {
+        self.check_at(arguments, "")
+    }
+
+    fn check_at(&self, value: &RawJson, above: &str) -> Result<(), Located> {
+        match value.as_bytes().trim_ascii_start().first() {
+            Some(b'{') if !self.members.is_empty() => {
+                let Ok(object) = Object::from_raw(value) else { return Ok(()) };
+                for (name, value) in object.iter() {
+                    match self.members.get(&*name) {
+                        Some(inner) if inner.is_empty() => {}
+                        Some(inner) => inner.check_at(&value, &format!("{above}/{name}"))?,
+                        None => self.check_unknown(&name, above)?,
+                    }
+                }
+                Ok(())
+            }
+            Some(b'[') => {
+                let Some(items) = &self.items else { return Ok(()) };
+                let elements: Vec<RawJson> = value.to().unwrap_or_default();
+                let mut elements = elements.iter().enumerate();
+                elements.try_for_each(|(index, element)| items.check_at(element, &format!("{above}/{index}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_unknown(&self, name: &str, above: &str) -> Result<(), Located> {
+        let Some(proper) = self.read.get(&*folded(name)) else { return Ok(()) };
+        let message = format!("the tool spells it `{proper}`, and its server may take one for the other");
+        let pointer = format!("{above}/{}", name.escape_debug());
+        Err(Located { finding: Finding::new("misspelled-argument", message), pointer: Some(pointer) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_spelling_of_an_argument_is_refused_at_every_level() {
+        let schema = r#"{"properties":{
+            "path":{"type":"string"}, "ID":{}, "id":{},
+            "to":{"type":"array","items":{"properties":{"host":{}}}}, "options":{"properties":{"force":{}}}
+        }}"#;
+        let names = ArgumentNames::of(&RawJson::parse(schema).unwrap());
+        let check = |arguments: &str| names.check(&RawJson::parse(arguments.to_owned()).unwrap());
+        for arguments in [
+            r#"{"path":"a","Path":"b"}"#,
+            r#"{"PATH":"b"}"#,
+            r#"{"path ":"b"}"#,
+            r#"{"p\u0041th":"b"}"#,
+            r#"{"ｐath":"b"}"#,
+            r#"{"Id":1}"#,
+            r#"{"options":{"Force":true}}"#,
+            r#"{"to":[{"host":"a"},{"Host":"b"}]}"#,
+        ] {
+            let refused = check(arguments).expect_err(arguments);
+            assert_eq!(refused.finding.rule, "misspelled-argument", "{arguments}");
+        }
+        for arguments in [
+            r#"{"path":"a","ID":1,"id":2}"#,
+            r#"{"other":1,"Other":2,"paths":[]}"#,
+            r#"{"path":{"Path":1},"options":{"Path":1},"to":[]}"#,
+            "{}",
+            "[]",
+        ] {
+            assert!(check(arguments).is_ok(), "{arguments}");
+        }
+    }
+}

@@ -63,7 +63,7 @@ const PROTECTED: [&str; 16] = [
     "/etc/shadow",
     "//etc/./shadow",
     "/proc/self/environ",
-    "/proc/self/root/etc/shadow",
+    "/proc/self/cwd/state/mgp.db",
     "/dev/fd/3",
     "/sys/kernel/notes",
     "~/.ssh/id_ed25519",
@@ -73,7 +73,7 @@ const PROTECTED: [&str; 16] = [
     ".npmrc",
     "sub/.kube/config",
     "file:///etc/shadow",
-    "file:///home/ada/%2essh/id_rsa",
+    "file:///srv/ada/%2essh/id_rsa",
     "/etc/sh*w",
     "C:\\Users\\ada\\.ssh\\id_rsa",
 ];

@@ -51,7 +51,8 @@ pub(crate) fn access(tool: &ResolvedTool, argument: &Argument) -> PathAccess {
 
 /// Its name decides; what the server says of it beside that counts only where the name says nothing.
 fn access_of_tool(tool: &ResolvedTool) -> PathAccess {
-    let name = tool.definition.text("name").map_or_else(|| tool.name.to_string(), |name| name.into_owned());
+    let name =
+        tool.definition.text("name").map_or_else(|| tool.name.to_string(), std::borrow::Cow::into_owned);
     if words(&name).iter().any(|word| REMOVES.contains(&word.as_str())) {
         return PathAccess::Remove;
     }

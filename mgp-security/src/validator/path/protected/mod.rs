@@ -172,9 +172,9 @@ impl Protected {
         let own = same.iter().find_map(|reading| self.judge_own(reading, access));
         let released =
             |reading: &Reading| self.released.iter().any(|pattern| pattern.meets(reading) == Meets::Inside);
-        own.or_else(|| match same.iter().any(released) {
-            true => None,
-            false => same.iter().find_map(|reading| judge_known(reading, access)),
+        own.or_else(|| {
+            let judged = || same.iter().find_map(|reading| judge_known(reading, access));
+            if same.iter().any(released) { None } else { judged() }
         })
     }
 

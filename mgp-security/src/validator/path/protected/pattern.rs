@@ -169,7 +169,7 @@ fn is_short_name(own: &str, name: &str) -> bool {
         return false;
     }
     let bare = own.trim_start_matches('.');
-    let (base, own_extension) = bare.rsplit_once('.').unwrap_or((bare, ""));
+    let (stem, own_extension) = bare.rsplit_once('.').unwrap_or((bare, ""));
     let kept = |text: &str, most: usize| -> String {
         text.chars().filter(|c| !matches!(c, ' ' | '.')).take(most).collect()
     };
@@ -177,9 +177,9 @@ fn is_short_name(own: &str, name: &str) -> bool {
         let hash = head.get(2..).unwrap_or_default();
         hash.len() == 4
             && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
-            && head.get(..2) == kept(base, 2).get(..2)
+            && head.get(..2) == kept(stem, 2).get(..2)
     };
-    (head == kept(base, 6) || hashed()) && extension == kept(own_extension, 3)
+    (head == kept(stem, 6) || hashed()) && extension == kept(own_extension, 3)
 }
 
 pub(super) fn has_wildcard(name: &str) -> bool {

@@ -165,12 +165,12 @@ fn read(form: &str) -> Reading {
     }
     let mut names: Vec<String> = Vec::new();
     for (index, raw) in rest.split('/').enumerate() {
-        if index == 0 {
-            if let Some(start) = begins_at(raw) {
-                anchor = start.anchor;
-                names = start.names;
-                continue;
-            }
+        if index == 0
+            && let Some(start) = begins_at(raw)
+        {
+            anchor = start.anchor;
+            names = start.names;
+            continue;
         }
         match raw.trim() {
             "" | "." => {}

@@ -75,7 +75,7 @@ pub(super) const GROUPS: &[Group] = &[
         Kind::Secret,
         Forbids::Everything,
         "\
-            **/.env, **/.env.*, **/*.env, **/.env-*, **/.envrc, **/.direnv/**, **/.netrc, **/_netrc, \
+            **/.env, **/.env.*, **/*.env, **/.env-*, **/.flaskenv, **/.envrc, **/.direnv/**, **/.netrc, **/_netrc, \
             **/.authinfo, **/.authinfo.gpg, **/.pgpass, **/pgpass.conf, **/.pg_service.conf, **/.my.cnf, \
             **/.mylogin.cnf, **/.mongorc.js, **/.dbshell, **/.git-credentials, **/.config/git/credentials, \
             **/.htpasswd, **/.htdigest, **/.smbcredentials, **/.s3cfg, **/.boto, **/.aws/**, **/.azure/**, \
@@ -89,13 +89,13 @@ pub(super) const GROUPS: &[Group] = &[
             /etc/kubernetes/**, /etc/rancher/**/*.yaml, /var/lib/kubelet/**, /var/lib/rancher/**, \
             /var/run/secrets/**, /run/secrets/**, /run/credentials/**, **/.docker/config.json, \
             **/.docker/contexts/**, **/.docker/machine/**, ~/.docker/**, **/.dockercfg, \
-            **/.config/containers/auth.json, **/.npmrc, **/.pypirc, **/.config/pypoetry/auth.toml, \
+            **/.config/containers/auth.json, **/.npmrc, **/.pypirc, **/pip.conf, **/pip.ini, **/.config/pypoetry/auth.toml, \
             **/.config/uv/credentials/**, **/.gem/credentials, **/.bundle/config, **/.cargo/credentials, \
             **/.cargo/credentials.toml, **/.composer/auth.json, **/composer/auth.json, **/.m2/settings.xml, \
             **/.m2/settings-security.xml, **/.gradle/gradle.properties, **/.nuget/NuGet/NuGet.Config, \
             **/AppData/Roaming/NuGet/NuGet.Config, **/.hex/hex.config, **/.conan/**/credentials*, \
             **/.terraform.d/credentials.tfrc.json, **/.terraformrc, **/terraform.rc, **/*.tfstate, \
-            **/*.tfstate.backup, **/*.tfvars, **/.pulumi/credentials.json, **/.vault-token, **/.vault_pass*, \
+            **/*.tfstate.backup, **/*.tfvars, **/.pulumi/credentials.json, **/.vault-token, **/.lastpass/**, **/.ansible/**/*pass*, **/krb5cc_*, **/.vault_pass*, \
             **/.vault-password*, **/.config/gh/**, **/GitHub CLI/hosts.yml, **/.config/glab-cli/**, \
             **/.config/hub, **/.config/op/**, **/.op/**, **/.config/Bitwarden*/**, **/Bitwarden*/data.json, \
             **/.config/rclone/**, **/rclone.conf, **/.rclone.conf, **/.config/ngrok/**, **/.ngrok2/**, \
@@ -159,7 +159,7 @@ pub(super) const GROUPS: &[Group] = &[
             **/.profile, **/.zshrc, **/.zshenv, **/.zprofile, **/.zlogin, **/.zlogout, **/.zsh/**, \
             **/.oh-my-zsh/**, **/.kshrc, **/.mkshrc, **/.cshrc, **/.tcshrc, **/.login, **/.logout, **/.inputrc, \
             **/.pam_environment, **/.hushlogin, **/.xinitrc, **/.xsession, **/.xsessionrc, **/.xprofile, \
-            **/.xserverrc, **/.Xresources, **/.Xdefaults, **/.forward, **/.procmailrc, **/.plan, **/.screenrc, \
+            **/.xserverrc, **/.Xresources, **/.Xdefaults, **/.forward, **/.k5login, **/.procmailrc, **/.plan, **/.screenrc, \
             **/.tmux.conf, **/.config/tmux/**, **/.byobu/**, **/.vimrc, **/.gvimrc, **/.exrc, **/.vim/**, \
             **/.config/nvim/**, **/.emacs, **/.emacs.el, **/.emacs.d/**, **/.config/emacs/**, **/.spacemacs, \
             **/.nanorc, **/.gdbinit, **/.gdbearlyinit, **/.lldbinit, **/.pythonrc, **/.pythonrc.py, \

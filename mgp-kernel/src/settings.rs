@@ -23,6 +23,7 @@ use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_types::RunningCalls;
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, ValidatorName};
+use mgp_types::{MethodPattern, PassedMethods};
 
 use crate::StartError;
 use crate::asking::AskingLimits;
@@ -98,6 +99,14 @@ pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
         rules = rules.with_risk_at_least(risk);
     }
     if security.confirmation { rules.with_confirmation() } else { rules }
+}
+
+/// The methods beyond MCP and MGP that these patterns let pass.
+pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods, StartError> {
+    let pattern = |text: &String| {
+        text.parse().map_err(|error| wrong(format!("`servers.pass_methods`: {text:?}: {error}")))
+    };
+    Ok(PassedMethods::of(patterns.iter().map(pattern).collect::<Result<Vec<MethodPattern>, _>>()?))
 }
 
 /// How the permissions of one server are decided.

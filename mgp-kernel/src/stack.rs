@@ -18,6 +18,7 @@ use mgp_security::confirmation::ConfirmationLayer;
 use mgp_security::definition::GuardLayer;
 use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
+use mgp_security::tool::OperationsLayer;
 use mgp_security::validator::ValidateLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
@@ -180,6 +181,12 @@ impl Back {
             ValidateLayer::new(settings::validators(&config, server, &parts.own_files)?).layer(service);
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
+        // From here on it is known what a request that calls no tool asks for; a method that the table of methods does not
+        // have ends here, unless the operator passes it.
+        let passed = settings::passed_methods(&server.pass_methods)?;
+        let safe = settings::passed_methods(&server.safe_methods)?;
+        let operations = OperationsLayer::new(id.clone(), settings::tool_rules(&config, server));
+        let service = operations.passing(passed, safe).layer(service);
         // A program that ends takes its tasks with it; with other servers they outlive the connection.
         let tasks = place(server).map(|place| parts.fleet.task_owners(line, place)).unwrap_or_default();
         let service = tasks.layer(service);

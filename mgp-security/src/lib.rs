@@ -52,8 +52,6 @@ pub mod check;
 mod clock;
 #[cfg(feature = "code-safety")]
 pub mod code_safety;
-#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
-mod concern;
 #[cfg(feature = "permission")]
 pub mod confirmation;
 #[cfg(feature = "validate")]

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
-use crate::mgp::{PermissionResponse, ResolvedTool, TraceId, Trail};
+use crate::mgp::{Operation, PermissionResponse, ResolvedTool, TraceId, Trail};
 use crate::{Error, Method, Outbox, Principal, Request, Session, code};
 
 /// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
@@ -28,6 +28,8 @@ pub struct Context {
     pub trail: Option<Arc<Trail>>,
     /// The tool the request is for. Written by whoever knows the catalog.
     pub tool: Option<Arc<ResolvedTool>>,
+    /// What the request asks of a server, if it calls no tool. Written in front of the server.
+    pub operation: Option<Arc<Operation>>,
     /// The permissions that the request's sender granted. Written by the layer that holds them.
     pub grants: Option<Arc<PermissionResponse>>,
 }

@@ -25,6 +25,7 @@
 //! | [`Request`], [`Response`], [`Error`] | what flows through a stack of layers |
 //! | [`RpcService`] | what every layer, server and connection is |
 //! | [`Context`], [`Session`], [`Outbox`] | what is known about a request, its peer, and the way back |
+//! | [`MethodRule`] | which gates a method passes on its way to a server |
 //! | [`RawJson`], [`Object`] | JSON as bytes: valid, shared, split no further than needed |
 //! | [`frame`] | JSON-RPC messages to and from bytes |
 //! | [`mcp`] | the bodies of MCP, of all five revisions |
@@ -38,6 +39,7 @@ mod error;
 mod extensions;
 mod folded;
 pub mod frame;
+mod gates;
 mod hex;
 mod hidden;
 mod id;
@@ -47,6 +49,7 @@ pub mod mcp;
 mod method;
 pub mod mgp;
 mod outbox;
+mod passed_methods;
 mod principal;
 mod request;
 mod response;
@@ -60,6 +63,7 @@ pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;
 pub use folded::{folded, reads_alike};
+pub use gates::{Concern, Gate, Gates, Judged, MethodRule, Sender};
 pub use hex::hex;
 pub use hidden::is_hidden;
 pub use id::Id;
@@ -69,6 +73,7 @@ pub use mcp::CacheScope;
 pub use method::{CallOf, Method};
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
+pub use passed_methods::{InvalidMethodPattern, MethodPattern, PassedMethods};
 pub use principal::{Principal, PrincipalKind, Role};
 pub use request::{Kind, Params, Request};
 pub use response::{CacheHint, Response, ResponseContext, Shape};

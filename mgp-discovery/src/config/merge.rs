@@ -195,6 +195,8 @@ impl Merge<'_> {
             backoff_max_ms,
             security,
             limits,
+            pass_methods,
+            safe_methods,
             mut tools,
             agents,
             sharing,
@@ -216,6 +218,11 @@ impl Merge<'_> {
         });
         if !spared_validators.is_empty() {
             self.ignore(place.key("security").key("spared_validators"), Reason::UsersOnly);
+        }
+        for (key, patterns) in [("pass_methods", pass_methods), ("safe_methods", safe_methods)] {
+            if !patterns.is_empty() {
+                self.ignore(place.key(key), Reason::UsersOnly);
+            }
         }
         for (name, rule) in &mut tools {
             // A call of the folder's tool must not become one of the user's.
@@ -255,6 +262,8 @@ impl Merge<'_> {
                 confirmation,
             },
             limits,
+            pass_methods: Vec::new(),
+            safe_methods: Vec::new(),
             tools,
             agents,
             sharing,

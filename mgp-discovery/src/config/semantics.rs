@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use mgp_types::MethodPattern;
+
 use super::endpoint::{EndpointError, is_http_url};
 use super::model::{Config, ServerConfig};
 use super::nearest::nearest;
@@ -112,6 +114,16 @@ impl Checks<'_> {
         }
         for (index, arg) in server.args.iter().enumerate() {
             self.template(arg, &place.key("args").index(index));
+        }
+        for (key, patterns) in
+            [("pass_methods", &server.pass_methods), ("safe_methods", &server.safe_methods)]
+        {
+            for (index, pattern) in patterns.iter().enumerate() {
+                if let Err(error) = pattern.parse::<MethodPattern>() {
+                    let (what, instead) = halves(&error.to_string());
+                    self.error(&place.key(key).index(index), what, instead);
+                }
+            }
         }
         self.templates(&server.env, &place.key("env"));
         self.templates(&server.headers, &place.key("headers"));

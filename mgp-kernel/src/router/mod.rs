@@ -14,7 +14,7 @@ mod tools;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Kind, Method, Request, Response};
+use mgp_types::{Error, Kind, Method, MethodRule, Request, Response};
 use tower_service::Service;
 
 pub(crate) use self::eyes::CatalogEyes;
@@ -59,6 +59,10 @@ impl Router {
             "logging/setLevel" => RouterFuture::of(changes::set_level(Arc::clone(parts), request)),
             "tasks/list" => RouterFuture::of(tasks::list(Arc::clone(parts), request)),
             "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => tasks::one(parts, request),
+            // What has a row in the table of methods and came this far is nothing that a client asks a kernel.
+            _ if MethodRule::of(&request).is_some() => {
+                RouterFuture::done(Err(Error::method_not_found(&request.method)))
+            }
             _ => others::call(parts, request),
         }
     }

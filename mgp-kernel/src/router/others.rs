@@ -1,8 +1,9 @@
-//! What is for no server in particular: notifications, and methods that the kernel does not know.
+//! What is for no server in particular: notifications, and methods that the table of methods does not have.
 
 use std::sync::Arc;
 
-use mgp_types::{Error, Method, Object, Request, Response};
+use mgp_types::mgp::Refusal;
+use mgp_types::{Error, Kind, Method, MethodRule, Object, PassedMethods, Request, Response, Sender, code};
 
 use super::Sight;
 use super::every::{ask, to};
@@ -14,14 +15,20 @@ use crate::upstream::Upstream;
 /// The key of `_meta` under which a client names the server that a request is for.
 pub(super) const SERVER_META: &str = "dev.cloto/mgp/server";
 
-/// A method that the kernel does not know, for the server that the request names, or for the only one there is.
+/// A method that the table of methods does not have, for the server that the request names, or for the only one that its
+/// operator has it passed to.
 pub(super) fn call(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
     match server(parts, &request) {
         Ok(upstream) => {
             forget_name(&mut request);
             to_server(parts, upstream.id(), request)
         }
-        Err(error) => RouterFuture::done(Err(error)),
+        Err(error) => {
+            if let Some(trail) = &request.context.trail {
+                trail.note_refusal(Refusal::new("methods", "unknown-method"));
+            }
+            RouterFuture::done(Err(error))
+        }
     }
 }
 
@@ -37,11 +44,9 @@ pub(super) fn notified(parts: &Arc<Parts>, request: Request) -> RouterFuture {
                 "a tool is called by a request, with an `id`",
             )));
         }
-        name if name.starts_with("notifications/") => {
-            return RouterFuture::of(tell_all(Arc::clone(parts), request));
-        }
+        name if is_for_servers(name) => return RouterFuture::of(tell_all(Arc::clone(parts), request)),
         // What asks for something and expects no answer gets none.
-        method => tracing::debug!(method, "ignoring a notification"),
+        _ => tracing::debug!("ignoring a notification that is for no server"),
     }
     RouterFuture::done(Ok(Response::empty()))
 }
@@ -57,7 +62,7 @@ async fn tell_all(parts: Arc<Parts>, mut request: Request) -> Result<Response, E
         match &request.method {
             method if *method == Method::ROOTS_CHANGED => !session.revision.is_stateless(),
             method if method.is_mgp() => session.mgp.is_some(),
-            _ => true,
+            method => method.rule().is_some() || passes(upstream, method),
         }
     };
     let is_named =
@@ -71,33 +76,53 @@ async fn tell_all(parts: Arc<Parts>, mut request: Request) -> Result<Response, E
     Ok(Response::empty())
 }
 
-fn server(parts: &Parts, request: &Request) -> Result<Arc<Upstream>, Error> {
-    // MGP's own methods are answered here or nowhere: what they are about is the kernel's.
-    if request.method.is_mgp() {
-        return Err(Error::method_not_found(&request.method));
+/// Whether servers may be told this: by the table of methods, or because some operator has it passed, which decides each
+/// server by itself.
+fn is_for_servers(name: &str) -> bool {
+    match MethodRule::named(name) {
+        Some(rule) => rule.kind == Kind::Notify && rule.is_sent_by(Sender::Client),
+        None => name.starts_with("notifications/"),
     }
+}
+
+/// Whether the operator has this method passed to the server.
+fn passes(upstream: &Upstream, method: &Method) -> bool {
+    let patterns = upstream.config().pass_methods.iter().filter_map(|pattern| pattern.parse().ok());
+    PassedMethods::of(patterns).has(method.as_str())
+}
+
+fn server(parts: &Parts, request: &Request) -> Result<Arc<Upstream>, Error> {
     let sight = Sight::of(parts, &request.context)?;
-    let mut servers: Vec<_> = sight.servers().collect();
+    // Whoever reaches a server as a whole learns here whether it is there.
+    let all: Vec<_> = sight.servers().collect();
+    let mut passing: Vec<_> =
+        all.iter().filter(|upstream| passes(upstream, &request.method)).map(Arc::clone).collect();
     let Some(named) = name(request) else {
-        return match (servers.pop(), servers.is_empty()) {
+        return match (passing.pop(), passing.is_empty()) {
             (Some(only), true) => Ok(only),
-            (_, true) => Err(Error::method_not_found(&request.method)),
-            _ => Err(Error::new(
-                mgp_types::code::METHOD_NOT_FOUND,
-                format!(
-                    "method not found: {}; if a server has it, name the server in `_meta` as `{SERVER_META}`",
-                    request.method
-                ),
-            )),
+            (_, true) => Err(not_found(&request.method, "")),
+            _ => {
+                let advice = format!("; several servers have it: name one in `_meta` as `{SERVER_META}`");
+                Err(not_found(&request.method, &advice))
+            }
         };
     };
-    if let Some(upstream) = servers.iter().find(|upstream| upstream.id().as_str() == named) {
-        return Ok(Arc::clone(upstream));
+    if let Some(upstream) = passing.into_iter().find(|upstream| upstream.id().as_str() == named) {
+        return Ok(upstream);
     }
-    let near = near(&named, servers.iter().map(|upstream| upstream.id().as_str()));
+    if all.iter().any(|upstream| upstream.id().as_str() == named) {
+        let advice = format!("; the server `{named}` gets it only if `pass_methods` of that server names it");
+        return Err(not_found(&request.method, &advice));
+    }
+    let near = near(&named, all.iter().map(|upstream| upstream.id().as_str()));
     let like =
         if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) };
     Err(Error::invalid_params(format!("there is no server `{named}`{like}")))
+}
+
+fn not_found(method: &Method, advice: &str) -> Error {
+    let name: String = method.as_str().chars().take(MAX_NAME_CHARS).collect();
+    Error::new(code::METHOD_NOT_FOUND, format!("method not found: {}{advice}", name.escape_debug()))
 }
 
 fn name(request: &Request) -> Option<String> {
@@ -112,3 +137,5 @@ fn forget_name(request: &mut Request) {
         request.params.set("_meta", meta.to_raw());
     }
 }
+
+const MAX_NAME_CHARS: usize = 64;

@@ -194,46 +194,71 @@ async fn what_is_not_there_and_what_may_not_be_seen_are_refused_alike_with_what_
     assert_eq!(refused("resources/read", "{}").await.0, code::INVALID_PARAMS);
 }
 
+const PASSING: &str = r#"{"access":{"default":"opt-in"},"servers":[
+    {"id":"a","command":"x","pass_methods":["vendor/*","notifications/vendor"]},
+    {"id":"b","command":"x","pass_methods":["vendor/do"]},
+    {"id":"c","command":"x"}
+]}"#;
+
 #[tokio::test]
-async fn a_method_of_a_vendor_goes_to_the_only_server_or_to_the_one_that_is_named() {
-    let scene = Scene::with(GRANTED).await;
-    let (a, b) = (scene.server("a"), scene.server("b"));
-    scene.grant("one", "a").await;
-    for server in ["a", "b"] {
-        scene.grant("both", server).await;
+async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to_the_one_that_is_named() {
+    let scene = Scene::with(PASSING).await;
+    let (a, b, c) = (scene.server("a"), scene.server("b"), scene.server("c"));
+    for server in ["a", "c"] {
+        scene.grant("one", server).await;
+    }
+    for server in ["a", "b", "c"] {
+        scene.grant("all", server).await;
     }
     let params = r#"{"deep":{"x": 1.50},"_meta":{"v":1}}"#;
     a.answers(r#"{"odd": true}"#);
     let answer = Peer::stateless("one").call(&scene, "vendor/do", params).await.unwrap();
     assert_eq!(text(&answer), r#"{"odd": true}"#);
     assert_eq!(a.asked().remove(0).params.to_raw().as_bytes(), params.as_bytes());
-    let both = Peer::stateless("both");
-    let error = both.call(&scene, "vendor/do", params).await.unwrap_err();
+    let all = Peer::stateless("all");
+    let error = all.call(&scene, "vendor/do", params).await.unwrap_err();
     assert_eq!((error.code(), error.message().contains(SERVER_META)), (code::METHOD_NOT_FOUND, true));
-    let named = format!(r#"{{"_meta":{{"v":1,"{SERVER_META}":"b"}}}}"#);
-    both.call(&scene, "vendor/do", &named).await.unwrap();
+    let named = |server: &str| format!(r#"{{"_meta":{{"v":1,"{SERVER_META}":"{server}"}}}}"#);
+    all.call(&scene, "vendor/do", &named("b")).await.unwrap();
     assert_eq!(b.asked().remove(0).params.to_raw().as_bytes(), br#"{"_meta":{"v":1}}"#);
-    let unseen = Peer::stateless("one").call(&scene, "vendor/do", &named).await.unwrap_err();
+    let unseen = Peer::stateless("one").call(&scene, "vendor/do", &named("b")).await.unwrap_err();
     assert_eq!(unseen.code(), code::INVALID_PARAMS);
     let nobody = Peer::stateless("nobody").call(&scene, "vendor/do", "{}").await.unwrap_err();
     assert_eq!(nobody.code(), code::METHOD_NOT_FOUND);
-    let ours = Peer::stateless("one").call(&scene, "mgp/later/method", "{}").await.unwrap_err();
-    assert_eq!((ours.code(), a.asked().len()), (code::METHOD_NOT_FOUND, 0));
+    let shut = all.call(&scene, "vendor/do", &named("c")).await.unwrap_err();
+    assert_eq!((shut.code(), shut.message().contains("pass_methods")), (code::METHOD_NOT_FOUND, true));
+    for method in [
+        "mgp/later/method",
+        "Tools/Call",
+        "tools/call ",
+        "shutdown",
+        "sampling/createMessage",
+        "kernel/stats",
+    ] {
+        let refused = Peer::stateless("one").call(&scene, method, "{}").await.unwrap_err();
+        assert_eq!(refused.code(), code::METHOD_NOT_FOUND, "{method}");
+    }
+    assert!(a.asked().is_empty() && b.asked().is_empty() && c.asked().is_empty());
 }
 
 #[tokio::test]
 async fn a_notification_goes_to_those_that_it_concerns_and_calls_no_tool() {
-    let scene = Scene::open().await;
+    let scene = Scene::with(&PASSING.replace("opt-in", "opt-out")).await;
     let a = scene.server("a");
     let b = scene.server_in("b", mgp_types::Revision::V2026_07_28);
     let peer = Peer::begin(&scene, "some").await;
     peer.notify(&scene, "notifications/roots/list_changed", "{}").await.unwrap();
     assert_eq!((a.methods(), b.methods()), (vec!["notifications/roots/list_changed".to_owned()], vec![]));
     peer.notify(&scene, "notifications/vendor", r#"{"x": 1}"#).await.unwrap();
-    for server in [&a, &b] {
-        assert_eq!(server.asked().remove(0).params.to_raw().as_bytes(), br#"{"x": 1}"#);
-    }
-    for swallowed in ["notifications/cancelled", "notifications/progress", "vendor/do"] {
+    assert_eq!(a.asked().remove(0).params.to_raw().as_bytes(), br#"{"x": 1}"#);
+    for swallowed in [
+        "notifications/cancelled",
+        "notifications/progress",
+        "notifications/vendor/other",
+        "notifications/tools/list_changed",
+        "Notifications/Vendor",
+        "vendor/do",
+    ] {
         peer.notify(&scene, swallowed, "{}").await.unwrap();
     }
     assert!(peer.notify(&scene, "tools/call", r#"{"name":"a.read"}"#).await.is_err());

@@ -20,8 +20,11 @@ pub(crate) struct Fake {
 impl Upstream {
     /// The server `id`, with nothing in front of it.
     pub(crate) fn fake(parts: &Arc<Parts>, id: &str, fake: Fake) -> Self {
+        let loaded = parts.config.load();
         let mut config = ServerConfig::default();
         config.id = id.into();
+        // A test says in its configuration what is different.
+        let config = loaded.servers.iter().find(|server| server.id == id).cloned().unwrap_or(config);
         let config = Arc::new(config);
         Self {
             id: id.into(),

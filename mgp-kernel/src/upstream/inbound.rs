@@ -4,7 +4,8 @@ use std::task::{Context, Poll};
 use mgp_security::access::TaskOwnersLayer;
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
-    BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, RpcService, Session, Severity,
+    BoxFuture, Error, Kind, Method, MethodRule, Object, Outbox, PassedMethods, RawJson, Request, Response,
+    RpcService, Sender, Session, Severity,
 };
 use tokio::time::Instant;
 use tower_layer::Layer;
@@ -17,6 +18,7 @@ use super::told::{Told, What};
 use crate::asking::{About, Callers, CallsInWork, Elicitations, declared};
 use crate::events;
 use crate::parts::Parts;
+use crate::settings;
 
 /// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
 #[derive(Clone)]
@@ -26,6 +28,7 @@ struct Shared {
     server: ServerId,
     line: Line,
     parts: Arc<Parts>,
+    passed: PassedMethods,
     calls: CallsInWork,
     elicitations: Elicitations,
     reports: Reports,
@@ -41,6 +44,8 @@ impl InboundLayer {
             server: shared.server.clone(),
             line: shared.line.clone(),
             parts: Arc::clone(&shared.parts),
+            // What cannot be read was refused when the connection was made.
+            passed: settings::passed_methods(&shared.config.pass_methods).unwrap_or_default(),
             calls: shared.calls.clone(),
             elicitations: shared.elicitations.clone(),
             reports: shared.reports.clone(),
@@ -83,6 +88,9 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
 
     fn call(&mut self, request: Request) -> Answer {
         let shared = &self.shared;
+        if !MethodRule::of(&request).is_some_and(|rule| rule.is_sent_by(Sender::Server)) {
+            return shared.vendor(request);
+        }
         if request.kind == Kind::Call {
             return if declared::is_question(&request.method) && shared.is_about_no_call(&request) {
                 Box::pin(Arc::clone(shared).ask_anybody(request))
@@ -142,6 +150,24 @@ impl<S: RpcService<Future: 'static>> Inbound<S> {
 }
 
 impl Shared {
+    /// A message that by the table of methods no server sends. A request is refused. A notification that the operator has
+    /// passed goes to the client whose call is in work, and where several have one, to none of them.
+    fn vendor(&self, message: Request) -> Answer {
+        if message.kind == Kind::Call {
+            return Box::pin(std::future::ready(Err(Error::method_not_found(&message.method))));
+        }
+        if !self.passed.has(message.method.as_str()) {
+            tracing::debug!(server = %self.server, "dropping a notification that no server sends");
+            return done();
+        }
+        let call = match (self.calls.about(&message), self.calls.callers()) {
+            (About::This(call), _) => *call,
+            (_, Callers::One(mut calls)) => calls.swap_remove(0),
+            _ => return done(),
+        };
+        tell(call.outbox, Request::notify(message.method, message.params))
+    }
+
     fn is_about_no_call(&self, question: &Request) -> bool {
         match self.calls.about(question) {
             About::This(_) => false,

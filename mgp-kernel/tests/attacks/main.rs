@@ -24,9 +24,11 @@ mod principals;
 mod questions;
 mod record;
 mod registration;
+mod resources;
 #[path = "../support/runner.rs"]
 mod runner;
 mod server;
+mod unknown_methods;
 
 use std::process::ExitCode;
 
@@ -49,6 +51,8 @@ fn main() -> ExitCode {
         lenient_names::TESTS,
         registration::TESTS,
         record::TESTS,
+        resources::TESTS,
+        unknown_methods::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

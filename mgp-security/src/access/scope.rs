@@ -1,6 +1,4 @@
-use mgp_types::Request;
-
-use crate::concern::Concern;
+use mgp_types::{Concern, MethodRule, Request};
 
 /// What a request needs to be let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +18,12 @@ pub(super) enum Need {
 impl Need {
     /// What `request` needs. One that is not known needs the most.
     pub(super) fn of(request: &Request) -> Self {
-        match Concern::of(request) {
-            Concern::Session => Self::Nothing,
-            Concern::ToolList => Self::ListedTools,
-            Concern::Tool => Self::Tool,
-            Concern::Running | Concern::Logging => Self::Something,
-            Concern::Other => Self::Server,
+        match MethodRule::of(request).map(|rule| rule.concern) {
+            Some(Concern::Session) => Self::Nothing,
+            Some(Concern::ToolList) => Self::ListedTools,
+            Some(Concern::Tool) => Self::Tool,
+            Some(Concern::Running | Concern::Logging) => Self::Something,
+            _ => Self::Server,
         }
     }
 }

@@ -5,10 +5,12 @@ use mgp_types::mgp::{
     Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool,
     ServerId, ToolName, TraceId, Trail, ValidatorName, code,
 };
-use mgp_types::{CallEnding, Error, Method, Object, Origin, Principal, RawJson, Request, Response};
+use mgp_types::{
+    CallEnding, Concern, Error, Gate, Method, Object, Origin, Principal, RawJson, Request, Response,
+};
 use tokio::time::Instant;
 
-use super::clip::clip;
+use super::clip::{clip, printable};
 use super::details::Details;
 use super::layer::Settings;
 use super::redact;
@@ -53,10 +55,12 @@ enum Ending {
 
 impl Subject {
     pub(super) fn of(method: &Method) -> Self {
-        match method {
-            method if *method == Method::TOOLS_CALL => Self::Tool,
-            method if *method == Method::RESOURCES_READ => Self::Resource,
-            method if *method == Method::PROMPTS_GET => Self::Prompt,
+        if *method == Method::TOOLS_CALL {
+            return Self::Tool;
+        }
+        match method.rule().filter(|rule| rule.gates.has(Gate::Record)).map(|rule| rule.concern) {
+            Some(Concern::Resource) => Self::Resource,
+            Some(Concern::Prompt) => Self::Prompt,
             _ => Self::Other,
         }
     }
@@ -73,7 +77,8 @@ impl Subject {
             (Self::Tool, _) => return EventType::ToolExecuted,
             (Self::Resource, _) => "dev.cloto.mgp.resource_read",
             (Self::Prompt, _) => "dev.cloto.mgp.prompt_used",
-            (Self::Other, _) => "dev.cloto.mgp.request_blocked",
+            (Self::Other, Ending::Blocked) => "dev.cloto.mgp.request_blocked",
+            (Self::Other, _) => "dev.cloto.mgp.method_passed",
         };
         EventType::Custom(custom.into())
     }
@@ -126,7 +131,7 @@ impl Call {
     }
 
     fn write(&self, ending: Ending, error: Option<&Error>) -> Vec<AuditEvent> {
-        if !self.subject.is_always_recorded() && ending != Ending::Blocked {
+        if !self.subject.is_always_recorded() && ending != Ending::Blocked && !self.is_passed() {
             return Vec::new();
         }
         let result = match ending {
@@ -145,6 +150,11 @@ impl Call {
         self.write_refusal(&mut details, error);
         cause.details = details.finish();
         vec![event, cause]
+    }
+
+    /// Whether it is a method beyond MCP and MGP that came as far as a server.
+    fn is_passed(&self) -> bool {
+        self.method.rule().is_none() && self.trail.target().is_some()
     }
 
     fn event(&self, event_type: EventType, result: Outcome, (server, tool): Found) -> AuditEvent {
@@ -219,7 +229,7 @@ impl Call {
             Subject::Prompt => {
                 self.named().iter().for_each(|name| details.text("prompt", &clip(name, MAX_NAME_BYTES)));
             }
-            Subject::Other => details.text("method", &clip(self.method.as_str(), MAX_NAME_BYTES)),
+            Subject::Other => details.text("method", &printable(self.method.as_str(), MAX_NAME_BYTES)),
             Subject::Tool => {}
         }
         if let Some(arguments) = &self.arguments {

@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 
+use mgp_types::is_hidden;
+
 /// The text, or its beginning and a mark where it was cut, in at most `max_bytes` and the mark.
 pub(crate) fn clip(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
@@ -8,14 +10,32 @@ pub(crate) fn clip(text: &str, max_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(max_bytes)]))
 }
 
+/// As [`clip`], with what cannot be seen or moves the cursor written as an escape.
+pub(crate) fn printable(text: &str, max_bytes: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max_bytes));
+    for character in clip(text, max_bytes).chars() {
+        if is_hidden(character) {
+            out.extend(character.escape_unicode());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::clip;
+    use super::{clip, printable};
 
     #[test]
     fn a_long_text_is_cut_between_characters() {
         assert_eq!(clip("abc", 3), "abc");
         assert_eq!(clip("abcd", 3), "abc…");
         assert_eq!(clip("aéé", 2), "a…");
+    }
+
+    #[test]
+    fn what_moves_the_cursor_is_written_out() {
+        assert_eq!(printable("a\n\u{1b}[2J\u{202e}é", 64), r"a\u{a}\u{1b}[2J\u{202e}é");
     }
 }

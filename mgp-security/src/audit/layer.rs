@@ -7,7 +7,8 @@ use super::arguments::Arguments;
 use super::service::Audit;
 use crate::Clock;
 
-/// Records each call of a tool, each read of a resource, each prompt, and whatever else is refused (§6).
+/// Records each call of a tool, each read of a resource, each prompt, each method beyond MCP and MGP that is passed to a
+/// server, and whatever else is refused (§6).
 ///
 /// Sits around every decision, or it would see no denial, and within whatever knows the session and the principal. It
 /// needs neither, nor any other layer of ours: without a principal the agent is called `anonymous`, and without anybody

@@ -1,10 +1,9 @@
 use std::borrow::Cow;
 
 use mgp_types::mgp::method;
-use mgp_types::{Method, Request};
+use mgp_types::{Concern, MethodRule, Request};
 
 use super::ApiPermissions;
-use crate::concern::Concern;
 
 /// What a request demands of a key.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,19 +50,19 @@ impl<'a> Demand<'a> {
     /// There are permissions for tools and for what is registered. Resources and prompts are registered like tools,
     /// and have none of their own, so reading them is reading what is registered.
     pub(super) fn of(request: &'a Request, stand_ins: StandIns) -> Self {
-        match Concern::of(request) {
-            Concern::Session => Self::AnyKey,
-            Concern::ToolList => Self::ListedTools,
-            Concern::Tool => {
+        match MethodRule::of(request).map(|rule| rule.concern) {
+            Some(Concern::Session) => Self::AnyKey,
+            Some(Concern::ToolList) => Self::ListedTools,
+            Some(Concern::Tool) => {
                 let tool = request.params.text("name").unwrap_or_default();
                 match stand_ins.method(&tool) {
                     Some(method) => Self::StandIn { tool, method },
                     None => Self::Invoke(tool),
                 }
             }
-            Concern::Running | Concern::Logging => Self::SomeTool,
-            Concern::Other if READING.contains(&request.method) => Self::Read,
-            Concern::Other => Self::of_method(request.method.as_str()),
+            Some(Concern::Running | Concern::Logging) => Self::SomeTool,
+            Some(Concern::List | Concern::Resource | Concern::Prompt | Concern::Completion) => Self::Read,
+            _ => Self::of_method(request.method.as_str()),
         }
     }
 
@@ -99,14 +98,3 @@ impl<'a> Demand<'a> {
         }
     }
 }
-
-static READING: [Method; 8] = [
-    Method::RESOURCES_LIST,
-    Method::RESOURCES_TEMPLATES_LIST,
-    Method::RESOURCES_READ,
-    Method::RESOURCES_SUBSCRIBE,
-    Method::RESOURCES_UNSUBSCRIBE,
-    Method::PROMPTS_LIST,
-    Method::PROMPTS_GET,
-    Method::COMPLETE,
-];

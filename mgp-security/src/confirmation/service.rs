@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
 use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, code};
-use mgp_types::{Error, Method, Origin, Principal, Request, Response, RpcService};
+use mgp_types::{Error, Gate, Origin, Principal, RawJson, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -56,8 +56,8 @@ impl<S> Layer<S> for ConfirmationLayer {
 ///
 /// Sits inside of whatever checks or changes arguments, so that a human sees what will be sent; outside of every
 /// timeout, because a call may wait for minutes; and inside of the permission gate, so that nobody is asked about a
-/// call that is refused anyhow. Reads `context.tool` and `context.principal`, and refuses a call that is to be
-/// confirmed without them; writes `context.trail`. A refusal is 1000 with advice. A call that need not be confirmed
+/// call that is refused anyhow. Reads `context.tool` or `context.operation`, and `context.principal`, and refuses a
+/// call that is to be confirmed without them; writes `context.trail`. A refusal is 1000 with advice. A call that need not be confirmed
 /// costs no lock and no allocation. Dropping a call that waits takes the question back. A round that brings what the
 /// server of a confirmed call asked for goes on under the yes to that call.
 #[derive(Debug, Clone)]
@@ -88,9 +88,6 @@ impl<S: RpcService> Service<Request> for Confirmation<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if request.method != Method::TOOLS_CALL {
-            return GateFuture::passed(self.inner.call(request));
-        }
         match self.shared.admit(&request) {
             Ok(None) => GateFuture::passed(self.inner.call(request)),
             Ok(Some(call)) => {
@@ -116,20 +113,22 @@ impl<S: RpcService> Service<Request> for Confirmation<S> {
 /// A call that is to be confirmed.
 struct Unconfirmed {
     tool: Arc<ResolvedTool>,
+    arguments: Option<RawJson>,
     binding: Binding,
 }
 
 impl Shared {
     fn admit(&self, request: &Request) -> Result<Option<Unconfirmed>, Error> {
-        let tool = request.context.tool.as_ref();
-        let tool = tool.ok_or_else(|| Error::invalid_request("nobody resolved the tool"))?;
+        let Some(judged) = request.judged_by(Gate::Confirmation)? else { return Ok(None) };
+        let tool = judged.tool;
         if !self.settings.wants(tool, request) {
             return Ok(None);
         }
         let caller = request.context.principal.clone();
         let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
-        let binding = Binding::new(&caller, tool, request.params.get("arguments").as_ref())?;
-        Ok(Some(Unconfirmed { tool: tool.clone(), binding }))
+        let arguments = judged.arguments();
+        let binding = Binding::new(&caller, tool, arguments.as_ref())?;
+        Ok(Some(Unconfirmed { tool: tool.clone(), arguments, binding }))
     }
 
     /// Who has said yes to `call` already: in an earlier round of it, or ahead.
@@ -143,7 +142,7 @@ impl Shared {
     /// # Errors
     /// A human says no, nobody answers in time, or the one who answers may not.
     async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<Principal, Error> {
-        let arguments = ShownArguments::of(request.params.get("arguments").as_ref())
+        let arguments = ShownArguments::of(call.arguments.as_ref())
             .map_err(|why| refuse("unshowable", format!("the call cannot be confirmed: {why}"), request))?;
         let answered =
             tokio::time::timeout(self.settings.patience(), self.ask(call, arguments, request)).await;

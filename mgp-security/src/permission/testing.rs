@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::{
-    EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Permission, ResolvedTool, RiskLevel,
+    EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission, ResolvedTool,
+    RiskLevel,
 };
 use mgp_types::{BoxFuture, Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
@@ -99,6 +100,16 @@ pub(crate) fn tool_call(risk: RiskLevel, permissions: &[Permission], arguments: 
     let mut request = Request::call(Method::TOOLS_CALL, params);
     request.context.tool = Some(ResolvedTool::new("s".into(), "t".into(), Object::new(), security));
     request.context.principal = Some(Principal::new("agent"));
+    request
+}
+
+/// The request as one that is judged as an operation of `s` with these arguments and permissions.
+pub(crate) fn resolved(mut request: Request, permissions: &[Permission], arguments: &str) -> Request {
+    let mut security = EffectiveSecurity::new(RiskLevel::Safe);
+    security.permissions = permissions.to_vec();
+    let name = request.method.as_str().into();
+    let tool = ResolvedTool::new("s".into(), name, Object::new(), security);
+    request.context.operation = Some(Operation::new(tool, RawJson::parse(arguments.to_owned()).unwrap()));
     request
 }
 

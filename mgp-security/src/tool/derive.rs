@@ -20,18 +20,26 @@ pub(super) fn derive(definition: &Object, natures: &Natures) -> EffectiveSecurit
     };
     let mut derived = EffectiveSecurity::new(risk);
     derived.reversible = annotations.destructive_hint.map(|destructive| !destructive);
+    add_meanings(&mut derived, reads, |nature| natures.has(nature));
+    derived
+}
+
+/// Adds what arguments of the natures that `has` tells of need, and what they are checked with.
+pub(super) fn add_meanings(derived: &mut EffectiveSecurity, reads: bool, has: impl Fn(Nature) -> bool) {
     for (nature, permission, effect, validator) in MEANINGS {
-        if !natures.has(*nature) {
+        if !has(*nature) {
             continue;
         }
-        derived.permissions.push(match permission {
+        let permission = match permission {
             Permission::FilesystemRead if !reads => Permission::FilesystemWrite,
             other => other.clone(),
-        });
-        derived.side_effects.push(effect.clone());
-        derived.validators.extend(validator.clone());
+        };
+        if !derived.permissions.contains(&permission) {
+            derived.permissions.push(permission);
+            derived.side_effects.push(effect.clone());
+            derived.validators.extend(validator.clone());
+        }
     }
-    derived
 }
 
 const MEANINGS: &[(Nature, Permission, SideEffect, Option<ValidatorName>)] = &[

@@ -133,7 +133,7 @@ fn add_derived(security: &mut EffectiveSecurity, derived: EffectiveSecurity, rul
     add_new(&mut security.validators, wanted);
 }
 
-fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {
+pub(super) fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {
     security.risk = security.risk.max(rules.risk_at_least.unwrap_or(RiskLevel::Safe));
     security.confirmation |= rules.confirmation;
     add_new(&mut security.permissions, rules.permissions.iter().cloned());
@@ -143,7 +143,7 @@ fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {
 
 /// What follows from the rest: the risk of the permissions, the validators and the trust, and that `none` beside another
 /// validator means nothing.
-fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
+pub(super) fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
     if security.validators.iter().any(|validator| *validator != ValidatorName::None) {
         security.validators.retain(|validator| *validator != ValidatorName::None);
     }

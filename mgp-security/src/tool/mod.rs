@@ -7,15 +7,18 @@
 mod derive;
 mod effective;
 mod nature;
+mod operation;
 mod resolve;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod uri;
 mod words;
 
 pub(crate) use self::derive::Manner;
 pub use self::effective::{describe, effective};
 pub use self::nature::{Nature, Natures};
+pub use self::operation::{OperationsLayer, ResolveOperations};
 pub use self::resolve::{Resolve, ResolveFuture, ResolveLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::words::words;

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::{Future, poll_fn, ready as ready_now};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -12,6 +12,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::effective::{effective, of_name};
+use super::operation::Operations;
 use super::rules::ToolRules;
 use super::{MAX_PAGES, MAX_TOOLS};
 use crate::Target;
@@ -22,8 +23,9 @@ use crate::Target;
 /// list fetched in the caller's name; a tool that is not listed then is known by its name alone, and dangerous. What it
 /// knows of a tool it keeps until it learns better: a list may be one page of several, or what another caller may see.
 ///
-/// Sits outside of every layer that reads `context.tool`; a gateway with a catalog of its own writes that slot itself
-/// and needs no such layer. Writes `context.tool` and the trail; a known tool costs no allocation.
+/// Of requests that call no tool it says what they ask for, as [`OperationsLayer`](super::OperationsLayer) does, and passes
+/// no method that the table of methods does not have. Sits outside of every layer that reads `context.tool`; a gateway with a catalog of its own writes that slot itself
+/// and needs no such layer. Writes `context.tool`, `context.operation` and the trail; a known tool costs no allocation.
 #[derive(Debug, Clone)]
 pub struct ResolveLayer {
     shared: Arc<Shared>,
@@ -40,6 +42,7 @@ pub struct Resolve<S> {
 struct Shared {
     server: ServerId,
     rules: ToolRules,
+    operations: Operations,
     tools: ArcSwap<Tools>,
 }
 
@@ -48,7 +51,8 @@ type Tools = HashMap<ToolName, Arc<ResolvedTool>, foldhash::fast::RandomState>;
 impl ResolveLayer {
     /// Resolves the tools of `server`, of which the operator says `rules`.
     pub fn new(server: ServerId, rules: ToolRules) -> Self {
-        Self { shared: Arc::new(Shared { server, rules, tools: ArcSwap::default() }) }
+        let operations = Operations::new(server.clone(), rules.clone());
+        Self { shared: Arc::new(Shared { server, rules, operations, tools: ArcSwap::default() }) }
     }
 }
 
@@ -140,6 +144,9 @@ impl<S: RpcService> Service<Request> for Resolve<S> {
             return ResolveFuture { state: State::Inner { future: self.inner.call(request), learning } };
         }
         if request.method != Method::TOOLS_CALL {
+            if let Err(error) = shared.operations.resolve(&mut request) {
+                return ResolveFuture { state: State::Fetching { future: Box::pin(ready_now(Err(error))) } };
+            }
             return ResolveFuture {
                 state: State::Inner { future: self.inner.call(request), learning: None },
             };

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
-use mgp_types::{Error, Method, RawJson, Request, Response, RpcService, code};
+use mgp_types::{Error, Gate, RawJson, Request, Response, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -12,11 +12,12 @@ use super::registry::Validators;
 use super::validate::Blocked;
 use crate::{Finding, GateFuture};
 
-/// Checks the arguments of calls before they are forwarded: against the tool's schema, then with the validators that the
+/// Checks the arguments of calls, and of what is judged like one, before they are forwarded: against the tool's schema, then with the validators that the
 /// tool's security asks for (MGP §4.5).
 ///
 /// Sits inside of whatever resolves the tool, and outside of permission and confirmation, so that a human is only asked
-/// about arguments that passed. Reads `context.tool`, and refuses a call without it; notes what was applied, and why it
+/// about arguments that passed. Reads `context.tool` of calls and `context.operation` of what is judged like one, and
+/// refuses what comes without them; notes what was applied, and why it
 /// refused, in the trail. The bytes that were checked are the bytes that are forwarded. Never waits.
 #[derive(Debug, Clone)]
 pub struct ValidateLayer {
@@ -53,14 +54,10 @@ impl<S> Layer<S> for ValidateLayer {
 
 impl Shared {
     fn check(&self, request: &Request) -> Result<(), Error> {
-        if request.method != Method::TOOLS_CALL {
-            return Ok(());
-        }
-        let tool = request.context.tool.as_ref();
-        let tool =
-            tool.ok_or_else(|| Error::internal("a call is to be checked, and nobody says of which tool"))?;
+        let Some(judged) = request.judged_by(Gate::Validators)? else { return Ok(()) };
+        let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);
-        let checked = prepared.check(request.params.get("arguments").as_ref());
+        let checked = prepared.check(judged.arguments().as_ref());
         if let Some(trail) = &request.context.trail {
             trail.note_validators(&tool.security.validators);
             if let Err(wrong) = &checked {

@@ -66,3 +66,23 @@ impl ResolvedTool {
         Arc::new(Self { server, name, definition, security })
     }
 }
+
+/// A request to a server that calls no tool, as gates judge it: like the call of a tool that is named after the method.
+///
+/// Reading `file:///notes` is judged as `resources/read` with the argument `path`, so that one set of rules holds for tools,
+/// resources, prompts, completions and methods of vendors. Written by whoever resolves requests.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Operation {
+    /// The method as a tool, with what the security of the request comes to.
+    pub tool: Arc<ResolvedTool>,
+    /// The arguments as gates judge them: decoded, and under names that say what each is.
+    pub arguments: RawJson,
+}
+
+impl Operation {
+    /// An operation that is judged as the call of `tool` with `arguments`.
+    pub fn new(tool: Arc<ResolvedTool>, arguments: RawJson) -> Arc<Self> {
+        Arc::new(Self { tool, arguments })
+    }
+}

@@ -3,113 +3,85 @@
 //! Who speaks plain MCP calls a method as a tool: [`of_tool`] says which one is meant, and [`Spelling::spell`] what the
 //! tool is called.
 
-/// Asks a server to wait for a decision about permissions (§3.5).
-pub const PERMISSION_REQUEST: &str = "mgp/permission/request";
-/// Tells a server the decision (§3.6).
-pub const PERMISSION_RESPONSE: &str = "mgp/permission/response";
-/// What later drafts call [`PERMISSION_REQUEST`].
-pub const PERMISSION_AWAIT: &str = "mgp/permission/await";
-/// What later drafts call [`PERMISSION_RESPONSE`].
-pub const PERMISSION_GRANT: &str = "mgp/permission/grant";
-/// Asks whether an agent may use a tool (§5.4).
-pub const ACCESS_QUERY: &str = "mgp/access/query";
-/// Gives an agent access (§5.4).
-pub const ACCESS_GRANT: &str = "mgp/access/grant";
-/// Takes an agent's access back (§5.4).
-pub const ACCESS_REVOKE: &str = "mgp/access/revoke";
-/// Tells what happened (§6.3).
-pub const AUDIT: &str = "notifications/mgp.audit";
+/// Constants with these names, and the list of all of them.
+macro_rules! names {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal;)+) => {
+        $($(#[$doc])* pub const $constant: &str = $name;)+
 
-/// Asks whether a server is alive (§11.3).
-pub const HEALTH_PING: &str = "mgp/health/ping";
-/// Asks how a server does (§11.3).
-pub const HEALTH_STATUS: &str = "mgp/health/status";
-/// Asks a server to stop (§11.4).
-pub const LIFECYCLE_SHUTDOWN: &str = "mgp/lifecycle/shutdown";
-/// Tells that a server went from one state to another (§11.4).
-pub const LIFECYCLE: &str = "notifications/mgp.lifecycle";
+        /// The names of all methods and notifications.
+        pub(crate) const NAMES: &[&str] = &[$($name),+];
+    };
+}
 
-/// A part of a result (§12.4).
-pub const STREAM_CHUNK: &str = "notifications/mgp.stream.chunk";
-/// How far a call is (§12.6).
-pub const STREAM_PROGRESS: &str = "notifications/mgp.stream.progress";
-/// Stops a call (§12.7).
-pub const STREAM_CANCEL: &str = "mgp/stream/cancel";
-/// Tells a server how fast a caller takes chunks (later drafts).
-pub const STREAM_PACE: &str = "notifications/mgp.stream.pace";
-/// Tells a server which chunks did not arrive (later drafts).
-pub const STREAM_GAP: &str = "notifications/mgp.stream.gap";
-/// Tells a caller which chunks cannot be sent again (later drafts).
-pub const STREAM_GAP_UNRECOVERABLE: &str = "notifications/mgp.stream.gap_unrecoverable";
-
-/// Asks for events (§13.2).
-pub const EVENTS_SUBSCRIBE: &str = "mgp/events/subscribe";
-/// Ends [`EVENTS_SUBSCRIBE`] (§13.2).
-pub const EVENTS_UNSUBSCRIBE: &str = "mgp/events/unsubscribe";
-/// Asks for events again, or for those since the last time (later drafts).
-pub const EVENTS_REPLAY: &str = "mgp/events/replay";
-/// An event of a subscription (§13.3).
-pub const EVENT: &str = "notifications/mgp.event";
-/// Asks the client for something during a call (§13.4).
-pub const CALLBACK_REQUEST: &str = "notifications/mgp.callback.request";
-/// Answers [`CALLBACK_REQUEST`] (§13.4).
-pub const CALLBACK_RESPOND: &str = "mgp/callback/respond";
-
-/// Asks which servers there are (§15.2).
-pub const DISCOVERY_LIST: &str = "mgp/discovery/list";
-/// Adds a server while others are at work (§15.4).
-pub const DISCOVERY_REGISTER: &str = "mgp/discovery/register";
-/// Removes a server (§15.5).
-pub const DISCOVERY_DEREGISTER: &str = "mgp/discovery/deregister";
-
-/// Searches the tools (§16.5).
-pub const TOOLS_DISCOVER: &str = "mgp/tools/discover";
-/// Asks for tools that can do something (§16.6).
-pub const TOOLS_REQUEST: &str = "mgp/tools/request";
-/// Asks which tools the session has (§16.7).
-pub const TOOLS_SESSION: &str = "mgp/tools/session";
-/// Takes tools from the session (§16.7).
-pub const TOOLS_SESSION_EVICT: &str = "mgp/tools/session/evict";
+names! {
+    /// Asks a server to wait for a decision about permissions (§3.5).
+    PERMISSION_REQUEST = "mgp/permission/request";
+    /// Tells a server the decision (§3.6).
+    PERMISSION_RESPONSE = "mgp/permission/response";
+    /// What later drafts call [`PERMISSION_REQUEST`].
+    PERMISSION_AWAIT = "mgp/permission/await";
+    /// What later drafts call [`PERMISSION_RESPONSE`].
+    PERMISSION_GRANT = "mgp/permission/grant";
+    /// Asks whether an agent may use a tool (§5.4).
+    ACCESS_QUERY = "mgp/access/query";
+    /// Gives an agent access (§5.4).
+    ACCESS_GRANT = "mgp/access/grant";
+    /// Takes an agent's access back (§5.4).
+    ACCESS_REVOKE = "mgp/access/revoke";
+    /// Tells what happened (§6.3).
+    AUDIT = "notifications/mgp.audit";
+    /// Asks whether a server is alive (§11.3).
+    HEALTH_PING = "mgp/health/ping";
+    /// Asks how a server does (§11.3).
+    HEALTH_STATUS = "mgp/health/status";
+    /// Asks a server to stop (§11.4).
+    LIFECYCLE_SHUTDOWN = "mgp/lifecycle/shutdown";
+    /// Tells that a server went from one state to another (§11.4).
+    LIFECYCLE = "notifications/mgp.lifecycle";
+    /// A part of a result (§12.4).
+    STREAM_CHUNK = "notifications/mgp.stream.chunk";
+    /// How far a call is (§12.6).
+    STREAM_PROGRESS = "notifications/mgp.stream.progress";
+    /// Stops a call (§12.7).
+    STREAM_CANCEL = "mgp/stream/cancel";
+    /// Tells a server how fast a caller takes chunks (later drafts).
+    STREAM_PACE = "notifications/mgp.stream.pace";
+    /// Tells a server which chunks did not arrive (later drafts).
+    STREAM_GAP = "notifications/mgp.stream.gap";
+    /// Tells a caller which chunks cannot be sent again (later drafts).
+    STREAM_GAP_UNRECOVERABLE = "notifications/mgp.stream.gap_unrecoverable";
+    /// Asks for events (§13.2).
+    EVENTS_SUBSCRIBE = "mgp/events/subscribe";
+    /// Ends [`EVENTS_SUBSCRIBE`] (§13.2).
+    EVENTS_UNSUBSCRIBE = "mgp/events/unsubscribe";
+    /// Asks for events again, or for those since the last time (later drafts).
+    EVENTS_REPLAY = "mgp/events/replay";
+    /// An event of a subscription (§13.3).
+    EVENT = "notifications/mgp.event";
+    /// Asks the client for something during a call (§13.4).
+    CALLBACK_REQUEST = "notifications/mgp.callback.request";
+    /// Answers [`CALLBACK_REQUEST`] (§13.4).
+    CALLBACK_RESPOND = "mgp/callback/respond";
+    /// Asks which servers there are (§15.2).
+    DISCOVERY_LIST = "mgp/discovery/list";
+    /// Adds a server while others are at work (§15.4).
+    DISCOVERY_REGISTER = "mgp/discovery/register";
+    /// Removes a server (§15.5).
+    DISCOVERY_DEREGISTER = "mgp/discovery/deregister";
+    /// Searches the tools (§16.5).
+    TOOLS_DISCOVER = "mgp/tools/discover";
+    /// Asks for tools that can do something (§16.6).
+    TOOLS_REQUEST = "mgp/tools/request";
+    /// Asks which tools the session has (§16.7).
+    TOOLS_SESSION = "mgp/tools/session";
+    /// Takes tools from the session (§16.7).
+    TOOLS_SESSION_EVICT = "mgp/tools/session/evict";
+}
 
 /// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";
 /// The key of a tool's `_meta` under which a server says how it wants the tool to be found (§16.4).
 pub const INDEX_META: &str = "dev.cloto/mgp/index";
-
-/// The names of all methods and notifications of MGP.
-pub(crate) const NAMES: &[&str] = &[
-    PERMISSION_REQUEST,
-    PERMISSION_RESPONSE,
-    PERMISSION_AWAIT,
-    PERMISSION_GRANT,
-    ACCESS_QUERY,
-    ACCESS_GRANT,
-    ACCESS_REVOKE,
-    AUDIT,
-    HEALTH_PING,
-    HEALTH_STATUS,
-    LIFECYCLE_SHUTDOWN,
-    LIFECYCLE,
-    STREAM_CHUNK,
-    STREAM_PROGRESS,
-    STREAM_CANCEL,
-    STREAM_PACE,
-    STREAM_GAP,
-    STREAM_GAP_UNRECOVERABLE,
-    EVENTS_SUBSCRIBE,
-    EVENTS_UNSUBSCRIBE,
-    EVENTS_REPLAY,
-    EVENT,
-    CALLBACK_REQUEST,
-    CALLBACK_RESPOND,
-    DISCOVERY_LIST,
-    DISCOVERY_REGISTER,
-    DISCOVERY_DEREGISTER,
-    TOOLS_DISCOVER,
-    TOOLS_REQUEST,
-    TOOLS_SESSION,
-    TOOLS_SESSION_EVICT,
-];
 
 /// How the name of a tool that stands for a method is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -73,7 +73,7 @@ pub use self::discovery::{
     DeregisterServer, DeregisteredServer, ListServers, ListedServer, ListedServers, RegisterMgp,
     RegisterServer, RegisteredServer, ServerFilter, ServerStatus,
 };
-pub use self::effective::{EffectiveSecurity, ResolvedTool};
+pub use self::effective::{EffectiveSecurity, Operation, ResolvedTool};
 pub use self::event::{
     ChannelError, ChannelName, ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed,
     EventSeverity, EventSubscribe, EventSubscribed, EventUnsubscribe, EventUnsubscribed, SubscriptionId,

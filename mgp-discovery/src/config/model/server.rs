@@ -60,6 +60,12 @@ pub struct ServerConfig {
     pub security: ServerSecurity,
     /// How much may be asked of the server.
     pub limits: ServerLimits,
+    /// Methods beyond MCP and MGP that the server is passed: names such as `vendor/status`, or `vendor/*` for all that begin
+    /// so. Notifications are named in full, as `notifications/vendor/ready`. Nothing else that MCP does not know passes, in
+    /// either direction.
+    pub pass_methods: Vec<String>,
+    /// Those of `pass_methods` that change nothing. Nobody confirms them; all others count as dangerous.
+    pub safe_methods: Vec<String>,
     /// What is different for single tools, by the names that the server gives them.
     pub tools: BTreeMap<String, ToolRule>,
     /// Agents that have a connection of their own, with credentials of their own. When there are any, nobody else
@@ -93,6 +99,8 @@ impl Default for ServerConfig {
             backoff_max_ms: None,
             security: ServerSecurity::default(),
             limits: ServerLimits::default(),
+            pass_methods: Vec::new(),
+            safe_methods: Vec::new(),
             tools: BTreeMap::new(),
             agents: BTreeMap::new(),
             sharing: Sharing::default(),
@@ -125,6 +133,8 @@ impl fmt::Debug for ServerConfig {
             .field("backoff_max_ms", &self.backoff_max_ms)
             .field("security", &self.security)
             .field("limits", &self.limits)
+            .field("pass_methods", &self.pass_methods)
+            .field("safe_methods", &self.safe_methods)
             .field("tools", &self.tools)
             .field("agents", &self.agents)
             .field("sharing", &self.sharing)

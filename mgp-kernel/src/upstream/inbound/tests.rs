@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use mgp_security::access::TaskOwnersLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_types::mgp::Event;
-use mgp_types::{Error, Method, Object, Principal, Request, Response, code};
+use mgp_types::{Error, Method, Object, PassedMethods, Principal, Request, Response, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -51,6 +51,9 @@ impl Connection {
             line: agent
                 .map_or_else(|| "a".into(), |agent| Line::of_agent("a".into(), &Principal::new(agent))),
             parts: Arc::clone(&scene.parts),
+            passed: PassedMethods::of(
+                ["vendor/ask", "notifications/vendor/told"].map(|it| it.parse().unwrap()),
+            ),
             calls: calls.clone(),
             elicitations: elicitations.clone(),
             reports,
@@ -177,6 +180,32 @@ async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody
     for peer in [&ada, &bob] {
         assert_eq!(peer.told().await.method, Method::MESSAGE);
     }
+}
+
+#[tokio::test]
+async fn what_the_table_of_methods_does_not_have_is_refused_or_dropped() {
+    let scene = Scene::open().await;
+    let ada = Peer::who_can(&scene, "ada", ALL).await;
+    let mut connection = Connection::shared(&scene);
+    let call = connection.working(&ada);
+    for method in ["vendor/ask", "vendor/other", "tools/call", "Sampling/createMessage", "kernel/stats"] {
+        assert_eq!(
+            connection.ask(method, "{}").await.unwrap_err().code(),
+            code::METHOD_NOT_FOUND,
+            "{method}"
+        );
+    }
+    for method in
+        ["notifications/vendor/other", "notifications/initialized", "vendor/other", "notifications/Message"]
+    {
+        connection.say(method, "{}").await;
+    }
+    assert!(ada.hears_nothing().await);
+    connection.say("notifications/vendor/told", r#"{"x": 1.50}"#).await;
+    assert_eq!(ada.told().await.params.to_raw().as_bytes(), br#"{"x": 1.50}"#);
+    drop(call);
+    connection.say("notifications/vendor/told", "{}").await;
+    assert!(ada.hears_nothing().await);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
 use mgp_types::mgp::{Actor, AgentId, Decision, EventType, Outcome, Permission, TraceId, code};
-use mgp_types::{Context, Error, Origin, Request};
+use mgp_types::{Context, Error, Gate, Judged, Origin, Request};
 
 use super::PermissionGate;
 use super::judge::{Admission, Judgement};
@@ -128,7 +128,7 @@ impl PermissionGate {
         let subject = Subject::Permission {
             permission: permission.clone(),
             risk: self.0.settings.risk(permission),
-            tool: call.and_then(|call| call.context.tool.as_ref()).map(|tool| tool.name.clone()),
+            tool: call.and_then(judged).map(|judged| judged.tool.name.clone()),
             arguments: call.map(shown).transpose()?,
         };
         let context = call.map_or_else(Context::default, |call| call.context.clone());
@@ -218,10 +218,7 @@ impl PermissionGate {
 
 /// The call as people are shown it: the arguments of a tool, or all that another request says.
 fn shown(call: &Request) -> Result<ShownArguments, Error> {
-    let arguments = match call.context.tool {
-        Some(_) => call.params.get("arguments"),
-        None => Some(call.params.to_raw()),
-    };
+    let arguments = judged(call).map_or_else(|| Some(call.params.to_raw()), |judged| judged.arguments());
     ShownArguments::of(arguments.as_ref()).map_err(|why| {
         Error::new(code::PERMISSION_DENIED, format!("the call cannot be put before a person: {why}"))
             .with_recovery(advice(
@@ -233,3 +230,8 @@ fn shown(call: &Request) -> Result<ShownArguments, Error> {
 
 /// A server thinks up names as it likes; what the settings say of each is kept, and recorded, only for so many.
 const MAX_SETTLED: usize = 512;
+
+/// What of a request is judged; `None` for one that is known and judged by no gate.
+fn judged(request: &Request) -> Option<Judged<'_>> {
+    request.judged_by(Gate::Permission).ok().flatten()
+}

@@ -1,12 +1,11 @@
 use std::borrow::Cow;
 
-use mgp_types::mgp::{Permission, Timestamp};
-use mgp_types::{Error, Kind, Object, RawJson, Request};
+use mgp_types::mgp::{Permission, Timestamp, method};
+use mgp_types::{Concern, Error, Gate, Kind, MethodRule, RawJson, Request};
 
 use super::once::GrantedOnce;
 use super::refusal::{Reason, not_ready, not_resolved, refuse};
 use super::{Connected, PermissionGate, is_about_permissions};
-use crate::concern::Concern;
 use crate::permission::book::{Standing, Use};
 use crate::permission::settings::Say;
 use crate::permission::{OnRefusal, ScopeCheck, Terms, Verdict};
@@ -41,8 +40,8 @@ enum Class {
     Free,
     /// It is the gate's own.
     Own,
-    Tool,
-    Resource,
+    /// The call of a tool, or what is judged like one.
+    Judged,
     /// What is asked for is known, and needs no permission of its own.
     Known,
     /// Nobody knows what it does: it may use all that the server was granted.
@@ -55,18 +54,17 @@ impl PermissionGate {
         match class {
             Class::Free => return Admission::Pass,
             Class::Own => return Admission::Refused(refuse(self.server(), &Reason::NotYours, None, request)),
-            Class::Tool | Class::Resource | Class::Known | Class::Unknown => {}
+            Class::Judged | Class::Known | Class::Unknown => {}
         }
         let connected = self.0.connected.load();
         let Some(connected) = connected.as_ref() else {
             return Admission::Refused(not_ready(self.server(), request));
         };
-        let tool = match (&class, &request.context.tool) {
-            (Class::Tool, None) => return Admission::Refused(not_resolved()),
-            (Class::Tool, Some(tool)) if tool.server != *self.server() => {
-                return Admission::Refused(not_resolved());
-            }
-            (Class::Tool, Some(tool)) => Some(tool),
+        let tool = match class {
+            Class::Judged => match request.judged_by(Gate::Permission) {
+                Ok(Some(judged)) if judged.tool.server == *self.server() => Some(judged.tool),
+                _ => return Admission::Refused(not_resolved()),
+            },
             _ => None,
         };
         let standing = self.0.book.standing();
@@ -74,8 +72,7 @@ impl PermissionGate {
         let by = Use::Call(&request.context);
         let mut undecided = Vec::new();
         // A definition that says nothing may stand for a tool that uses all the server was granted.
-        let bounded =
-            tool.map_or(matches!(class, Class::Resource | Class::Unknown), |tool| tool.security.derived);
+        let bounded = tool.map_or(matches!(class, Class::Unknown), |tool| tool.security.derived);
         if self.0.settings.on_refusal() == OnRefusal::Reject || bounded {
             for (_, permission) in &connected.required {
                 let judged = self.judge(&standing, permission, by, now);
@@ -171,38 +168,30 @@ impl Connected {
 
 /// What a scope is held against.
 fn arguments(request: &Request) -> Option<RawJson> {
-    match classify(request) {
-        Class::Tool => request.params.get("arguments"),
-        Class::Resource => {
-            let mut address = Object::new();
-            address.set("uri", request.params.get("uri")?);
-            Some(address.to_raw())
-        }
+    match request.judged_by(Gate::Permission) {
+        Ok(Some(judged)) => judged.arguments(),
         _ => Some(request.params.to_raw()),
     }
 }
 
 fn classify(request: &Request) -> Class {
-    let name = request.method.as_str();
-    match Concern::of(request) {
-        Concern::Session | Concern::Logging | Concern::ToolList => return Class::Free,
-        Concern::Tool => return Class::Tool,
-        Concern::Running if name == "mgp/stream/cancel" => return Class::Free,
-        Concern::Running => return Class::Known,
-        Concern::Other => {}
-    }
-    match name {
-        "resources/read" | "resources/subscribe" => Class::Resource,
-        "resources/list" | "resources/templates/list" | "resources/unsubscribe" | "prompts/list" => {
-            Class::Free
-        }
-        "mgp/health/ping" | "mgp/health/status" | "mgp/lifecycle/shutdown" => Class::Free,
-        "prompts/get" | "completion/complete" | "mgp/events/subscribe" | "mgp/events/unsubscribe" => {
-            Class::Known
-        }
-        _ if is_about_permissions(name) => Class::Own,
-        // What MGP says in a notification asks for nothing.
-        _ if request.kind == Kind::Notify && name.starts_with("notifications/mgp.") => Class::Free,
+    let Some(rule) = MethodRule::of(request) else {
+        let is_resolved = request.context.operation.is_some();
+        return if is_resolved { Class::Judged } else { Class::Unknown };
+    };
+    match rule.concern {
+        _ if rule.gates.has(Gate::Permission) => Class::Judged,
+        // What a notification says asks for nothing.
+        _ if rule.kind == Kind::Notify => Class::Free,
+        Concern::Session | Concern::Logging | Concern::ToolList | Concern::List => Class::Free,
+        Concern::Running if rule.method == method::STREAM_CANCEL => Class::Free,
+        Concern::Running => Class::Known,
+        Concern::Own => match rule.method {
+            name if is_about_permissions(name) => Class::Own,
+            method::HEALTH_PING | method::HEALTH_STATUS | method::LIFECYCLE_SHUTDOWN => Class::Free,
+            method::EVENTS_SUBSCRIBE | method::EVENTS_UNSUBSCRIBE => Class::Known,
+            _ => Class::Unknown,
+        },
         _ => Class::Unknown,
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn not_ready(server: &ServerId, request: &Request) -> Error {
 
 /// The slot is empty, or was filled for another server.
 pub(super) fn not_resolved() -> Error {
-    Error::invalid_request("nobody resolved the tool, so nobody knows what it needs")
+    Error::invalid_request("nobody resolved the request, so nobody knows what it needs")
 }
 
 /// People decide slowly.

@@ -200,9 +200,9 @@ async fn a_scope_is_held_against_the_arguments() {
     tool.security.derived = true;
     silent.context.tool = Some(Arc::new(tool));
     assert_eq!(refused(&gate, silent).await, "out_of_scope");
-    let read = |uri: &str| Request::with_body("resources/read", &serde_json::json!({ "uri": uri })).unwrap();
-    call(&gate, read("file:///data/a")).await.unwrap();
-    assert_eq!(refused(&gate, read("file:///etc/passwd")).await, "out_of_scope");
+    let read = |path| resolved(Request::call("resources/read", Params::new()), &[READ], path);
+    call(&gate, read(r#"{"path":["/data/a"]}"#)).await.unwrap();
+    assert_eq!(refused(&gate, read(r#"{"path":["/data/a","/etc/passwd"]}"#)).await, "out_of_scope");
 }
 
 #[tokio::test]

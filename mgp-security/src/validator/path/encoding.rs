@@ -4,7 +4,7 @@ use crate::Finding;
 ///
 /// What programs decode in different ways is refused: overlong and other forms that are not UTF-8, escapes that
 /// are cut short or wrong in a way that lenient decoders repair, and character references.
-pub(super) fn decode(form: &str) -> Result<Option<String>, Finding> {
+pub(crate) fn decode(form: &str) -> Result<Option<String>, Finding> {
     if form.contains("&#") {
         return Err(refused());
     }

@@ -20,6 +20,7 @@ use crate::Finding;
 use crate::validator::text;
 
 pub(crate) use argument::{Likeness, access, likeness};
+pub(crate) use encoding::decode;
 pub use protected::{Kind, PathAccess, Protected, Reason};
 pub use roots::Roots;
 

@@ -24,10 +24,22 @@ async fn what_nobody_knows_may_use_all_that_the_server_needs_so_it_has_to_be_gra
     call(&gate, disguised.clone()).await.unwrap();
     disguised.kind = Kind::Call;
     assert_eq!(refused(&gate, disguised).await, "denied", "a call by the name of a notification");
-    for name in ["prompts/get", "completion/complete", "tasks/get", "subscriptions/listen", "mgp/health/ping"]
-    {
+    for name in ["tasks/get", "mgp/health/ping", "resources/list"] {
         call(&gate, Request::call(name, Params::new())).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn what_is_judged_like_a_call_needs_its_own_permissions() {
+    let gate = degraded().await;
+    for name in ["prompts/get", "completion/complete", "resources/read", "subscriptions/listen", "vendor/run"]
+    {
+        let request = Request::call(name, Params::new());
+        call(&gate, resolved(request.clone(), &[], "{}")).await.unwrap();
+        assert_eq!(refused(&gate, resolved(request, &[READ], "{}")).await, "denied", "{name}");
+    }
+    let unresolved = call(&gate, Request::call("resources/read", Params::new())).await.unwrap_err();
+    assert_eq!(unresolved.code(), code::INVALID_REQUEST);
 }
 
 #[tokio::test]

@@ -1,0 +1,342 @@
+//! What a request that calls no tool asks of a server, and the layer that finds it out.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_types::mgp::{
+    EffectiveSecurity, EventType, Operation, Recovery, Refusal, ResolvedTool, RiskLevel, ServerId, ToolName,
+    code,
+};
+use mgp_types::{
+    Concern, Error, Gate, Method, MethodRule, Object, PassedMethods, RawJson, Request, Response, RpcService,
+    Sender,
+};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::derive::add_meanings;
+use super::effective::{add_rules, settle};
+use super::nature::{Nature, Natures};
+use super::rules::ToolRules;
+use super::uri::UriReadings;
+use crate::validator::text;
+use crate::{Finding, GateFuture};
+
+/// Says of requests to one server that call no tool what they ask for, so that all gates judge them. Makes
+/// [`ResolveOperations`] services.
+///
+/// Sits behind access, and in front of every layer that reads `context.operation`, which it writes. What a method asks for
+/// stands in the table of methods ([`MethodRule`]); a method that the table does not have is refused with -32601 unless
+/// the operator has it [passed](Self::passing), and what no client sends is refused in any case. What cannot be read in one
+/// way is refused with 1010. Never waits; calls of tools pass untouched and cost nothing.
+#[derive(Debug, Clone)]
+pub struct OperationsLayer(Arc<Operations>);
+
+/// The service of [`OperationsLayer`].
+#[derive(Debug, Clone)]
+pub struct ResolveOperations<S> {
+    inner: S,
+    operations: Arc<Operations>,
+}
+
+/// What is known of the server that decides about its operations.
+#[derive(Debug, Clone)]
+pub(super) struct Operations {
+    server: ServerId,
+    rules: ToolRules,
+    passed: PassedMethods,
+    safe: PassedMethods,
+}
+
+impl OperationsLayer {
+    /// Resolves what is asked of `server`, of which the operator says `rules`.
+    pub fn new(server: ServerId, rules: ToolRules) -> Self {
+        Self(Arc::new(Operations::new(server, rules)))
+    }
+
+    /// Passes the methods of vendors that `passed` names. Those that `safe` names, too, change nothing; the others count as
+    /// dangerous.
+    #[must_use]
+    pub fn passing(mut self, passed: PassedMethods, safe: PassedMethods) -> Self {
+        let operations = Arc::make_mut(&mut self.0);
+        (operations.passed, operations.safe) = (passed, safe);
+        self
+    }
+}
+
+impl<S> Layer<S> for OperationsLayer {
+    type Service = ResolveOperations<S>;
+
+    fn layer(&self, inner: S) -> ResolveOperations<S> {
+        ResolveOperations { inner, operations: Arc::clone(&self.0) }
+    }
+}
+
+impl<S: RpcService> Service<Request> for ResolveOperations<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        match self.operations.resolve(&mut request) {
+            Ok(()) => GateFuture::passed(self.inner.call(request)),
+            Err(error) => GateFuture::refused(error),
+        }
+    }
+}
+
+/// An operation before the operator's rules are added.
+struct Draft {
+    security: EffectiveSecurity,
+    arguments: Object,
+    /// What the request names, if the arguments do not say it as it stands.
+    named: Option<RawJson>,
+    reads: bool,
+}
+
+impl Operations {
+    pub(super) fn new(server: ServerId, rules: ToolRules) -> Self {
+        Self { server, rules, passed: PassedMethods::default(), safe: PassedMethods::default() }
+    }
+
+    /// Writes `context.operation`, if a gate judges such requests.
+    ///
+    /// # Errors
+    /// The method is not passed to this server, or what the request names is read differently by different programs.
+    pub(super) fn resolve(&self, request: &mut Request) -> Result<(), Error> {
+        if request.method == Method::TOOLS_CALL {
+            return Ok(());
+        }
+        let drafted = match MethodRule::of(request) {
+            Some(rule) if !rule.is_sent_by(Sender::Client) => return Err(self.unknown(request)),
+            Some(rule) if !rule.gates.has(Gate::Validators) => return Ok(()),
+            Some(rule) => match rule.concern {
+                Concern::Prompt => of_prompt(request),
+                Concern::Completion => of_completion(request),
+                _ => of_resources(request),
+            },
+            None if self.passed.has(request.method.as_str()) => self.of_vendor(request),
+            None => return Err(self.unknown(request)),
+        };
+        let operation = drafted.map_err(|finding| refused(request, &finding))?;
+        let operation = self.finish(&request.method, operation);
+        if let Some(trail) = &request.context.trail {
+            trail.note_risk(operation.tool.security.risk);
+        }
+        request.context.operation = Some(operation);
+        Ok(())
+    }
+
+    fn of_vendor(&self, request: &Request) -> Result<Draft, Finding> {
+        let mut arguments = request.params.clone();
+        // What belongs to the protocol is no argument, and differs between the rounds of one request.
+        for member in ["_meta", "inputResponses", "requestState"] {
+            arguments.remove(member);
+        }
+        let is_safe = self.safe.has(request.method.as_str());
+        let risk = if is_safe { RiskLevel::Safe } else { RiskLevel::Dangerous };
+        let mut draft = Draft::of_arguments(arguments, risk, is_safe, |_| true)?;
+        draft.security.derived = !is_safe;
+        Ok(draft)
+    }
+
+    fn finish(&self, method: &Method, draft: Draft) -> Arc<Operation> {
+        let Draft { mut security, arguments, named, reads } = draft;
+        security.validators.retain(|validator| !self.rules.waived.contains(validator));
+        add_rules(&mut security, &self.rules);
+        settle(&mut security, &self.rules);
+        let mut definition = Object::new();
+        definition.set("name", RawJson::from_text(method.as_str()));
+        if reads {
+            definition.set("annotations", RawJson::from_written(br#"{"readOnlyHint":true}"#.to_vec()));
+        }
+        if let Some(named) = named {
+            definition.set("for", named);
+        }
+        let name = ToolName::new(method.as_str());
+        let tool = ResolvedTool::new(self.server.clone(), name, definition, security);
+        Operation::new(tool, arguments.to_raw())
+    }
+
+    fn unknown(&self, request: &Request) -> Error {
+        if let Some(trail) = &request.context.trail {
+            trail.note_refusal(Refusal::new("methods", "unknown-method"));
+        }
+        let name: String = request.method.as_str().chars().take(MAX_NAME_CHARS).collect();
+        Error::new(
+            code::METHOD_NOT_FOUND,
+            format!(
+                "method not found: {}; the server `{}` gets methods that MCP does not have only if its `pass_methods` \
+                 in `mgp.toml` names them",
+                name.escape_debug(),
+                self.server
+            ),
+        )
+    }
+}
+
+impl Draft {
+    /// What needs nothing so far.
+    fn new() -> Self {
+        Self {
+            security: EffectiveSecurity::new(RiskLevel::Safe),
+            arguments: Object::new(),
+            named: None,
+            reads: true,
+        }
+    }
+
+    /// What is judged by the names of its arguments, as far as their natures `count`.
+    fn of_arguments(
+        arguments: Object,
+        risk: RiskLevel,
+        reads: bool,
+        count: impl Fn(Nature) -> bool,
+    ) -> Result<Self, Finding> {
+        let by_name = Natures::default();
+        let mut found = Vec::new();
+        text::walk(&arguments.to_raw(), &mut |place, _| {
+            found.push(by_name.nature(place.member.unwrap_or_default()));
+            Ok(())
+        })?;
+        let mut draft = Self { arguments, reads, ..Self::new() };
+        draft.security.risk = risk;
+        add_meanings(&mut draft.security, reads, |nature| count(nature) && found.contains(&nature));
+        Ok(draft)
+    }
+
+    /// Adds what a URI leads to.
+    fn add_uri(&mut self, uri: &str) -> Result<(), Finding> {
+        let UriReadings { paths, urls, hosts, texts } = UriReadings::of(uri)?;
+        add_meanings(&mut self.security, true, |nature| match nature {
+            Nature::Path => !paths.is_empty(),
+            Nature::Url => !urls.is_empty() || !hosts.is_empty(),
+            _ => false,
+        });
+        for (member, texts) in [("path", paths), ("url", urls), ("host", hosts), ("text", texts)] {
+            let mut all: Vec<RawJson> =
+                self.arguments.get(member).and_then(|known| known.to().ok()).unwrap_or_default();
+            all.extend(texts.iter().map(|text| RawJson::from_text(text)));
+            if !all.is_empty() {
+                self.arguments.set(member, array(&all));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the URIs that a request is about; a gateway that has none of them asks for nothing.
+fn of_resources(request: &Request) -> Result<Draft, Finding> {
+    let mut draft = Draft::new();
+    // A server that is given a resource may use all that it was granted.
+    draft.security.derived = request.method != Method::LISTEN;
+    let uris: Vec<RawJson> = match request.params.get("uri") {
+        Some(uri) => vec![uri],
+        None => subscriptions(request),
+    };
+    for uri in &uris {
+        draft.add_uri(&uri.to_text().ok_or_else(no_text)?)?;
+    }
+    draft.named = Some(array(&uris));
+    Ok(draft)
+}
+
+fn subscriptions(request: &Request) -> Vec<RawJson> {
+    let filter = request.params.get("notifications").and_then(|filter| Object::from_raw(&filter).ok());
+    let uris = filter.and_then(|filter| filter.get("resourceSubscriptions"));
+    uris.and_then(|uris| uris.to().ok()).unwrap_or_default()
+}
+
+fn of_prompt(request: &Request) -> Result<Draft, Finding> {
+    let arguments = request.params.get("arguments").filter(|arguments| !arguments.is_null());
+    let arguments = match arguments {
+        Some(arguments) => Object::from_raw(&arguments).map_err(|_| no_object())?,
+        None => Object::new(),
+    };
+    let mut draft = Draft::of_arguments(arguments, RiskLevel::Safe, true, is_used)?;
+    draft.named = request.params.get("name");
+    Ok(draft)
+}
+
+fn of_completion(request: &Request) -> Result<Draft, Finding> {
+    let member = |name| request.params.get(name).and_then(|raw| Object::from_raw(&raw).ok());
+    let (reference, argument) = (member("ref").unwrap_or_default(), member("argument").unwrap_or_default());
+    let mut arguments = Object::new();
+    if let Some(context) = request.params.get("context") {
+        arguments.set("context", context);
+    }
+    let name = argument.text("name").unwrap_or_default();
+    let value = argument.get("value");
+    if let Some(value) = &value {
+        let mut own = Object::new();
+        own.set(&name, value.clone());
+        arguments.set("argument", own.to_raw());
+    }
+    let mut draft = Draft::of_arguments(arguments, RiskLevel::Safe, true, is_used)?;
+    if let (Some(template), Some(value)) = (reference.text("uri"), value.and_then(|value| value.to_text()))
+        && !value.is_empty()
+    {
+        draft.add_uri(&expanded(&template, &name, &value))?;
+    }
+    draft.named = request.params.get("ref");
+    Ok(draft)
+}
+
+/// A URI of `template` where the variable `name` has this value, and the others none.
+fn expanded(template: &str, name: &str, value: &str) -> String {
+    let mut parts = template.split('{');
+    let mut uri = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (variables, literal) = part.split_once('}').unwrap_or((part, ""));
+        let variables = variables.trim_start_matches(|c: char| "+#./;?&".contains(c)).split(',');
+        let mut names = variables.map(|variable| variable.split([':', '*']).next().unwrap_or_default());
+        if names.any(|own| own == name) {
+            uri.push_str(value);
+        }
+        uri.push_str(literal);
+    }
+    uri
+}
+
+/// Code in a prompt is text for a model: nothing runs it.
+fn is_used(nature: Nature) -> bool {
+    nature != Nature::Code
+}
+
+fn array(items: &[RawJson]) -> RawJson {
+    let mut out = vec![b'['];
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(item.as_bytes());
+    }
+    out.push(b']');
+    RawJson::from_written(out)
+}
+
+fn no_text() -> Finding {
+    Finding::new("malformed", "a URI has to be text: write it as a string")
+}
+
+fn no_object() -> Finding {
+    Finding::new("malformed", "`arguments` has to be an object: write each argument by its name")
+}
+
+fn refused(request: &Request, finding: &Finding) -> Error {
+    if let Some(trail) = &request.context.trail {
+        let refusal = Refusal::new("validate", finding.rule).with_event(EventType::ValidationFailed);
+        trail.note_refusal(refusal);
+    }
+    let text = format!("the request is blocked ({}): {}", finding.rule, finding.message);
+    let mut recovery = Recovery::for_code(code::VALIDATION_BLOCKED).unwrap_or_default();
+    let details = serde_json::json!({ "rule": finding.rule, "advice": finding.message });
+    recovery.details = RawJson::from_value(&details).ok();
+    Error::new(code::VALIDATION_BLOCKED, text).with_recovery(recovery)
+}
+
+const MAX_NAME_CHARS: usize = 64;

@@ -1,0 +1,320 @@
+//! What a URI that a client sends leads to, by every reading that some server may have of it.
+
+use crate::Finding;
+use crate::validator::{path, text};
+
+/// What a URI leads to. All of it has to pass the gates: which reading the server has, only the server knows.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct UriReadings {
+    pub(super) paths: Vec<String>,
+    pub(super) urls: Vec<String>,
+    pub(super) hosts: Vec<String>,
+    /// What names neither a file nor an address.
+    pub(super) texts: Vec<String>,
+}
+
+impl UriReadings {
+    /// Reads `uri` as it stands and as it decodes, layer by layer.
+    ///
+    /// # Errors
+    /// It hides something, or programs read it differently.
+    pub(super) fn of(uri: &str) -> Result<Self, Finding> {
+        if uri.len() > MAX_BYTES {
+            return Err(ambiguous("it is longer than any server takes"));
+        }
+        text::check(uri)?;
+        if uri.trim() != uri || uri.contains(char::is_control) {
+            return Err(ambiguous("it has blanks around it or control characters in it: leave them out"));
+        }
+        let mut readings = Self::default();
+        // Of an address each part has an encoding of its own, which the validator of addresses knows.
+        if matches!(scheme(uri), Some((name, _)) if is_network(name)) {
+            readings.urls.push(uri.to_owned());
+            return Ok(readings);
+        }
+        let mut form = uri.to_owned();
+        for _ in 0..MAX_LAYERS {
+            readings.read(&form, 0);
+            let folded = text::fold(&form);
+            if *folded != *form {
+                readings.read(&folded, 0);
+            }
+            match path::decode(&form)? {
+                Some(decoded) => form = decoded,
+                None => return Ok(readings),
+            }
+        }
+        Err(ambiguous("it is encoded many times over: encode it once"))
+    }
+
+    fn read(&mut self, form: &str, depth: usize) {
+        match scheme(form) {
+            Some((name, rest)) if name.eq_ignore_ascii_case("file") => self.read_file(rest),
+            Some((name, _)) if is_network(name) => note(&mut self.urls, form),
+            Some((_, rest)) => self.read_opaque(rest, depth),
+            None if form.contains(['/', '\\']) || form.starts_with(['.', '~']) || has_drive(form) => {
+                note(&mut self.paths, form);
+            }
+            None => self.read_opaque(form, depth),
+        }
+    }
+
+    /// Reads what follows `file:`. Servers differ in whether they drop the host and the query, so each counts.
+    fn read_file(&mut self, rest: &str) {
+        let bare = rest.split(['?', '#']).next().unwrap_or_default();
+        for rest in [rest, bare] {
+            let Some(behind) = rest.strip_prefix("//") else {
+                note(&mut self.paths, if rest.is_empty() { "/" } else { rest });
+                continue;
+            };
+            let end = behind.find(['/', '\\']).unwrap_or(behind.len());
+            let (host, path) = behind.split_at(end);
+            let path = if path.is_empty() { "/" } else { path };
+            let is_here = host.is_empty() || LOCAL_HOSTS.iter().any(|own| own.eq_ignore_ascii_case(host));
+            if !is_here {
+                // A path on another host, one that lacks its slash, or a drive: `file://C:/x`.
+                note(&mut self.paths, behind);
+            }
+            if !has_drive(host) {
+                note(&mut self.paths, path);
+            }
+            // Windows has the drive behind the slash.
+            if let Some(drive) = path.strip_prefix('/').filter(|path| has_drive(path)) {
+                note(&mut self.paths, drive);
+            }
+        }
+    }
+
+    /// Reads what follows a scheme that nobody here knows: text, of which what looks like a path or an address is one.
+    fn read_opaque(&mut self, rest: &str, depth: usize) {
+        if depth < MAX_DEPTH {
+            for (at, _) in rest.match_indices(':') {
+                let name = &rest[..at];
+                let start = name.rfind(|c: char| !is_of_scheme(c)).map_or(0, |before| before + 1);
+                // Only the first byte after the boundary can begin a name; boundaries are ASCII or whole characters.
+                let Some(inner) = rest.get(start..) else { continue };
+                let is_known =
+                    |(name, _): (&str, &str)| name.eq_ignore_ascii_case("file") || is_network(name);
+                if scheme(inner).is_some_and(is_known) {
+                    self.read(inner, depth + 1);
+                }
+            }
+        }
+        if let Some(behind) = rest.strip_prefix("//") {
+            let authority = behind.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            if is_address(host) {
+                note(&mut self.hosts, without_port(host));
+            }
+        }
+        let mut is_path = false;
+        for piece in rest.split(['?', '&', '=', '#', '!', '|', ',']) {
+            let slashes = piece.len() - piece.trim_start_matches('/').len();
+            let (whole, tail) = match slashes {
+                2 => (&piece[2..], piece[2..].find('/').map_or("", |at| &piece[at + 2..])),
+                0 => (piece, ""),
+                more => (&piece[more - 1..], ""),
+            };
+            for (candidate, folders) in [(whole, ROOT_FOLDERS), (tail, SECRET_FOLDERS)] {
+                if looks_like_path(candidate, folders) {
+                    note(&mut self.paths, candidate);
+                    is_path = true;
+                }
+            }
+        }
+        if !is_path {
+            note(&mut self.texts, rest);
+        }
+    }
+}
+
+/// The scheme of a URI and what follows it. A single letter is a drive of Windows.
+fn scheme(uri: &str) -> Option<(&str, &str)> {
+    let (name, rest) = uri.split_once(':')?;
+    let starts = name.starts_with(|first: char| first.is_ascii_alphabetic());
+    (name.len() > 1 && starts && name.chars().all(is_of_scheme)).then_some((name, rest))
+}
+
+fn is_of_scheme(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "+-.".contains(character)
+}
+
+fn is_network(scheme: &str) -> bool {
+    NETWORK_SCHEMES.iter().any(|own| own.eq_ignore_ascii_case(scheme))
+}
+
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':' | b'|', ..] if letter.is_ascii_alphabetic())
+}
+
+/// Whether a host is written as an address, or is this one. A number alone is what many servers call their things.
+fn is_address(host: &str) -> bool {
+    let host = without_port(host);
+    host.starts_with('[')
+        || host.eq_ignore_ascii_case("localhost")
+        || (host.split('.').count() == 4 && host.split('.').all(|part| part.parse::<u8>().is_ok()))
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rfind(':') {
+        Some(at) if !host[at..].contains(']') => &host[..at],
+        _ => host,
+    }
+}
+
+/// Whether a text that need not be a path would be a dangerous one, or leads into one of `folders` at the root.
+fn looks_like_path(text: &str, folders: &[&str]) -> bool {
+    let inner = text.trim_start_matches('/');
+    let first = inner.split('/').next().unwrap_or_default();
+    (text.starts_with('/') && folders.contains(&first))
+        || text.contains('\\')
+        || text.starts_with('~')
+        || has_drive(inner)
+        || text.split('/').any(|segment| segment == "..")
+        || path::check_text(inner).is_err_and(|found| PATH_RULES.contains(&found.rule))
+}
+
+fn note(list: &mut Vec<String>, text: &str) {
+    if list.len() < MAX_READINGS && !list.iter().any(|known| known == text) {
+        list.push(text.to_owned());
+    }
+}
+
+fn ambiguous(why: &str) -> Finding {
+    Finding::new("ambiguous-uri", format!("the URI can be read in more than one way: {why}"))
+}
+
+/// Hosts of `file:` that are this one.
+const LOCAL_HOSTS: &[&str] = &["localhost", "127.0.0.1", "[::1]", "."];
+
+/// Schemes whose URIs are fetched over the network.
+const NETWORK_SCHEMES: &[&str] = &[
+    "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "tftp", "scp", "ssh", "telnet", "smb", "cifs",
+    "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",
+    "davs",
+];
+
+/// Folders at the root of file systems.
+const ROOT_FOLDERS: &[&str] = &[
+    "etc", "proc", "sys", "dev", "root", "home", "Users", "var", "usr", "tmp", "private", "boot", "run",
+    "mnt", "media", "opt", "srv", "bin", "sbin", "lib", "Library", "System", "Volumes", "Windows",
+];
+
+/// Those of them that hold secrets: behind the host of another scheme, the others are usual names of other things.
+const SECRET_FOLDERS: &[&str] = &["etc", "proc", "root"];
+
+/// The rules by which a text that is no path would be refused as one.
+const PATH_RULES: &[&str] = &["traversal", "system-file"];
+
+const MAX_BYTES: usize = 16 * 1024;
+/// How often a URI can be encoded before nobody decodes it any more.
+const MAX_LAYERS: usize = 6;
+/// How deep URIs stand within others.
+const MAX_DEPTH: usize = 4;
+const MAX_READINGS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(uri: &str) -> Vec<String> {
+        UriReadings::of(uri).unwrap().paths
+    }
+
+    #[test]
+    fn a_file_is_its_path_however_it_is_spelled() {
+        for uri in [
+            "file:///etc/shadow",
+            "FILE:///etc/shadow",
+            "file:/etc/shadow",
+            "file://localhost/etc/shadow",
+            "file://LOCALHOST/etc/shadow",
+            "file://host/etc/shadow",
+            "file:///etc/shadow?x",
+            "file:///etc/shadow#x",
+            "file:///%65tc/shadow",
+            "file:///%2565tc/shadow",
+            "fil%65:///etc/shadow",
+            "file%3A///etc/shadow",
+            "jar:file:///etc/shadow!/x",
+            "view-source:FILE:/etc/shadow",
+            "notes://x?from=file:///etc/shadow",
+            "notes:///etc/shadow",
+            "notes:/etc/shadow",
+            "notes://book/etc/shadow",
+            "/etc/shadow",
+            "\u{ff46}ile:///etc/shadow",
+        ] {
+            let paths = paths(uri);
+            assert!(
+                paths.iter().any(|path| path.trim_end_matches("!/x") == "/etc/shadow"),
+                "{uri}: {paths:?}"
+            );
+        }
+        for (uri, path) in [
+            ("file:../secret", "../secret"),
+            ("file:..", ".."),
+            ("file:", "/"),
+            ("file://C:/Windows", "C:/Windows"),
+            ("file:///C:/Windows", "C:/Windows"),
+            (r"file:\\host\share", r"\\host\share"),
+            ("file:////host/share", "//host/share"),
+            ("file://docs/a.md", "docs/a.md"),
+            ("notes://../../x", "../../x"),
+            ("notes://%2e%2e/x", "../x"),
+            ("notes:~/.ssh/id", "~/.ssh/id"),
+            (r"C:\x", r"C:\x"),
+        ] {
+            assert!(paths(uri).iter().any(|found| found == path), "{uri}: {:?}", paths(uri));
+        }
+    }
+
+    #[test]
+    fn an_address_is_found_within_others() {
+        for (uri, url) in [
+            ("https://example.com/x%20y", "https://example.com/x%20y"),
+            ("HTTP://127.0.0.1/", "HTTP://127.0.0.1/"),
+            ("http%3A//127.0.0.1/", "http://127.0.0.1/"),
+            ("proxy:http://169.254.169.254/", "http://169.254.169.254/"),
+            ("proxy://x?to=http%3A%2F%2F10.0.0.1", "http://10.0.0.1"),
+        ] {
+            let urls = UriReadings::of(uri).unwrap().urls;
+            assert!(urls.iter().any(|found| found == url), "{uri}: {urls:?}");
+        }
+        for uri in ["fetch://127.0.0.1:80/x", "fetch://u@127.0.0.1/", "fetch://127.0.0.1"] {
+            assert_eq!(UriReadings::of(uri).unwrap().hosts, ["127.0.0.1"], "{uri}");
+        }
+    }
+
+    #[test]
+    fn what_servers_call_their_things_is_text() {
+        for uri in [
+            "memo://insights",
+            "note://1",
+            "note:///internal/today",
+            "demo://resource/static/document/a.md",
+            "postgres://db.example/users/schema",
+            "git://repository/HEAD/src/main.rs",
+            "github://owner/repository/issues/7",
+            "screen://localized/a%20b",
+            "readme",
+            "urn:isbn:0451450523",
+            "ui://widget/index.html?v=1.2",
+            "time://2026-07-28T10:00:00Z",
+        ] {
+            let readings = UriReadings::of(uri).unwrap();
+            assert!(
+                readings.paths.is_empty() && readings.urls.is_empty() && readings.hosts.is_empty(),
+                "{uri}: {readings:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_programs_read_differently_is_refused() {
+        let deep = (0..8).fold("file:///%2e".to_owned(), |uri, _| uri.replace('%', "%25"));
+        for uri in [" file:///x", "file:///x\n", "file:///a\u{0}b", "file:///%c0%ae", "x:\u{202e}y", &deep] {
+            assert!(UriReadings::of(uri).is_err(), "{uri}");
+        }
+    }
+}

@@ -168,7 +168,7 @@ async fn a_script_that_changed_is_not_started_again() {
     let script = written(&host, SCRIPT);
     let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
-    written(&host, &SCRIPT.replace("return ", "return 0 + "));
+    written(&host, &SCRIPT.replace("return arguments", "return 0 + arguments"));
     let approve = ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await;
     assert_eq!(approve.unwrap_err().code(), code::CODE_SAFETY_VIOLATION);
     // Now it was shown as it is.

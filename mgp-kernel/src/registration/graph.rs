@@ -24,7 +24,7 @@ pub(super) enum Refused {
 pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, Refused> {
     let unreadable = |error: std::io::Error| Refused::Unreadable(format!("{}: {error}", script.display()));
     let script = script.canonicalize().map_err(unreadable)?;
-    let folder = script.parent().unwrap_or(Path::new("/")).to_owned();
+    let folder = script.parent().unwrap_or_else(|| Path::new("/")).to_owned();
     let mut reading = Reading {
         files: BTreeMap::new(),
         next: VecDeque::new(),
@@ -141,7 +141,7 @@ impl Reading {
 
 /// The folder that holds all of them.
 fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
-    let folder = |file: &PathBuf| file.parent().unwrap_or(Path::new("/")).to_owned();
+    let folder = |file: &PathBuf| file.parent().unwrap_or_else(|| Path::new("/")).to_owned();
     let both = |one: PathBuf, other: PathBuf| {
         let same = one.components().zip(other.components()).take_while(|(one, other)| one == other);
         same.map(|(part, _): (Component<'_>, _)| part).collect()

@@ -98,7 +98,7 @@ pub(super) fn javascript(importer: &Path, module: &str) -> Found {
     if module.contains(['%', '?', '#', '\\']) {
         return Found::Refused(format!("'{module}' has another spelling: write the path plainly"));
     }
-    let at = plain(&importer.parent().unwrap_or(Path::new("/")).join(module));
+    let at = plain(&importer.parent().unwrap_or_else(|| Path::new("/")).join(module));
     let mut files = Vec::new();
     candidates(&at, &mut files);
     if at.is_dir() {

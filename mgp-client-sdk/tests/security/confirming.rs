@@ -32,7 +32,7 @@ async fn what_a_human_saw_is_what_the_server_gets() {
             let asked = kernel.pending.list().remove(0);
             let Subject::Call { tool, arguments, .. } = &asked.subject else { panic!("{asked:?}") };
             assert_eq!(tool.as_str(), "wipe");
-            assert_eq!(arguments, "{\n  \"target\": \"disk 1\"\n}");
+            assert_eq!(arguments.brief(), "{\n  \"target\": \"disk 1\"\n}");
             let yes = ApprovalAnswer::new(operator(), Decision::Approved);
             kernel.pending.decide(&operator(), &asked.id, &yes).unwrap();
         };
